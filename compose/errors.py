@@ -1,0 +1,55 @@
+"""What can go wrong with a cluster or the machine below it.
+
+ComposeError
+├── MachineError          the machine lacks something that set-up cannot, or may not, install
+│   ├── EngineUnreachable     no Docker Engine answers
+│   └── ImageUnavailable      an image could be neither pulled nor built
+├── CommandFailed         a command that we ran ended with an error or ran out of time
+├── PortTaken             a host port that the cluster needs is in use
+├── NodeNotReady          a node did not reach a condition before its deadline
+├── NodeStateError        a container could not be brought into the state asked for
+├── MeshError             a proxy did not take the state that it was given
+└── DiskError             a node's file system could not be made, frozen, thawed or cut off
+
+Each message says what failed, where, the value seen, and the next step.
+"""
+
+
+class ComposeError(Exception):
+    """Root of all errors that this room raises."""
+
+
+class MachineError(ComposeError):
+    """The machine lacks something; the message says what a person can do about it."""
+
+
+class EngineUnreachable(MachineError):
+    """No Docker Engine answers at the address in use."""
+
+
+class ImageUnavailable(MachineError):
+    """An image could be neither pulled nor built."""
+
+
+class CommandFailed(ComposeError):
+    """A command ended with an error, was not found, or ran out of time."""
+
+
+class PortTaken(ComposeError):
+    """A host port that the cluster needs is in use."""
+
+
+class NodeNotReady(ComposeError):
+    """A node did not reach a named condition before its deadline."""
+
+
+class NodeStateError(ComposeError):
+    """A container could not be brought into the state asked for."""
+
+
+class MeshError(ComposeError):
+    """A proxy did not take, or did not report, the state that it was given."""
+
+
+class DiskError(ComposeError):
+    """A node's file system could not be made, mounted, frozen, thawed or cut off."""
