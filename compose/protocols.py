@@ -1,0 +1,206 @@
+"""What the other rooms may ask of a cluster: `Cluster`, `Mesh`, `View`, and the plain data they answer with.
+
+The real ones are `compose.cluster.DockerCluster`, `compose.mesh.ToxiproxyMesh` and `compose.view.ClusterView`.
+In-memory ones are in `tests/fakes/cluster.py`, so a schedule of faults is tested without Docker.
+Every call that changes something is idempotent and returns only after the change was read back.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+CLIENT = "client"
+
+CutMode = Literal["refuse", "blackhole"]
+"""`refuse` closes connections and refuses new ones; `blackhole` accepts and swallows every byte both ways."""
+
+Status = Literal["running", "paused", "exited", "created", "missing"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Edge:
+    """One direction of opening connections: `source` is a node id or "client", `target` a node id.
+
+    `str(edge)` is "2->1". Both directions of bytes of such a connection cross this edge.
+    """
+
+    source: str
+    target: int
+
+    def __str__(self) -> str:
+        return f"{self.source}->{self.target}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Edge":
+        """Read "2->1" or "client->1"; ValueError says what is wrong with any other text."""
+        source, arrow, target = text.partition("->")
+        if not arrow or not target.isdecimal() or not (source == CLIENT or source.isdecimal()):
+            raise ValueError(f"not an edge: {text!r}; write SOURCE->TARGET, as in '2->1' or 'client->1'")
+        return cls(source=source, target=int(target))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerState:
+    """What Docker says of one node's container.
+
+    `exit_code` is None while it lives; `pid` is None when no process lives; `started_at` (Docker's text)
+    tells one life of the container from the next; `restarts` counts the times `Cluster.start` brought it up again.
+    """
+
+    status: Status
+    exit_code: int | None = None
+    pid: int | None = None
+    started_at: str = ""
+    restarts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecResult:
+    """A command that ended inside a container; `output` holds stdout and stderr."""
+
+    exit_code: int
+    output: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionState:
+    """One partition as one broker sees it; `leader` -1: none; `leader_epoch` -1 and `elr` empty: not told."""
+
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...] = ()
+
+
+class Mesh(Protocol):
+    """Every connection of the cluster crosses one edge. An edge is open iff no owner holds it cut."""
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """All edges of the topology."""
+
+    def cut(self, edges: Iterable[Edge], *, mode: CutMode, owner: str) -> None:
+        """Hold `edges` cut for `owner`; where several owners hold one edge, `refuse` outranks `blackhole`."""
+
+    def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
+        """Let go of `edges` for `owner`; an edge opens when its last owner has let go."""
+
+    def mend_all(self) -> None:
+        """Open every edge, whoever holds it."""
+
+    def is_cut(self, edge: Edge) -> bool:
+        """Whether any owner holds `edge`."""
+
+    def bytes(self) -> Mapping[Edge, int]:
+        """Bytes passed per edge since the start of the cluster, both directions; never falls."""
+
+
+class Cluster(Protocol):
+    """A running KRaft cluster. Brokers are 1.., controllers 101..; nodes with combined roles are 1.. in both."""
+
+    @property
+    def run_id(self) -> str:
+        """The run this cluster belongs to."""
+
+    @property
+    def release(self) -> str:
+        """Kafka release, as "4.3.1"."""
+
+    @property
+    def brokers(self) -> tuple[int, ...]:
+        """Ids of the nodes that carry the broker role."""
+
+    @property
+    def controllers(self) -> tuple[int, ...]:
+        """Ids of the nodes that carry the controller role."""
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port,…` of the client edges."""
+
+    @property
+    def mesh(self) -> Mesh:
+        """The edges between the nodes and from the clients."""
+
+    def state(self, node: int) -> ContainerState:
+        """What Docker says of the node now; a vanished container is `missing`, not an error."""
+
+    def pause(self, node: int) -> None:
+        """Stop every process of the node in place (freezer)."""
+
+    def unpause(self, node: int) -> None:
+        """Let a paused node go on; nothing to do if it is not paused, or gone."""
+
+    def kill(self, node: int) -> None:
+        """SIGKILL, also of a paused node; returns when it has exited."""
+
+    def stop(self, node: int, *, within_s: float) -> None:
+        """SIGTERM (controlled shutdown); NodeNotStopped if it has not exited `within_s` seconds later."""
+
+    def start(self, node: int) -> None:
+        """Start an exited node (mounts its volume again); returns when its process runs, before it serves."""
+
+    def freeze(self, node: int) -> None:
+        """Freeze the node's file system: every write blocks until `thaw`."""
+
+    def thaw(self, node: int) -> None:
+        """Undo `freeze`; nothing to do if it is not frozen, or gone."""
+
+    def is_frozen(self, node: int) -> bool:
+        """Whether the node's file system is frozen now."""
+
+    def drop_unsynced(self, node: int) -> None:
+        """Power cut of the node's file system: what was never synced is gone; the caller has paused the node.
+
+        Every later read or write fails with EIO until the node was killed and started again.
+        """
+
+    def log_bytes(self, node: int) -> int:
+        """Bytes in all `*.log` files of the node's data directory, as its file system shows them now."""
+
+    def unsynced_bytes(self, node: int) -> int:
+        """Bytes of log data that a power cut would drop now: in the page cache, not yet on the disk."""
+
+    def cpu_ns(self, node: int) -> int:
+        """CPU time that the node has used in its present life; stands still while it is paused."""
+
+    def tail(self, node: int, lines: int = 40) -> str:
+        """The last lines of the node's output; a reason in brackets if they cannot be had."""
+
+    def exec(self, node: int, argv: Sequence[str]) -> ExecResult:
+        """Run a command in the node's container, which must be running and not paused."""
+
+    def active_controller(self) -> int | None:
+        """The controller that most quorum members take for their leader; None while there is none."""
+
+    def metadata_records(self) -> list[dict[str, object]]:
+        """The decoded KRaft metadata log: dicts of offset, timestamp_ms, type, data, in order of offset."""
+
+    def collect(self, into: Path) -> None:
+        """Write each node's log and server.properties to `into`/<node>/."""
+
+
+class View(Protocol):
+    """Topics as the brokers see them, each broker asked by itself."""
+
+    def describe(self, topic: str) -> tuple[PartitionState, ...]:
+        """All partitions of `topic`, each as told by the reachable broker with the greatest leader epoch."""
+
+    def leader(self, topic: str, partition: int) -> int:
+        """Leader of one partition; -1: none."""
+
+    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
+        """In-sync replicas of one partition."""
+
+    def leaders(self) -> Mapping[tuple[str, int], int]:
+        """Leader of every partition of every topic that is not internal."""
+
+    def wait_until_settled(self, topic: str, *, within_s: float) -> None:
+        """Return when every reachable broker itself knows a leader of every partition, the same for all."""
+
+    def wait_for_full_isr(self, topics: Iterable[str], *, within_s: float) -> None:
+        """Return when every replica of every partition of `topics` is in sync."""
