@@ -1,0 +1,134 @@
+"""What a checker answers: the one type that the reference and the Spark implementation both return.
+
+Two judgements of one history agree iff `Judgement.key()` is equal: anomalies are compared as a multiset of
+their keys, evidence is not compared.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from checkers.history import NONE
+
+
+class Property(StrEnum):
+    """What is decided about a history. The order is the order of every report."""
+
+    ACKED_LOSS = "acked-loss"
+    HW_LOSS = "hw-loss"
+    ACK_OFFSET = "ack-offset"
+    CONTENT = "content"
+    UNKNOWN_OFFSET_ACK = "unknown-offset-ack"
+    DUPLICATE = "duplicate"
+    PRODUCER_ORDER = "producer-order"
+    REAL_TIME_ORDER = "real-time-order"
+    RESURRECTED = "resurrected"
+    PHANTOM = "phantom"
+    OFFSET_GAP = "offset-gap"
+    READ_UNCOMMITTED = "read-uncommitted"
+    MONOTONE_READ = "monotone-read"
+    SAME_FOR_ALL = "same-for-all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anomaly:
+    """One record (or offset) that breaks one property: the first six fields are its key, the rest evidence.
+
+    What `topic, partition, offset` mean for each property:
+        acked-loss, ack-offset    the record's home partition and its acked offset (-1 if none was reported)
+        unknown-offset-ack        the record's home partition, offset -1
+        content, resurrected, duplicate, producer-order, real-time-order, phantom
+                                  the place of the log record, one anomaly for each such place
+        hw-loss, read-uncommitted the offset that lost its record; the id is the lost record's, or -1 and -1
+        offset-gap, same-for-all  the (first) offset; producer = sequence = -1
+        monotone-read             the offset of the later read; the id is (reader, generation)
+    """
+
+    property: Property
+    topic: str
+    partition: int
+    offset: int
+    producer: int
+    sequence: int
+    invoked_ns: int = field(default=NONE, compare=False)
+    """When the record's send was called; -1 if it is not known."""
+    completed_ns: int = field(default=NONE, compare=False)
+    """When the record was acknowledged (or, for reads, delivered); -1 if it is not known."""
+    acked_offset: int = field(default=NONE, compare=False)
+    note: str = field(default="", compare=False)
+    """Half a sentence for people: what is at that place now, or what the record collides with."""
+
+    def key(self) -> tuple[str, str, int, int, int, int]:
+        """What two implementations must agree on; sorts by property, place and id."""
+        return (
+            self.property.value,
+            self.topic,
+            self.partition,
+            self.offset,
+            self.producer,
+            self.sequence,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionUndecided:
+    """A partition of which nothing is said, because its final read is not proven complete."""
+
+    topic: str
+    partition: int
+    reason: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """How much there was, over all partitions, decided or not: what makes a verdict more than vacuous."""
+
+    sends: int = 0
+    ok: int = 0
+    fail: int = 0
+    info: int = 0
+    ok_without_offset: int = 0
+    log_records: int = 0
+    reads: int = 0
+    first_ack_ns: int = NONE
+    """Least completed_ns of the ok sends; -1 without any."""
+    last_ack_ns: int = NONE
+    """Greatest completed_ns of the ok sends; -1 without any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What holds and what does not, of one history.
+
+    `examined` and `undecided` have an entry for every property. One unit of them is:
+        acked-loss          an ok send
+        ack-offset          an ok send with an offset
+        unknown-offset-ack  an ok send without an offset
+        content, resurrected, duplicate, producer-order, real-time-order, phantom    a record of the log
+        offset-gap          an offset in [log start, high watermark)
+        hw-loss             a read, or an ok send with an offset (both count)
+        read-uncommitted, monotone-read, same-for-all    a read
+    Undecided are the units of undecided partitions (of offset-gap: 1 for each such partition), and, of
+    acked-loss, ack-offset, hw-loss and read-uncommitted, also those whose offset is in
+    [high watermark, log end). What is undecided is not examined.
+    """
+
+    examined: Mapping[Property, int]
+    undecided: Mapping[Property, int]
+    anomalies: tuple[Anomaly, ...]
+    undecided_partitions: tuple[PartitionUndecided, ...]
+    totals: Totals
+
+    def key(self) -> tuple[object, ...]:
+        """Everything two implementations must agree on, as plain sortable data."""
+        return (
+            sorted(anomaly.key() for anomaly in self.anomalies),
+            sorted((p.value, n) for p, n in self.examined.items()),
+            sorted((p.value, n) for p, n in self.undecided.items()),
+            sorted((u.topic, u.partition) for u in self.undecided_partitions),
+            self.totals,
+        )
+
+    def of(self, wanted: Property) -> tuple[Anomaly, ...]:
+        """The anomalies of one property, in the order they were found."""
+        return tuple(anomaly for anomaly in self.anomalies if anomaly.property is wanted)
