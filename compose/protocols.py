@@ -1,6 +1,6 @@
-"""What the other rooms may ask of a cluster: `Cluster`, `Mesh`, `View`, and the plain data they answer with.
+"""What the other rooms may ask of a cluster: `Cluster`, `Mesh`, `View`, and the plain data they give.
 
-The real ones are `compose.cluster.DockerCluster`, `compose.mesh.ToxiproxyMesh` and `compose.view.ClusterView`.
+The real ones are `compose.cluster.DockerCluster`, `compose.mesh.ToxiproxyMesh`, `compose.view.ClusterView`.
 In-memory ones are in `tests/fakes/cluster.py`, so a schedule of faults is tested without Docker.
 Every call that changes something is idempotent and returns only after the change was read back.
 """
@@ -45,7 +45,7 @@ class ContainerState:
     """What Docker says of one node's container.
 
     `exit_code` is None while it lives; `pid` is None when no process lives; `started_at` (Docker's text)
-    tells one life of the container from the next; `restarts` counts the times `Cluster.start` brought it up again.
+    tells one life of the container from the next; `restarts` counts its starts by `Cluster.start`.
     """
 
     status: Status
@@ -100,7 +100,7 @@ class Mesh(Protocol):
 
 
 class Cluster(Protocol):
-    """A running KRaft cluster. Brokers are 1.., controllers 101..; nodes with combined roles are 1.. in both."""
+    """A running KRaft cluster. Brokers are 1.., controllers 101..; with combined roles both are 1.. ."""
 
     @property
     def run_id(self) -> str:

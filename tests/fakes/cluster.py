@@ -1,0 +1,150 @@
+"""A cluster of names only: it remembers what was asked of it, and changes state as the real one would."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from compose.protocols import CLIENT, ContainerState, CutMode, Edge, ExecResult, Status
+
+NOBODY: frozenset[str] = frozenset()
+
+
+def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge, ...]:
+    """Client→broker, broker→broker, broker→controller and controller→controller."""
+    nodes = sorted({*brokers, *controllers})
+    between = (Edge(source=str(a), target=b) for a in nodes for b in nodes if a != b)
+    kept = (e for e in between if e.target in controllers or int(e.source) in brokers)
+    return (*(Edge(source=CLIENT, target=b) for b in brokers), *kept)
+
+
+@dataclass
+class FakeMesh:
+    """Edges with owners; `traffic` is what `bytes()` answers, and `calls` what was asked, in order."""
+
+    edges: tuple[Edge, ...]
+    owners: dict[Edge, dict[str, CutMode]] = field(default_factory=lambda: defaultdict(dict))
+    traffic: dict[Edge, int] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+
+    def cut(self, edges: Iterable[Edge], *, mode: CutMode, owner: str) -> None:
+        for edge in edges:
+            assert edge in self.edges, f"no such edge: {edge}"
+            self.owners[edge][owner] = mode
+            self.calls.append(f"cut {edge} {mode} {owner}")
+
+    def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
+        for edge in edges:
+            if self.owners[edge].pop(owner, None):
+                self.calls.append(f"mend {edge} {owner}")
+
+    def mend_all(self) -> None:
+        self.owners.clear()
+        self.calls.append("mend_all")
+
+    def is_cut(self, edge: Edge) -> bool:
+        return bool(self.owners[edge])
+
+    def bytes(self) -> Mapping[Edge, int]:
+        return {edge: self.traffic.get(edge, 0) for edge in self.edges}
+
+
+@dataclass
+class FakeCluster:
+    """Nodes with a state each. Put a name into `fail_once` and the next call of it raises that error."""
+
+    brokers: tuple[int, ...] = (1, 2, 3)
+    controllers: tuple[int, ...] = (101, 102, 103)
+    run_id: str = "fake"
+    release: str = "4.3.1"
+    bootstrap: str = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
+    controller: int | None = 101
+    records: list[dict[str, object]] = field(default_factory=list)
+    logs: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 1000))
+    unsynced: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 100))
+    cpu: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    frozen: set[int] = field(default_factory=set)
+    fail_once: dict[str, Exception] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.mesh = FakeMesh(full_mesh(self.brokers, self.controllers), calls=self.calls)
+        nodes = {*self.brokers, *self.controllers}
+        self.states = {n: ContainerState(status="running", pid=1000 + n, started_at="1") for n in nodes}
+
+    def _do(self, name: str, node: int) -> None:
+        self.calls.append(f"{name} {node}")
+        if name in self.fail_once:
+            raise self.fail_once.pop(name)
+
+    def _become(self, node: int, status: Status, **change: object) -> None:
+        self.states[node] = replace(self.states[node], status=status, **change)  # type: ignore[arg-type]
+
+    def state(self, node: int) -> ContainerState:
+        return self.states.get(node, ContainerState(status="missing"))
+
+    def pause(self, node: int) -> None:
+        self._do("pause", node)
+        self._become(node, "paused")
+
+    def unpause(self, node: int) -> None:
+        self._do("unpause", node)
+        if self.state(node).status == "paused":
+            self._become(node, "running")
+
+    def kill(self, node: int) -> None:
+        self._do("kill", node)
+        self._become(node, "exited", exit_code=137, pid=None)
+
+    def stop(self, node: int, *, within_s: float) -> None:
+        self._do("stop", node)
+        self._become(node, "exited", exit_code=143, pid=None)
+
+    def start(self, node: int) -> None:
+        self._do("start", node)
+        before = self.states[node]
+        if before.status == "exited":
+            lives = before.restarts + 1
+            self._become(node, "running", exit_code=None, pid=1000 + node + 500 * lives, restarts=lives)
+
+    def freeze(self, node: int) -> None:
+        self._do("freeze", node)
+        self.frozen.add(node)
+
+    def thaw(self, node: int) -> None:
+        self._do("thaw", node)
+        self.frozen.discard(node)
+
+    def is_frozen(self, node: int) -> bool:
+        return node in self.frozen
+
+    def drop_unsynced(self, node: int) -> None:
+        self._do("drop_unsynced", node)
+        self.logs[node] -= self.unsynced[node]
+        self.unsynced[node] = 0
+
+    def log_bytes(self, node: int) -> int:
+        return self.logs[node]
+
+    def unsynced_bytes(self, node: int) -> int:
+        return self.unsynced[node]
+
+    def cpu_ns(self, node: int) -> int:
+        if self.state(node).status == "running":
+            self.cpu[node] += 1_000_000
+        return self.cpu[node]
+
+    def tail(self, node: int, lines: int = 40) -> str:
+        return f"(log of node {node})"
+
+    def exec(self, node: int, argv: Sequence[str]) -> ExecResult:
+        return ExecResult(exit_code=0, output="")
+
+    def active_controller(self) -> int | None:
+        return self.controller
+
+    def metadata_records(self) -> list[dict[str, object]]:
+        return self.records
+
+    def collect(self, into: Path) -> None:
+        into.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,44 @@
+"""A view of partitions that the test sets; a wait ends at once, or raises if its condition is false."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from compose.protocols import PartitionState
+
+
+def partition(topic: str, number: int, leader: int = 1, isr: tuple[int, ...] = (1, 2, 3)) -> PartitionState:
+    """A partition with replicas 1, 2, 3."""
+    return PartitionState(
+        topic=topic, partition=number, leader=leader, leader_epoch=0, replicas=(1, 2, 3), isr=isr
+    )
+
+
+@dataclass
+class FakeView:
+    """Answers from `states`, keyed by (topic, partition)."""
+
+    states: dict[tuple[str, int], PartitionState] = field(default_factory=dict)
+
+    def put(self, state: PartitionState) -> None:
+        self.states[(state.topic, state.partition)] = state
+
+    def describe(self, topic: str) -> tuple[PartitionState, ...]:
+        return tuple(s for (name, _), s in sorted(self.states.items()) if name == topic)
+
+    def leader(self, topic: str, partition: int) -> int:
+        return self.states[(topic, partition)].leader
+
+    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
+        return self.states[(topic, partition)].isr
+
+    def leaders(self) -> Mapping[tuple[str, int], int]:
+        return {tp: state.leader for tp, state in self.states.items()}
+
+    def wait_until_settled(self, topic: str, *, within_s: float) -> None:
+        if any(state.leader < 0 for state in self.describe(topic)):
+            raise TimeoutError(f"{topic} has a partition without a leader")
+
+    def wait_for_full_isr(self, topics: Iterable[str], *, within_s: float) -> None:
+        for topic in topics:
+            if any(set(state.isr) != set(state.replicas) for state in self.describe(topic)):
+                raise TimeoutError(f"{topic} has a replica out of sync")
