@@ -1,0 +1,100 @@
+"""The rows of a history indexed as the rules ask for them, with undecided partitions already left out."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from checkers.history import NONE
+from checkers.judgement import Anomaly, Property
+from checkers.rows import NO_ID, LogRecord, Proof, Read, RecordId, Send, TopicPartition, Watermark
+
+
+class Facts:
+    """What the rules look at. Only rows of decided partitions count, but `send_of` knows the sends of all.
+
+    A partition is decided iff it has a complete proof. Nothing is reported from the others.
+    """
+
+    def __init__(
+        self,
+        *,
+        sends: Iterable[Send] = (),
+        final_log: Iterable[LogRecord] = (),
+        reads: Iterable[Read] = (),
+        watermarks: Iterable[Watermark] = (),
+        proofs: Iterable[Proof] = (),
+    ) -> None:
+        self.proof: dict[TopicPartition, Proof] = {proof.tp: proof for proof in proofs if proof.complete}
+        self.send_of: dict[RecordId, Send] = {send.id: send for send in sends}
+        self.sends = [send for send in self.send_of.values() if send.tp in self.proof]
+        self.log = sorted(
+            (record for record in final_log if record.tp in self.proof), key=lambda r: (r.tp, r.offset)
+        )
+        self.reads = [read for read in reads if read.tp in self.proof]
+        self.at: dict[tuple[TopicPartition, int], LogRecord] = {(r.tp, r.offset): r for r in self.log}
+        self.watermarks: dict[TopicPartition, list[Watermark]] = defaultdict(list)
+        for sample in watermarks:
+            self.watermarks[sample.tp].append(sample)
+        self._copies: dict[RecordId, list[LogRecord]] = defaultdict(list)
+        for record in self.log:
+            self._copies[record.id].append(record)
+
+    def copies(self, wanted: RecordId) -> Sequence[LogRecord]:
+        """The log records with this id in all decided partitions, in (topic, partition, offset) order."""
+        return () if wanted == NO_ID else self._copies.get(wanted, ())
+
+    def copies_at_home(self, send: Send) -> list[LogRecord]:
+        """The log records of a send in the partition it was sent to."""
+        return [copy for copy in self.copies(send.id) if copy.tp == send.tp]
+
+    def ids(self) -> Iterator[RecordId]:
+        """Every id in the log, once."""
+        return (each for each in self._copies if each != NO_ID)
+
+    def undecided(self, tp: TopicPartition, offset: int) -> bool:
+        """Whether the offset of a decided partition lies where nobody read: [high watermark, log end)."""
+        return self.proof[tp].high_watermark <= offset < self.proof[tp].log_end
+
+    def acked(self) -> Iterator[Send]:
+        """The ok sends about which something can be said."""
+        return (send for send in self.sends if send.acked and not self.undecided(send.tp, send.offset))
+
+    def now_at(self, tp: TopicPartition, offset: int) -> str:
+        """Half a sentence: what the final log holds at an offset."""
+        if offset == NONE:
+            return "no offset was reported"
+        if offset < self.proof[tp].log_start:
+            return f"the log now starts at offset {self.proof[tp].log_start}"
+        record = self.at.get((tp, offset))
+        return f"offset {offset} now holds {record.id}" if record else f"nothing is at offset {offset} now"
+
+
+def of_send(wanted: Property, send: Send, note: str) -> Anomaly:
+    """An anomaly of a send, placed at its acknowledged offset in its home partition."""
+    return Anomaly(
+        property=wanted,
+        topic=send.topic,
+        partition=send.partition,
+        offset=send.offset,
+        producer=send.producer,
+        sequence=send.sequence,
+        invoked_ns=send.invoked_ns,
+        completed_ns=send.completed_ns,
+        acked_offset=send.offset,
+        note=note,
+    )
+
+
+def of_record(wanted: Property, record: LogRecord, send: Send | None, note: str) -> Anomaly:
+    """An anomaly of a log record, placed where it lies; `send` is the send of its id, if there was one."""
+    return Anomaly(
+        property=wanted,
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        producer=record.producer,
+        sequence=record.sequence,
+        invoked_ns=send.invoked_ns if send else NONE,
+        completed_ns=send.completed_ns if send else NONE,
+        acked_offset=send.offset if send else NONE,
+        note=note,
+    )

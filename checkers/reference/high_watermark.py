@@ -1,0 +1,128 @@
+"""The high watermark: what was below it once stays, whoever wrote it and whatever its outcome was.
+
+Invariant: an offset that was below the high watermark holds the same record for ever (down to the log's
+start). Evidence that an offset was below it, and of which record it held:
+    1. a reader was given a record there (readers see nothing above the high watermark)
+    2. a sampled high watermark lay above it: then *something* was there
+    3. a record was acknowledged there, and the samples of one leader epoch begin before it was sent, end
+    after it
+       was acknowledged, and rise above it: the log that acknowledged it is the log whose high watermark
+       was sampled
+Counterexample (no send is lost, so acked-loss alone is blind to it):
+    send 1/7 → info (timed out), a reader gets 1/7 at offset 5
+    the final log holds 2/9 at offset 5: hw-loss and read-uncommitted, of 1/7
+
+Offsets below the log's start were deleted, not lost; offsets in [high watermark, log end) of the proof are
+undecided.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+
+from checkers.history import NONE
+from checkers.judgement import Anomaly, Property
+from checkers.reference.facts import Facts, of_send
+from checkers.rows import Read, Send, TopicPartition
+
+Witnessed = dict[tuple[TopicPartition, int, int, int], Anomaly]
+
+
+def hw_loss(facts: Facts) -> Iterator[Anomaly]:
+    """Each (partition, offset, record) that was below the high watermark and is gone. Subset: whole."""
+    witnessed = list(hw_loss_witnessed(facts))
+    yield from witnessed
+    yield from hw_loss_unwitnessed(
+        facts, {(TopicPartition(a.topic, a.partition), a.offset) for a in witnessed}
+    )
+
+
+def hw_loss_witnessed(facts: Facts) -> Iterator[Anomaly]:
+    """The losses of which a read (1) or an acknowledgement (3) names the record. Subset: by offset."""
+    lost: Witnessed = {}
+    for read in facts.reads:
+        if contradicts(facts, read):
+            lost.setdefault((read.tp, read.offset, *read.id), _of_read(facts, Property.HW_LOSS, read))
+    exposure = Exposure(facts)
+    for send in facts.acked():
+        if _left_its_place(facts, send) and exposure.covers(send):
+            note = facts.now_at(send.tp, send.offset)
+            lost[(send.tp, send.offset, *send.id)] = of_send(Property.HW_LOSS, send, note)
+    yield from (lost[key] for key in sorted(lost))
+
+
+def hw_loss_unwitnessed(facts: Facts, witnessed: Collection[tuple[TopicPartition, int]]) -> Iterator[Anomaly]:
+    """Each empty offset below a sampled high watermark (2) that no witness names. Subset: whole."""
+    for tp, proof in sorted(facts.proof.items()):
+        highest = max((sample.high_watermark for sample in facts.watermarks[tp]), default=NONE)
+        for offset in range(proof.log_start, highest):
+            gone = (tp, offset) not in facts.at and not facts.undecided(tp, offset)
+            if gone and (tp, offset) not in witnessed:
+                yield Anomaly(
+                    property=Property.HW_LOSS,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    offset=offset,
+                    producer=NONE,
+                    sequence=NONE,
+                    note=f"the high watermark was {highest} once, nothing is at offset {offset} now",
+                )
+
+
+def read_uncommitted(facts: Facts) -> Iterator[Anomaly]:
+    """Each distinct (offset, id, checksum) that was read and is not in the final log. Subset: by offset."""
+    given = {(read.tp, read.offset, *read.id, read.checksum): read for read in reversed(facts.reads)}
+    for key in sorted(given):
+        if contradicts(facts, given[key]):
+            yield _of_read(facts, Property.READ_UNCOMMITTED, given[key])
+
+
+def contradicts(facts: Facts, read: Read) -> bool:
+    """Whether the final log has another record, or none, at the place of a read about which it decides."""
+    if read.offset < facts.proof[read.tp].log_start or facts.undecided(read.tp, read.offset):
+        return False
+    record = facts.at.get((read.tp, read.offset))
+    return record is None or (record.id, record.checksum) != (read.id, read.checksum)
+
+
+def _left_its_place(facts: Facts, send: Send) -> bool:
+    record = facts.at.get((send.tp, send.offset))
+    return send.offset >= facts.proof[send.tp].log_start and (record is None or record.id != send.id)
+
+
+def _of_read(facts: Facts, wanted: Property, read: Read) -> Anomaly:
+    send = facts.send_of.get(read.id)
+    return Anomaly(
+        property=wanted,
+        topic=read.topic,
+        partition=read.partition,
+        offset=read.offset,
+        producer=read.producer,
+        sequence=read.sequence,
+        invoked_ns=send.invoked_ns if send else NONE,
+        completed_ns=send.completed_ns if send and send.acked else NONE,
+        acked_offset=send.offset if send else NONE,
+        note=f"reader {read.reader} was given {read.id} there, {facts.now_at(read.tp, read.offset)}",
+    )
+
+
+class Exposure:
+    """What the watermark samples say of each leader epoch of a partition: from when, until when, how high."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._spans: dict[TopicPartition, list[tuple[int, int, int]]] = {}
+        for tp in facts.proof:
+            epochs = defaultdict(list)
+            for sample in facts.watermarks[tp]:
+                if sample.leader_epoch >= 0:
+                    epochs[sample.leader_epoch].append(sample)
+            self._spans[tp] = [
+                (min(s.at_ns for s in of), max(s.at_ns for s in of), max(s.high_watermark for s in of))
+                for of in epochs.values()
+            ]
+
+    def covers(self, send: Send) -> bool:
+        """Whether one epoch's samples enclose the send's life and its high watermark passed the offset."""
+        return any(
+            first <= send.invoked_ns and send.completed_ns <= last and send.offset < highest
+            for first, last, highest in self._spans[send.tp]
+        )

@@ -1,0 +1,42 @@
+"""Presence: the log holds what was sent there, and nothing else, without holes.
+
+Invariant: each log record is explained by a send to that partition; offsets are dense up to the high
+watermark. Evidence: the recorded sends (written down before each send, so none is unknown) and a final
+read proven complete. Counterexample:
+    the only send is 1/7 to orders-0
+    the final log of orders-1 holds 1/7 at offset 0: phantom (a copy in the wrong partition explains
+    nothing) and its proof says log start 0, high watermark 3: offset-gap from offset 1
+"""
+
+from collections.abc import Iterator
+
+from checkers.history import NONE
+from checkers.judgement import Anomaly, Property
+from checkers.reference.facts import Facts, of_record
+
+
+def phantom(facts: Facts) -> Iterator[Anomaly]:
+    """A log record that was never sent, or sent to another partition, or that has no id. Subset: by id."""
+    for record in facts.log:
+        send = facts.send_of.get(record.id)
+        if send is None:
+            yield of_record(Property.PHANTOM, record, None, f"nobody sent {record.id}")
+        elif send.tp != record.tp:
+            yield of_record(Property.PHANTOM, record, send, f"{record.id} was sent to {send.tp}")
+
+
+def offset_gap(facts: Facts) -> Iterator[Anomaly]:
+    """Each run of missing offsets in [log start, high watermark), named by its first. Subset: whole."""
+    for tp, proof in sorted(facts.proof.items()):
+        for offset in range(proof.log_start, proof.high_watermark):
+            begins = offset == proof.log_start or (tp, offset - 1) in facts.at
+            if begins and (tp, offset) not in facts.at:
+                yield Anomaly(
+                    property=Property.OFFSET_GAP,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    offset=offset,
+                    producer=NONE,
+                    sequence=NONE,
+                    note=f"nothing is at offset {offset}, the high watermark is {proof.high_watermark}",
+                )
