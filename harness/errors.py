@@ -1,0 +1,66 @@
+"""What can stop a run or a command, and the exit code each kind means.
+
+HighwaterError              4  the harness or what it stands on failed
+├── UsageError              2  the command line asks for something that is not there
+│   └── ScenarioError       2  a scenario file asks for the impossible; one complaint a line
+├── RunDirectoryError       2  the named directory holds no run
+├── HistoryError            3  the run's files cannot be judged: which file, what is wrong
+└── StepFailed              4  a step of the run failed: which step, why, what to do next
+Interrupted                    not a failure: the user asked to stop (130 or 143)
+"""
+
+from collections.abc import Sequence
+
+
+class HighwaterError(Exception):
+    """Base of all errors the command line reports in one plain sentence."""
+
+    exit_code = 4
+
+
+class UsageError(HighwaterError):
+    """The command line names something that does not exist or does not fit together."""
+
+    exit_code = 2
+
+
+class ScenarioError(UsageError):
+    """A scenario is refused before anything starts; `complaints` are lines "file:line:column: text"."""
+
+    def __init__(self, complaints: Sequence[str]) -> None:
+        super().__init__("\n".join(complaints))
+        self.complaints = tuple(complaints)
+
+
+class RunDirectoryError(HighwaterError):
+    """There is no run in the named directory, so there is nothing to judge."""
+
+    exit_code = 2
+
+
+class HistoryError(HighwaterError):
+    """A file of a run is missing, truncated or foreign: the run can only be UNKNOWN."""
+
+    exit_code = 3
+
+
+class StepFailed(HighwaterError):  # noqa: N818 - reads as what happened, wherever it is caught
+    """A step of the run failed; the message names the step, the reason and what to do next."""
+
+    def __init__(self, step: str, reason: str) -> None:
+        super().__init__(f"{step}: {reason}")
+        self.step = step
+        self.reason = reason
+
+
+class Interrupted(BaseException):
+    """The user asked to stop; not an Exception, so no recovery code swallows it by accident."""
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(f"interrupted by signal {signal_number}")
+        self.signal_number = signal_number
+
+    @property
+    def exit_code(self) -> int:
+        """130 for SIGINT, 143 for SIGTERM."""
+        return 128 + self.signal_number

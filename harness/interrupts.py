@@ -1,0 +1,64 @@
+"""Ctrl-C and SIGTERM: the first asks for an orderly end, the second tears down now.
+
+Where there is nothing to judge yet (the cluster starts), the first tears down at once too. The exception is
+raised at most once, so that a user who leans on Ctrl-C cannot break the tear-down itself.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+
+from harness.errors import Interrupted
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupts:
+    """Owns both signals while it is entered; `stop` is set by the first one."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        """`say` gets one sentence for the user each time a signal arrives."""
+        self.stop = threading.Event()
+        self.received: int | None = None
+        self._say = say
+        self._orderly = False
+        self._raised = False
+        self._previous: dict[int, object] = {}
+
+    def __enter__(self) -> "Interrupts":
+        """Take the signals; outside the main thread Python cannot, and the caller keeps them."""
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {number: signal.signal(number, self._handle) for number in SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the signals back."""
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # it came from signal.signal
+
+    @contextmanager
+    def orderly(self) -> Iterator[None]:
+        """Within: a first signal only sets `stop`, and the code goes on to its orderly end."""
+        self._orderly = True
+        try:
+            yield
+        finally:
+            self._orderly = False
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._raised:
+            self._say("already tearing down; this takes a few seconds")
+            return
+        first = self.received is None
+        self.received = self.received or number
+        self.stop.set()
+        if first and self._orderly:
+            self._say("stopping the load and healing all faults, then judging; once more tears down now")
+            return
+        self._raised = True
+        self._say("tearing down now")
+        raise Interrupted(number)

@@ -1,0 +1,126 @@
+"""The run directory: its files, and a manifest that is replaced as a whole at each change of state.
+
+A run that is killed at any point leaves a directory that `highwater check` can judge; docs/history.md has
+the layout of the history in it.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from harness.errors import HistoryError, RunDirectoryError
+
+SCHEMA_VERSION = 1
+LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDir:
+    """One run's directory and the names of what is in it."""
+
+    path: Path
+
+    @property
+    def manifest(self) -> Path:
+        """State, seed, versions, timings; JSON."""
+        return self.path / "manifest.json"
+
+    @property
+    def scenario(self) -> Path:
+        """The resolved scenario; replaying it draws nothing."""
+        return self.path / "scenario.yaml"
+
+    @property
+    def journal(self) -> Path:
+        """Sends and reads as they are recorded, until they are sealed."""
+        return self.path / "journal"
+
+    @property
+    def history(self) -> Path:
+        """The sealed history, Parquet."""
+        return self.path / "history"
+
+    @property
+    def nodes(self) -> Path:
+        """Logs and server.properties, a folder for each node."""
+        return self.path / "nodes"
+
+    @property
+    def verdict(self) -> Path:
+        """The verdict for machines."""
+        return self.path / "verdict.json"
+
+    @property
+    def summary(self) -> Path:
+        """The verdict for people."""
+        return self.path / "summary.md"
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        """Replace the manifest; a reader sees the old one or the new one, also after a crash."""
+        write_whole(self.manifest, json.dumps(manifest, indent=2) + "\n")
+
+    def read_manifest(self) -> dict[str, Any]:
+        """The manifest; HistoryError if it is damaged or of another schema."""
+        try:
+            manifest = json.loads(self.manifest.read_text())
+        except (OSError, ValueError) as error:
+            raise HistoryError(f"{self.manifest}: not a readable manifest: {error}") from None
+        if not isinstance(manifest, dict):
+            raise HistoryError(f"{self.manifest}: not a manifest: found {type(manifest).__name__}")
+        version = manifest.get("schema_version")
+        if version != SCHEMA_VERSION:
+            raise HistoryError(
+                f"{self.manifest}: unknown schema_version {version!r}, this version reads {SCHEMA_VERSION}"
+            )
+        return manifest
+
+
+def create(out: Path, scenario: str, seed: int, now: datetime | None = None) -> RunDir:
+    """Make `out`/<utc>_<scenario>_<seed>/, numbered if that is taken, and point `out`/latest at it."""
+    stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
+    base = f"{stamp}_{scenario}_{seed}"
+    for attempt in range(1, 1000):
+        path = out / (base if attempt == 1 else f"{base}-{attempt}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        _point_latest_at(path)
+        return RunDir(path=path)
+    raise HistoryError(f"{out / base}: a thousand runs have this name")
+
+
+def _point_latest_at(path: Path) -> None:
+    link = path.parent / LATEST
+    fresh = path.parent / f".{LATEST}-{path.name}"
+    fresh.symlink_to(path.name)
+    fresh.replace(link)
+
+
+def open_run(path: Path) -> RunDir:
+    """The run at `path` (or the one its `latest` points at); RunDirectoryError if there is none."""
+    if not path.exists():
+        raise RunDirectoryError(
+            f"{path}: no such directory; runs are below runs/, the last one is runs/latest"
+        )
+    if not path.is_dir():
+        raise RunDirectoryError(f"{path}: a run is a directory, this is a file")
+    if not (path / "manifest.json").exists() and not (path / "scenario.yaml").exists():
+        raise RunDirectoryError(
+            f"{path}: not a run directory: neither manifest.json nor scenario.yaml is in it"
+        )
+    return RunDir(path=path)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is either the old one or the whole new one, whatever happens."""
+    growing = path.with_name(f".{path.name}.growing")
+    with growing.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    growing.replace(path)

@@ -1,0 +1,80 @@
+"""What does not fit together in a scenario: found before anything starts, each finding at its place."""
+
+from collections.abc import Callable, Iterator
+
+from harness.scenario import Scenario, TopicPart
+from harness.scenario_yaml import Path
+
+Finding = tuple[Path, str]
+
+
+def impossible(scenario: Scenario) -> Iterator[Finding]:
+    """All contradictions, as (path of the value to blame, what is wrong with it)."""
+    for rule in RULES:
+        yield from rule(scenario)
+
+
+def _topics(scenario: Scenario) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for index, topic in enumerate(scenario.topics):
+        path: Path = ("topics", index)
+        if topic.name in seen:
+            yield (*path, "name"), f"topic {topic.name!r} is named twice"
+        seen.add(topic.name)
+        brokers = scenario.cluster.brokers
+        if topic.replication > brokers:
+            yield (
+                (*path, "replication"),
+                f"{topic.replication} replicas do not fit on {brokers} broker{'s' if brokers > 1 else ''}",
+            )
+        yield from _min_isr(topic, path)
+
+
+def _min_isr(topic: TopicPart, path: Path) -> Iterator[Finding]:
+    key = (*path, "config", "min.insync.replicas")
+    text = topic.config.get("min.insync.replicas", "1")
+    if not text.isdecimal() or int(text) < 1:
+        yield key, f"expected a number of replicas from 1, found {text!r}"
+    elif int(text) > topic.replication:
+        yield key, f"{text} in-sync replicas of {topic.replication}: every acks=all write would be refused"
+
+
+def _cluster(scenario: Scenario) -> Iterator[Finding]:
+    cluster = scenario.cluster
+    if cluster.combined and cluster.controllers != cluster.brokers:
+        yield (
+            ("cluster", "controllers"),
+            f"combined roles: {cluster.brokers} brokers are as many controllers, found {cluster.controllers}",
+        )
+
+
+def _workload(scenario: Scenario) -> Iterator[Finding]:
+    workload = scenario.workload
+    if workload.idempotence and workload.acks != "all":
+        yield (
+            ("workload", "idempotence"),
+            f"an idempotent producer needs acks: all, found acks: {workload.acks}",
+        )
+    for key in workload.client:
+        if key in OWNED_BY_THE_HARNESS:
+            yield (
+                ("workload", "client", key),
+                f"is set by the harness; use the key {OWNED_BY_THE_HARNESS[key]}",
+            )
+
+
+def _storm(scenario: Scenario) -> Iterator[Finding]:
+    if scenario.storm is not None and scenario.faults:
+        yield ("storm",), "a scenario has faults or a storm, not both"
+
+
+OWNED_BY_THE_HARNESS = {
+    "acks": "workload.acks",
+    "request.required.acks": "workload.acks",
+    "enable.idempotence": "workload.idempotence",
+    "delivery.timeout.ms": "workload.delivery_timeout",
+    "message.timeout.ms": "workload.delivery_timeout",
+    "bootstrap.servers": "cluster",
+}
+
+RULES: tuple[Callable[[Scenario], Iterator[Finding]], ...] = (_topics, _cluster, _workload, _storm)
