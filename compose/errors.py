@@ -1,6 +1,7 @@
 """What can go wrong with a cluster or the machine below it.
 
 ComposeError
+├── TopologyError         a cluster was asked for that cannot exist
 ├── MachineError          the machine lacks something that set-up cannot, or may not, install
 │   ├── EngineUnreachable     no Docker Engine answers
 │   └── ImageUnavailable      an image could be neither pulled nor built
@@ -17,6 +18,10 @@ Each message says what failed, where, the value seen, and the next step.
 
 class ComposeError(Exception):
     """Root of all errors that this room raises."""
+
+
+class TopologyError(ComposeError):
+    """A cluster was asked for that cannot exist, or could never do its work."""
 
 
 class MachineError(ComposeError):

@@ -1,0 +1,170 @@
+"""The specification of a cluster, as plain data: how many nodes of which role, and how they are configured.
+
+Nothing here knows Docker. What follows from a topology (edges, ports, server.properties, the Compose file)
+is a pure function of it, so it can be tested, printed and compared.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compose.errors import TopologyError
+from compose.protocols import CLIENT, Edge
+
+Setting = str | int | bool
+
+DEFAULT_RELEASE = "4.3.1"
+OLDEST_RELEASE = (3, 6)
+ELR_EXISTS = (4, 0)
+ELR_IS_DEFAULT = (4, 1)
+FIRST_CONTROLLER = 101
+MOST_NODES = 50
+
+# Written by us for each node; anybody else's value would break the mesh.
+RESERVED = re.compile(
+    r"node\.id|broker\.id|process\.roles|(advertised\.)?listeners|listener\.security\.protocol\.map"
+    r"|(inter\.broker|controller)\.listener\.names?|controller\.quorum\.(voters|bootstrap\.servers)"
+    r"|(metadata\.)?log\.dirs?"
+)
+# Only the controllers read these, so on brokers they would be ignored without a word.
+CONTROLLERS_ONLY = ("broker.session.timeout.ms",)
+KEY = re.compile(r"[a-z][a-z0-9._-]*")
+RELEASE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """A cluster to start. Raises TopologyError if it cannot exist.
+
+    `combined`: nodes 1.. carry the broker role, and the first `controllers` of them the controller role too;
+    otherwise controllers are nodes of their own, 101.. . `elr` None: as the release ships it for new
+    clusters. `broker_config` and `controller_config` go over our defaults. `client_port` 0: each client
+    edge listens on any free host port; otherwise broker n's on `client_port` + n.
+    """
+
+    brokers: int = 3
+    controllers: int = 3
+    combined: bool = False
+    kafka: str = DEFAULT_RELEASE
+    elr: bool | None = None
+    broker_config: Mapping[str, Setting] = field(default_factory=dict)
+    controller_config: Mapping[str, Setting] = field(default_factory=dict)
+    broker_heap_mib: int = 512
+    controller_heap_mib: int = 256
+    volume_mib: int = 1024
+    client_port: int = 0
+
+    def __post_init__(self) -> None:
+        _check_counts(self)
+        _check_release(self)
+        for where, config in (("broker", self.broker_config), ("controller", self.controller_config)):
+            _check_config(where, config)
+        _check_replication(self)
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        """Nodes with the broker role."""
+        return tuple(range(1, self.brokers + 1))
+
+    @property
+    def controller_ids(self) -> tuple[int, ...]:
+        """Nodes with the controller role."""
+        first = 1 if self.combined else FIRST_CONTROLLER
+        return tuple(range(first, first + self.controllers))
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Every node once, ascending."""
+        return tuple(sorted({*self.broker_ids, *self.controller_ids}))
+
+    @property
+    def elr_on(self) -> bool:
+        """Whether eligible leader replicas (KIP-966) are on in this cluster."""
+        return self.elr if self.elr is not None else self.version >= ELR_IS_DEFAULT
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """The release's major and minor number."""
+        major, minor, _patch = self.kafka.split(".")
+        return int(major), int(minor)
+
+
+def edges(topology: Topology) -> tuple[Edge, ...]:
+    """Every directed edge: client→broker, broker→broker, broker→controller and controller→controller."""
+    brokers, controllers = topology.broker_ids, topology.controller_ids
+    clients = [Edge(source=CLIENT, target=node) for node in brokers]
+    between = [
+        Edge(source=str(source), target=target)
+        for source in topology.nodes
+        for target in topology.nodes
+        if source != target and (target in controllers or (source in brokers and target in brokers))
+    ]
+    return (*clients, *between)
+
+
+def memory_mib(topology: Topology) -> int:
+    """What the JVMs of `topology` can come to need: each one's heap, and 64 MiB beside it."""
+    heaps = [
+        topology.broker_heap_mib if node in topology.broker_ids else topology.controller_heap_mib
+        for node in topology.nodes
+    ]
+    return sum(heap + 64 for heap in heaps)
+
+
+def _check_counts(topology: Topology) -> None:
+    for name, count in (("brokers", topology.brokers), ("controllers", topology.controllers)):
+        if not 1 <= count <= MOST_NODES:
+            raise TopologyError(f"{name}: {count}; give 1 to {MOST_NODES}")
+    if topology.combined and topology.controllers > topology.brokers:
+        raise TopologyError(
+            f"controllers: {topology.controllers} with {topology.brokers} brokers; with combined roles each"
+            " controller is one of the brokers, so give at most as many"
+        )
+    if topology.volume_mib < 64:
+        raise TopologyError(f"volume: {topology.volume_mib} MiB; a node's data needs at least 64 MiB")
+    for role, heap in (("broker", topology.broker_heap_mib), ("controller", topology.controller_heap_mib)):
+        if heap < 128:
+            raise TopologyError(f"{role} heap: {heap} MiB; a node needs at least 128 MiB")
+    if topology.client_port and not 1024 <= topology.client_port <= 65535 - topology.brokers:
+        raise TopologyError(f"client port: {topology.client_port}; give 0 (any free) or 1024 and above")
+
+
+def _check_release(topology: Topology) -> None:
+    if not RELEASE.fullmatch(topology.kafka):
+        raise TopologyError(f"kafka: {topology.kafka!r} is not a release; write it as in {DEFAULT_RELEASE!r}")
+    if topology.version < OLDEST_RELEASE:
+        raise TopologyError(f"kafka: {topology.kafka} is too old; the oldest release known to work is 3.6.1")
+    if topology.elr and topology.version < ELR_EXISTS:
+        raise TopologyError(
+            f"elr: eligible leader replicas do not exist in {topology.kafka}; use 4.0.0 or newer"
+        )
+
+
+def _check_config(where: str, config: Mapping[str, Setting]) -> None:
+    for key, value in config.items():
+        if not KEY.fullmatch(key):
+            raise TopologyError(f"{where} config: {key!r} is not the name of a Kafka setting")
+        if RESERVED.fullmatch(key):
+            raise TopologyError(f"{where} config: {key} is set by highwater for each node; leave it out")
+        if "\n" in str(value):
+            raise TopologyError(f"{where} config: the value of {key} has more than one line")
+        if where == "broker" and key in CONTROLLERS_ONLY:
+            raise TopologyError(
+                f"broker config: only controllers read {key}; set it in the controller config"
+            )
+
+
+def _check_replication(topology: Topology) -> None:
+    """Kafka would start with these and then refuse every topic, or every write."""
+    for config in (topology.broker_config, topology.controller_config):
+        for key, value in config.items():
+            counts_replicas = key == "min.insync.replicas" or key.endswith("replication.factor")
+            if counts_replicas and not 1 <= _count(key, value) <= topology.brokers:
+                raise TopologyError(f"{key}: {value} with {topology.brokers} brokers can never be met")
+
+
+def _count(key: str, value: Setting) -> int:
+    try:
+        return int(value)
+    except ValueError as error:
+        raise TopologyError(f"{key}: {value!r} is not a whole number") from error
