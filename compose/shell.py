@@ -4,14 +4,19 @@ A command is a list of words, never a shell line. It has a deadline, and it cann
 """
 
 import os
+import signal
 import subprocess
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from compose.errors import CommandFailed
+from compose.progress import Say
 
 TAIL_LINES = 15
+HEARTBEAT_S = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,63 @@ def failure(done: Completed) -> str:
     lines = (done.stdout + done.stderr).strip().splitlines()[-TAIL_LINES:]
     said = "\n".join(f"    {line}" for line in lines) or "    (it said nothing)"
     return f"{' '.join(done.argv)}: exit code {done.code}\n{said}"
+
+
+def run_logged(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    say: Say,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> str:
+    """Run a long command to its end, tell its last line now and then, and return its whole output.
+
+    The output goes to a file, not a pipe: a daemon that a package starts may keep it open and not hold us up.
+    Raises CommandFailed.
+    """
+    with tempfile.NamedTemporaryFile(prefix="highwater-", suffix=".log") as log:
+        try:
+            process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env=os.environ | (env or {}),
+                cwd=cwd,
+            )
+        except FileNotFoundError as error:
+            raise CommandFailed(f"{argv[0]}: no such command on this machine's PATH") from error
+        path = Path(log.name)
+        try:
+            code = _wait(process, timeout_s, path, say)
+        except BaseException:
+            # Its children too: an interrupted debootstrap would go on in its chroot.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+        output = path.read_text(errors="replace")
+    done = Completed(argv=tuple(argv), code=code, stdout=output, stderr="")
+    if not done.ok:
+        raise CommandFailed(failure(done))
+    return output
+
+
+def _wait(process: subprocess.Popen[bytes], timeout_s: float, log: Path, say: Say) -> int:
+    begin_s = time.monotonic()
+    while True:
+        try:
+            return process.wait(timeout=HEARTBEAT_S)
+        except subprocess.TimeoutExpired:
+            waited_s = time.monotonic() - begin_s
+            lines = log.read_text(errors="replace").split("\n")
+            last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+            if waited_s > timeout_s:
+                raise CommandFailed(
+                    f"{process.args!r}: not finished after {timeout_s:g} s; last said: {last}"
+                ) from None
+            say(f"  {waited_s:.0f} s: {last[:90]}")
 
 
 def spawn_detached(argv: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None) -> int:

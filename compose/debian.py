@@ -1,0 +1,47 @@
+"""Packages from Debian, where we may install them: on Debian, as root."""
+
+import os
+import shutil
+from pathlib import Path
+
+from compose.errors import MachineError
+from compose.progress import Say
+from compose.shell import run_logged
+
+OS_RELEASE = Path("/etc/os-release")
+APT_TIMEOUT_S = 900
+
+
+def is_debian(os_release: Path = OS_RELEASE) -> bool:
+    """Whether this machine runs Debian, or something that says it is like Debian."""
+    if not os_release.is_file():
+        return False
+    pairs = (line.partition("=") for line in os_release.read_text().splitlines())
+    fields = {key: value.strip('"') for key, _, value in pairs}
+    return "debian" in (fields.get("ID", ""), *fields.get("ID_LIKE", "").split())
+
+
+def may_install() -> bool:
+    """Whether set-up may install Debian packages here."""
+    return os.geteuid() == 0 and is_debian() and shutil.which("apt-get") is not None
+
+
+def install(*packages: str, why: str, say: Say) -> None:
+    """Install `packages` without what they only recommend.
+
+    Raises MachineError with the command to type where we may not, CommandFailed where apt fails.
+    """
+    if not may_install():
+        raise MachineError(
+            f"{why} is missing, and set-up installs packages on Debian as root only\n"
+            f"    next step: as root, `apt-get install {' '.join(packages)}`, or what your system calls it"
+        )
+    say(f"installing {', '.join(packages)} from Debian ({why})")
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    run_logged(["apt-get", "update", "-q"], timeout_s=APT_TIMEOUT_S, env=quiet, say=say)
+    run_logged(
+        ["apt-get", "install", "-q", "-y", "--no-install-recommends", *packages],
+        timeout_s=APT_TIMEOUT_S,
+        env=quiet,
+        say=say,
+    )

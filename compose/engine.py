@@ -1,0 +1,111 @@
+"""A running Docker Engine: the one that is there, or one that we install from Debian and start.
+
+Without systemd we start `dockerd` ourselves, as a daemon of its own: it outlives the set-up and holds none
+of our files.
+"""
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+from compose import debian, docker_api, shell
+from compose.errors import EngineUnreachable
+from compose.progress import Say
+
+PID_FILE = Path("/var/run/docker.pid")
+LOG_FILE = Path("/var/log/highwater-dockerd.log")
+SYSTEMD_RUNS = Path("/run/systemd/system")
+START_TIMEOUT_S = 60
+POLL_S = 0.2
+
+
+def ensure_engine(say: Say) -> None:
+    """Return when a Docker Engine answers; install and start one where we may. Raises EngineUnreachable."""
+    if answers():
+        return
+    _refuse_where_it_is_not_ours_to_start()
+    if shutil.which("dockerd") is None:
+        # iptables is only recommended by docker.io, but without it no container network comes up.
+        debian.install("docker.io", "iptables", why="Docker Engine", say=say)
+    if is_alive(read_pid()):
+        say("a Docker Engine is starting: waiting for it")
+    elif SYSTEMD_RUNS.is_dir():
+        say("starting Docker Engine (systemd)")
+        shell.run(["systemctl", "start", "docker"], timeout_s=START_TIMEOUT_S)
+    else:
+        start_daemon(say)
+    _wait_until_it_answers()
+
+
+def answers() -> bool:
+    """Whether a Docker Engine answers now."""
+    try:
+        docker_api.client()
+    except EngineUnreachable:
+        return False
+    return True
+
+
+def start_daemon(say: Say) -> int:
+    """Start `dockerd` detached, its output in LOG_FILE, and return its process id."""
+    # dockerd refuses to start when the process id in a dead daemon's file was given to somebody else since.
+    PID_FILE.unlink(missing_ok=True)
+    say(f"starting Docker Engine (no systemd here; its log is {LOG_FILE})")
+    return shell.spawn_detached(["dockerd"], log=LOG_FILE)
+
+
+def read_pid(pid_file: Path = PID_FILE) -> int | None:
+    """Return the process id that the daemon's file names, if there is one."""
+    try:
+        return int(pid_file.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def is_alive(pid: int | None, proc: Path = Path("/proc")) -> bool:
+    """Whether process `pid` is a Docker daemon, and not another that was given a dead one's number."""
+    if pid is None:
+        return False
+    try:
+        return (proc / str(pid) / "comm").read_text().strip() == "dockerd"
+    except OSError:
+        return False
+
+
+def _refuse_where_it_is_not_ours_to_start() -> None:
+    host = os.environ.get("DOCKER_HOST")
+    if host:
+        raise EngineUnreachable(
+            f"no Docker Engine answers at DOCKER_HOST={host}\n"
+            "    next step: start that engine, or unset DOCKER_HOST"
+        )
+    if os.geteuid() != 0:
+        raise EngineUnreachable(
+            "no Docker Engine answers to this user, and only root may start one\n"
+            "    next step: start Docker and join the group `docker`, or run `make setup` as root"
+        )
+    if shutil.which("dockerd") is None and not debian.may_install():
+        raise EngineUnreachable(
+            "Docker Engine is not installed, and set-up installs it on Debian only\n"
+            "    next step: install Docker Engine 20.10 or newer, then `make setup` again"
+        )
+
+
+def _wait_until_it_answers() -> None:
+    deadline_s = time.monotonic() + START_TIMEOUT_S
+    while not answers():
+        if time.monotonic() > deadline_s:
+            raise EngineUnreachable(
+                f"dockerd was started, and does not answer after {START_TIMEOUT_S} s; its last log lines:\n"
+                f"{last_lines()}\n"
+                f"    next step: see {LOG_FILE}, put right what it says, then `make setup` again"
+            )
+        time.sleep(POLL_S)
+
+
+def last_lines(log: Path = LOG_FILE, count: int = 15) -> str:
+    """Return the last lines of the daemon's log, indented."""
+    if not log.is_file():
+        return "    (no log)"
+    return "\n".join(f"    {line}" for line in log.read_text(errors="replace").splitlines()[-count:])

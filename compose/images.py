@@ -1,0 +1,80 @@
+"""The names of our images, and how a JVM is started in one.
+
+An image's tag is a hash of everything that goes into it: a changed recipe gets a new name and is built, an
+unchanged one is found at once. The names are the same whether an image is pulled or built here, so nobody
+else has to know.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from importlib.resources import files
+
+DEFAULT_RELEASE = "4.3.1"
+TOXIPROXY_VERSION = "2.12.0"
+DEBIAN_SUITE = "bookworm"
+# fsfreeze, losetup and perl (for ioctls) are in every Debian, so they need no package of their own.
+TOOL_PACKAGES = ("e2fsprogs", "xfsprogs", "procps", "iproute2")
+JRE_PACKAGE = "openjdk-17-jre-headless"
+
+CLASSPATH = "/opt/kafka/libs/*"
+ARCHIVE = "/opt/highwater/kafka.jsa"
+# C1 only, and a collector without threads: six JVMs start sooner on two cores, and none lives to miss C2.
+JVM_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+LOGGING_FLAGS = (
+    "-Dlog4j2.configurationFile=/opt/highwater/log4j2.properties",
+    "-Dlog4j.configuration=file:/opt/highwater/log4j.properties",
+)
+KAFKA_RECIPE = (
+    "kafka.dockerfile",
+    "pom.xml",
+    "archive.sh",
+    "archive.properties",
+    "log4j.properties",
+    "log4j2.properties",
+)
+
+
+def kafka_image(release: str = DEFAULT_RELEASE) -> str:
+    """Return the name of the image that runs nodes of `release`."""
+    inputs = (base_image(), release, ARCHIVE, *JVM_FLAGS, *map(recipe, KAFKA_RECIPE))
+    return f"highwater/kafka:{release}-{_hash(inputs)}"
+
+
+def toxiproxy_image() -> str:
+    """Return the name of the image that runs the proxies."""
+    return f"highwater/toxiproxy:{TOXIPROXY_VERSION}-{_hash([recipe('toxiproxy.dockerfile')])}"
+
+
+def base_image() -> str:
+    """Return the name of the Debian with a JRE below the Kafka images that are built here."""
+    return f"highwater/base:{DEBIAN_SUITE}-{_hash([*TOOL_PACKAGES, JRE_PACKAGE])}"
+
+
+def tools_image() -> str:
+    """Return the name of the image of disk helpers: fsfreeze, losetup, mkfs.ext4, mkfs.xfs, perl, ps."""
+    return (
+        f"highwater/tools:{DEBIAN_SUITE}-{_hash([*TOOL_PACKAGES, JRE_PACKAGE, recipe('tools.dockerfile')])}"
+    )
+
+
+def java_argv(main_class: str, *arguments: str, heap_mib: int, archive: bool = True) -> tuple[str, ...]:
+    """Return the command that runs `main_class` in a Kafka image, with the class-data archive if that helps.
+
+    `-Xshare:auto` makes a missing or unfit archive a slow start, not a failure.
+    """
+    sharing = ("-Xshare:auto", f"-XX:SharedArchiveFile={ARCHIVE}") if archive else ("-Xshare:off",)
+    flags = (*JVM_FLAGS, f"-Xmx{heap_mib}m", *sharing, *LOGGING_FLAGS)
+    return ("java", *flags, "-cp", CLASSPATH, main_class, *arguments)
+
+
+def recipe(name: str) -> str:
+    """Return the text of the recipe file `name`."""
+    return files("compose.recipes").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(inputs: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for text in inputs:
+        digest.update(text.encode())
+        digest.update(b"\0")
+    return digest.hexdigest()[:12]
