@@ -1,0 +1,192 @@
+"""Whom a fault hits: a role, written down in the plan and resolved to nodes at the moment of injection.
+
+leader, leader(orders-3)        leader of a partition; without one: of the plan's default partition
+follower, follower 2(orders-3)  first (second, ...) of the partition's other replicas, by node id
+followers                       all other replicas
+active controller, controllers
+brokers, nodes                  all brokers; all brokers and controllers
+node 2, 2, 1+2                  by id
+minority, majority(controllers) the lowest ids that are fewer than half of them; the rest. Default: brokers
+client, all                     ends of edges only: the clients; every node and the clients
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from compose.protocols import Cluster, PartitionState, View
+from faults.errors import BadStep, NoTarget
+
+PartitionRole = Literal["leader", "follower", "followers"]
+GroupRole = Literal["active controller", "controllers", "brokers", "nodes"]
+ShareRole = Literal["minority", "majority"]
+Crowd = Literal["brokers", "controllers"]
+EdgeEndRole = Literal["client", "all"]
+Role = PartitionRole | GroupRole | ShareRole | EdgeEndRole | Literal["node"]
+
+WORDS = (
+    "leader, follower, followers (each also of a partition, as leader(orders-0)), active controller, "
+    "controllers, brokers, nodes, minority, majority, node N, N+M"
+)
+
+_TARGET = re.compile(r"(?P<role>[a-z]+(?: controller)?)(?: (?P<rank>\d+))?(?:\((?P<of>[^()]+)\))?")
+_IDS = re.compile(r"(?:nodes? )?(?P<ids>\d+(?: ?\+ ?\d+)*)")
+_PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicPartition:
+    """One partition of one topic, written `orders-0`."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A role and what it is a role of.
+
+    `of` is set for leader and followers once the plan is validated; `rank` counts followers from 1; `crowd`
+    belongs to minority and majority, `ids` to node.
+    """
+
+    role: Role
+    of: TopicPartition | None = None
+    rank: int = 1
+    crowd: Crowd = "brokers"
+    ids: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        """What `parse_target` reads back to the same target."""
+        if self.role == "node":
+            return ("node " if len(self.ids) == 1 else "nodes ") + "+".join(map(str, self.ids))
+        if self.role in get_args(ShareRole):
+            return f"{self.role}({self.crowd})"
+        rank = f" {self.rank}" if self.rank > 1 else ""
+        return f"{self.role}{rank}" + (f"({self.of})" if self.of else "")
+
+
+def parse_partition(text: str, field: str) -> TopicPartition:
+    """Read "orders-0"."""
+    match = _PARTITION.fullmatch(text)
+    if match is None:
+        raise BadStep(field, text, "TOPIC-PARTITION, as in orders-0")
+    return TopicPartition(topic=match["topic"], partition=int(match["partition"]))
+
+
+def parse_target(value: object, field: str = "target", *, edge_end: bool = False) -> Target:
+    """Read a target as a person writes it; with `edge_end`, "client" and "all" are allowed too."""
+    allowed = WORDS + (", client, all" if edge_end else "")
+    text = " ".join(str(value).split())
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise BadStep(field, value, allowed)
+    if match := _IDS.fullmatch(text):
+        ids = tuple(sorted({int(each) for each in match["ids"].split("+")}))
+        return Target(role="node", ids=ids)
+    match = _TARGET.fullmatch(text)
+    if match is None:
+        raise BadStep(field, value, allowed)
+    return _from_words(
+        match["role"], match["rank"], match["of"], field, BadStep(field, value, allowed), edge_end
+    )
+
+
+def _from_words(
+    word: str, rank: str | None, of: str | None, field: str, refusal: BadStep, edge_end: bool
+) -> Target:
+    """The target that these words name, or `refusal`."""
+    if rank is not None and (word != "follower" or int(rank) < 1):
+        raise refusal
+    match word:
+        case "leader" | "follower" | "followers":
+            return Target(role=word, of=parse_partition(of, field) if of else None, rank=int(rank or 1))
+        case "minority" | "majority":
+            if of not in (None, *get_args(Crowd)):
+                raise refusal
+            return Target(role=word, crowd="controllers" if of == "controllers" else "brokers")
+        case "active controller" | "controllers" | "brokers" | "nodes" if of is None:
+            return Target(role=word)
+        case "client" | "all" if of is None and edge_end:
+            return Target(role=word)
+        case _:
+            raise refusal
+
+
+def share(role: ShareRole, ids: tuple[int, ...]) -> tuple[int, ...]:
+    """The lowest ids that are fewer than half of `ids`, or all the others."""
+    fewer = (len(ids) - 1) // 2
+    return ids[:fewer] if role == "minority" else ids[fewer:]
+
+
+def candidates(target: Target, brokers: tuple[int, ...], controllers: tuple[int, ...]) -> tuple[int, ...]:
+    """The nodes that can ever hold the role; for a role that does not change hands, those that hold it."""
+    match target.role:
+        case "minority" | "majority" as role:
+            return share(role, brokers if target.crowd == "brokers" else controllers)
+        case "active controller" | "controllers":
+            return controllers
+        case "leader" | "follower" | "followers" | "brokers":
+            return brokers
+        case "nodes" | "all":
+            return tuple({*brokers, *controllers})
+        case "node":
+            return target.ids
+        case "client":
+            return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """Who holds which role now: each topic and the quorum are asked once, so one step sees one answer."""
+
+    cluster: Cluster
+    view: View
+    _partitions: dict[TopicPartition, PartitionState] = field(default_factory=dict)
+
+    def nodes(self, target: Target) -> tuple[int, ...]:
+        """Ids of the nodes that `target` means now, ascending; NoTarget if there are none."""
+        found = tuple(sorted(self._nodes(target)))
+        if not found:
+            raise NoTarget(f"{target}: no node holds this role now")
+        return found
+
+    def _nodes(self, target: Target) -> tuple[int, ...]:
+        match target.role:
+            case "leader" | "follower" | "followers" as role:
+                return self._of_partition(role, target)
+            case "active controller":
+                active = self.cluster.active_controller()
+                return () if active is None else (active,)
+            case _:
+                return candidates(target, self.cluster.brokers, self.cluster.controllers)
+
+    def _of_partition(self, role: PartitionRole, target: Target) -> tuple[int, ...]:
+        state = self.partition(target.of)
+        if state.leader < 0:
+            raise NoTarget(f"{target}: {state.topic}-{state.partition} has no leader, isr {list(state.isr)}")
+        if role == "leader":
+            return (state.leader,)
+        others = sorted(set(state.replicas) - {state.leader})
+        return tuple(others) if role == "followers" else tuple(others[target.rank - 1 : target.rank])
+
+    def partition(self, of: TopicPartition | None) -> PartitionState:
+        """The partition as the brokers tell now; without a name the first of all partitions, by name."""
+        where = of or self._first()
+        if where not in self._partitions:
+            states: Mapping[int, PartitionState] = {
+                each.partition: each for each in self.view.describe(where.topic)
+            }
+            if where.partition not in states:
+                raise NoTarget(f"{where}: no broker knows this partition; known: {sorted(states)}")
+            self._partitions[where] = states[where.partition]
+        return self._partitions[where]
+
+    def _first(self) -> TopicPartition:
+        known = sorted(self.view.leaders())
+        if not known:
+            raise NoTarget("no broker tells of any topic")
+        return TopicPartition(topic=known[0][0], partition=known[0][1])
