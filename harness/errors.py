@@ -44,7 +44,7 @@ class HistoryError(HighwaterError):
     exit_code = 3
 
 
-class StepFailed(HighwaterError):  # noqa: N818 - reads as what happened, wherever it is caught
+class StepFailed(HighwaterError):
     """A step of the run failed; the message names the step, the reason and what to do next."""
 
     def __init__(self, step: str, reason: str) -> None:

@@ -44,8 +44,8 @@ class Part(BaseModel):
 class ClusterPart(Part):
     """How many nodes of which release; the configurations add to (or replace) the harness's fast settings."""
 
-    brokers: int = Field(default=3, ge=1, le=9)
-    controllers: int = Field(default=3, ge=1, le=9)
+    brokers: int = Field(default=3, ge=1)
+    controllers: int = Field(default=3, ge=1)
     combined: bool = False
     kafka: str = Field(default="4.3.1", pattern=r"^\d+\.\d+\.\d+$")
     elr: bool | None = None
@@ -121,5 +121,5 @@ class Scenario(Part):
     accept: list[str] = []
 
     def as_plain(self) -> dict[str, Any]:
-        """The scenario as it is written to a file, with every default spelled out."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        """A resolved scenario as it is written to a file, with every default spelled out."""
+        return self.model_dump(mode="json", by_alias=True, exclude={"storm"})

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from harness.scenario import Scenario, TopicPart
+from compose.errors import TopologyError
+from compose.topology import Topology
+from harness.scenario import ClusterPart, Scenario, TopicPart
 from harness.scenario_yaml import Path
 
 Finding = tuple[Path, str]
@@ -40,12 +42,30 @@ def _min_isr(topic: TopicPart, path: Path) -> Iterator[Finding]:
 
 
 def _cluster(scenario: Scenario) -> Iterator[Finding]:
-    cluster = scenario.cluster
-    if cluster.combined and cluster.controllers != cluster.brokers:
-        yield (
-            ("cluster", "controllers"),
-            f"combined roles: {cluster.brokers} brokers are as many controllers, found {cluster.controllers}",
-        )
+    """What the compose room says; its message opens with the setting it refuses."""
+    try:
+        topology_of(scenario.cluster)
+    except TopologyError as refusal:
+        setting, _, reason = str(refusal).partition(": ")
+        key = setting.replace(" ", "_")
+        if key in ClusterPart.model_fields:
+            yield ("cluster", key), reason
+        else:
+            yield ("cluster",), str(refusal)
+
+
+def topology_of(cluster: ClusterPart) -> Topology:
+    """The cluster part in the compose room's words; TopologyError if it cannot exist."""
+    return Topology(
+        brokers=cluster.brokers,
+        controllers=cluster.controllers,
+        combined=cluster.combined,
+        kafka=cluster.kafka,
+        elr=cluster.elr,
+        broker_config=cluster.broker_config,
+        controller_config=cluster.controller_config,
+        volume_mib=cluster.volume >> 20,
+    )
 
 
 def _workload(scenario: Scenario) -> Iterator[Finding]:

@@ -6,26 +6,20 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
-SECONDS: Mapping[str, float] = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+from faults.errors import BadStep
+from faults.parse import parse_duration, write_duration
+
 BYTES: Mapping[str, int] = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+RATE_UNITS: Mapping[str, float] = {"s": 1.0, "m": 60.0}
 AS_FAST_AS_IT_GOES = "max"
 
 
 def duration_s(value: object) -> float:
     """Seconds of "250ms", "5s", "1.5m", "1h"; ValueError for a bare number, a negative or unknown unit."""
-    match = re.fullmatch(r"(-?\d+(?:\.\d+)?)\s*([a-zA-Z]*)", value) if isinstance(value, str) else None
-    if match is None or match[2] not in SECONDS:
-        raise ValueError(f"not a duration: {value!r}; write a number and a unit, as in 250ms, 5s, 1m")
-    if match[1].startswith("-"):
-        raise ValueError(f"a duration cannot be negative: {value!r}")
-    return round(float(match[1]) * SECONDS[match[2]], 6)
-
-
-def duration_text(seconds: float) -> str:
-    """The shortest spelling that `duration_s` reads back as the same number: 0.25 → "250ms", 5.0 → "5s"."""
-    if seconds < 1 and round(seconds * 1000) == round(seconds * 1000, 3):
-        return f"{round(seconds * 1000)}ms"
-    return f"{seconds:g}s" if seconds == float(f"{seconds:g}") else f"{seconds!r}s"
+    try:
+        return parse_duration(value, "")
+    except BadStep as refusal:
+        raise ValueError(f"not a duration: {value!r}; allowed: {refusal.allowed}") from None
 
 
 def rate_per_s(value: object) -> float | None:
@@ -35,7 +29,7 @@ def rate_per_s(value: object) -> float | None:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*/\s*(s|m)", value) if isinstance(value, str) else None
     if match is None or float(match[1]) <= 0:
         raise ValueError(f"not a rate: {value!r}; write records per second, as in 2000/s, or max")
-    return float(match[1]) / SECONDS[match[2]]
+    return float(match[1]) / RATE_UNITS[match[2]]
 
 
 def rate_text(per_s: float | None) -> str:
@@ -57,6 +51,6 @@ def size_text(size: int) -> str:
     return f"{size // BYTES[unit]}{unit}"
 
 
-Duration = Annotated[float, BeforeValidator(duration_s), PlainSerializer(duration_text)]
+Duration = Annotated[float, BeforeValidator(duration_s), PlainSerializer(write_duration)]
 Rate = Annotated[float | None, BeforeValidator(rate_per_s), PlainSerializer(rate_text)]
 Size = Annotated[int, BeforeValidator(size_bytes), PlainSerializer(size_text)]

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.units import duration_s, duration_text, rate_per_s, rate_text, size_bytes, size_text
+from harness.units import duration_s, rate_per_s, rate_text, size_bytes, size_text
 
 
 @pytest.mark.parametrize(
@@ -10,28 +10,13 @@ def test_a_duration_carries_its_unit(text: str, seconds: float) -> None:
     assert duration_s(text) == seconds
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        ("-5s", "a duration cannot be negative: '-5s'"),
-        ("5", "not a duration: '5'; write a number and a unit, as in 250ms, 5s, 1m"),
-        (5, "not a duration: 5; write a number and a unit, as in 250ms, 5s, 1m"),
-        ("5 days", "not a duration: '5 days'; write a number and a unit, as in 250ms, 5s, 1m"),
-    ],
-)
-def test_a_duration_without_a_unit_or_below_zero_is_refused(value: object, reason: str) -> None:
+@pytest.mark.parametrize("value", ["-5s", "5", 5, "5 days", None])
+def test_a_duration_without_a_unit_or_below_zero_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="duration") as refused:
         duration_s(value)
-    assert str(refused.value) == reason
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.25, "250ms"), (5.0, "5s"), (90.0, "90s"), (0.0, "0ms"), (1234567.5, "1234567.5s")],
-)
-def test_a_written_duration_reads_back_as_the_same_number(seconds: float, text: str) -> None:
-    assert duration_text(seconds) == text
-    assert duration_s(text) == seconds
+    assert str(refused.value) == (
+        f"not a duration: {value!r}; allowed: a duration with its unit, not negative: 500ms, 2.5s, 10m, 1h"
+    )
 
 
 def test_a_rate_is_per_second_or_as_fast_as_it_goes() -> None:

@@ -1,0 +1,154 @@
+"""From a scenario file to one that leaves nothing open: defaults, `--set`, seed, every random choice drawn.
+
+What is written as scenario.yaml reads back to the same resolved scenario, and draws nothing.
+"""
+
+import io
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+
+from compose.topology import Topology, edges
+from faults.errors import BadStep
+from faults.parse import KEYS, parse_steps, write_step
+from faults.schedule import FaultStep
+from faults.validate import Facts, TopicFacts, validate
+from harness.errors import ScenarioError, UsageError
+from harness.scenario import Scenario
+from harness.scenario_errors import at, complaints, unknown
+from harness.scenario_rules import impossible, topology_of
+from harness.scenario_yaml import Document, load, override
+from harness.scenario_yaml import Path as KeyPath
+
+SHIPPED = Path(__file__).parent / "scenarios"
+SEED_BITS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """A scenario with a seed and without a storm, its faults as data, its cluster as a topology."""
+
+    scenario: Scenario
+    steps: tuple[FaultStep, ...]
+    topology: Topology
+
+    @property
+    def seed(self) -> int:
+        """The seed of every choice; a resolved scenario has one."""
+        assert self.scenario.seed is not None
+        return self.scenario.seed
+
+    def text(self) -> str:
+        """The resolved scenario as YAML."""
+        out = io.StringIO()
+        writer = YAML()
+        writer.width = 110
+        writer.dump(self.scenario.as_plain(), out)
+        return out.getvalue()
+
+
+def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | None = None) -> Resolved:
+    """Check a scenario and draw every choice; raises ScenarioError with one complaint a line."""
+    document = load(text, filename)
+    override(document, sets)
+    asked = _validated(document)
+    topology = topology_of(asked.cluster)
+    steps = _steps(asked, _facts(asked, topology), document)
+    chosen = next((each for each in (seed, asked.seed) if each is not None), None)
+    closed = _closed(asked, topology, steps, draw_seed() if chosen is None else chosen)
+    return Resolved(scenario=closed, steps=steps, topology=topology_of(closed.cluster))
+
+
+def _closed(asked: Scenario, topology: Topology, steps: Sequence[FaultStep], seed: int) -> Scenario:
+    """`asked` with everything written out that it left to defaults or to chance."""
+    return asked.model_copy(
+        update={
+            "seed": seed,
+            "storm": None,
+            "faults": [write_step(step) for step in steps],
+            "cluster": asked.cluster.model_copy(update={"elr": topology.elr_on}),
+            "workload": asked.workload.model_copy(update={"idempotence": asked.workload.idempotent}),
+        }
+    )
+
+
+def draw_seed() -> int:
+    """A new seed, short enough to be typed."""
+    return secrets.randbits(SEED_BITS)
+
+
+def _validated(document: Document) -> Scenario:
+    try:
+        scenario = Scenario.model_validate(document.data)
+    except ValidationError as error:
+        raise ScenarioError(complaints(error, document, Scenario)) from None
+    findings = [at(document, path, text) for path, text in impossible(scenario)]
+    if findings:
+        raise ScenarioError(findings)
+    return scenario
+
+
+def _facts(scenario: Scenario, topology: Topology) -> Facts:
+    return Facts(
+        brokers=topology.broker_ids,
+        controllers=topology.controller_ids,
+        edges=edges(topology),
+        topics=tuple(
+            TopicFacts(name=topic.name, partitions=topic.partitions, replication=topic.replication)
+            for topic in scenario.topics
+        ),
+    )
+
+
+def _steps(scenario: Scenario, facts: Facts, document: Document) -> tuple[FaultStep, ...]:
+    try:
+        return validate(parse_steps(scenario.faults), facts)
+    except BadStep as refusal:
+        raise ScenarioError([_step_complaint(refusal, document)]) from None
+
+
+def _step_complaint(refusal: BadStep, document: Document) -> str:
+    path: KeyPath = ("faults", refusal.step or 0, refusal.field)
+    if refusal.field not in KEYS:
+        return at(
+            document, path, unknown(refusal.field, KEYS).replace("unknown", "unknown key", 1), of_key=True
+        )
+    if refusal.value is None:
+        return at(document, path, f"is missing; allowed: {refusal.allowed}")
+    return at(document, path, f"{refusal.value!r} is refused; allowed: {refusal.allowed}")
+
+
+def find(name: str) -> tuple[str, str]:
+    """The text and the name of a scenario file: a path, or one of the shipped names. Raises UsageError."""
+    path = SHIPPED / f"{name}.yaml"
+    if name not in shipped():
+        path = Path(name)
+        if not path.exists() and "/" not in name and not name.endswith((".yaml", ".yml")):
+            raise UsageError(f"scenario: {unknown(name, shipped())}; or give the path of a file")
+    try:
+        return path.read_text(), str(path if path.parent != SHIPPED else path.name)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UsageError(f"{path}: cannot be read: {reason}") from None
+
+
+def shipped() -> list[str]:
+    """Names of the scenarios that come with the tool."""
+    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+
+
+def catalogue() -> Iterator[dict[str, Any]]:
+    """Name, purpose and expectation of each shipped scenario."""
+    for name in shipped():
+        resolved = resolve(*find(name), seed=0)
+        yield {
+            "name": name,
+            "about": resolved.scenario.about,
+            "expect": resolved.scenario.expect.acked_loss,
+            "faults": len(resolved.steps),
+        }
