@@ -32,7 +32,7 @@ class CheckersError(Exception):
     """Base of every error of this room."""
 
 
-class MalformedHistory(CheckersError):  # noqa: N818 - reads as what it is, wherever it is caught
+class MalformedHistory(CheckersError):
     """A file of the history is missing, truncated, foreign, or does not hold what its schema says.
 
     `file` is the path (a directory if a whole table is gone); `what` says what is wrong with it, with the

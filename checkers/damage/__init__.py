@@ -1,0 +1,15 @@
+"""Small random histories, healthy and damaged: what two implementations are compared on.
+
+    healthy = random_history(rng)            every property holds, whatever the seed
+    broken = damage(healthy, rng)            some random kinds of KINDS, applied one after the other
+    write(broken, directory)                 the Parquet layout of checkers/history.py
+
+`KINDS` names each kind of damage and the properties of which at least one must notice it: a kill table tells
+whether an implementation does.
+"""
+
+from checkers.damage.kinds import KINDS, Kind, damage
+from checkers.damage.simulate import random_history
+from checkers.damage.write import write
+
+__all__ = ["KINDS", "Kind", "damage", "random_history", "write"]

@@ -1,0 +1,118 @@
+"""A history that can be changed: the hand-hold of the simulation and of every kind of damage."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from random import Random
+from typing import TypeVar
+
+from checkers.history import Outcome
+from checkers.rows import (
+    Fault,
+    History,
+    LogRecord,
+    MetadataChange,
+    Proof,
+    Read,
+    RecordId,
+    Send,
+    TopicPartition,
+    Watermark,
+)
+
+Item = TypeVar("Item")
+
+
+class NotApplicable(Exception):
+    """The history has nothing that this kind of damage could change."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """The rows of a history in lists. `log` stays sorted by place when it is frozen."""
+
+    partitions: list[TopicPartition] = field(default_factory=list)
+    sends: list[Send] = field(default_factory=list)
+    log: list[LogRecord] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+    watermarks: list[Watermark] = field(default_factory=list)
+    proofs: list[Proof] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    metadata: list[MetadataChange] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, history: History) -> "Draft":
+        """A draft with the rows of a history."""
+        return cls(
+            partitions=list(history.partitions),
+            sends=list(history.sends),
+            log=list(history.final_log),
+            reads=list(history.reads),
+            watermarks=list(history.watermarks),
+            proofs=list(history.proofs),
+            faults=list(history.faults),
+            metadata=list(history.metadata),
+        )
+
+    def freeze(self) -> History:
+        """The history as it is now, in the order in which its files are read."""
+        return History(
+            partitions=tuple(sorted(self.partitions)),
+            sends=sorted(self.sends, key=attrgetter("tp")),
+            final_log=sorted(self.log, key=lambda record: (record.tp, record.offset)),
+            reads=sorted(self.reads, key=attrgetter("tp")),
+            watermarks=tuple(self.watermarks),
+            proofs=tuple(self.proofs),
+            faults=tuple(self.faults),
+            metadata=tuple(self.metadata),
+        )
+
+    def decided(self) -> set[TopicPartition]:
+        """The partitions with a complete proof."""
+        return {proof.tp for proof in self.proofs if proof.complete}
+
+    def log_of(self, tp: TopicPartition) -> list[LogRecord]:
+        """One partition's log by offset."""
+        return sorted((record for record in self.log if record.tp == tp), key=attrgetter("offset"))
+
+    def sends_by_id(self) -> dict[RecordId, Send]:
+        """Each send by its id."""
+        return {send.id: send for send in self.sends}
+
+    def logged(self, outcome: Outcome, rng: Random) -> LogRecord:
+        """Some record of a decided partition's log whose send had this outcome."""
+        sends, decided = self.sends_by_id(), self.decided()
+        return pick(
+            rng,
+            [r for r in self.log if r.tp in decided and r.id in sends and sends[r.id].outcome is outcome],
+        )
+
+    def append(self, record: LogRecord, *, at: TopicPartition) -> LogRecord:
+        """Put a record behind all that is in a partition, below a high watermark that rises with it."""
+        proof = next((proof for proof in self.proofs if proof.tp == at), None)
+        log = self.log_of(at)
+        end = max(log[-1].offset + 1 if log else 0, proof.log_end if proof else 0)
+        placed = replace(record, topic=at.topic, partition=at.partition, offset=end)
+        self.log.append(placed)
+        if proof:
+            swap(self.proofs, proof, replace(proof, high_watermark=end + 1, log_end=end + 1))
+        return placed
+
+
+def first(items: Iterable[Item]) -> Item:
+    """The first of the items, or NotApplicable if there is none."""
+    for item in items:
+        return item
+    raise NotApplicable
+
+
+def pick(rng: Random, items: Sequence[Item]) -> Item:
+    """One of the items, or NotApplicable if there is none."""
+    if not items:
+        raise NotApplicable
+    return rng.choice(items)
+
+
+def swap(rows: list[Item], old: Item, new: Item) -> None:
+    """Put a row in the place of another one."""
+    rows[next(at for at, row in enumerate(rows) if row is old)] = new

@@ -1,0 +1,231 @@
+"""Random healthy histories from a tiny model of a cluster: producers append, readers and samplers watch.
+
+The model has one clock. A record is appended between its invocation and its completion, in the order of its
+producer's sequences, so every property holds by construction; a test demands it of thousands of seeds.
+"""
+
+from dataclasses import dataclass, field
+from random import Random
+
+from checkers.damage.draft import Draft
+from checkers.history import NONE, Outcome
+from checkers.rows import (
+    Fault,
+    History,
+    LogRecord,
+    MetadataChange,
+    Proof,
+    Read,
+    Send,
+    TopicPartition,
+    Watermark,
+)
+
+STEP_NS = 1_000
+
+
+def random_history(rng: Random, *, most_sends: int = 40) -> History:
+    """A small healthy history with up to `most_sends` sends.
+
+    Some have no sends at all, empty partitions, partitions without (complete) proof, logs that do not start
+    at 0, records on disk above the high watermark, acks without an offset, no readers.
+    """
+    draft = Draft(partitions=_partitions(rng))
+    logs = [_Log(tp=tp, start=rng.choice((0, 0, 0, 7, 1000))) for tp in draft.partitions]
+    end_ns = _produce(rng, draft, logs, _amount(rng, most_sends))
+    for log in logs:
+        _lead(rng, draft, log, end_ns)
+        _prove(rng, draft, log, end_ns)
+        _read(rng, draft, log)
+    _inject(rng, draft, end_ns)
+    return draft.freeze()
+
+
+def _amount(rng: Random, most: int) -> int:
+    return rng.choices((0, rng.randint(1, min(most, 8)), rng.randint(1, most)), (1, 4, 7))[0]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Log:
+    """One partition: what was appended and when, and up to which offset the final read got.
+
+    `needed` is the offset behind the last record acknowledged without one: only its presence in the log
+    tells that it was not lost.
+    """
+
+    tp: TopicPartition
+    start: int
+    records: list[LogRecord] = field(default_factory=list)
+    appended_ns: list[int] = field(default_factory=list)
+    readable: int = 0
+    needed: int = 0
+
+    def end_at(self, at_ns: int) -> int:
+        """The log end offset at a time."""
+        return self.start + sum(appended <= at_ns for appended in self.appended_ns)
+
+
+def _partitions(rng: Random) -> list[TopicPartition]:
+    topics = rng.choice((("orders",), ("orders", "audit-log")))
+    return [TopicPartition(topic, p) for topic in topics for p in range(rng.randint(1, 3))]
+
+
+def _produce(rng: Random, draft: Draft, logs: list[_Log], sends: int) -> int:
+    """Let some producers send; returns the time after the last completion."""
+    producers = rng.randint(1, 4)
+    sequences, last_append_ns = [rng.choice((0, 5))] * producers, [0] * producers
+    now, end_ns, used = 10 * STEP_NS, 10 * STEP_NS, logs[: rng.randint(1, len(logs))]
+    for _ in range(sends):
+        now += rng.randint(1, 3 * STEP_NS)
+        producer, log = rng.randrange(producers), rng.choice(used)
+        appended_ns = max([now, last_append_ns[producer], *log.appended_ns[-1:]]) + rng.randint(1, STEP_NS)
+        completed_ns = appended_ns + rng.randint(1, 4 * STEP_NS)
+        outcome = rng.choices(tuple(Outcome), (16, 1, 3))[0]
+        offset = log.start + len(log.records)
+        checksum = rng.getrandbits(32)
+        reported = outcome is Outcome.OK and rng.random() < 0.95
+        finished = outcome is not Outcome.INFO or rng.random() < 0.5
+        send = Send(
+            topic=log.tp.topic,
+            partition=log.tp.partition,
+            producer=producer,
+            sequence=sequences[producer],
+            invoked_ns=now,
+            completed_ns=completed_ns if finished else NONE,
+            outcome=outcome,
+            offset=offset if reported else NONE,
+            checksum=checksum,
+            error="" if outcome is Outcome.OK else "_MSG_TIMED_OUT",
+        )
+        draft.sends.append(send)
+        sequences[producer] += 1
+        if outcome is Outcome.OK and not reported:
+            log.needed = offset + 1
+        if outcome is Outcome.OK or (outcome is Outcome.INFO and rng.random() < 0.5):
+            last_append_ns[producer] = appended_ns
+            log.appended_ns.append(appended_ns)
+            log.records.append(_record(send, offset))
+        end_ns = max(end_ns, completed_ns + STEP_NS)
+    return end_ns
+
+
+def _record(send: Send, offset: int) -> LogRecord:
+    return LogRecord(
+        topic=send.topic,
+        partition=send.partition,
+        producer=send.producer,
+        sequence=send.sequence,
+        checksum=send.checksum,
+        offset=offset,
+        leader_epoch=0,
+        timestamp_ms=send.invoked_ns // STEP_NS,
+    )
+
+
+def _lead(rng: Random, draft: Draft, log: _Log, end_ns: int) -> None:
+    """Sample the high watermark under some leaders, one after the other; it never passes the log end."""
+    elections = sorted(rng.randint(0, end_ns) for _ in range(rng.choice((0, 0, 1, 2))))
+    times = sorted(rng.randint(0, end_ns) for _ in range(rng.randint(0, 12)))
+    for epoch, since_ns in enumerate([0, *elections]):
+        draft.metadata.append(
+            MetadataChange(
+                at_ms=since_ns // STEP_NS,
+                topic=log.tp.topic,
+                partition=log.tp.partition,
+                leader=1 + epoch % 3,
+                leader_epoch=epoch,
+                partition_epoch=epoch,
+                replicas=(1, 2, 3),
+                isr=(1, 2, 3),
+            )
+        )
+    for at_ns in times:
+        epoch = sum(election <= at_ns for election in elections)
+        known = rng.random() < 0.9
+        draft.watermarks.append(
+            Watermark(
+                at_ns=at_ns,
+                topic=log.tp.topic,
+                partition=log.tp.partition,
+                leader=1 + epoch % 3,
+                leader_epoch=epoch if rng.random() < 0.95 else NONE,
+                isr=(1, 2, 3),
+                log_start=log.start,
+                high_watermark=log.end_at(at_ns) if known else NONE,
+                last_stable=log.end_at(at_ns) if known else NONE,
+            )
+        )
+
+
+def _prove(rng: Random, draft: Draft, log: _Log, end_ns: int) -> None:
+    """End the final read: mostly with a proof, sometimes below the log's end, sometimes without."""
+    end = log.start + len(log.records)
+    sampled = max((s.high_watermark for s in draft.watermarks if s.tp == log.tp), default=log.start)
+    unread = rng.choice((0, 0, 0, 0, 1, 3))
+    log.readable = max(log.start, sampled, log.needed, end - unread)
+    complete = rng.random() < 0.9
+    draft.log.extend(record for record in log.records if record.offset < log.readable)
+    if not complete and rng.random() < 0.5:
+        return
+    draft.proofs.append(
+        Proof(
+            topic=log.tp.topic,
+            partition=log.tp.partition,
+            at_ns=end_ns,
+            log_start=log.start,
+            high_watermark=log.readable,
+            last_stable=log.readable,
+            log_end=end,
+            read_to=log.readable,
+            replicas=(1, 2, 3),
+            isr=(1, 2, 3) if complete else (1,),
+            complete=complete,
+            reason="" if complete else "replicas 2 and 3 did not come back into the ISR",
+        )
+    )
+
+
+def _read(rng: Random, draft: Draft, log: _Log) -> None:
+    """Let readers tail the log; each generation begins somewhere and goes on without a hole."""
+    for reader in range(rng.randint(0, 3)):
+        for generation in range(rng.randint(1, 2)):
+            begin = rng.randint(log.start, log.readable)
+            end = rng.randint(begin, log.readable)
+            for offset in range(begin, end):
+                at = offset - log.start
+                record = log.records[at]
+                draft.reads.append(
+                    Read(
+                        topic=record.topic,
+                        partition=record.partition,
+                        producer=record.producer,
+                        sequence=record.sequence,
+                        checksum=record.checksum,
+                        reader=reader,
+                        generation=generation,
+                        offset=offset,
+                        leader_epoch=record.leader_epoch,
+                        read_ns=log.appended_ns[at] + STEP_NS,
+                    )
+                )
+
+
+def _inject(rng: Random, draft: Draft, end_ns: int) -> None:
+    for index in range(rng.randint(0, 2)):
+        inject_ns = rng.randint(0, end_ns)
+        draft.faults.append(
+            Fault(
+                index=index,
+                name=f"kill-{index}",
+                kind="kill",
+                target="leader",
+                nodes=(1,),
+                edges=("2->1", "3->1"),
+                inject_ns=inject_ns,
+                effect_ns=inject_ns + STEP_NS,
+                heal_ns=inject_ns + 2 * STEP_NS,
+                recovered_ns=inject_ns + 3 * STEP_NS,
+                unclean=(1,),
+                evidence='{"exit_code": 137}',
+            )
+        )
