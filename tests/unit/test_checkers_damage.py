@@ -1,0 +1,135 @@
+"""Random histories are healthy, and the reference notices every kind of damage to them."""
+
+from random import Random
+
+import pytest
+
+from checkers.damage import KINDS, damage, random_history
+from checkers.damage.draft import Draft, NotApplicable
+from checkers.judgement import Property
+from checkers.reference import check
+
+SEEDS = range(120)
+HARMLESS = {
+    "shuffle-tail",
+    "claim-unread",
+    "forget-offset",
+    "doubt-ack",
+    "jump-clock",
+    "merge-generations",
+    "shift-reads",
+    "shift-watermark",
+    "lose-samples",
+    "merge-epochs",
+    "lose-proof",
+    "leave-proof-incomplete",
+    "claim-completeness",
+    "prove-less",
+    "start-later",
+}
+
+
+def damaged_by(kind):
+    """The judgement of each seed's history that the kind could damage."""
+    for seed in SEEDS:
+        rng = Random(seed)
+        draft = Draft.of(random_history(rng))
+        try:
+            KINDS[kind].apply(draft, rng)
+        except NotApplicable:
+            continue
+        yield seed, check(draft.freeze())
+
+
+def test_healthy_histories_are_clean_whatever_the_seed():
+    """Five hundred of them, in which every property has something to examine."""
+    judgements = [check(random_history(Random(seed))) for seed in range(500)]
+    assert [j.anomalies for j in judgements if j.anomalies] == []
+    for each in Property:
+        assert sum(judgement.examined[each] for judgement in judgements) > 200
+
+
+def test_healthy_histories_have_every_odd_shape():
+    """No sends, no proofs, acks without an offset or above the high watermark, late log starts."""
+    histories = [random_history(Random(seed)) for seed in range(200)]
+    judgements = [check(history) for history in histories]
+    assert any(not history.sends for history in histories)
+    assert any(judgement.undecided_partitions for judgement in judgements)
+    assert any(judgement.totals.ok_without_offset for judgement in judgements)
+    assert any(p.log_end > p.high_watermark for h in histories for p in h.proofs)
+    assert any(p.log_start > 0 for h in histories for p in h.proofs)
+    assert any(set(h.partitions) - {p.tp for p in h.proofs} for h in histories)
+
+
+def test_the_kinds_that_may_be_harmless_are_these_and_no_others():
+    """A new kind must say who notices it, or be listed here."""
+    assert {name for name, kind in KINDS.items() if not kind.noticed_by} == HARMLESS
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - HARMLESS))
+def test_the_reference_notices(kind):
+    """The kill table: each time the kind was done to a healthy history, who must notice it does."""
+    judgements = list(damaged_by(kind))
+    assert len(judgements) >= 20
+    survivors = [
+        seed
+        for seed, judgement in judgements
+        if not KINDS[kind].noticed_by & {anomaly.property for anomaly in judgement.anomalies}
+    ]
+    assert survivors == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties"),
+    [
+        ("shuffle-tail", {"ack-offset", "producer-order"}),
+        ("jump-clock", {"real-time-order"}),
+        ("merge-generations", {"monotone-read"}),
+        ("shift-reads", {"read-uncommitted", "monotone-read"}),
+        ("shift-watermark", {"hw-loss"}),
+        ("start-later", {"acked-loss"}),
+    ],
+)
+def test_what_may_be_harmless_is_noticed_where_it_is_not(kind, properties):
+    """At least once in the seeds, each of these is violated."""
+    seen = {anomaly.property.value for _, judgement in damaged_by(kind) for anomaly in judgement.anomalies}
+    assert properties <= seen
+
+
+@pytest.mark.parametrize("kind", ["lose-proof", "leave-proof-incomplete"])
+def test_a_partition_without_a_proof_is_undecided(kind):
+    """Never a loss, whatever its log lacks."""
+    for _, judgement in damaged_by(kind):
+        assert judgement.anomalies == ()
+        assert judgement.undecided_partitions
+
+
+def test_a_record_acked_where_nobody_could_read_is_undecided():
+    """Whatever else is in the log."""
+    for _, judgement in damaged_by("claim-unread"):
+        assert judgement.anomalies == ()
+        assert judgement.undecided[Property.ACKED_LOSS] > 0
+
+
+def test_random_damage_breaks_every_property_sooner_or_later():
+    """A property that no damage ever broke would be compared on nothing."""
+    broken = set()
+    for seed in range(300):
+        rng = Random(seed)
+        broken |= {a.property for a in check(damage(random_history(rng), rng)).anomalies}
+    assert broken == set(Property)
+
+
+def test_damage_leaves_the_healthy_history_as_it_was():
+    """Histories are values."""
+    rng = Random(3)
+    history = random_history(rng)
+    before = check(history).key()
+    damage(history, rng)
+    assert check(history).key() == before
+
+
+def test_one_seed_gives_one_history():
+    """A mismatch that a fuzzing run prints can be built again."""
+    first, second = (damage(random_history(rng), rng) for rng in (Random(11), Random(11)))
+    assert first == second
