@@ -1,106 +1,98 @@
-"""Images made on this machine, from Debian, Maven and Go packages, where no container registry answers."""
+"""How each image is made: from what a container registry has or, where none answers, from packages."""
 
-import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from compose import debian, docker_images, images, shell
+from compose import debian, docker_images, golang, images, kafka_libs, shell
 from compose.errors import ImageUnavailable
-from compose.golang import go_with
 from compose.progress import Say, timed
+from compose.registry import Registries
 
 # Not the machine's /tmp: that may be small, in memory, or mounted so that no device file works below it.
 WORK_DIR = Path("/var/tmp")
 DEBOOTSTRAP_TIMEOUT_S = 900
 TAR_TIMEOUT_S = 300
-MAVEN_TIMEOUT_S = 900
-MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+GO_TIMEOUT_S = 900
+TOXIPROXY_MODULE = "github.com/Shopify/toxiproxy/v2"
+NOT_IN_THE_IMAGE = ("var/cache/apt", "var/lib/apt/lists", "var/log", "proc", "sys", "dev")
 
 
-def build_base(say: Say) -> None:
-    """Build the Debian with a JRE and the disk tools. Raises MachineError, CommandFailed."""
+def build_base(registries: Registries, say: Say) -> None:
+    """Make the Debian with a JRE and the disk tools. Raises MachineError, CommandFailed."""
+    if registries.pull(images.published_debian()):
+        try:
+            return _base_on_published(say)
+        except ImageUnavailable as error:
+            # Containers may have no way to Debian's packages where the machine itself has one.
+            say(f"{error}\ntrying debootstrap instead")
+    return _base_by_debootstrap(say)
+
+
+def build_toxiproxy(registries: Registries, say: Say) -> None:
+    """Make the image of the proxies. Raises MachineError, CommandFailed."""
+    published = images.published_toxiproxy()
+    if registries.pull(published):
+        docker_images.tag(published, images.toxiproxy_image())
+        return
+    with timed(f"Toxiproxy {images.TOXIPROXY_VERSION} from its Go module", say), _work_dir() as work:
+        _compile_toxiproxy(work / "toxiproxy", say)
+        _add_recipes(work, ("toxiproxy.dockerfile",))
+        _build(work, "toxiproxy.dockerfile", images.toxiproxy_image(), {})
+
+
+def build_kafka(release: str, registries: Registries, say: Say) -> None:
+    """Make the image of nodes that run `release`, on the base image. Raises MachineError, CommandFailed."""
+    with timed(f"Kafka {release} with a class-data archive", say), _work_dir() as work:
+        _fetch_kafka_libs(release, work, registries, say)
+        _add_recipes(work, images.KAFKA_RECIPE)
+        flags = " ".join(images.JVM_FLAGS)
+        arguments = {"base": images.base_image(), "archive": images.ARCHIVE, "flags": flags}
+        said = _build(work, "kafka.dockerfile", images.kafka_image(release), arguments)
+        for line in said:
+            if line.startswith("highwater: "):
+                say(line.removeprefix("highwater: "))
+
+
+def _base_on_published(say: Say) -> None:
+    with timed("base image from the published Debian", say), _work_dir() as work:
+        _add_recipes(work, ("base.dockerfile",))
+        packages = " ".join((images.JRE_PACKAGE, *images.TOOL_PACKAGES))
+        arguments = {"base": images.published_debian(), "packages": packages}
+        _build(work, "base.dockerfile", images.base_image(), arguments)
+
+
+def _base_by_debootstrap(say: Say) -> None:
     if not debian.may_install():
         raise ImageUnavailable(
-            "no container registry answers, and the base image can be built on Debian as root only\n"
-            "    next step: run `make setup` as root on Debian, or where a container registry can be reached"
+            "no container registry gives a base image, and building one takes root on Debian\n"
+            "    next step: `make setup` as root on Debian, or where a container registry can be reached"
         )
-    if shutil.which("debootstrap") is None:
-        debian.install("debootstrap", why="what makes a Debian base image", say=say)
+    debian.need("debootstrap", package="debootstrap", say=say)
     with timed("base image from Debian packages", say), _work_dir() as work:
-        root = work / "root"
-        packages = ",".join((images.JRE_PACKAGE, *images.TOOL_PACKAGES))
-        shell.run_logged(
-            ["debootstrap", "--variant=minbase", f"--include={packages}", images.DEBIAN_SUITE, str(root)],
-            timeout_s=DEBOOTSTRAP_TIMEOUT_S,
-            say=say,
-        )
-        archive = work / "root.tar"
-        leave_out = [
-            f"--exclude=./{path}/*" for path in ("var/cache/apt", "var/lib/apt/lists", "proc", "sys", "dev")
-        ]
+        root, archive = work / "root", work / "root.tar"
+        include = "--include=" + ",".join((images.JRE_PACKAGE, *images.TOOL_PACKAGES))
+        argv = ["debootstrap", "--variant=minbase", include, images.DEBIAN_SUITE, str(root)]
+        shell.run_logged(argv, timeout_s=DEBOOTSTRAP_TIMEOUT_S, say=say)
+        leave_out = [f"--exclude=./{path}/*" for path in NOT_IN_THE_IMAGE]
         shell.run(["tar", "-C", str(root), *leave_out, "-cf", str(archive), "."], timeout_s=TAR_TIMEOUT_S)
-        docker_images.import_root(archive, name=images.base_image(), kind="base")
+        docker_images.import_root(archive, images.base_image())
 
 
-def build_kafka(release: str, say: Say) -> None:
-    """Build the image of `release` on our base image. Raises MachineError, CommandFailed."""
-    with (
-        timed(f"Kafka {release} from Maven packages, with a class-data archive", say),
-        _work_dir() as context,
-    ):
-        copy_kafka_libs(release, context / "libs", say)
-        add_kafka_layers(release, context, base=images.base_image(), say=say)
+def _fetch_kafka_libs(release: str, work: Path, registries: Registries, say: Say) -> None:
+    published = images.published_kafka(release)
+    if registries.pull(published):
+        try:
+            return kafka_libs.from_image(published, work)
+        except ImageUnavailable as error:
+            say(f"{error}\ntrying Maven packages instead")
+    return kafka_libs.from_maven(release, work, say)
 
 
-def copy_kafka_libs(release: str, libs: Path, say: Say) -> None:
-    """Put the jars of `release`, and all they need, into the directory `libs`."""
-    if shutil.which("mvn") is None:
-        debian.install("maven", why="Maven", say=say)
-    pom = libs.parent / "pom.xml"
-    pom.write_text(images.recipe("pom.xml"))
-    try:
-        shell.run_logged(
-            [
-                *("mvn", "--batch-mode", "--strict-checksums", "--file", str(pom), MAVEN_COPY),
-                *("-DincludeScope=runtime", f"-Dkafka.release={release}", f"-DoutputDirectory={libs}"),
-                *(["--activate-profiles", "log4j2"] if needs_log4j2_binding(release) else []),
-            ],
-            timeout_s=MAVEN_TIMEOUT_S,
-            say=say,
-        )
-    finally:
-        pom.unlink()
-
-
-def needs_log4j2_binding(release: str) -> bool:
-    """Whether the release logs with Log4j 2 (KIP-653, Kafka 4.0), to which its artifacts lack the binding."""
-    return int(release.partition(".")[0]) >= 4
-
-
-def add_kafka_layers(release: str, context: Path, *, base: str, say: Say) -> None:
-    """Build the image of `release` from the jars in `context`/libs (maybe none) on the image `base`."""
-    (context / "libs").mkdir(exist_ok=True)
-    for name in images.KAFKA_RECIPE:
-        (context / name).write_text(images.recipe(name))
-    said = docker_images.build(
-        context,
-        dockerfile="kafka.dockerfile",
-        name=images.kafka_image(release),
-        arguments={"base": base, "archive": images.ARCHIVE, "flags": " ".join(images.JVM_FLAGS)},
-        kind="kafka",
-    )
-    for line in said:
-        if line.startswith("highwater: "):
-            say(line.removeprefix("highwater: "))
-
-
-def build_toxiproxy(say: Say) -> None:
-    """Build the proxy's image from its Go module. Raises MachineError, CommandFailed."""
-    with timed(f"Toxiproxy {images.TOXIPROXY_VERSION} from its Go module", say), _work_dir() as context:
-        go = go_with(context, say)
-        module = "github.com/Shopify/toxiproxy/v2"
+def _compile_toxiproxy(binary: Path, say: Say) -> None:
+    version = images.TOXIPROXY_VERSION
+    with golang.usable_go(say) as go:
         shell.run_logged(
             [
                 *(
@@ -108,19 +100,25 @@ def build_toxiproxy(say: Say) -> None:
                     "install",
                     "-trimpath",
                     "-ldflags",
-                    f"-s -w -X {module}.Version={images.TOXIPROXY_VERSION}",
+                    f"-s -w -X {TOXIPROXY_MODULE}.Version={version}",
                 ),
-                f"{module}/cmd/server@v{images.TOXIPROXY_VERSION}",
+                f"{TOXIPROXY_MODULE}/cmd/server@v{version}",
             ],
-            timeout_s=600,
+            timeout_s=GO_TIMEOUT_S,
             say=say,
-            env={"CGO_ENABLED": "0", "GOBIN": str(context)},
+            env={"CGO_ENABLED": "0", "GOBIN": str(binary.parent)},
         )
-        (context / "server").rename(context / "toxiproxy")
-        (context / "Dockerfile").write_text(images.recipe("toxiproxy.dockerfile"))
-        docker_images.build(
-            context, dockerfile="Dockerfile", name=images.toxiproxy_image(), arguments={}, kind="toxiproxy"
-        )
+    # `go install` names a program after its directory.
+    (binary.parent / "server").rename(binary)
+
+
+def _add_recipes(context: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        (context / name).write_text(images.recipe(name))
+
+
+def _build(context: Path, dockerfile: str, name: str, arguments: Mapping[str, str]) -> tuple[str, ...]:
+    return docker_images.build(context, dockerfile=dockerfile, name=name, arguments=arguments)
 
 
 @contextmanager

@@ -26,6 +26,12 @@ def may_install() -> bool:
     return os.geteuid() == 0 and is_debian() and shutil.which("apt-get") is not None
 
 
+def need(command: str, *, package: str, say: Say) -> None:
+    """Install `package` unless there is a `command` already. Raises MachineError, CommandFailed."""
+    if shutil.which(command) is None:
+        install(package, why=f"the command {command}", say=say)
+
+
 def install(*packages: str, why: str, say: Say) -> None:
     """Install `packages` without what they only recommend.
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 LABEL = "highwater.image"
+STATUS_OK = 200
 LONG_TIMEOUT_S = 900
 ASK_TIMEOUT_S = 8
 
@@ -26,16 +27,18 @@ def exists(name: str) -> bool:
     return True
 
 
-def registry_has(reference: str) -> bool:
-    """Ask the registry for `reference` without pulling it; no answer in ASK_TIMEOUT_S is a no."""
+def registry_status(reference: str) -> int | None:
+    """Ask for `reference` without pulling it: the registry's HTTP status; None if it says nothing in time."""
     import requests
-    from docker.errors import DockerException
+    from docker.errors import APIError
 
     try:
         _engine(ASK_TIMEOUT_S).images.get_registry_data(reference)
-    except (DockerException, requests.RequestException):
-        return False
-    return True
+    except APIError as error:
+        return error.status_code
+    except requests.RequestException:
+        return None
+    return STATUS_OK
 
 
 def pull(reference: str) -> None:
@@ -54,9 +57,7 @@ def tag(name: str, new_name: str) -> None:
     client().images.get(name).tag(new_name)
 
 
-def build(
-    context: Path, *, dockerfile: str, name: str, arguments: Mapping[str, str], kind: str
-) -> tuple[str, ...]:
+def build(context: Path, *, dockerfile: str, name: str, arguments: Mapping[str, str]) -> tuple[str, ...]:
     """Build `context` into the image `name` and return what the builder said. Raises ImageUnavailable."""
     from docker.errors import APIError, BuildError
 
@@ -66,7 +67,7 @@ def build(
             dockerfile=dockerfile,
             tag=name,
             buildargs=dict(arguments),
-            labels={LABEL: kind},
+            labels={LABEL: name},
             rm=True,
             forcerm=True,
         )
@@ -78,19 +79,37 @@ def build(
     return tuple(_text(log).splitlines())
 
 
-def import_root(archive: Path, *, name: str, kind: str) -> None:
+def import_root(archive: Path, name: str) -> None:
     """Make the image `name` of one layer from a tar file of a root directory. Raises ImageUnavailable."""
     from docker.errors import APIError
 
     repository, _, tag_name = name.rpartition(":")
     try:
         _engine(LONG_TIMEOUT_S).api.import_image(
-            src=str(archive), repository=repository, tag=tag_name, changes=[f"LABEL {LABEL}={kind}"]
+            src=str(archive), repository=repository, tag=tag_name, changes=[f"LABEL {LABEL}={name}"]
         )
     except APIError as error:
         raise ImageUnavailable(f"{name}: importing failed: {error}") from error
     if not exists(name):
         raise ImageUnavailable(f"{name}: imported without an error, and the engine does not have it")
+
+
+def copy_out(image: str, path: str, archive: Path) -> None:
+    """Write the directory `path` of `image` to the tar file `archive`. Raises ImageUnavailable."""
+    from docker.errors import APIError
+
+    engine = _engine(LONG_TIMEOUT_S)
+    try:
+        container = engine.containers.create(image, command=["true"], labels={LABEL: "copy"})
+        try:
+            chunks, _ = container.get_archive(path)
+            with archive.open("wb") as file:
+                file.writelines(chunks)
+        finally:
+            # With its volumes: published images declare some.
+            container.remove(v=True)
+    except APIError as error:
+        raise ImageUnavailable(f"{image}: {path} could not be copied out of it: {error}") from error
 
 
 def remove_ours() -> tuple[str, ...]:

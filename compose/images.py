@@ -45,16 +45,30 @@ def toxiproxy_image() -> str:
     return f"highwater/toxiproxy:{TOXIPROXY_VERSION}-{_hash([recipe('toxiproxy.dockerfile')])}"
 
 
+def published_kafka(release: str) -> str:
+    """Return the reference under which the Kafka project publishes `release` (3.7.0 and newer)."""
+    return f"apache/kafka:{release}"
+
+
+def published_toxiproxy() -> str:
+    """Return the reference under which the Toxiproxy project publishes our version."""
+    return f"ghcr.io/shopify/toxiproxy:{TOXIPROXY_VERSION}"
+
+
+def published_debian() -> str:
+    """Return the reference of the published Debian that our base image may start from."""
+    return f"debian:{DEBIAN_SUITE}-slim"
+
+
 def base_image() -> str:
-    """Return the name of the Debian with a JRE below the Kafka images that are built here."""
-    return f"highwater/base:{DEBIAN_SUITE}-{_hash([*TOOL_PACKAGES, JRE_PACKAGE])}"
+    """Return the name of the Debian with a JRE and the disk tools that is below every Kafka image."""
+    inputs = (*TOOL_PACKAGES, JRE_PACKAGE, recipe("base.dockerfile"))
+    return f"highwater/base:{DEBIAN_SUITE}-{_hash(inputs)}"
 
 
 def tools_image() -> str:
     """Return the name of the image of disk helpers: fsfreeze, losetup, mkfs.ext4, mkfs.xfs, perl, ps."""
-    return (
-        f"highwater/tools:{DEBIAN_SUITE}-{_hash([*TOOL_PACKAGES, JRE_PACKAGE, recipe('tools.dockerfile')])}"
-    )
+    return base_image()
 
 
 def java_argv(main_class: str, *arguments: str, heap_mib: int, archive: bool = True) -> tuple[str, ...]:

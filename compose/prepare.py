@@ -1,0 +1,90 @@
+"""Prepares a machine for a run: Java, Docker Engine and images. `make setup` ends with it.
+
+Everything is found at once if it is there, so a second run takes a second.
+"""
+
+import argparse
+import fcntl
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from compose import build, docker_api, docker_images, engine, images, java
+from compose.errors import ComposeError
+from compose.progress import Say, say_line
+from compose.registry import Registries
+
+EXIT_ERROR = 4
+
+
+def ensure_images(release: str = images.DEFAULT_RELEASE, say: Say = say_line) -> None:
+    """Return when the images for a cluster of `release` are here; pull or build what is missing.
+
+    Raises EngineUnreachable, ImageUnavailable, CommandFailed.
+    """
+    if not missing_images(release):
+        return
+    registries = Registries(say)
+    makers: dict[str, Callable[[], None]] = {
+        images.base_image(): lambda: build.build_base(registries, say),
+        images.toxiproxy_image(): lambda: build.build_toxiproxy(registries, say),
+        images.kafka_image(release): lambda: build.build_kafka(release, registries, say),
+    }
+    with _one_at_a_time():
+        # Asked again under the lock: another process may have made them while we waited for it.
+        for name in missing_images(release):
+            makers[name]()
+
+
+def missing_images(release: str = images.DEFAULT_RELEASE) -> tuple[str, ...]:
+    """Return the names of the images that a cluster of `release` needs and the engine lacks, as to build.
+
+    Raises EngineUnreachable.
+    """
+    needed = (images.base_image(), images.toxiproxy_image(), images.kafka_image(release))
+    return tuple(name for name in needed if not docker_images.exists(name))
+
+
+def prepare_machine(*, docker: bool, say: Say) -> None:
+    """Prepare everything that a run needs, or all but Docker. Raises MachineError, CommandFailed."""
+    home = java.ensure_java(say)
+    if not docker:
+        say(f"ready: Java in {home}")
+        return
+    engine.ensure_engine(say)
+    ensure_images(say=say)
+    version = docker_api.client().version()["Version"]
+    say(f"ready: Java in {home}, Docker Engine {version}, {images.kafka_image()}, {images.toxiproxy_image()}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prepare this machine, or remove our images from it; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m compose.prepare", description=__doc__)
+    parser.add_argument("--no-docker", action="store_true", help="only what tests without Docker need")
+    parser.add_argument("--remove-images", action="store_true", help="remove every image that set-up made")
+    options = parser.parse_args(argv)
+    try:
+        if options.remove_images:
+            for name in docker_images.remove_ours():
+                say_line(f"removed image {name}")
+        else:
+            prepare_machine(docker=not options.no_docker, say=say_line)
+    except ComposeError as error:
+        print(f"highwater: {error}", file=sys.stderr, flush=True)
+        return EXIT_ERROR
+    return 0
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    path = Path(tempfile.gettempdir()) / f"highwater-images-{os.geteuid()}.lock"
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+#!/bin/sh
+# What a disk helper does to the file-backed ext4 of a node. Runs as root with CAP_SYS_ADMIN.
+# A file system is mounted in a mount namespace of this process only, and so never longer than this process lives:
+# a mount that stayed would keep a node's file system alive over a power cut, and its journal would not be replayed.
+set -eu
+verb=$1
+shift
+case $verb in
+make | remove | list | detach-lost) ;;
+*) [ "${PRIVATE:-}" ] || PRIVATE=1 exec unshare --mount --propagation private sh "$0" "$verb" "$@" ;;
+esac
+
+mounted() { mount -t ext4 -o noatime "$1" /mnt; }
+
+# The superblock's "journal needs recovery" flag is set while ext4 is mounted, and cleared when it is frozen. A mounted
+# device refuses an exclusive opening.
+frozen() {
+    perl -MFcntl -e 'sysopen(my $f, $ARGV[0], O_RDONLY|O_EXCL) and exit 1; open($f, "<", $ARGV[0]) or die "$ARGV[0]: $!";
+        seek($f, 1024 + 0x60, 0); read($f, my $flags, 4) == 4 or die "short read"; exit(unpack("V", $flags) & 4 ? 1 : 0)' "$1"
+}
+
+case $verb in
+make) # DIRECTORY MIB NODE...: prints "NODE DEVICE" for each
+    directory=$1 mib=$2
+    shift 2
+    for node; do
+        truncate -s "${mib}M" "$directory/$node.img"
+        mkfs.ext4 -q -F -m 0 "$directory/$node.img"
+        echo "$node $(losetup --find --show "$directory/$node.img")"
+    done
+    ;;
+fill) # DEVICE DIRECTORY: the content of DIRECTORY becomes that of kafka/ on the disk, and is synced
+    mounted "$1"
+    mkdir -p /mnt/kafka
+    cp -r "$2"/. /mnt/kafka/
+    sync -f /mnt
+    ;;
+freeze) # DEVICE
+    mounted "$1"
+    frozen "$1" || fsfreeze --freeze /mnt
+    frozen "$1"
+    ;;
+thaw) # DEVICE
+    if frozen "$1"; then
+        mounted "$1"
+        fsfreeze --unfreeze /mnt
+        ! frozen "$1"
+    fi
+    ;;
+frozen) # DEVICE: prints yes or no
+    if frozen "$1"; then echo yes; else echo no; fi
+    ;;
+drop) # DEVICE: EXT4_IOC_SHUTDOWN without a flush of the journal (EXT4_GOING_FLAGS_NOLOGFLUSH = 2)
+    mounted "$1"
+    perl -e 'my $flags = pack("L", 2); open(my $d, "<", "/mnt") or die "/mnt: $!";
+        ioctl($d, 0x8004587d, $flags) or die "EXT4_IOC_SHUTDOWN: $!"'
+    if ls /mnt >/dev/null 2>&1; then
+        echo "the file system still answers after its shutdown" >&2
+        exit 1
+    fi
+    ;;
+logs) # DEVICE: prints "BYTES PATH" of each *.log file
+    mounted "$1"
+    find /mnt/kafka -name '*.log' -printf '%s %P\n'
+    ;;
+extents) # DEVICE: prints the extents of each *.log file that is not empty, as filefrag does, and syncs nothing
+    mounted "$1"
+    find /mnt/kafka -name '*.log' -size +0 -print0 | xargs -0 -r filefrag -e -v
+    ;;
+show) # PATH DEVICE...: prints PATH on each DEVICE, after a line "== DEVICE"; nothing where it does not exist
+    path=$1
+    shift
+    for device; do
+        mounted "$device"
+        echo "== $device"
+        if [ -f "/mnt/$path" ]; then cat "/mnt/$path"; fi
+        umount /mnt
+    done
+    ;;
+copy) # DEVICE PATH DIRECTORY: copies the directory PATH of the disk to DIRECTORY
+    mounted "$1"
+    mkdir -p "$3"
+    cp -r "/mnt/$2"/. "$3"/
+    ;;
+remove) # DIRECTORY...: detaches all disks below, and deletes their files
+    for directory; do
+        losetup --list --noheadings --output NAME,BACK-FILE | while read -r device file _; do
+            case $file in "$directory"/*) losetup --detach "$device" ;; esac
+        done
+        rm -rf -- "$directory"
+    done
+    ;;
+*)
+    echo "disk.sh: unknown verb $verb" >&2
+    exit 2
+    ;;
+esac
