@@ -15,7 +15,10 @@ from ruamel.yaml import YAML
 
 from compose.topology import Topology, edges
 from faults.errors import BadStep
-from faults.parse import KEYS, parse_steps, write_step
+from faults.generate import KEYS as STORM_KEYS
+from faults.generate import parse_storm, storm
+from faults.parse import KEYS as STEP_KEYS
+from faults.parse import parse_steps, write_step
 from faults.schedule import FaultStep
 from faults.validate import Facts, TopicFacts, validate
 from harness.errors import ScenarioError, UsageError
@@ -58,9 +61,10 @@ def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | N
     override(document, sets)
     asked = _validated(document)
     topology = topology_of(asked.cluster)
-    steps = _steps(asked, _facts(asked, topology), document)
     chosen = next((each for each in (seed, asked.seed) if each is not None), None)
-    closed = _closed(asked, topology, steps, draw_seed() if chosen is None else chosen)
+    chosen = draw_seed() if chosen is None else chosen
+    steps = _steps(asked, _facts(asked, topology), chosen, document)
+    closed = _closed(asked, topology, steps, chosen)
     return Resolved(scenario=closed, steps=steps, topology=topology_of(closed.cluster))
 
 
@@ -105,18 +109,24 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
     )
 
 
-def _steps(scenario: Scenario, facts: Facts, document: Document) -> tuple[FaultStep, ...]:
+def _steps(scenario: Scenario, facts: Facts, seed: int, document: Document) -> tuple[FaultStep, ...]:
+    """The schedule as written, or as drawn."""
     try:
+        if scenario.storm is not None:
+            return storm(parse_storm(scenario.storm), seed=seed, facts=facts)
         return validate(parse_steps(scenario.faults), facts)
     except BadStep as refusal:
-        raise ScenarioError([_step_complaint(refusal, document)]) from None
+        raise ScenarioError([_complaint(refusal, document, in_storm=scenario.storm is not None)]) from None
 
 
-def _step_complaint(refusal: BadStep, document: Document) -> str:
-    path: KeyPath = ("faults", refusal.step or 0, refusal.field)
-    if refusal.field not in KEYS:
+def _complaint(refusal: BadStep, document: Document, *, in_storm: bool) -> str:
+    path: KeyPath = ("storm", refusal.field) if in_storm else ("faults", refusal.step or 0, refusal.field)
+    keys = STORM_KEYS if in_storm else STEP_KEYS
+    if refusal.field == "storm":
+        return at(document, ("storm",), f"{refusal.value}; allowed: {refusal.allowed}")
+    if refusal.field not in keys:
         return at(
-            document, path, unknown(refusal.field, KEYS).replace("unknown", "unknown key", 1), of_key=True
+            document, path, unknown(refusal.field, keys).replace("unknown", "unknown key", 1), of_key=True
         )
     if refusal.value is None:
         return at(document, path, f"is missing; allowed: {refusal.allowed}")

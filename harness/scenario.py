@@ -6,8 +6,9 @@ One page for people: docs/scenarios.md.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from harness.accept import parse_bound
 from harness.units import Duration, Rate, Size
 
 Acks = Literal["0", "1", "all"]
@@ -32,6 +33,12 @@ def _config_text(item: object) -> object:
     return str(item) if isinstance(item, (int, float)) else item
 
 
+def _acceptance(line: str) -> str:
+    parse_bound(line)
+    return line
+
+
+AcceptLine = Annotated[str, AfterValidator(_acceptance)]
 KafkaConfig = Annotated[dict[str, str], BeforeValidator(_kafka_config)]
 
 
@@ -118,7 +125,7 @@ class Scenario(Part):
     storm: dict[str, Any] | None = None
     settle: SettlePart = SettlePart()
     expect: ExpectPart = ExpectPart()
-    accept: list[str] = []
+    accept: list[AcceptLine] = []
 
     def as_plain(self) -> dict[str, Any]:
         """A resolved scenario as it is written to a file, with every default spelled out."""

@@ -130,6 +130,39 @@ def test_the_impossible_is_refused_at_its_place(old: str, new: str, complaint: s
     assert refusal(old, new).startswith(complaint)
 
 
+def test_a_storm_is_drawn_from_the_seed_alone_and_written_out() -> None:
+    text = GOOD[: GOOD.index("faults:")] + "storm: {duration: 40s}\n"
+    first, again, other = (resolve(text, "demo.yaml", seed=seed) for seed in (5, 5, 6))
+    assert first.steps == again.steps != other.steps
+    assert {step.kind for step in first.steps} == {"partition", "pause", "disk-stall"}
+    assert resolve(first.text(), "scenario.yaml", seed=99).steps == first.steps
+
+
+@pytest.mark.parametrize(
+    ("storm", "complaint"),
+    [
+        (
+            "{duration: 2s}",
+            "demo.yaml:6:19: storm.duration: '2s' is refused; allowed: at least 34s, for partition",
+        ),
+        ("{}", "demo.yaml:6:8: storm.duration: is missing; allowed: a duration with its unit"),
+        (
+            "{duration: 40s, kinds: [kill]}",
+            "demo.yaml:6:31: storm.kinds: ['kill'] is refused; allowed: a list of partition, pause, disk-stall",
+        ),
+        (
+            "{duration: 40s, kind: [pause]}",
+            "demo.yaml:6:24: storm.kind: unknown key 'kind'; did you mean kinds? allowed: duration, gap, hold, kinds",
+        ),
+    ],
+)
+def test_a_storm_that_cannot_be_is_refused(storm: str, complaint: str) -> None:
+    text = GOOD[: GOOD.index("faults:")] + f"storm: {storm}\n"
+    with pytest.raises(ScenarioError) as refused:
+        resolve(text, "demo.yaml")
+    assert str(refused.value).startswith(complaint)
+
+
 def test_all_complaints_about_the_keys_are_told_at_once() -> None:
     text = GOOD.replace("brokers: 3", "broker: 3").replace("rate: 2000/s", "rate: 7")
     with pytest.raises(ScenarioError) as refused:

@@ -1,0 +1,136 @@
+"""The command line: `highwater run | check | scenario | doctor | clean`.
+
+Exit codes: 0 PASS · 1 FAIL · 2 usage or scenario error · 3 UNKNOWN · 4 ERROR · 130/143 interrupted. A crash
+of the tool itself is an ERROR in one sentence, never a traceback and never exit 1.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness import commands
+from harness.errors import HighwaterError, Interrupted
+
+EXIT_USAGE = 2
+EXIT_ERROR = 4
+EXIT_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code, and tells every error in plain words on stderr."""
+    try:
+        arguments = parser().parse_args(argv)
+        code: int = arguments.command(arguments)
+        sys.stdout.flush()
+    except HighwaterError as error:
+        return _tell(str(error), error.exit_code)
+    except Interrupted as interrupted:
+        return interrupted.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return _after_broken_pipe()
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else EXIT_USAGE
+    except Exception as error:
+        return _tell(_unforeseen(error), EXIT_ERROR)
+    return code
+
+
+def _tell(text: str, code: int) -> int:
+    print(f"highwater: {text}", file=sys.stderr)
+    return code
+
+
+def _unforeseen(error: Exception) -> str:
+    with tempfile.NamedTemporaryFile("w", prefix="highwater-", suffix=".log", delete=False) as file:
+        file.write("".join(traceback.format_exception(error)))
+    return f"internal error: {type(error).__name__}: {error}; the traceback is in {file.name}"
+
+
+def _after_broken_pipe() -> int:
+    """The reader of stdout has gone: nothing more can be told, and the verdict is in the run directory."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_ERROR
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(
+        prog="highwater",
+        description="Chaos tests for real Kafka clusters: is any acknowledged record lost, and why?",
+        epilog="Exit codes: 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN, 4 ERROR, 130/143 interrupted.",
+    )
+    kinds = top.add_subparsers(required=True, metavar="COMMAND")
+    _add_run(kinds)
+    _add_check(kinds)
+    _add_scenario(kinds)
+    doctor = kinds.add_parser("doctor", help="say what this machine lacks, and why")
+    doctor.add_argument("--json", action="store_true", help="as JSON")
+    doctor.set_defaults(command=commands.doctor)
+    clean = kinds.add_parser("clean", help="remove what dead runs left: containers, networks, volumes, disks")
+    clean.add_argument("--all", action="store_true", help="also what belongs to runs that are still alive")
+    clean.set_defaults(command=commands.clean)
+    return top
+
+
+def _add_run(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    run = kinds.add_parser("run", help="run scenarios on a real cluster and judge them")
+    run.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="a shipped name, or a file")
+    run.add_argument("--seed", type=_seed, help="of every random choice; drawn if not given")
+    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP)
+    run.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
+    run.add_argument("--repeat", type=_count, default=1, metavar="N", help="run N times with derived seeds")
+    run.add_argument("--kafka", metavar="RELEASE", help="the same as --set cluster.kafka=RELEASE")
+    run.add_argument("--json", action="store_true", help="verdicts as JSON on stdout, progress on stderr")
+    _add_master(run)
+    run.set_defaults(command=commands.run)
+
+
+def _add_check(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    check = kinds.add_parser("check", help="judge a run again from its directory, without Docker")
+    check.add_argument("run", type=Path, metavar="RUN", help="a run directory, for example runs/latest")
+    check.add_argument("--json", action="store_true", help="the verdict as JSON")
+    _add_master(check)
+    check.set_defaults(command=commands.check)
+
+
+def _add_scenario(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    scenario = kinds.add_parser("scenario", help="list, show or validate scenarios")
+    verbs = scenario.add_subparsers(required=True, metavar="VERB")
+    listing = verbs.add_parser("list", help="the shipped scenarios")
+    listing.add_argument("--json", action="store_true", help="as JSON")
+    listing.set_defaults(command=commands.scenario_list)
+    show = verbs.add_parser("show", help="a shipped scenario's file")
+    show.add_argument("name", metavar="NAME")
+    show.set_defaults(command=commands.scenario_show)
+    validate = verbs.add_parser("validate", help="check a scenario without running it")
+    validate.add_argument("file", metavar="FILE", help="a file, or a shipped name")
+    validate.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP
+    )
+    validate.set_defaults(command=commands.scenario_validate)
+
+
+def _add_master(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--spark-master", default="local[*]", metavar="URL", help="default: local[*]")
+
+
+def _seed(text: str) -> int:
+    seed = int(text)
+    if not 0 <= seed < 1 << 63:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 2^63-1")
+    return seed
+
+
+def _count(text: str) -> int:
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return int(text)
+
+
+SET_HELP = "change a value of the scenario, as in workload.acks=1 or topics.0.replication=2"

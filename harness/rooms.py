@@ -1,0 +1,69 @@
+"""What a run asks of the other rooms, as small Protocols: the real ones are in harness/real_rooms.py.
+
+Each call returns plain data or raises; none reaches back into the runner. Tests put fakes in their place.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from threading import Event
+from typing import Protocol
+
+from compose.protocols import Cluster
+from harness.report import Report
+from harness.resolve import Resolved
+from harness.rundir import RunDir
+from harness.view import Snapshot
+
+Say = Callable[[str], None]
+
+
+class Load(Protocol):
+    """Producers, readers and the sampler of one run."""
+
+    def wait_warm(self) -> None:
+        """Return when every producer has acknowledgements; raises after a deadline."""
+
+    def snapshot(self) -> Snapshot:
+        """The figures of this moment; raises if a thread of the load has died."""
+
+    def stop_producers(self) -> None:
+        """End the sending; every send has an outcome when this returns."""
+
+    def stop(self) -> None:
+        """End everything; what was recorded is on disk when this returns."""
+
+
+class Rooms(Protocol):
+    """The steps of a run that need the world outside."""
+
+    def cluster(self, resolved: Resolved, run: RunDir) -> AbstractContextManager[Cluster]:
+        """A started cluster; leaving removes everything of it."""
+
+    def make_topics(self, cluster: Cluster, resolved: Resolved) -> None:
+        """Create the topics and wait until every broker knows every leader."""
+
+    def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> AbstractContextManager[Load]:
+        """A started load; leaving stops it."""
+
+    def run_faults(
+        self, cluster: Cluster, resolved: Resolved, run: RunDir, *, stop: Event, say: Say
+    ) -> tuple[str, ...]:
+        """Run the schedule, heal, write the faults table; returns a line for each fault without evidence."""
+
+    def wait_in_sync(self, cluster: Cluster, resolved: Resolved) -> None:
+        """Heal whatever is still broken and wait until every replica is in sync; raises after a deadline."""
+
+    def final_read(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
+        """Read every partition to a proven end and write it; returns one line for each without a proof."""
+
+    def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
+        """Write the timeline of the metadata log."""
+
+    def save_logs(self, cluster: Cluster, run: RunDir) -> None:
+        """Write each node's log and configuration."""
+
+    def seal(self, resolved: Resolved, run: RunDir) -> None:
+        """Turn the journals into the history."""
+
+    def judge(self, run: RunDir) -> Report:
+        """Verify and judge what is in the run directory."""

@@ -1,0 +1,53 @@
+"""Everything a run has opened, closed in reverse order: at the end, or while the history is verified."""
+
+import threading
+from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
+from typing import TypeVar
+
+Thing = TypeVar("Thing")
+
+
+class TearDown:
+    """An ExitStack that can be closed in its own thread; leaving it waits until everything is closed.
+
+    What goes wrong while closing does not hide what went wrong before: it is in `problem`.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is open yet."""
+        self.problem = ""
+        self._stack = ExitStack()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> "TearDown":
+        """Nothing to do yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close what is open, or wait for the thread that does."""
+        self.close()
+
+    def close(self) -> None:
+        """Close what is open, or wait for the thread that does."""
+        self.begin()
+        assert self._thread is not None
+        self._thread.join()
+
+    def open(self, thing: AbstractContextManager[Thing]) -> Thing:
+        """Enter `thing` and remember to leave it."""
+        return self._stack.enter_context(thing)
+
+    def begin(self) -> None:
+        """Start to close everything, in a thread of its own; later calls do nothing."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._close, name="tear-down")
+            self._thread.start()
+
+    def _close(self) -> None:
+        try:
+            self._stack.close()
+        except Exception as error:  # whatever it is, the run's own result must still be told
+            self.problem = f"tear-down: {error}; run 'highwater clean' to remove what is left"

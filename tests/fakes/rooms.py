@@ -1,0 +1,98 @@
+"""Rooms without a world outside: each step notes that it was taken, and can be told to break or to press Ctrl-C."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event
+
+from fakes.cluster import FakeCluster
+
+from harness.report import Report, Verdict
+from harness.resolve import Resolved
+from harness.rooms import Say
+from harness.rundir import RunDir
+from harness.view import Snapshot
+
+
+@dataclass
+class FakeLoad:
+    """A load that is warm at once and acknowledges nothing."""
+
+    rooms: "FakeRooms"
+
+    def wait_warm(self) -> None:
+        self.rooms.take("wait_warm")
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot()
+
+    def stop_producers(self) -> None:
+        self.rooms.take("stop_producers")
+
+    def stop(self) -> None:
+        self.rooms.take("stop")
+
+
+@dataclass
+class FakeRooms:
+    """`taken` is what was called, in order. `breaks` maps a step to the error it raises; `presses` to how often
+    Ctrl-C is pressed in it."""
+
+    taken: list[str] = field(default_factory=list)
+    breaks: dict[str, Exception] = field(default_factory=dict)
+    presses: dict[str, int] = field(default_factory=dict)
+    verdict: Verdict = Verdict.PASS
+
+    def take(self, step: str) -> None:
+        self.taken.append(step)
+        for _ in range(self.presses.get(step, 0)):
+            os.kill(os.getpid(), signal.SIGINT)
+        if step in self.breaks:
+            raise self.breaks[step]
+
+    @contextmanager
+    def cluster(self, resolved: Resolved, run: RunDir) -> Iterator[FakeCluster]:
+        self.take("cluster")
+        try:
+            yield FakeCluster()
+        finally:
+            self.take("cluster removed")
+
+    def make_topics(self, cluster: object, resolved: Resolved) -> None:
+        self.take("make_topics")
+
+    @contextmanager
+    def load(self, cluster: object, resolved: Resolved, run: RunDir) -> Iterator[FakeLoad]:
+        self.take("load")
+        try:
+            yield FakeLoad(self)
+        finally:
+            self.take("load ended")
+
+    def run_faults(
+        self, cluster: object, resolved: Resolved, run: RunDir, *, stop: Event, say: Say
+    ) -> tuple[str, ...]:
+        self.take("run_faults")
+        return ()
+
+    def wait_in_sync(self, cluster: object, resolved: Resolved) -> None:
+        self.take("wait_in_sync")
+
+    def final_read(self, cluster: object, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
+        self.take("final_read")
+        return ()
+
+    def save_timeline(self, cluster: object, run: RunDir) -> None:
+        self.take("save_timeline")
+
+    def save_logs(self, cluster: object, run: RunDir) -> None:
+        self.take("save_logs")
+
+    def seal(self, resolved: Resolved, run: RunDir) -> None:
+        self.take("seal")
+
+    def judge(self, run: RunDir) -> Report:
+        self.take("judge")
+        return Report(verdict=self.verdict, headline="as told")
