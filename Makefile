@@ -1,0 +1,47 @@
+# `make demo` and `make test` are all that a newcomer needs: both prepare the machine first, once.
+.PHONY: demo test test-fast fuzz bench setup setup-python clean distclean
+.NOTPARALLEL:
+BIN := .venv/bin
+
+demo: setup
+	$(BIN)/highwater run acks1-leader-kill acks-all-leader-kill
+
+test: setup lint
+	$(BIN)/pytest
+
+# Everything but the tests that start containers.
+test-fast: setup-python lint
+	$(BIN)/pytest -m "not cluster"
+
+.PHONY: lint
+lint:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fuzz: setup-python
+	$(BIN)/python -m spark_verify.fuzz
+
+bench: setup
+	$(BIN)/python -m harness.bench
+
+# Python packages, Java, Docker Engine and images: whatever is missing.
+setup:
+	@sh compose/bootstrap.sh
+	@$(BIN)/python -m compose.prepare
+
+setup-python:
+	@sh compose/bootstrap.sh
+	@$(BIN)/python -m compose.prepare --no-docker
+
+# Containers, networks, volumes and loop devices of every run, and what tools left in the checkout.
+clean:
+	@if [ -x $(BIN)/highwater ]; then $(BIN)/highwater clean --all; fi
+	rm -rf build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis spark-warehouse metastore_db
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+# Also the images and the virtual environment: the next set-up starts from nothing.
+distclean: clean
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m compose.prepare --remove-images; fi
+	rm -rf .venv *.egg-info
