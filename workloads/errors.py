@@ -1,0 +1,34 @@
+"""Everything that can go wrong in a workload itself; what goes wrong in the cluster is an outcome, no error.
+
+Errors:
+    WorkloadError
+      WorkloadDied       a thread of the workload raised: the run's load was not what was asked for
+      NotWarm            producers had no acknowledgement on some partition when the time was up
+      ThreadStuck        a thread did not end when it was told to
+      JournalUnreadable  a journal of the run directory is not one, or is not there
+      BrokerSilent       a broker gave no usable answer to a direct question
+"""
+
+
+class WorkloadError(Exception):
+    """Base of every error of this room."""
+
+
+class WorkloadDied(WorkloadError):
+    """A thread of the workload raised; its exception is the cause."""
+
+
+class NotWarm(WorkloadError):
+    """Not every producer had an acknowledgement on every partition in time."""
+
+
+class ThreadStuck(WorkloadError):
+    """A thread did not end in time; its client is blocked in a call."""
+
+
+class JournalUnreadable(WorkloadError):
+    """A journal is missing or foreign. A torn end is no error: it is what a crash leaves."""
+
+
+class BrokerSilent(WorkloadError):
+    """A broker could not be reached, hung up, or answered with what was not asked for."""

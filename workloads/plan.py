@@ -1,0 +1,122 @@
+"""What the clients of a run do, as plain data, and the client configurations that follow from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.rows import TopicPartition
+from workloads.payload import HEADER_BYTES, Header
+
+Acks: TypeAlias = Literal["0", "1", "all"]
+Setting: TypeAlias = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadPlan:
+    """Producers, readers and what they send.
+
+    `topics` gives the number of partitions by name; every producer writes to all of them. `rate_per_s` is
+    that of all producers together, None as fast as it goes. `spread` says how a record's partition is
+    chosen: "even" in turn, "seeded" at random, both a function of the sequence alone. `client` are settings
+    of librdkafka that outrank those of this module, for producers.
+    """
+
+    topics: Mapping[str, int]
+    producers: int = 4
+    acks: Acks = "all"
+    idempotence: bool | None = None
+    rate_per_s: float | None = None
+    record_bytes: int = 200
+    keyed: bool = True
+    headers: tuple[Header, ...] = ()
+    spread: Literal["even", "seeded"] = "even"
+    seed: int = 0
+    readers: int = 2
+    max_outstanding: int = 20_000
+    delivery_timeout_s: float = 60.0
+    client: Mapping[str, Setting] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        assert self.record_bytes >= HEADER_BYTES, (
+            f"record_bytes is {self.record_bytes}, at least {HEADER_BYTES}"
+        )
+        assert self.partitions, f"no partition to write to: {dict(self.topics)}"
+        assert self.acks == "all" or not self.idempotence, f"idempotence needs acks=all, not {self.acks}"
+
+    @property
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """Every partition of every topic; a *lane* is an index into this."""
+        return tuple(TopicPartition(name, p) for name, count in self.topics.items() for p in range(count))
+
+    @property
+    def idempotent(self) -> bool:
+        """What the producers are told: as asked, else on wherever acks=all."""
+        return self.acks == "all" if self.idempotence is None else self.idempotence
+
+    @property
+    def single_attempt(self) -> bool:
+        """Whether a refused record can have had no earlier attempt that was written (see outcome.py)."""
+        return self.acks != "all" and not self.idempotent and int(self.client.get("retries", 1)) == 0
+
+    def lanes(self, sequences: NDArray[np.int64], producer: int) -> NDArray[np.int16]:
+        """The lane of each record of a producer instance, by its sequence."""
+        shifted = sequences + producer
+        mixed = shifted if self.spread == "even" else _scatter(shifted, self.seed)
+        return (mixed % len(self.partitions)).astype(np.int16)
+
+
+def producer_config(plan: WorkloadPlan, bootstrap: str) -> dict[str, Any]:
+    """Settings of one producer.
+
+    Reconnecting is tried every 0.5 s, for a client that waits longer sees a healed cluster late. The
+    delivery time-out is long: a short one makes librdkafka bump its epoch and send written records again.
+    """
+    return {
+        "bootstrap.servers": bootstrap,
+        "acks": plan.acks,
+        "enable.idempotence": plan.idempotent,
+        "delivery.timeout.ms": round(plan.delivery_timeout_s * 1000),
+        "reconnect.backoff.ms": 100,
+        "reconnect.backoff.max.ms": 500,
+        "linger.ms": 5,
+        "queue.buffering.max.messages": max(100_000, 2 * plan.max_outstanding),
+        "topic.metadata.refresh.interval.ms": 5000,
+        **QUIET,
+        **plan.client,
+    }
+
+
+def reader_config(bootstrap: str) -> dict[str, Any]:
+    """Settings of one consumer that is assigned, never a member of a group, and never moves by itself.
+
+    With `auto.offset.reset=error` a truncated log is told instead of silently sought in.
+    """
+    return {
+        "bootstrap.servers": bootstrap,
+        "group.id": "highwater",
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "auto.offset.reset": "error",
+        "isolation.level": "read_uncommitted",
+        "reconnect.backoff.ms": 100,
+        "reconnect.backoff.max.ms": 500,
+        "fetch.wait.max.ms": 100,
+        "fetch.error.backoff.ms": 100,
+        "topic.metadata.refresh.interval.ms": 5000,
+        **QUIET,
+    }
+
+
+QUIET: Mapping[str, Setting] = {"log_level": 0}
+"""librdkafka writes each lost connection to stderr; under faults that is all one would see."""
+
+
+def _scatter(sequences: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
+    """SplitMix64 (Steele et al. 2014): an even, reproducible spread without state."""
+    mixed = (sequences.astype(np.uint64) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
