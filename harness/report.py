@@ -23,10 +23,14 @@ WORST_FIRST = (1, 4, 3, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`document` is verdict.json, `summary` is summary.md, `headline` the outcome in one plain sentence."""
+    """`document` is verdict.json, `summary` is summary.md, `headline` the outcome in one plain sentence.
+
+    `name` tells it from the other runs of a suite: scenario and seed.
+    """
 
     verdict: Verdict
     headline: str
+    name: str = ""
     reasons: tuple[str, ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict)
     summary: str = ""

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from random import Random
@@ -18,7 +18,7 @@ from harness.report import Report, worst_exit_code
 from harness.resolve import Resolved
 from harness.rooms import Rooms
 from harness.run import Job, run
-from harness.summary import table, words
+from harness.summary import side_by_side, words
 from harness.view import Lines, Show
 from harness.view_live import LivePanel
 
@@ -80,6 +80,7 @@ def _run_one(order: Resolved, rooms: Rooms, options: Options, interrupts: Interr
             report = run(job)
     finally:
         print(f"seed {order.seed}", file=out, flush=True)
+    report = replace(report, name=f"{order.scenario.name}, seed {order.seed}")
     report.write(place)
     print(f"\n{words(report)}\n", file=out, flush=True)
     return report
@@ -122,4 +123,4 @@ def _tell_all(reports: Sequence[Report], options: Options) -> None:
         documents = [dict(report.document) for report in reports]
         print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
     if len(reports) > 1:
-        print(table(reports), file=options.progress, flush=True)
+        print(side_by_side(reports), file=options.progress, flush=True)
