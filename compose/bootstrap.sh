@@ -63,7 +63,7 @@ if ! head -n 1 .venv/bin/pip 2>/dev/null | grep -q "^#!$PWD/" || ! is_usable .ve
     "$python" -m venv --clear .venv
 fi
 
-say "installing pinned Python packages into .venv (1.5 GB on disk, one to three minutes) ..."
+say "installing pinned Python packages into .venv (1.3 GB on disk, one to three minutes) ..."
 # The first few build those that come as source, and the project: nothing unpinned is fetched for that.
 install --require-hashes --only-binary=:all: -r requirements-build.txt
 install --require-hashes --no-build-isolation -r requirements.txt

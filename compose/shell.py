@@ -58,8 +58,8 @@ def run(
             cwd=cwd,
             check=False,
         )
-    except FileNotFoundError as error:
-        raise CommandFailed(f"{argv[0]}: no such command on this machine's PATH") from error
+    except OSError as error:
+        raise CommandFailed(f"{argv[0]}: could not be run: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
         raise CommandFailed(f"{' '.join(argv)}: not finished after {timeout_s:g} s") from error
     completed = Completed(argv=tuple(argv), code=done.returncode, stdout=done.stdout, stderr=done.stderr)
@@ -99,8 +99,8 @@ def run_logged(
                 env=os.environ | (env or {}),
                 cwd=cwd,
             )
-        except FileNotFoundError as error:
-            raise CommandFailed(f"{argv[0]}: no such command on this machine's PATH") from error
+        except OSError as error:
+            raise CommandFailed(f"{argv[0]}: could not be run: {error.strerror}") from error
         path = Path(log.name)
         try:
             code = _wait(process, timeout_s, path, say)

@@ -6,7 +6,7 @@ set -eu
 verb=$1
 shift
 case $verb in
-make | remove | list | detach-lost) ;;
+make | remove | detach | list) ;;
 *) [ "${PRIVATE:-}" ] || PRIVATE=1 exec unshare --mount --propagation private sh "$0" "$verb" "$@" ;;
 esac
 
@@ -20,13 +20,15 @@ frozen() {
 }
 
 case $verb in
-make) # DIRECTORY MIB NODE...: prints "NODE DEVICE" for each
-    directory=$1 mib=$2
-    shift 2
+make) # DIRECTORY RUN MIB NODE...: prints "NODE DEVICE" for each
+    # The file's name says whose it is: of its path the kernel forgets the front when this container is gone.
+    directory=$1 run=$2 mib=$3
+    shift 3
     for node; do
-        truncate -s "${mib}M" "$directory/$node.img"
-        mkfs.ext4 -q -F -m 0 "$directory/$node.img"
-        echo "$node $(losetup --find --show "$directory/$node.img")"
+        file=$directory/highwater_${run}_$node.img
+        truncate -s "${mib}M" "$file"
+        mkfs.ext4 -q -F -m 0 "$file"
+        echo "$node $(losetup --find --show "$file")"
     done
     ;;
 fill) # DEVICE DIRECTORY: the content of DIRECTORY becomes that of kafka/ on the disk, and is synced
@@ -82,13 +84,18 @@ copy) # DEVICE PATH DIRECTORY: copies the directory PATH of the disk to DIRECTOR
     mkdir -p "$3"
     cp -r "/mnt/$2"/. "$3"/
     ;;
-remove) # DIRECTORY...: detaches all disks below, and deletes their files
-    for directory; do
-        losetup --list --noheadings --output NAME,BACK-FILE | while read -r device file _; do
-            case $file in "$directory"/*) losetup --detach "$device" ;; esac
-        done
-        rm -rf -- "$directory"
+detach) # DEVICE...
+    losetup --detach "$@"
+    ;;
+list) # DIRECTORY: prints "directory NAME OWNER" for each run that has one, then "device DEVICE FILE" for each loop
+    for path in "$1"/*/; do
+        [ -d "$path" ] || continue
+        echo "directory $(basename "$path") $(cat "$path/owner.json" 2>/dev/null || true)"
     done
+    losetup --list --noheadings --raw --output NAME,BACK-FILE | sed 's/^/device /'
+    ;;
+remove) # DIRECTORY...
+    rm -rf -- "$@"
     ;;
 *)
     echo "disk.sh: unknown verb $verb" >&2

