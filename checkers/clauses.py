@@ -1,0 +1,120 @@
+"""The clauses of the contract: under which realised circumstances a record that was written may be gone.
+
+Each clause is a question to the run's facts and answers with a sentence, or not at all:
+    unclean election     allowed by the topic, and a replica outside the ISR and the ELR was elected
+    unclean shutdowns    min.insync.replicas of those who held the record shut down uncleanly, and none of
+    them was
+                         in sync again before the last one did (KIP-966); a flush before each ack forbids it
+    last in sync         without ELR, the only in-sync replica shut down uncleanly: it is elected again,
+    emptier unreplicated         acks=1: the leader changed after the record was sent
+    deposed leader       acks=1: a leader that was cut off, not dead, acknowledged without knowing of its
+    successor
+"""
+
+from collections.abc import Iterator
+
+from checkers.history import NONE
+from checkers.judgement import Anomaly
+from checkers.realised import Realised
+from checkers.rows import Fault, TopicPartition
+from checkers.timeline import NEVER_NS, SLACK_NS, Election
+
+
+def truncation(realised: Realised, anomaly: Anomaly) -> str | None:
+    """The first clause under which a record below the high watermark may be lost; None: it may not."""
+    topic = realised.topic(anomaly.topic)
+    clauses: list[Iterator[str]] = []
+    if topic.unclean:
+        clauses.append(_unclean_elections(realised, anomaly))
+    if topic.flush_messages != 1:
+        clauses.append(_unclean_shutdowns(realised, anomaly, topic.min_isr))
+        if not realised.elr:
+            clauses.append(_last_in_sync(realised, anomaly))
+    return next((sentence for clause in clauses for sentence in clause), None)
+
+
+def unreplicated(realised: Realised, anomaly: Anomaly) -> str | None:
+    """Under acks=1: why a record may not have been replicated when its leader went."""
+    tp, seconds = _tp(anomaly), realised.clock.seconds
+    for election in realised.timeline.elections(tp):
+        if election.at_ns >= anomaly.invoked_ns:
+            return (
+                f"acks=1: the leader of {tp} changed at {seconds(election.at_ns)} (to broker "
+                f"{election.leader}, epoch {election.leader_epoch}), maybe before it was replicated"
+            )
+    zombie = deposed_leader(realised, anomaly)
+    if zombie is None:
+        return None
+    return (
+        f"acks=1: broker {zombie.deposed}, deposed at {seconds(zombie.at_ns)}, "
+        "may have acknowledged it without knowing"
+    )
+
+
+def deposed_leader(realised: Realised, anomaly: Anomaly) -> Election | None:
+    """The election whose deposed leader may have given the record's acknowledgement."""
+    if anomaly.completed_ns == NONE:
+        return None
+    return realised.timeline.zombie_at(_tp(anomaly), anomaly.completed_ns)
+
+
+def written_ns(anomaly: Anomaly) -> int:
+    """When the record was there at the latest (acknowledged) or at the earliest (sent); -1 if unknown."""
+    return anomaly.completed_ns if anomaly.completed_ns != NONE else anomaly.invoked_ns
+
+
+def _tp(anomaly: Anomaly) -> TopicPartition:
+    return TopicPartition(anomaly.topic, anomaly.partition)
+
+
+def _unclean_elections(realised: Realised, anomaly: Anomaly) -> Iterator[str]:
+    """It was written before the election, or by the deposed leader that did not know of it."""
+    for election in realised.timeline.elections(_tp(anomaly)):
+        until_ns = max(election.at_ns, election.deposed_until_ns) + SLACK_NS
+        if election.unclean and written_ns(anomaly) <= until_ns:
+            at = realised.clock.seconds(election.at_ns)
+            yield f"unclean election of broker {election.leader} at {at}"
+
+
+def _unclean_shutdowns(realised: Realised, anomaly: Anomaly, min_isr: int) -> Iterator[str]:
+    tp, written = _tp(anomaly), written_ns(anomaly)
+    state = realised.timeline.at(tp, written) if written != NONE else None
+    outages = [
+        (from_ns, until_ns, node)
+        for from_ns, until_ns, node in _outages(realised, tp)
+        if written <= from_ns + SLACK_NS and (state is None or node in state.isr)
+    ]
+    for moment, _, _ in sorted(outages):
+        down = sorted({node for from_ns, until_ns, node in outages if from_ns <= moment < until_ns})
+        if len(down) >= min_isr:
+            yield (
+                f"{len(down)} unclean shutdown{'s' * (len(down) > 1)} ≥ min.insync.replicas {min_isr} "
+                f"before the ISR recovered: broker{'s' * (len(down) > 1)} {', '.join(map(str, down))} "
+                f"by {realised.clock.seconds(moment)}"
+            )
+
+
+def _last_in_sync(realised: Realised, anomaly: Anomaly) -> Iterator[str]:
+    tp = _tp(anomaly)
+    for from_ns, _, node in _outages(realised, tp):
+        state = realised.timeline.at(tp, from_ns)
+        if state and state.isr == {node} and written_ns(anomaly) <= from_ns + SLACK_NS:
+            yield (
+                f"ELR off: the last in-sync replica, broker {node}, shut down uncleanly "
+                f"at {realised.clock.seconds(from_ns)}"
+            )
+
+
+def _outages(realised: Realised, tp: TopicPartition) -> Iterator[tuple[int, int, int]]:
+    """(from, until, node) of each unclean shutdown: until the node was in sync again, for ever if never."""
+    for fault in realised.context.faults:
+        for node in fault.unclean:
+            yield max(fault.inject_ns, fault.effect_ns), _back_in_sync(realised, tp, node, fault), node
+
+
+def _back_in_sync(realised: Realised, tp: TopicPartition, node: int, fault: Fault) -> int:
+    """A node that never left the ISR in the timeline is back when its fault has recovered."""
+    rejoined = realised.timeline.rejoined(tp, node, fault.inject_ns)
+    if rejoined is not None:
+        return rejoined
+    return fault.recovered_ns if fault.recovered_ns != NONE else NEVER_NS
