@@ -66,16 +66,21 @@ def load(history_dir: Path) -> History:
 
 def load_context(history_dir: Path) -> Context:
     """The small tables and the list of partitions; raises MalformedHistory. Opens no bulk file."""
-    proofs = tuple(_rows(history_dir, "proofs", Proof))
     found = partitions(history_dir)
-    _check_proofs(unit_path(history_dir, "proofs"), proofs, found)
     return Context(
         partitions=found,
         watermarks=tuple(_rows(history_dir, "watermarks", Watermark)),
-        proofs=proofs,
+        proofs=load_proofs(history_dir, found),
         faults=tuple(_rows(history_dir, "faults", Fault)),
         metadata=tuple(_rows(history_dir, "metadata", MetadataChange)),
     )
+
+
+def load_proofs(history_dir: Path, found: Sequence[TopicPartition]) -> tuple[Proof, ...]:
+    """How the final reads of the partitions that were found ended; raises MalformedHistory."""
+    proofs = tuple(_rows(history_dir, "proofs", Proof))
+    _check_proofs(unit_path(history_dir, "proofs"), proofs, found)
+    return proofs
 
 
 def partitions(history_dir: Path) -> tuple[TopicPartition, ...]:
@@ -103,14 +108,25 @@ def read_unit(
     Raises MalformedHistory for a file that is missing, truncated, not Parquet, not of this table,
     partition or schema version, with other columns or types, or whose rows break the schema's promises.
     """
-    file = _open(path)
-    _check_footer(path, file.schema_arrow, file_schema(table, topic, partition))
+    file = open_unit(path, table, topic, partition)
     try:
         rows = file.read(columns=list(columns) if columns else None, use_threads=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise MalformedHistory(path, f"cannot be read: {_first_line(error)}") from None
     _check_rows(path, table, rows, topic, partition)
     return rows.replace_schema_metadata()
+
+
+def open_unit(
+    path: Path, table: str, topic: str | None = None, partition: int | None = None
+) -> pq.ParquetFile:
+    """One file with its footer checked and nothing read yet, for who reads it batch by batch and checks the rows.
+
+    Raises MalformedHistory as `read_unit` does, except for what only the rows can show.
+    """
+    file = _open(path)
+    _check_footer(path, file.schema_arrow, file_schema(table, topic, partition))
+    return file
 
 
 def _open(path: Path) -> pq.ParquetFile:
