@@ -120,9 +120,9 @@ def read_unit(
 def open_unit(
     path: Path, table: str, topic: str | None = None, partition: int | None = None
 ) -> pq.ParquetFile:
-    """One file with its footer checked and nothing read yet, for who reads it batch by batch and checks the rows.
+    """One file with its footer checked and nothing read yet, to be read batch by batch.
 
-    Raises MalformedHistory as `read_unit` does, except for what only the rows can show.
+    Raises MalformedHistory as `read_unit` does, but for what only the rows show: the caller checks those.
     """
     file = _open(path)
     _check_footer(path, file.schema_arrow, file_schema(table, topic, partition))
