@@ -66,21 +66,22 @@ def load(history_dir: Path) -> History:
 
 def load_context(history_dir: Path) -> Context:
     """The small tables and the list of partitions; raises MalformedHistory. Opens no bulk file."""
-    found = partitions(history_dir)
+    found, proofs = load_proofs(history_dir)
     return Context(
         partitions=found,
         watermarks=tuple(_rows(history_dir, "watermarks", Watermark)),
-        proofs=load_proofs(history_dir, found),
+        proofs=proofs,
         faults=tuple(_rows(history_dir, "faults", Fault)),
         metadata=tuple(_rows(history_dir, "metadata", MetadataChange)),
     )
 
 
-def load_proofs(history_dir: Path, found: Sequence[TopicPartition]) -> tuple[Proof, ...]:
-    """How the final reads of the partitions that were found ended; raises MalformedHistory."""
+def load_proofs(history_dir: Path) -> tuple[tuple[TopicPartition, ...], tuple[Proof, ...]]:
+    """Which partitions there are, and how their final reads ended; raises MalformedHistory."""
     proofs = tuple(_rows(history_dir, "proofs", Proof))
+    found = partitions(history_dir)
     _check_proofs(unit_path(history_dir, "proofs"), proofs, found)
-    return proofs
+    return found, proofs
 
 
 def partitions(history_dir: Path) -> tuple[TopicPartition, ...]:
