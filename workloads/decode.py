@@ -5,7 +5,7 @@ The id of a record is believed only if the CRC of its header is right; otherwise
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,10 @@ class Arrivals:
     sequence: NDArray[np.int64]
     checksum: NDArray[np.int64]
     timestamp_ms: NDArray[np.int64]
+
+    def where(self, rows: NDArray[np.bool_]) -> "Arrivals":
+        """The rows that are marked."""
+        return Arrivals(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
 def arrivals(messages: Sequence[Message]) -> Arrivals:

@@ -32,8 +32,9 @@ PURGED_WITHIN_S = 5.0
 class Client(Protocol):
     """The part of confluent_kafka.Producer that is used."""
 
-    produce: Callable[..., None]
-    """(topic, value, key, partition, on_delivery, None, timestamp_ms, headers); raises if it takes it not."""
+    @property
+    def produce(self) -> Callable[..., None]:
+        """(topic, value, key, partition, on_delivery, None, timestamp_ms, headers); raises if refused."""
 
     def poll(self, timeout: float) -> int:
         """Serve delivery reports; wait for the first at most `timeout` seconds."""

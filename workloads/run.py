@@ -1,0 +1,166 @@
+"""The load of a run: starts the producers, readers and samplers of a plan, and ends them.
+
+    with start(plan, bootstrap, run_dir) as load:
+        load.wait_warm(within_s=30)
+        ...                       # faults
+        load.stop_producers()     # every send has its outcome now
+        ...                       # heal, settle, final read
+    seal(run_dir)
+
+Topics must exist and be settled (every broker knows every leader) before: an idempotent producer that meets
+a topic too early gets records acknowledged that were never written (librdkafka ≤ 2.16).
+"""
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from confluent_kafka import Consumer, Producer
+
+from checkers.rows import TopicPartition
+from workloads.errors import NotWarm
+from workloads.leaders import addresses
+from workloads.outcome import error_name
+from workloads.plan import WorkloadPlan
+from workloads.producer import PURGED_WITHIN_S, Producing
+from workloads.reader import Reading
+from workloads.recorder import Recorder
+from workloads.sampler import Sampler
+from workloads.worker import Worker, end
+
+LAST_CALL_S = 10.0
+"""How long a thread may take to leave its last call of a client, beyond what it was given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """The load at one moment; counts are since the start, over all producers and their instances.
+
+    `acked_without_offset` is part of `acked`. `last_ack_ns` is -1 where there was none; `errors` are counted
+    by Kafka's name of them.
+    """
+
+    at_ns: int
+    sent: int
+    acked: int
+    acked_without_offset: int
+    failed: int
+    unknown: int
+    instances: int
+    last_ack_ns: Mapping[TopicPartition, int]
+    errors: Mapping[str, int]
+    delivered: int
+    replaced_readers: int
+    samples: int
+
+    @property
+    def outstanding(self) -> int:
+        """Sends whose outcome is not known yet."""
+        return self.sent - self.acked - self.failed - self.unknown
+
+
+class Workload:
+    """A running load. Leaving it ends every thread: in an orderly way, or at once if something was raised."""
+
+    def __init__(self, plan: WorkloadPlan, bootstrap: str, run_dir: Path) -> None:
+        self._plan = plan
+        self._stack = ExitStack()
+        recorder = self._stack.enter_context(Recorder(run_dir, plan.partitions))
+        self._sampler = Sampler(plan.partitions, recorder.watermarks())
+        self._readings = [
+            Reading(n, plan.partitions, bootstrap, recorder.reads(n), self._sampler.high_watermark, Consumer)
+            for n in range(1, plan.readers + 1)
+        ]
+        self._producings = [Producing(plan, bootstrap, recorder, Producer) for _ in range(plan.producers)]
+        self._watchers = [
+            *(Worker(f"sampler {a[0]}:{a[1]}", self._sampler.watch(a)) for a in addresses(bootstrap)),
+            *(Worker(f"reader {reading.number}", reading) for reading in self._readings),
+        ]
+        self._producers = [Worker(f"producer {n}", p) for n, p in enumerate(self._producings, 1)]
+
+    def check(self) -> None:
+        """Raise WorkloadDied if a thread has died."""
+        for worker in (*self._producers, *self._watchers):
+            worker.check()
+
+    def wait_warm(self, *, within_s: float = 30.0) -> None:
+        """Return when every producer has an acknowledgement on every partition; NotWarm after `within_s`."""
+        deadline = time.monotonic() + within_s
+        while cold := self._cold():
+            self.check()
+            if time.monotonic() > deadline:
+                raise NotWarm(f"no acknowledgement after {within_s:g} s: {'; '.join(cold)}; {self._errors()}")
+            time.sleep(0.02)
+        self.check()
+
+    def _cold(self) -> list[str]:
+        names = [str(tp) for tp in self._plan.partitions]
+        cold = {n: p.progress.cold_lanes for n, p in enumerate(self._producings, 1)}
+        return [f"producer {n} on {', '.join(names[i] for i in lanes)}" for n, lanes in cold.items() if lanes]
+
+    def _errors(self) -> str:
+        return f"errors so far: {dict(self.stats().errors) or 'none'}"
+
+    def stats(self) -> Stats:
+        """The figures of this moment; raises nothing."""
+        done = [producing.progress for producing in self._producings]
+        errors = sum((progress.errors.copy() for progress in done), Counter[int]())
+        last = np.max([progress.last_ack_ns for progress in done], axis=0).tolist()
+        return Stats(
+            at_ns=time.monotonic_ns(),
+            sent=sum(progress.sent for progress in done),
+            acked=sum(progress.acked for progress in done),
+            acked_without_offset=sum(progress.acked_without_offset for progress in done),
+            failed=sum(progress.failed for progress in done),
+            unknown=sum(progress.unknown_sends for progress in done),
+            instances=sum(progress.instances for progress in done),
+            last_ack_ns=dict(zip(self._plan.partitions, last, strict=True)),
+            errors={error_name(code): count for code, count in errors.most_common()},
+            delivered=sum(reading.delivered for reading in self._readings),
+            replaced_readers=sum(reading.replaced for reading in self._readings),
+            samples=self._sampler.samples,
+        )
+
+    def stop_producers(self, *, within_s: float | None = None) -> None:
+        """End the sending: wait for what is outstanding `within_s` (else the delivery time-out) seconds.
+
+        What is then still outstanding is purged and unknown. A second call does nothing.
+        """
+        patience_s = self._plan.delivery_timeout_s if within_s is None else within_s
+        for producing in self._producings:
+            producing.finish_within_s = patience_s
+        end(self._producers, within_s=patience_s + PURGED_WITHIN_S + LAST_CALL_S)
+
+    def stop(self, *, within_s: float | None = None) -> None:
+        """End everything; what was recorded is in the journals, and closed, when this returns."""
+        with self._stack:
+            try:
+                self.stop_producers(within_s=within_s)
+            finally:
+                end(self._watchers, within_s=LAST_CALL_S)
+
+    def __enter__(self) -> "Workload":
+        """It has started already."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End everything; at once, and without hiding what was raised, if something was."""
+        if error is None:
+            self.stop()
+            return
+        try:
+            self.stop(within_s=0.0)
+        except Exception as another:
+            error.add_note(f"while ending the workload: {another}")
+
+
+def start(plan: WorkloadPlan, bootstrap: str, run_dir: Path) -> Workload:
+    """Start the load of `plan` against the brokers at `bootstrap`, recorded under `run_dir`/journal."""
+    return Workload(plan, bootstrap, run_dir)
