@@ -20,15 +20,18 @@ START_TIMEOUT_S = 60
 POLL_S = 0.2
 
 
-def ensure_engine(say: Say) -> None:
-    """Return when a Docker Engine answers; install and start one where we may. Raises EngineUnreachable."""
+def ensure_engine(say: Say) -> bool:
+    """Return when a Docker Engine answers, and whether that was only started now.
+
+    Installs and starts one where we may. Raises EngineUnreachable, CommandFailed.
+    """
     if answers():
-        return
+        return False
     _refuse_where_it_is_not_ours_to_start()
     if shutil.which("dockerd") is None:
         # iptables is only recommended by docker.io, but without it no container network comes up.
         debian.install("docker.io", "iptables", why="Docker Engine", say=say)
-    if is_alive(read_pid()):
+    if is_alive(read_pid(PID_FILE)):
         say("a Docker Engine is starting: waiting for it")
     elif SYSTEMD_RUNS.is_dir():
         say("starting Docker Engine (systemd)")
@@ -36,6 +39,7 @@ def ensure_engine(say: Say) -> None:
     else:
         start_daemon(say)
     _wait_until_it_answers()
+    return True
 
 
 def answers() -> bool:
@@ -55,7 +59,7 @@ def start_daemon(say: Say) -> int:
     return shell.spawn_detached(["dockerd"], log=LOG_FILE)
 
 
-def read_pid(pid_file: Path = PID_FILE) -> int | None:
+def read_pid(pid_file: Path) -> int | None:
     """Return the process id that the daemon's file names, if there is one."""
     try:
         return int(pid_file.read_text())
@@ -98,13 +102,13 @@ def _wait_until_it_answers() -> None:
         if time.monotonic() > deadline_s:
             raise EngineUnreachable(
                 f"dockerd was started, and does not answer after {START_TIMEOUT_S} s; its last log lines:\n"
-                f"{last_lines()}\n"
+                f"{last_lines(LOG_FILE)}\n"
                 f"    next step: see {LOG_FILE}, put right what it says, then `make setup` again"
             )
         time.sleep(POLL_S)
 
 
-def last_lines(log: Path = LOG_FILE, count: int = 15) -> str:
+def last_lines(log: Path, count: int = 15) -> str:
     """Return the last lines of the daemon's log, indented."""
     if not log.is_file():
         return "    (no log)"

@@ -54,8 +54,10 @@ def prepare_machine(*, docker: bool, say: Say) -> None:
     if not docker:
         say(f"ready: Java in {home}")
         return
-    engine.ensure_engine(say)
+    started = engine.ensure_engine(say)
     ensure_images(say=say)
+    if started:
+        _clean_after_a_dead_machine(say)
     version = docker_api.client().version()["Version"]
     say(f"ready: Java in {home}, Docker Engine {version}, {images.kafka_image()}, {images.toxiproxy_image()}")
 
@@ -76,6 +78,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"highwater: {error}", file=sys.stderr, flush=True)
         return EXIT_ERROR
     return 0
+
+
+def _clean_after_a_dead_machine(say: Say) -> None:
+    """Remove what is left of runs whose owners ended together with the last daemon."""
+    # Imported here because it is rare, and quick set-up matters: cleaning takes a container of its own.
+    from compose import cleanup
+
+    report = cleanup.clean_dead()
+    if not report.did_nothing():
+        say(f"removed what dead runs left: {len(report.containers)} containers, {len(report.devices)} disks")
+    for trouble in report.failed:
+        say(f"could not be removed: {trouble}")
 
 
 @contextmanager
