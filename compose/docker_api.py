@@ -1,14 +1,42 @@
-"""The one module that touches the Docker SDK."""
+"""The connection to the Docker Engine, and the one place where the SDK's errors become ours.
+
+With docker_containers.py, docker_nets.py and docker_images.py this is all that touches the Docker SDK.
+"""
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from compose.errors import EngineUnreachable
+from compose.errors import (
+    ComposeError,
+    EngineUnreachable,
+    MachineError,
+    NodeStateError,
+    PortTaken,
+    Refused,
+    Vanished,
+)
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
 API_TIMEOUT_S = 60
+
+# What the engine says (in small letters), our error, and what to do. Its own error codes do not tell these
+# apart.
+KNOWN_TROUBLE: tuple[tuple[str, type[ComposeError], str], ...] = (
+    ("port is already allocated", PortTaken, "another container has that host port: see `docker ps`"),
+    ("address already in use", PortTaken, "another process has that host port: see `ss -ltnp`"),
+    (
+        "non-overlapping ipv4 address pool",
+        MachineError,
+        "too many networks: `highwater clean`, `docker network ls`",
+    ),
+    ("no space left on device", MachineError, "free some disk space: see `df -h`, `docker system df`"),
+    ("cannot allocate memory", MachineError, "free some memory: see `free -m`, or use fewer nodes"),
+    ("no such image", MachineError, "`make setup` pulls or builds the images"),
+)
 
 
 @functools.cache
@@ -29,3 +57,36 @@ def client() -> "DockerClient":
             f"no Docker Engine answers: {error}\n    next step: `make setup` starts one, or set DOCKER_HOST"
         ) from error
     return engine
+
+
+@contextmanager
+def asking(what: str) -> Iterator[None]:
+    """Turn every error of the SDK inside into one of ours that says `what` was asked.
+
+    NotFound and Conflict pass as `Vanished` and `Refused`, since often they only say that a thing is done
+    already.
+    """
+    import requests
+    from docker.errors import APIError, DockerException, NotFound
+
+    try:
+        yield
+    except NotFound as error:
+        if "image" in str(error.explanation).lower():
+            raise _known(what, str(error.explanation)) from error
+        raise Vanished(f"{what}: the engine does not know it: {error.explanation}") from error
+    except APIError as error:
+        if error.status_code == 409:
+            raise Refused(f"{what}: refused: {error.explanation}") from error
+        raise _known(what, str(error.explanation or error)) from error
+    except requests.ReadTimeout as error:
+        raise NodeStateError(f"{what}: the Docker Engine has not answered for {API_TIMEOUT_S} s") from error
+    except (DockerException, requests.RequestException) as error:
+        raise EngineUnreachable(f"{what}: no Docker Engine answers: {error}") from error
+
+
+def _known(what: str, said: str) -> ComposeError:
+    for words, kind, next_step in KNOWN_TROUBLE:
+        if words in said.lower():
+            return kind(f"{what}: {said}\n    next step: {next_step}")
+    return NodeStateError(f"{what}: {said}")

@@ -9,8 +9,11 @@ ComposeError
 ├── PortTaken             a host port that the cluster needs is in use
 ├── NodeNotReady          a node did not reach a condition before its deadline
 ├── NodeStateError        a container could not be brought into the state asked for
+│   ├── Vanished              the engine does not know it: it is gone, or was never there
+│   └── Refused               the engine refuses because of the state that it is in
 ├── MeshError             a proxy did not take the state that it was given
-└── DiskError             a node's file system could not be made, frozen, thawed or cut off
+├── DiskError             a node's file system could not be made, frozen, thawed or cut off
+└── CleanupError          something of a run could not be removed
 
 Each message says what failed, where, the value seen, and the next step.
 """
@@ -52,9 +55,21 @@ class NodeStateError(ComposeError):
     """A container could not be brought into the state asked for."""
 
 
+class Vanished(NodeStateError):
+    """The engine does not know the thing that was named: it is gone, or was never there."""
+
+
+class Refused(NodeStateError):
+    """The engine refuses because of the state that the thing is in."""
+
+
 class MeshError(ComposeError):
     """A proxy did not take, or did not report, the state that it was given."""
 
 
 class DiskError(ComposeError):
     """A node's file system could not be made, mounted, frozen, thawed or cut off."""
+
+
+class CleanupError(ComposeError):
+    """Something of a run could not be removed."""

@@ -5,7 +5,7 @@ In-memory ones are in `tests/fakes/cluster.py`, so a schedule of faults is teste
 Every call that changes something is idempotent and returns only after the change was read back.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -96,7 +96,13 @@ class Mesh(Protocol):
         """Whether any owner holds `edge`."""
 
     def bytes(self) -> Mapping[Edge, int]:
-        """Bytes passed per edge since the start of the cluster, both directions; never falls."""
+        """Bytes of answers that came back over each edge since the start of the cluster; never falls.
+
+        Not counted: requests (into a black hole they are still sent), and short connections that nobody saw.
+        """
+
+    def knock(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
+        """Those of `edges` through which a Kafka request was answered in time; all are asked at once."""
 
 
 class Cluster(Protocol):
@@ -160,10 +166,13 @@ class Cluster(Protocol):
         """
 
     def log_bytes(self, node: int) -> int:
-        """Bytes in all `*.log` files of the node's data directory, as its file system shows them now."""
+        """Bytes in the `*.log` files of the node's data directory, as its file system shows them now.
+
+        A broker's metadata log is left out, here and below: it grows all by itself.
+        """
 
     def unsynced_bytes(self, node: int) -> int:
-        """Bytes of log data that a power cut would drop now: in the page cache, not yet on the disk."""
+        """Bytes of `*.log` files that a power cut would drop now, at least: they have no place on the disk."""
 
     def cpu_ns(self, node: int) -> int:
         """CPU time that the node has used in its present life; stands still while it is paused."""

@@ -31,11 +31,16 @@ make) # DIRECTORY RUN MIB NODE...: prints "NODE DEVICE" for each
         echo "$node $(losetup --find --show "$file")"
     done
     ;;
-fill) # DEVICE DIRECTORY: the content of DIRECTORY becomes that of kafka/ on the disk, and is synced
-    mounted "$1"
-    mkdir -p /mnt/kafka
-    cp -r "$2"/. /mnt/kafka/
-    sync -f /mnt
+fill) # DIRECTORY NODE=DEVICE...: DIRECTORY/NODE becomes kafka/ on the disk of NODE, and is synced
+    directory=$1
+    shift
+    for pair; do
+        mounted "${pair#*=}"
+        cp -r "$directory/${pair%%=*}" /mnt/kafka
+        # Not a bare sync: that would flush every node's disk, and spoil a power cut somewhere else.
+        sync -f /mnt
+        umount /mnt
+    done
     ;;
 freeze) # DEVICE
     mounted "$1"
@@ -75,14 +80,20 @@ show) # PATH DEVICE...: prints PATH on each DEVICE, after a line "== DEVICE"; no
     for device; do
         mounted "$device"
         echo "== $device"
-        if [ -f "/mnt/$path" ]; then cat "/mnt/$path"; fi
+        if [ -f "/mnt/$path" ]; then cat "/mnt/$path" && echo; fi
         umount /mnt
     done
     ;;
-copy) # DEVICE PATH DIRECTORY: copies the directory PATH of the disk to DIRECTORY
+files) # DEVICE DIRECTORY: prints "BYTES NAME" of each file in DIRECTORY of the disk
     mounted "$1"
-    mkdir -p "$3"
-    cp -r "/mnt/$2"/. "$3"/
+    find "/mnt/$2" -maxdepth 1 -type f -printf '%s %f\n'
+    ;;
+copy) # DEVICE FROM TO NAME...: copies files of the directory FROM of the disk to the new directory TO
+    mounted "$1"
+    from=/mnt/$2 to=$3
+    shift 3
+    mkdir -p "$to"
+    for name; do cp "$from/$name" "$to/"; done
     ;;
 detach) # DEVICE...
     losetup --detach "$@"

@@ -1,0 +1,70 @@
+"""A cluster as a `with` block: started from nothing, ready inside it, and taken down whatever happens."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from compose import cleanup, machine, ready
+from compose.docker_cluster import DockerCluster, StartTimings
+from compose.errors import CleanupError, ComposeError
+from compose.labels import owner_of
+from compose.launch import Launch, Stopwatch
+from compose.topology import Topology
+
+__all__ = ["DockerCluster", "StartTimings", "start"]
+
+READY_S = 90.0
+
+
+@contextmanager
+def start(
+    topology: Topology,
+    *,
+    run_id: str,
+    owner_pid: int | None = None,
+    workdir: Path | None = None,
+    appcds: bool = True,
+    ready_within_s: float = READY_S,
+) -> Iterator[DockerCluster]:
+    """Start `topology` for the process `owner_pid` (None: this one); inside the block every broker serves.
+
+    If it does not come up, the nodes' logs are written to `workdir`/nodes. `appcds` False is for comparison
+    only. Raises ComposeError: EngineUnreachable, ImageUnavailable, MachineError, PortTaken, NodeNotReady,
+    ….
+    """
+    machine.check(topology)
+    owner = owner_of(run_id, owner_pid if owner_pid is not None else os.getpid())
+    took = Stopwatch()
+    cluster: DockerCluster | None = None
+    try:
+        cluster = Launch(topology=topology, owner=owner, appcds=appcds).bring_up(took)
+        try:
+            ready.wait_until_ready(cluster, within_s=ready_within_s)
+        except ComposeError:
+            if workdir:
+                cluster.collect(workdir / "nodes")
+            raise
+        took.mark("ready")
+        cluster.timings = _timings(took, appcds)
+        yield cluster
+    finally:
+        report = _take_down(run_id, cluster)
+    if report.failed:
+        raise CleanupError(
+            f"run {run_id}: not all could be removed: {'; '.join(report.failed)}\n"
+            "    next step: `highwater clean`"
+        )
+
+
+def _take_down(run_id: str, cluster: DockerCluster | None) -> cleanup.CleanReport:
+    """Remove everything of the run, with the cluster's own helper while that works, as that is quicker."""
+    if cluster:
+        with suppress(ComposeError):
+            return cleanup.clean_run(run_id, cluster.helper)
+    return cleanup.clean_run(run_id)
+
+
+def _timings(took: Stopwatch, appcds: bool) -> StartTimings:
+    seconds = {f"{name}_s": round(at, 3) for name, at in took.marks.items()}
+    return StartTimings(appcds=appcds, **seconds)

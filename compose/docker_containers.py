@@ -1,0 +1,187 @@
+"""Containers: made by Testcontainers, then driven by id with the SDK's low-level calls, one request each."""
+
+import io
+import tarfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from compose.docker_api import asking, client
+from compose.protocols import ExecResult
+
+if TYPE_CHECKING:
+    from testcontainers.core.container import DockerContainer
+
+KEEP_LOG = {"max-size": "256m"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerSpec:
+    """A container to start. `ports` maps its ports to host ports, None: any free one. `files`: path to text.
+
+    `network`: the first network's name, or `container:<id>` for another container's network.
+    """
+
+    name: str
+    image: str
+    command: Sequence[str]
+    labels: Mapping[str, str]
+    network: str
+    aliases: Sequence[str] = ()
+    hostname: str | None = None
+    ports: Mapping[int, int | None] = field(default_factory=dict)
+    volumes: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    capabilities: Sequence[str] = ()
+    device_rules: Sequence[str] = ()
+    sysctls: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """A started container: its id, and host and host port of each published port."""
+
+    id: str
+    name: str
+    addresses: Mapping[int, tuple[str, int]]
+
+
+def start(spec: ContainerSpec) -> Container:
+    """Create and start `spec`. Raises ComposeError; what was created by then carries its labels."""
+    from testcontainers.core.config import testcontainers_config
+    from testcontainers.core.container import DockerContainer
+    from testcontainers.core.network import Network
+
+    # Ryuk would have to be pulled, and removes everything on its own terms; our labels and cleanup.py do
+    # its work.
+    testcontainers_config.ryuk_disabled = True
+    container = DockerContainer(
+        spec.image,
+        command=list(spec.command),  # type: ignore[arg-type]
+        name=spec.name,
+        volumes=[(name, path, "rw") for name, path in spec.volumes.items()],
+    )
+    for port, host_port in spec.ports.items():
+        container.with_bind_ports(port, host_port)
+    for path, text in spec.files.items():
+        container.with_copy_into_container(text.encode(), path)
+    network: dict[str, Any] = {}
+    if spec.network.startswith("container:") or spec.network == "none":
+        network["network_mode"] = spec.network
+    else:
+        existing = Network()
+        existing.name = spec.network
+        container.with_network(existing).with_network_aliases(*spec.aliases)
+    container.with_kwargs(**network, **_options(spec))
+    with asking(f"starting container {spec.name}"):
+        container.start()
+        addresses = {port: _address(container, port) for port in spec.ports}
+    return Container(id=container.get_container_id(), name=spec.name, addresses=addresses)
+
+
+def inspect(container_id: str) -> dict[str, Any]:
+    """Everything the engine knows of a container. Raises Vanished if it is gone."""
+    with asking(f"inspecting container {container_id[:12]}"):
+        return dict(client().api.inspect_container(container_id))
+
+
+def addresses(container_id: str) -> dict[str, str]:
+    """The container's IP address in each of its networks, "" where it has none now."""
+    networks = inspect(container_id)["NetworkSettings"]["Networks"]
+    return {name: str(one["IPAddress"]) for name, one in networks.items()}
+
+
+def act(container_id: str, action: str, *, name: str) -> None:
+    """Ask the engine to `pause`, `unpause`, `start` or `kill` (SIGKILL). Raises Vanished, Refused."""
+    with asking(f"{action} of container {name}"):
+        getattr(client().api, action)(container_id)
+
+
+def signal_stop(container_id: str, *, name: str) -> None:
+    """Send SIGTERM, and return at once."""
+    with asking(f"SIGTERM to container {name}"):
+        client().api.kill(container_id, signal="SIGTERM")
+
+
+def remove(container_id: str, *, name: str) -> None:
+    """Kill and remove a container in whatever state it is; nothing to do if it is gone."""
+    with asking(f"removing container {name}"):
+        client().api.remove_container(container_id, force=True, v=False)
+
+
+def execute(container_id: str, argv: Sequence[str], *, within_s: float) -> ExecResult:
+    """Run `argv` inside; after `within_s` seconds it is killed and its exit code is 124 or 137."""
+    bounded = ["timeout", "-k", "1", f"{within_s:g}", *argv]
+    with asking(f"running {' '.join(argv)[:80]} in container {container_id[:12]}"):
+        api = client().api
+        handle = api.exec_create(container_id, bounded)["Id"]
+        output = api.exec_start(handle)
+        code = api.exec_inspect(handle)["ExitCode"]
+    return ExecResult(exit_code=-1 if code is None else int(code), output=output.decode(errors="replace"))
+
+
+def logs(container_id: str, *, lines: int | None = None) -> str:
+    """What the container wrote to stdout and stderr; the last `lines` of it."""
+    with asking(f"reading the log of container {container_id[:12]}"):
+        raw = client().api.logs(container_id, tail="all" if lines is None else lines)
+    return bytes(raw).decode(errors="replace")
+
+
+def cpu_ns(container_id: str) -> int:
+    """CPU time that the container has used since it was started."""
+    with asking(f"reading the statistics of container {container_id[:12]}"):
+        stats = client().api.stats(container_id, stream=False, one_shot=True)
+    return int(stats["cpu_stats"]["cpu_usage"]["total_usage"])
+
+
+def put_files(container_id: str, files: Mapping[str, bytes]) -> None:
+    """Write `files` (absolute path to content) into the container's own file system."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for path, content in files.items():
+            entry = tarfile.TarInfo(path.lstrip("/"))
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    with asking(f"writing files into container {container_id[:12]}"):
+        client().api.put_archive(container_id, "/", buffer.getvalue())
+
+
+def get_files(container_id: str, path: str) -> dict[str, bytes]:
+    """The files below the directory `path` of the container's own file system, by their path below it."""
+    with asking(f"reading {path} from container {container_id[:12]}"):
+        chunks, _ = client().api.get_archive(container_id, path)
+        raw = b"".join(chunks)
+    files = {}
+    with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
+        for member in archive:
+            opened = archive.extractfile(member)
+            if opened is not None:
+                files[member.name.partition("/")[2]] = opened.read()
+    return files
+
+
+def wait_exit(container_id: str, *, within_s: float, name: str) -> int:
+    """Return the exit code of a container once it has exited. Raises NodeStateError after `within_s`."""
+    with asking(f"waiting {within_s:g} s for container {name} to exit"):
+        return int(client().api.wait(container_id, timeout=int(within_s + 1))["StatusCode"])
+
+
+def _options(spec: ContainerSpec) -> dict[str, Any]:
+    from docker.types import LogConfig
+
+    return {
+        "labels": dict(spec.labels),
+        "hostname": spec.hostname,
+        "cap_add": list(spec.capabilities),
+        "device_cgroup_rules": list(spec.device_rules),
+        "sysctls": dict(spec.sysctls),
+        # The engine's default driver may be one that nobody can read back from.
+        "log_config": LogConfig(type="json-file", config=KEEP_LOG),
+    }
+
+
+def _address(container: "DockerContainer", port: int) -> tuple[str, int]:
+    host = container.get_container_host_ip()
+    # Docker may map the IPv4 and the IPv6 side of one port to different numbers; the one we read is the
+    # IPv4 one.
+    return "127.0.0.1" if host == "localhost" else host, container.get_exposed_port(port)

@@ -1,0 +1,128 @@
+"""The live mesh: who holds which edge cut, and what the proxies were told because of it."""
+
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
+
+from compose.errors import MeshError
+from compose.knock import Knocker
+from compose.mesh_plan import Proxy
+from compose.protocols import CutMode, Edge
+from compose.traffic import Traffic
+
+
+class ProxyServer(Protocol):
+    """What the mesh needs of Toxiproxy."""
+
+    def refuse(self, name: str) -> None:
+        """Close and refuse connections."""
+
+    def blackhole(self, name: str) -> None:
+        """Accept connections and swallow their bytes."""
+
+    def open(self, name: str) -> None:
+        """Let everything pass."""
+
+    def move(self, name: str, upstream: str) -> None:
+        """Forward to another address."""
+
+
+class ToxiproxyMesh:
+    """Implements `compose.protocols.Mesh`. Safe to use from several threads.
+
+    Several faults may hold one edge. It is open when nobody does; else it refuses if any holder wants that,
+    since a refused edge passes nothing either; else it is a black hole.
+    """
+
+    def __init__(
+        self, proxies: Iterable[Proxy], server: ProxyServer, traffic: Traffic, knocker: Knocker
+    ) -> None:
+        self._proxies: dict[Edge, list[Proxy]] = {}
+        for proxy in proxies:
+            self._proxies.setdefault(proxy.edge, []).append(proxy)
+        self._server, self._traffic, self._knocker = server, traffic, knocker
+        self._owners: dict[Edge, dict[str, CutMode]] = {edge: {} for edge in self._proxies}
+        # What the proxies of an edge were last told; no entry while that is uncertain, as after an error.
+        self._told: dict[Edge, CutMode | None] = dict.fromkeys(self._proxies)
+        self._lock = threading.RLock()
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """All edges, in the order of the topology."""
+        return tuple(self._proxies)
+
+    def cut(self, edges: Iterable[Edge], *, mode: CutMode, owner: str) -> None:
+        """Hold `edges` cut for `owner`, instead of how it held them before. Raises MeshError."""
+        with self._lock:
+            for edge in self._known(edges):
+                self._owners[edge][owner] = mode
+                self._apply(edge)
+
+    def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
+        """Let go of `edges` for `owner`; of all of them even if one fails. Raises MeshError."""
+        with self._lock:
+            known = self._known(edges)
+            for edge in known:
+                self._owners[edge].pop(owner, None)
+            self._apply_all(known)
+
+    def mend_all(self) -> None:
+        """Open every edge, whoever holds it, also where that seems to be so already. Raises MeshError."""
+        with self._lock:
+            for edge in self._proxies:
+                self._owners[edge].clear()
+            self._apply_all(self._proxies, even_if_told=True)
+
+    def is_cut(self, edge: Edge) -> bool:
+        """Whether any owner holds `edge`."""
+        with self._lock:
+            return bool(self._owners[self._known([edge])[0]])
+
+    def owners(self, edge: Edge) -> Mapping[str, CutMode]:
+        """Who holds `edge`, and how."""
+        with self._lock:
+            return dict(self._owners[edge])
+
+    def bytes(self) -> Mapping[Edge, int]:
+        """Bytes of answers that came back over each edge, in the order of `edges`; see traffic.py."""
+        return self._traffic.bytes()
+
+    def knock(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
+        """Those of `edges` through which a Kafka request was answered in time; see knock.py."""
+        return self._knocker.knock(self._known(edges), within_s=within_s)
+
+    def moved(self, node: int, address: str) -> None:
+        """Let every edge to `node` lead to its new `address`."""
+        with self._lock:
+            for edge, proxies in self._proxies.items():
+                if edge.target == node:
+                    for proxy in proxies:
+                        self._server.move(proxy.name, f"{address}:{proxy.upstream_port}")
+
+    def _known(self, edges: Iterable[Edge]) -> list[Edge]:
+        listed = list(edges)
+        for edge in listed:
+            if edge not in self._proxies:
+                raise MeshError(f"no edge {edge} in this cluster; it has {', '.join(map(str, self.edges))}")
+        return listed
+
+    def _apply_all(self, edges: Iterable[Edge], *, even_if_told: bool = False) -> None:
+        failed: list[str] = []
+        for edge in edges:
+            try:
+                self._apply(edge, even_if_told=even_if_told)
+            except MeshError as error:
+                failed.append(str(error))
+        if failed:
+            raise MeshError("; ".join(failed))
+
+    def _apply(self, edge: Edge, *, even_if_told: bool = False) -> None:
+        modes = self._owners[edge].values()
+        wanted: CutMode | None = "refuse" if "refuse" in modes else "blackhole" if modes else None
+        if self._told.get(edge, "unknown") == wanted and not even_if_told:
+            return
+        self._told.pop(edge, None)
+        tell = {"refuse": self._server.refuse, "blackhole": self._server.blackhole, None: self._server.open}
+        for proxy in self._proxies[edge]:
+            tell[wanted](proxy.name)
+        self._told[edge] = wanted

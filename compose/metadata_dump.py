@@ -1,0 +1,104 @@
+"""The KRaft metadata log as records, decoded by Kafka's own DumpLogSegments in one JVM (about 1 s)."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from compose import docker_containers as containers
+from compose.disks import METADATA_LOG, Disks
+from compose.docker_containers import ContainerSpec
+from compose.errors import NodeNotReady
+from compose.images import java_argv, kafka_image
+from compose.waiting import wait_until
+
+DUMP_S = 60.0
+HEAP_MIB = 256
+# Kafka has moved the tool between its modules; the name that does not exist ends at once.
+TOOLS = ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments")
+OUTPUT = "/tmp/dump/output"
+
+SEGMENT = re.compile(r"(\d{20})\.log")
+SNAPSHOT = re.compile(r"(\d{20})-\d{10}\.checkpoint")
+DUMPING = re.compile(r"Dumping (\S+)")
+RECORD = re.compile(r"\| offset: (\d+) CreateTime: (-?\d+) .*? payload: (\{.*\})$")
+
+
+def records(
+    labels: Mapping[str, str], release: str, controllers: Sequence[int], disks: Disks
+) -> list[dict[str, object]]:
+    """Decode the log of the controller that has the most of it. Raises ComposeError.
+
+    Each record is a dict of `offset`, `timestamp_ms`, `type` and `data`. What stems from a snapshot, where
+    the log no longer begins at 0, comes first and has offset -1.
+    """
+    listings = {node: disks.files(node, METADATA_LOG) for node in controllers}
+    node = max(listings, key=lambda number: _extent(listings[number]))
+    names = _wanted(listings[node])
+    directory = disks.copy_out(node, METADATA_LOG, names, to=f"metadata-{node}")
+    try:
+        return list(parse(_dump(labels, release, directory, names)))
+    finally:
+        disks.discard(directory)
+
+
+def parse(text: str) -> Iterator[dict[str, object]]:
+    """The data records in DumpLogSegments' output; control records and a torn tail are left out."""
+    snapshot = False
+    for line in text.splitlines():
+        if file := DUMPING.match(line):
+            snapshot = file[1].endswith(".checkpoint")
+        elif found := RECORD.match(line.strip()):
+            payload = json.loads(found[3])
+            yield {
+                "offset": -1 if snapshot else int(found[1]),
+                "timestamp_ms": int(found[2]),
+                "type": payload["type"],
+                "data": payload["data"],
+            }
+
+
+def _extent(files: Mapping[str, int]) -> tuple[int, int]:
+    """How far a log reaches: the first offset of its last segment, and that segment's size."""
+    return max(((int(found[1]), size) for name, size in files.items() if (found := SEGMENT.fullmatch(name))))
+
+
+def _wanted(files: Mapping[str, int]) -> list[str]:
+    """All segments; before them, if they do not begin at 0, the last snapshot that they continue."""
+    segments = sorted(name for name in files if SEGMENT.fullmatch(name))
+    begin = int(segments[0].removesuffix(".log"))
+    snapshots = sorted(name for name in files if (f := SNAPSHOT.fullmatch(name)) and int(f[1]) <= begin)
+    return [*snapshots[-1:], *segments] if begin else segments
+
+
+def _dump(labels: Mapping[str, str], release: str, directory: str, names: Sequence[str]) -> str:
+    files = ",".join(f"/metadata/{name}" for name in names)
+    options = ("--cluster-metadata-decoder", "--files", files)
+    attempts = " || ".join(_quoted(java_argv(tool, *options, heap_mib=HEAP_MIB)) for tool in TOOLS)
+    spec = ContainerSpec(
+        name=f"hw-{labels['highwater.run']}-dump",
+        image=kafka_image(release),
+        # What a container prints can be lost when it ends at once; a file in it cannot.
+        command=("sh", "-c", f"mkdir -p /tmp/dump; {{ {attempts}; }} >{OUTPUT} 2>/tmp/dump/errors"),
+        labels=labels,
+        network="none",
+        volumes={directory: "/metadata"},
+    )
+    container = containers.start(spec)
+    try:
+        state = wait_until(
+            f"{spec.name}: the metadata log is decoded",
+            lambda: containers.inspect(container.id)["State"],
+            lambda state: state["Status"] == "exited",
+            within_s=DUMP_S,
+        )
+        written = containers.get_files(container.id, "/tmp/dump")
+    finally:
+        containers.remove(container.id, name=spec.name)
+    if state["ExitCode"] != 0:
+        said = written["errors"].decode(errors="replace")[-2000:]
+        raise NodeNotReady(f"{spec.name}: DumpLogSegments failed with exit code {state['ExitCode']}:\n{said}")
+    return written["output"].decode(errors="replace")
+
+
+def _quoted(argv: Sequence[str]) -> str:
+    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in argv)
