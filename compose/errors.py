@@ -13,6 +13,7 @@ ComposeError
 │   └── Refused               the engine refuses because of the state that it is in
 ├── MeshError             a proxy did not take the state that it was given
 ├── DiskError             a node's file system could not be made, frozen, thawed or cut off
+├── ViewError             the brokers do not tell, in time, what was asked of them
 └── CleanupError          something of a run could not be removed
 
 Each message says what failed, where, the value seen, and the next step.
@@ -69,6 +70,10 @@ class MeshError(ComposeError):
 
 class DiskError(ComposeError):
     """A node's file system could not be made, mounted, frozen, thawed or cut off."""
+
+
+class ViewError(ComposeError):
+    """The brokers do not tell, or not in time, what was asked of them or waited for."""
 
 
 class CleanupError(ComposeError):

@@ -172,7 +172,7 @@ class Cluster(Protocol):
         """
 
     def unsynced_bytes(self, node: int) -> int:
-        """Bytes of `*.log` files that a power cut would drop now, at least: they have no place on the disk."""
+        """Bytes of `*.log` files that a power cut would drop now, at least: they have no place on disk."""
 
     def cpu_ns(self, node: int) -> int:
         """CPU time that the node has used in its present life; stands still while it is paused."""

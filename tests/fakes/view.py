@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from compose.errors import ViewError
 from compose.protocols import PartitionState
 
 
@@ -36,9 +37,9 @@ class FakeView:
 
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         if any(state.leader < 0 for state in self.describe(topic)):
-            raise TimeoutError(f"{topic} has a partition without a leader")
+            raise ViewError(f"{topic} has a partition without a leader")
 
     def wait_for_full_isr(self, topics: Iterable[str], *, within_s: float) -> None:
         for topic in topics:
             if any(set(state.isr) != set(state.replicas) for state in self.describe(topic)):
-                raise TimeoutError(f"{topic} has a replica out of sync")
+                raise ViewError(f"{topic} has a replica out of sync")

@@ -1,0 +1,67 @@
+"""One real cluster for all tests that leave it as they found it: six JVMs start once, not once a test."""
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from compose.cluster import DockerCluster, start
+from compose.ready import wait_until_ready
+from compose.topology import Topology
+from compose.view import ClusterView
+
+READY_S = 60.0
+SETTLED_S = 30.0
+
+
+@pytest.fixture(scope="session")
+def shared_cluster() -> Iterator[DockerCluster]:
+    """Three brokers and three controllers, started when the first test asks for them."""
+    with start(Topology(), run_id=f"tests-{os.getpid()}") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def cluster(shared_cluster: DockerCluster) -> Iterator[DockerCluster]:
+    """The shared cluster; after the test every fault in it is healed, and it is waited for."""
+    yield shared_cluster
+    heal(shared_cluster)
+    wait_until_ready(shared_cluster, within_s=READY_S)
+
+
+def heal(cluster: DockerCluster) -> None:
+    """Undo whatever a test may have left: frozen disks, paused or ended nodes, cut edges."""
+    for node in (*cluster.controllers, *cluster.brokers):
+        cluster.thaw(node)
+        cluster.unpause(node)
+        cluster.start(node)
+    cluster.mesh.mend_all()
+
+
+@pytest.fixture
+def view(cluster: DockerCluster) -> ClusterView:
+    """The shared cluster's partitions as its brokers see them."""
+    return ClusterView(cluster.bootstrap, release=cluster.release)
+
+
+@pytest.fixture(scope="session")
+def topic_numbers() -> Iterator[int]:
+    """Numbers that make the names of the tests' topics unique."""
+    return itertools.count(1)
+
+
+@pytest.fixture
+def make_topic(cluster: DockerCluster, view: ClusterView, topic_numbers: Iterator[int]) -> Callable[..., str]:
+    """Create a topic of RF 3 that no other test uses, wait until it is settled, and return its name."""
+
+    def make(*, partitions: int = 1, config: dict[str, str] | None = None) -> str:
+        name = f"topic-{next(topic_numbers)}"
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+        topic = NewTopic(name, num_partitions=partitions, replication_factor=3, config=config or {})
+        admin.create_topics([topic])[name].result(SETTLED_S)
+        view.wait_until_settled(name, within_s=SETTLED_S)
+        return name
+
+    return make
