@@ -35,7 +35,7 @@ def truncation(realised: Realised, anomaly: Anomaly) -> str | None:
 
 def unreplicated(realised: Realised, anomaly: Anomaly) -> str | None:
     """Under acks=1: why a record may not have been replicated when its leader went."""
-    tp, seconds = _tp(anomaly), realised.clock.seconds
+    tp, seconds = anomaly.tp, realised.clock.seconds
     for election in realised.timeline.elections(tp):
         if election.at_ns >= anomaly.invoked_ns:
             return (
@@ -55,7 +55,7 @@ def deposed_leader(realised: Realised, anomaly: Anomaly) -> Election | None:
     """The election whose deposed leader may have given the record's acknowledgement."""
     if anomaly.completed_ns == NONE:
         return None
-    return realised.timeline.zombie_at(_tp(anomaly), anomaly.completed_ns)
+    return realised.timeline.zombie_at(anomaly.tp, anomaly.completed_ns)
 
 
 def written_ns(anomaly: Anomaly) -> int:
@@ -63,13 +63,9 @@ def written_ns(anomaly: Anomaly) -> int:
     return anomaly.completed_ns if anomaly.completed_ns != NONE else anomaly.invoked_ns
 
 
-def _tp(anomaly: Anomaly) -> TopicPartition:
-    return TopicPartition(anomaly.topic, anomaly.partition)
-
-
 def _unclean_elections(realised: Realised, anomaly: Anomaly) -> Iterator[str]:
     """It was written before the election, or by the deposed leader that did not know of it."""
-    for election in realised.timeline.elections(_tp(anomaly)):
+    for election in realised.timeline.elections(anomaly.tp):
         until_ns = max(election.at_ns, election.deposed_until_ns) + SLACK_NS
         if election.unclean and written_ns(anomaly) <= until_ns:
             at = realised.clock.seconds(election.at_ns)
@@ -77,7 +73,7 @@ def _unclean_elections(realised: Realised, anomaly: Anomaly) -> Iterator[str]:
 
 
 def _unclean_shutdowns(realised: Realised, anomaly: Anomaly, min_isr: int) -> Iterator[str]:
-    tp, written = _tp(anomaly), written_ns(anomaly)
+    tp, written = anomaly.tp, written_ns(anomaly)
     state = realised.timeline.at(tp, written) if written != NONE else None
     outages = [
         (from_ns, until_ns, node)
@@ -95,7 +91,7 @@ def _unclean_shutdowns(realised: Realised, anomaly: Anomaly, min_isr: int) -> It
 
 
 def _last_in_sync(realised: Realised, anomaly: Anomaly) -> Iterator[str]:
-    tp = _tp(anomaly)
+    tp = anomaly.tp
     for from_ns, _, node in _outages(realised, tp):
         state = realised.timeline.at(tp, from_ns)
         if state and state.isr == {node} and written_ns(anomaly) <= from_ns + SLACK_NS:

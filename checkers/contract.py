@@ -49,10 +49,6 @@ def judge_contract(anomalies: Sequence[Anomaly], realised: Realised) -> tuple[La
     return tuple(contract.label(anomaly) for anomaly in anomalies)
 
 
-def _place(anomaly: Anomaly) -> tuple[TopicPartition, int]:
-    return TopicPartition(anomaly.topic, anomaly.partition), anomaly.offset
-
-
 def _permitted(clause: str) -> Label:
     return Label("permitted", clause)
 
@@ -65,12 +61,11 @@ class _Contract:
     def __init__(self, anomalies: Sequence[Anomaly], realised: Realised) -> None:
         self._realised = realised
         self._delivered = {a.key()[1:] for a in anomalies if a.property is Property.READ_UNCOMMITTED}
-        self._doubled = {_place(a) for a in anomalies if a.property is Property.DUPLICATE}
+        self._doubled = {(a.tp, a.offset) for a in anomalies if a.property is Property.DUPLICATE}
         self._losses: dict[TopicPartition, dict[int, list[Label]]] = defaultdict(lambda: defaultdict(list))
         for anomaly in anomalies:
             if anomaly.property is Property.HW_LOSS:
-                tp, offset = _place(anomaly)
-                self._losses[tp][offset].append(self._hw_loss(anomaly))
+                self._losses[anomaly.tp][anomaly.offset].append(self._hw_loss(anomaly))
 
     def label(self, anomaly: Anomaly) -> Label:
         match anomaly.property:
@@ -84,7 +79,7 @@ class _Contract:
                 return self._effect_on_readers(anomaly)
             case Property.DUPLICATE | Property.PRODUCER_ORDER:
                 return self._retry(anomaly)
-            case Property.REAL_TIME_ORDER if _place(anomaly) in self._doubled:
+            case Property.REAL_TIME_ORDER if (anomaly.tp, anomaly.offset) in self._doubled:
                 return self._retry(anomaly)
             case _:
                 return _violation(f"no configuration permits {anomaly.property.value}")
@@ -130,12 +125,11 @@ class _Contract:
 
     def _effect_on_readers(self, anomaly: Anomaly) -> Label:
         """Readers disagree at a lost offset, or step back at or behind one, iff that loss is permitted."""
-        tp, offset = _place(anomaly)
         exactly = anomaly.property is Property.SAME_FOR_ALL
         causes = [
             loss
-            for at, losses in self._losses[tp].items()
-            if at == offset or (at < offset and not exactly)
+            for at, losses in self._losses[anomaly.tp].items()
+            if at == anomaly.offset or (at < anomaly.offset and not exactly)
             for loss in losses
         ]
         if causes and all(cause.permitted for cause in causes):

@@ -4,11 +4,13 @@ Two judgements of one history agree iff `Judgement.key()` is equal: anomalies ar
 their keys, evidence is not compared.
 """
 
+import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from checkers.history import NONE
+from checkers.rows import TopicPartition
 
 
 class Property(StrEnum):
@@ -57,6 +59,11 @@ class Anomaly:
     acked_offset: int = field(default=NONE, compare=False)
     note: str = field(default="", compare=False)
     """Half a sentence for people: what is at that place now, or what the record collides with."""
+
+    @builtins.property
+    def tp(self) -> TopicPartition:
+        """The partition it is about."""
+        return TopicPartition(self.topic, self.partition)
 
     def key(self) -> tuple[str, str, int, int, int, int]:
         """What two implementations must agree on; sorts by property, place and id."""

@@ -31,9 +31,7 @@ def hw_loss(facts: Facts) -> Iterator[Anomaly]:
     """Each (partition, offset, record) that was below the high watermark and is gone. Subset: whole."""
     witnessed = list(hw_loss_witnessed(facts))
     yield from witnessed
-    yield from hw_loss_unwitnessed(
-        facts, {(TopicPartition(a.topic, a.partition), a.offset) for a in witnessed}
-    )
+    yield from hw_loss_unwitnessed(facts, {(a.tp, a.offset) for a in witnessed})
 
 
 def hw_loss_witnessed(facts: Facts) -> Iterator[Anomaly]:

@@ -1,83 +1,12 @@
 """The contract, clause by clause: the same loss is permitted or a violation, as the run really was."""
 
 import pytest
+from checkers_run import ALL_POWERED_OFF, CLOCK, LEADER_KILLED, QUIET, cut, down, led, lost, ns, world
 
 from checkers.contract import CLIENT, Label, judge_contract
-from checkers.judgement import Anomaly, Property
 from checkers.realised import MalformedManifest, ProducerPromise, Realised, TopicPromise, realised
-from checkers.rows import Context, Fault, MetadataChange, Watermark
-from checkers.timeline import SECOND_NS, Clock
-
-CLOCK = Clock(monotonic_ns=100 * SECOND_NS, wall_ns=5_000 * SECOND_NS)
-
-
-def ns(second) -> int:
-    """A second of the run as the history has it."""
-    return CLOCK.monotonic_ns + int(second * SECOND_NS)
-
-
-def led(second, leader, epoch, isr, elr=()) -> MetadataChange:
-    """A change in the metadata log of orders-0."""
-    return MetadataChange(
-        at_ms=(CLOCK.wall_ns + int(second * SECOND_NS)) // 1_000_000,
-        topic="orders",
-        partition=0,
-        leader=leader,
-        leader_epoch=epoch,
-        partition_epoch=int(second * 10),
-        replicas=(1, 2, 3),
-        isr=isr,
-        elr=elr,
-    )
-
-
-def down(second, *nodes, recovered=-1.0, kind="kill") -> Fault:
-    """A fault after which these nodes had shut down uncleanly (or cleanly, if it is a stop)."""
-    return Fault(
-        index=0,
-        name=f"{kind}-{nodes}",
-        kind=kind,
-        nodes=nodes,
-        inject_ns=ns(second),
-        effect_ns=ns(second + 0.1),
-        recovered_ns=ns(recovered) if recovered > 0 else -1,
-        unclean=() if kind in ("stop", "partition") else nodes,
-    )
-
-
-def cut(second) -> Fault:
-    """A partition of the network: nobody shuts down."""
-    return down(second, kind="partition")
-
-
-def lost(wanted="acked-loss", offset=7, sent=2.0, acked=3.0, producer=0, sequence=1) -> Anomaly:
-    """An anomaly of a record of orders-0 that was sent and acknowledged at these seconds (None: never)."""
-    return Anomaly(
-        property=Property(wanted),
-        topic="orders",
-        partition=0,
-        offset=offset,
-        producer=producer,
-        sequence=sequence,
-        invoked_ns=-1 if sent is None else ns(sent),
-        completed_ns=-1 if acked is None else ns(acked),
-    )
-
-
-def world(*events, acks="all", idempotence=None, min_isr=2, unclean=False, flush=0, elr=True) -> Realised:
-    """A run as it really was; `events` are metadata changes, faults and samples."""
-    idempotence = acks == "all" if idempotence is None else idempotence
-    return Realised(
-        producers={0: ProducerPromise(acks=acks, idempotence=idempotence)},
-        topics={"orders": TopicPromise(min_isr=min_isr, unclean=unclean, flush_messages=flush)},
-        elr=elr,
-        clock=CLOCK,
-        context=Context(
-            metadata=[event for event in events if isinstance(event, MetadataChange)],
-            faults=[event for event in events if isinstance(event, Fault)],
-            watermarks=[event for event in events if isinstance(event, Watermark)],
-        ),
-    )
+from checkers.rows import Context, Watermark
+from checkers.timeline import Clock
 
 
 def label(anomaly, realised_world, *others) -> Label:
@@ -85,20 +14,6 @@ def label(anomaly, realised_world, *others) -> Label:
     return judge_contract([anomaly, *others], realised_world)[0]
 
 
-QUIET = (led(0, 1, 5, (1, 2, 3)),)
-LEADER_KILLED = (
-    led(0, 1, 5, (1, 2, 3)),
-    down(4, 1, recovered=12),
-    led(7, 2, 6, (2, 3)),
-    led(12, 2, 6, (1, 2, 3)),
-)
-ALL_POWERED_OFF = (
-    led(0, 1, 5, (1, 2, 3)),
-    down(4, 1, 2, 3, kind="power-loss", recovered=15),
-    led(8, -1, 6, (1,)),
-    led(10, 1, 7, (1,)),
-    led(14, 1, 7, (1, 2, 3)),
-)
 TWO_KILLED_ONE_AFTER_THE_OTHER = (
     led(0, 1, 5, (1, 2, 3)),
     down(4, 1, recovered=9),

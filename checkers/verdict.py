@@ -1,0 +1,78 @@
+"""The algebra of verdicts: reasons in, the worst one out; PASS is what is left when there is none.
+
+FAIL: a violation, a loss that the scenario does not expect, a missed acceptance line. ERROR: the harness
+failed. UNKNOWN: the evidence is incomplete, or nothing was shown (a vacuous run, a weak control).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from checkers.judgement import Property
+
+Status = Literal["holds", "violated", "permitted", "undecided"]
+
+
+class Verdict(StrEnum):
+    """What is said of a run, worst first."""
+
+    FAIL = "FAIL"
+    ERROR = "ERROR"
+    UNKNOWN = "UNKNOWN"
+    PASS = "PASS"
+
+    @property
+    def exit_code(self) -> int:
+        """What the process ends with."""
+        return {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.UNKNOWN: 3, Verdict.ERROR: 4}[self]
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The first of FAIL > ERROR > UNKNOWN > PASS: of one run's reasons, or of a suite's runs."""
+    return min(verdicts, key=list(Verdict).index, default=Verdict.PASS)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One sentence, and the verdict that it alone would lead to."""
+
+    verdict: Verdict
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """How the run itself went: the manifest's state and problem, and what else the harness has to say."""
+
+    state: str
+    problem: str = ""
+    more: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropertyResult:
+    """One property's line of the report. `status` is the worst that applies."""
+
+    status: Status
+    examined: int
+    violations: int
+    permitted: int
+    undecided: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The verdict and why, the worst reasons first."""
+
+    verdict: Verdict
+    reasons: tuple[Reason, ...]
+    properties: Mapping[Property, PropertyResult]
+
+
+def conclude(
+    reasons: Iterable[Reason], passed: Reason, properties: Mapping[Property, PropertyResult]
+) -> Decision:
+    """The worst reason decides; without any, the run has passed, for the one reason given."""
+    ordered = sorted(reasons, key=lambda reason: list(Verdict).index(reason.verdict)) or [passed]
+    return Decision(verdict=ordered[0].verdict, reasons=tuple(ordered), properties=properties)
