@@ -1,0 +1,115 @@
+"""From a step that is due to a fault that is ready: roles become nodes and edges, and counters are read."""
+
+from dataclasses import dataclass
+
+from compose.errors import ComposeError
+from compose.protocols import Cluster, Edge, PartitionState, View
+from faults.clock import Clock
+from faults.disk_stall import DiskStall
+from faults.edges import resolve_edges
+from faults.errors import NoTarget
+from faults.fault import Fault, Site
+from faults.holds import Holds
+from faults.kill import Kill
+from faults.partition import Partition
+from faults.pause import Pause
+from faults.power_loss import PowerLoss
+from faults.schedule import FaultKind, FaultStep, When
+from faults.stop import Stop
+from faults.targets import Roles, TopicPartition
+from faults.watch import COUNTERS, Watch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aimed:
+    """A fault that is ready, and whom it will hit.
+
+    `awaited` is the state of the partition of which the next step awaits an event, if it does and it is told.
+    """
+
+    fault: Fault
+    nodes: tuple[int, ...]
+    edges: tuple[Edge, ...]
+    awaited: PartitionState | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """Nobody to hit now; `reason` says why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sights:
+    """What aiming needs besides the step."""
+
+    cluster: Cluster
+    view: View
+    clock: Clock
+    holds: Holds
+    watch: Watch
+
+    def aim(self, step: FaultStep, following: When | None) -> Aimed | Missed:
+        """Resolve the step's roles, make its fault, and look where the `following` step awaits an event."""
+        awaited = None if following is None else self.partition(following.condition.of)
+        roles = Roles(cluster=self.cluster, view=self.view)
+        try:
+            nodes, edges = _whom(step, roles)
+            fault = make(step.kind, self._site(step, nodes, edges))
+            fault.prepare()
+        except (NoTarget, ComposeError) as error:
+            return Missed(reason=str(error))
+        return Aimed(fault=fault, nodes=nodes, edges=edges, awaited=awaited)
+
+    def partition(self, of: TopicPartition | None) -> PartitionState | None:
+        """What the brokers tell of a partition now; None if they do not."""
+        try:
+            return Roles(cluster=self.cluster, view=self.view).partition(of)
+        except (NoTarget, ComposeError):
+            return None
+
+    def _site(self, step: FaultStep, nodes: tuple[int, ...], edges: tuple[Edge, ...]) -> Site:
+        counters = {COUNTERS[step.kind]} if step.kind in COUNTERS else set()
+        now = self.watch.read(counters, nodes, with_isr=False)
+        isr = self.watch.isr() or self.watch.read((), (), with_isr=True).isr
+        return Site(
+            cluster=self.cluster,
+            view=self.view,
+            clock=self.clock,
+            holds=self.holds,
+            owner=step.name,
+            nodes=nodes,
+            edges=edges,
+            mode=step.mode,
+            before=self.watch.before(now),
+            now=now,
+            isr=isr,
+        )
+
+
+def _whom(step: FaultStep, roles: Roles) -> tuple[tuple[int, ...], tuple[Edge, ...]]:
+    """Nodes and edges that the step means now; a partition's nodes are those at the ends of its edges."""
+    if step.edges is None:
+        assert step.target is not None, "a step has a target or edges"
+        return roles.nodes(step.target), ()
+    edges = resolve_edges(step.edges, roles)
+    ends = {edge.target for edge in edges} | {int(edge.source) for edge in edges if edge.source.isdecimal()}
+    return tuple(sorted(ends)), edges
+
+
+def make(kind: FaultKind, site: Site) -> Fault:
+    """The fault of this kind."""
+    match kind:
+        case "partition":
+            return Partition(site)
+        case "pause":
+            return Pause(site)
+        case "kill":
+            return Kill(site)
+        case "stop":
+            return Stop(site)
+        case "disk-stall":
+            return DiskStall(site)
+        case "power-loss":
+            return PowerLoss(site)

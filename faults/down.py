@@ -1,0 +1,54 @@
+"""What kill, stop and power loss share: nodes that are gone for a while, and come back.
+
+The proxy in front of a dead node would still accept, and the connection would hang: clients resumed after 6
+to 7 s that way, and after 0.75 s when every edge to the node was closed with it. So its incoming edges are
+refused while it is down, and open when its process runs again.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+
+from faults.evidence import Finding, NotYet, Proven
+from faults.fault import Site, try_all
+from faults.recovery import incoming, isr_is_short, not_serving
+
+
+def let_loose(site: Site, node: int) -> None:
+    """Before a node dies: thaw its disk, as killing a container whose disk is frozen hangs; forget pauses."""
+    if site.holds.void("frozen", node):
+        site.cluster.thaw(node)
+    site.holds.void("paused", node)
+
+
+def shut(site: Site, nodes: Iterable[int]) -> None:
+    """After nodes have died: hold them down, and close the edges to them."""
+    for node in nodes:
+        site.holds.take("down", node, site.owner)
+        site.cluster.mesh.cut(incoming(site, node), mode="refuse", owner=site.owner)
+
+
+def bring_back(site: Site, nodes: Iterable[int]) -> None:
+    """Start what no other fault holds down, and open the edges; tries every node, also if one fails."""
+    try_all(partial(_bring_back, site, node) for node in nodes)
+
+
+def _bring_back(site: Site, node: int) -> None:
+    if site.holds.release("down", node, site.owner):
+        site.cluster.start(node)
+    site.cluster.mesh.mend(incoming(site, node), owner=site.owner)
+
+
+def exit_codes(site: Site, nodes: Iterable[int]) -> dict[int, int | None]:
+    """The exit code of each node, None for one whose process lives."""
+    states = {node: site.cluster.state(node) for node in nodes}
+    return {
+        node: state.exit_code if state.status == "exited" and state.pid is None else None
+        for node, state in states.items()
+    }
+
+
+def back(site: Site, nodes: tuple[int, ...]) -> Finding:
+    """Do all nodes serve again, and is the ISR what it was?"""
+    if lacking := not_serving(site, nodes) or isr_is_short(site):
+        return NotYet(seen=lacking)
+    return Proven(since_ns=site.clock.now_ns(), evidence={"answering": list(nodes)})

@@ -1,0 +1,73 @@
+"""What a look at the cluster finds: counters at one time, and whether they proved something.
+
+Proof that a thing has stopped is a counter that moved before and stands still after. It stands still when
+samples over at least STILL_NS agree; the effect is dated to the first of them.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from compose.protocols import Edge
+from faults.clock import ns
+
+STILL_NS = ns(0.75)
+"""An idle follower's fetch returns after 500 ms (`replica.fetch.wait.max.ms`), and the active controller
+appends a NO_OP as often, which every node fetches and writes: a live counter moves within this time."""
+
+Json = Mapping[str, object]
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proven:
+    """It is so since `since_ns`; `evidence` holds the values that show it, ready for JSON."""
+
+    since_ns: int
+    evidence: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotYet:
+    """It is not so, or not yet; `seen` says what was seen instead."""
+
+    seen: str
+
+
+Finding = Proven | NotYet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Counters at one time: bytes per edge, CPU nanoseconds and log bytes per node, ISR per partition."""
+
+    at_ns: int
+    edge_bytes: Mapping[Edge, int] = field(default_factory=dict)
+    cpu_ns: Mapping[int, int] = field(default_factory=dict)
+    log_bytes: Mapping[int, int] = field(default_factory=dict)
+    isr: Mapping[tuple[str, int], tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Stillness(Generic[Key]):
+    """Samples of some counters, and since when none of them has moved."""
+
+    since_ns: int = -1
+    last_ns: int = -1
+    values: Mapping[Key, int] = field(default_factory=dict)
+
+    def see(self, at_ns: int, values: Mapping[Key, int]) -> None:
+        """Add a sample."""
+        if values != self.values or self.since_ns < 0:
+            self.since_ns = at_ns
+        self.values, self.last_ns = values, at_ns
+
+    @property
+    def proven(self) -> bool:
+        """Whether the counters have stood still for long enough."""
+        return self.since_ns >= 0 and self.last_ns - self.since_ns >= STILL_NS
+
+
+def moved(before: Mapping[Key, int], after: Mapping[Key, int]) -> dict[Key, int]:
+    """How far each counter that both know has moved, without those that stand still."""
+    return {key: after[key] - before[key] for key in before if key in after and after[key] != before[key]}

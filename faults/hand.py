@@ -1,0 +1,166 @@
+"""What is done to the cluster for one step: inject, look for the effect, heal, look for the recovery."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from compose.errors import ComposeError
+from faults.agenda import Agenda
+from faults.aim import Aimed
+from faults.clock import Clock, ns
+from faults.course import Course
+from faults.evidence import Finding, NotYet, Proven
+from faults.record import Stage
+from faults.schedule import Moment
+
+HEAL_TRIES = 5
+HEAL_AGAIN_S = 1.0
+EFFECT_AGAIN_S = 0.1
+RECOVERY_AGAIN_S = 0.25
+
+
+class Caller(Protocol):
+    """Who has to know how a step goes on."""
+
+    def say(self, course: Course, stage: Stage, detail: str = "") -> None:
+        """A stage is reached."""
+
+    def happened(self, course: Course, moment: Moment) -> None:
+        """A moment that other steps may wait for has come."""
+
+    def never(self, course: Course, reason: str) -> None:
+        """No further moment of this step will come."""
+
+    def patience_ends_ns(self, course: Course) -> int:
+        """Until when to look for the recovery of this step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hand:
+    """Carries out steps. Its methods run on the one thread that changes the cluster."""
+
+    clock: Clock
+    agenda: Agenda
+    caller: Caller
+
+    def strike(self, course: Course, aimed: Aimed) -> None:
+        """Inject, and put on the agenda what follows: looks at the effect, and the healing after the hold."""
+        course.fault, course.nodes, course.edges = aimed.fault, aimed.nodes, tuple(map(str, aimed.edges))
+        course.inject_ns = self.clock.now_ns()
+        hold_s = course.step.hold_s
+        try:
+            aimed.fault.inject()
+        except ComposeError as error:
+            course.reason, hold_s = f"the injection failed: {error}", 0.0
+        else:
+            self.agenda.at(self.clock.now_ns(), lambda: self._look_at_effect(course))
+        course.begin_ns = self.clock.now_ns()
+        self.caller.say(course, "injected", course.reason)
+        self.caller.happened(course, "begin")
+        self.agenda.at(course.begin_ns + ns(hold_s), lambda: self._end(course))
+
+    def _look_at_effect(self, course: Course) -> None:
+        if course.fault is not None and course.effect_ns < 0 and course.in_force:
+            look = _safely(course.fault.effect)
+            course.looking = self.agenda.look(look, lambda finding: self._effect_seen(course, finding))
+
+    def _effect_seen(self, course: Course, finding: Finding) -> None:
+        self._note_effect(course, finding)
+        self.agenda.soon(EFFECT_AGAIN_S, lambda: self._look_at_effect(course))
+
+    def _note_effect(self, course: Course, finding: Finding) -> None:
+        if course.effect_ns >= 0:
+            return
+        match finding:
+            case Proven(since_ns=since_ns, evidence=evidence):
+                course.effect_ns, course.effect, course.reason = since_ns, evidence, ""
+                self.caller.say(course, "effect")
+            case NotYet(seen=seen):
+                course.reason = f"no evidence of an effect: {seen}"
+
+    def _end(self, course: Course) -> None:
+        """The hold is over: heal, and once more if that fails."""
+        if not course.in_force or course.is_over:
+            return
+        if self._heal(course):
+            self.look_at_recovery(course)
+        elif course.heal_attempts < HEAL_TRIES:
+            self.agenda.soon(HEAL_AGAIN_S, lambda: self._end(course))
+        else:
+            self._give_up(course)
+
+    def heal_now(self, course: Course) -> None:
+        """Heal without the agenda, waiting between tries: at the end of a run, or when it broke off."""
+        course.heal_attempts = 0
+        while not self._heal(course):
+            if course.heal_attempts >= HEAL_TRIES:
+                self._give_up(course)
+                return
+            self.clock.sleep_until(self.clock.now_ns() + ns(HEAL_AGAIN_S))
+
+    def _heal(self, course: Course) -> bool:
+        """One try, after a last look at the effect; whether it is healed."""
+        assert course.fault is not None
+        if course.heal_attempts == 0:
+            self._look_for_the_last_time(course)
+        course.heal_attempts += 1
+        try:
+            course.fault.heal()
+        except ComposeError as error:
+            self.caller.say(course, "heal-failed", f"try {course.heal_attempts} of {HEAL_TRIES}: {error}")
+            return False
+        course.heal_ns = self.clock.now_ns()
+        self.caller.say(course, "healed")
+        self.caller.happened(course, "end")
+        return True
+
+    def _look_for_the_last_time(self, course: Course) -> None:
+        if course.effect_ns < 0 and not course.reason.startswith("the injection failed"):
+            if course.looking is not None:
+                self._note_effect(course, course.looking.result())
+            if course.effect_ns < 0 and course.fault is not None:
+                self._note_effect(course, _safely(course.fault.effect)())
+        if course.effect_ns < 0:
+            self.caller.say(course, "unproven", course.reason)
+
+    def _give_up(self, course: Course) -> None:
+        course.over_ns = self.clock.now_ns()
+        course.reason = f"not healed after {HEAL_TRIES} tries"
+        self.caller.say(course, "not-recovered", course.reason)
+        self.caller.never(course, course.reason)
+
+    def look_at_recovery(self, course: Course) -> None:
+        """Look until the recovery is proven, or patience ends."""
+        if course.fault is None or course.is_over:
+            return
+        began_ns = self.clock.now_ns()
+        look = _safely(course.fault.recovery)
+        self.agenda.look(look, lambda finding: self._recovery_seen(course, began_ns, finding))
+
+    def _recovery_seen(self, course: Course, began_ns: int, finding: Finding) -> None:
+        match finding:
+            case Proven(evidence=evidence):
+                course.recovered_ns, course.recovery = began_ns, evidence
+                self._over(course, "recovered", "")
+            case NotYet(seen=seen) if self.clock.now_ns() >= self.caller.patience_ends_ns(course):
+                course.recovery = {"lacking": seen}
+                self._over(course, "not-recovered", seen)
+            case _:
+                self.agenda.soon(RECOVERY_AGAIN_S, lambda: self.look_at_recovery(course))
+
+    def _over(self, course: Course, stage: Stage, detail: str) -> None:
+        course.over_ns = self.clock.now_ns()
+        self.caller.say(course, stage, detail)
+        self.caller.happened(course, "recovered")
+
+
+def _safely(look: Callable[[], Finding]) -> Callable[[], Finding]:
+    """A look that cannot be had now has seen nothing; a later one may."""
+
+    def try_to() -> Finding:
+        try:
+            return look()
+        except ComposeError as error:
+            return NotYet(seen=str(error))
+
+    return try_to

@@ -1,0 +1,49 @@
+"""Kill: SIGKILL, and later a restart. The page cache survives, so nothing that was written is lost.
+
+Effect: exit code 137, no process.
+Recovery: the node answers again; the ISR is what it was.
+"""
+
+from dataclasses import dataclass, field
+
+from faults.down import back, bring_back, exit_codes, let_loose, shut
+from faults.evidence import Finding, NotYet, Proven
+from faults.fault import Site, Toll, alive, by_name
+
+SIGKILLED = 137
+
+
+@dataclass(slots=True)
+class Kill:
+    """Holds the site's nodes down after SIGKILL."""
+
+    site: Site
+    toll: Toll = field(default_factory=Toll)
+    _nodes: tuple[int, ...] = ()
+
+    def prepare(self) -> None:
+        """Only a living node can be killed."""
+        self._nodes = alive(self.site, what="kill", fit=("running", "paused"))
+
+    def inject(self) -> None:
+        """Kill, then close the edges to the dead."""
+        for node in self._nodes:
+            let_loose(self.site, node)
+            self.site.cluster.kill(node)
+            self.toll.unclean.add(node)
+        shut(self.site, self._nodes)
+
+    def effect(self) -> Finding:
+        """Did all die of SIGKILL?"""
+        codes = exit_codes(self.site, self._nodes)
+        if any(code != SIGKILLED for code in codes.values()):
+            return NotYet(seen=f"exit codes: {by_name(codes)}")
+        return Proven(since_ns=self.site.clock.now_ns(), evidence={"exit_codes": by_name(codes)})
+
+    def heal(self) -> None:
+        """Start again."""
+        bring_back(self.site, self._nodes)
+
+    def recovery(self) -> Finding:
+        """Are all back?"""
+        return back(self.site, self._nodes)
