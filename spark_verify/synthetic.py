@@ -1,0 +1,147 @@
+"""Large histories that look like a real run's, written fast: what the bench and the scale tests verify.
+
+Every producer sends to every partition in turn; the order of the log is that of the appends; a
+thousandth of the sends end as info (half of them written), a few fail; every partition is read once, in
+order, by one of the readers. The history is clean: no property is violated. Arrays of one partition at
+a time, so 10M sends need about 300 MB.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from checkers.history import NONE, TABLES, Outcome, unit_path, write_table
+
+TOPIC = "bench"
+_GAP_NS = 20_000
+"""Between two sends to one partition: 50,000 a second."""
+_START_NS = 1_000_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How large a history is, and how it is divided."""
+
+    sends: int
+    partitions: int = 8
+    producers: int = 8
+    readers: int = 2
+    seed: int = 1
+
+
+def write_history(directory: Path, shape: Shape) -> None:
+    """Write a clean history of `shape` below `directory`."""
+    directory.mkdir(parents=True, exist_ok=True)
+    ends = [_write_partition(directory, shape, partition) for partition in range(shape.partitions)]
+    _write_proofs(directory, ends)
+    _write_watermarks(directory, shape, ends)
+    for table in ("faults", "metadata"):
+        write_table(unit_path(directory, table), table, TABLES[table].empty_table())
+
+
+def _write_partition(directory: Path, shape: Shape, partition: int) -> int:
+    """Write the three files of one partition; returns its log end offset."""
+    rng = np.random.default_rng([shape.seed, partition])
+    count = shape.sends // shape.partitions + (partition < shape.sends % shape.partitions)
+    turn = np.arange(count)
+    producer = turn % shape.producers
+    sequence = turn // shape.producers * shape.partitions + partition
+    invoked = _START_NS + turn * _GAP_NS + rng.integers(0, _GAP_NS, count)
+    slowness = rng.integers(500_000, 3_000_000, shape.producers)
+    appended = invoked + slowness[producer]
+    completed = appended + rng.integers(500_000, 8_000_000, count)
+    checksum = rng.integers(0, 1 << 32, count)
+    fate = rng.integers(0, 2000, count)
+    written = (fate >= 2) | (fate == 1)
+    outcome = np.where(fate < 2, Outcome.INFO, np.where(fate == 2, Outcome.FAIL, Outcome.OK))
+    written &= outcome != Outcome.FAIL
+
+    order = np.flatnonzero(written)
+    order = order[np.argsort(appended[order], kind="stable")]
+    offset = np.full(count, NONE)
+    offset[order] = np.arange(order.size)
+    ok = outcome == Outcome.OK
+
+    by_completion = np.argsort(completed, kind="stable")
+    sends: dict[str, npt.NDArray[np.generic]] = {
+        "producer": producer,
+        "sequence": sequence,
+        "invoked_ns": invoked,
+        "completed_ns": np.where(outcome == Outcome.INFO, NONE, completed),
+        "outcome": outcome,
+        "offset": np.where(ok, offset, NONE),
+        "checksum": checksum,
+    }
+    sends = {name: column[by_completion] for name, column in sends.items()}
+    log: dict[str, npt.NDArray[np.generic]] = {
+        "offset": np.arange(order.size),
+        "leader_epoch": np.zeros(order.size, np.int32),
+        "producer": producer[order],
+        "sequence": sequence[order],
+        "checksum": checksum[order],
+    }
+    reads = log | {
+        "reader": np.full(order.size, partition % shape.readers, np.int32),
+        "generation": np.ones(order.size, np.int32),
+        "read_ns": completed[order] + 1_000_000,
+    }
+    _write(directory, "sends", partition, sends | {"error": np.where(ok[by_completion], "", "timed out")})
+    _write(directory, "final_log", partition, log | {"timestamp_ms": appended[order] // 1_000_000})
+    _write(directory, "reads", partition, reads)
+    return int(order.size)
+
+
+def _write(directory: Path, table: str, partition: int, columns: dict[str, npt.NDArray[np.generic]]) -> None:
+    rows = len(next(iter(columns.values())))
+    place = {
+        "topic": pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), [TOPIC]),
+        "partition": pa.array(np.full(rows, partition, np.int32)),
+    }
+    arrays = place | {name: pa.array(column) for name, column in columns.items()}
+    write_table(unit_path(directory, table, TOPIC, partition), table, pa.table(arrays), TOPIC, partition)
+
+
+def _write_proofs(directory: Path, ends: list[int]) -> None:
+    rows = [
+        {
+            "topic": TOPIC,
+            "partition": partition,
+            "at_ns": _START_NS * 2,
+            "log_start": 0,
+            "high_watermark": end,
+            "last_stable": end,
+            "log_end": end,
+            "read_to": end,
+            "replicas": [1, 2, 3],
+            "isr": [1, 2, 3],
+            "complete": True,
+            "reason": "",
+        }
+        for partition, end in enumerate(ends)
+    ]
+    write_table(unit_path(directory, "proofs"), "proofs", pa.Table.from_pylist(rows, schema=TABLES["proofs"]))
+
+
+def _write_watermarks(directory: Path, shape: Shape, ends: list[int], samples: int = 600) -> None:
+    """`samples` of each partition over the whole run, the last one at its end."""
+    span = shape.sends // shape.partitions * _GAP_NS
+    rows = [
+        {
+            "at_ns": _START_NS + span * sample // samples,
+            "topic": TOPIC,
+            "partition": partition,
+            "leader": 1 + partition % 3,
+            "leader_epoch": 0,
+            "isr": [1, 2, 3],
+            "log_start": 0,
+            "high_watermark": end * sample // samples,
+            "last_stable": end * sample // samples,
+        }
+        for sample in range(samples + 1)
+        for partition, end in enumerate(ends)
+    ]
+    table = pa.Table.from_pylist(rows, schema=TABLES["watermarks"])
+    write_table(unit_path(directory, "watermarks"), "watermarks", table)
