@@ -55,7 +55,8 @@ def test_a_permitted_loss_fails_a_scenario_that_expects_none():
         "FAIL",
         [
             "acked-loss once: permitted by the contract, but this scenario expects none "
-            "(acks=1: the leader of orders-0 changed at 7.00 s (to broker 2, epoch 6), maybe before it was replicated)"
+            "(acks=1: the leader of orders-0 changed at 7.00 s (to broker 2, epoch 6), "
+            "maybe before it was replicated)"
         ],
     )
 
