@@ -30,7 +30,8 @@ install_python() {
     say "installing python3 and python3-venv from Debian"
     log=$(mktemp)
     export DEBIAN_FRONTEND=noninteractive
-    if ! { apt-get update -q && apt-get install -q -y --no-install-recommends python3 python3-venv; } >"$log" 2>&1; then
+    # A dead source among others need not matter: installing will tell.
+    if ! { apt-get update -q || true; apt-get install -q -y --no-install-recommends python3 python3-venv; } >"$log" 2>&1; then
         tail -n 15 "$log" >&2
         fail "apt-get could not install python3-venv (above: its last lines)" "$1"
     fi

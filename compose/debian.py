@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from compose.errors import MachineError
+from compose.errors import CommandFailed, MachineError
 from compose.progress import Say
 from compose.shell import run_logged
 
@@ -44,7 +44,11 @@ def install(*packages: str, why: str, say: Say) -> None:
         )
     say(f"installing {', '.join(packages)} from Debian ({why})")
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    run_logged(["apt-get", "update", "-q"], timeout_s=APT_TIMEOUT_S, env=quiet, say=say)
+    try:
+        run_logged(["apt-get", "update", "-q"], timeout_s=APT_TIMEOUT_S, env=quiet, say=say)
+    except CommandFailed as error:
+        # One dead source among others, which may have nothing to do with what we need; installing will tell.
+        say(str(error))
     run_logged(
         ["apt-get", "install", "-q", "-y", "--no-install-recommends", *packages],
         timeout_s=APT_TIMEOUT_S,

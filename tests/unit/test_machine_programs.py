@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from compose import debian, golang, java, python_packages
-from compose.errors import MachineError
+from compose.errors import CommandFailed, MachineError
 from compose.progress import silent
 
 
@@ -145,6 +145,21 @@ def test_where_we_may_not_install_the_command_to_type_is_told(monkeypatch):
     monkeypatch.setattr(debian, "may_install", lambda: False)
     with pytest.raises(MachineError, match=r"Maven is missing.*\n.*`apt-get install maven`"):
         debian.install("maven", why="Maven", say=silent)
+
+
+def test_a_dead_package_source_does_not_keep_others_from_giving_what_is_needed(monkeypatch):
+    ran: list[str] = []
+
+    def run(argv: list[str], **_: object) -> str:
+        ran.append(argv[1])
+        if argv[1] == "update":
+            raise CommandFailed("apt-get update -q: exit code 100")
+        return ""
+
+    monkeypatch.setattr(debian, "may_install", lambda: True)
+    monkeypatch.setattr(debian, "run_logged", run)
+    debian.install("maven", why="Maven", say=silent)
+    assert ran == ["update", "install"]
 
 
 def test_packages_are_installed_without_what_they_only_recommend(monkeypatch):
