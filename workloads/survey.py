@@ -44,7 +44,7 @@ class Surveyor:
         states: dict[TopicPartition, list[LeaderState]] = {tp: [] for tp in partitions}
         for state in (state for answer in answers for state in answer.led):
             states[state.tp].append(state)
-        reasons = {tp: "; ".join(silent) or _unsettled(tp, answers, states[tp]) for tp in partitions}
+        reasons = {tp: "; ".join(silent) or unsettled(tp, answers, states[tp]) for tp in partitions}
         newest = {tp: max(led, key=lambda s: s.leader_epoch) for tp, led in states.items() if led}
         return Survey(
             settled={tp: newest[tp] for tp, reason in reasons.items() if not reason},
@@ -70,7 +70,7 @@ def _ask(broker: Broker, partitions: Sequence[TopicPartition]) -> Told | str:
         return str(silent)
 
 
-def _unsettled(tp: TopicPartition, answers: Iterable[Told], states: Sequence[LeaderState]) -> str:
+def unsettled(tp: TopicPartition, answers: Iterable[Told], states: Sequence[LeaderState]) -> str:
     """Why the brokers' answers do not settle `tp`; "" if they do."""
     views = {
         (known.leader, known.leader_epoch, known.replicas, frozenset(known.isr)) if known else None
