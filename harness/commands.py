@@ -39,7 +39,7 @@ def check(arguments: Namespace) -> int:
         from harness.summary import words
 
         print(words(report))
-    return report.exit_code
+    return report.verdict.exit_code
 
 
 def scenario_list(arguments: Namespace) -> int:

@@ -3,61 +3,62 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any
 
+from checkers.verdict import Verdict, worst
 from harness.rundir import RunDir, write_whole
 
 
-class Verdict(StrEnum):
-    PASS = "PASS"
-    FAIL = "FAIL"
-    UNKNOWN = "UNKNOWN"
-    ERROR = "ERROR"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One finding in words: `line` stands alone, `evidence` is behind it."""
 
-
-EXIT_CODES: Mapping[Verdict, int] = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.UNKNOWN: 3, Verdict.ERROR: 4}
-WORST_FIRST = (1, 4, 3, 0)
-"""The order in which a suite's exit code is chosen."""
+    line: str
+    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`document` is verdict.json, `summary` is summary.md, `headline` the outcome in one plain sentence.
+    """`document` is verdict.json, `summary` is summary.md.
 
-    `name` tells it from the other runs of a suite: scenario and seed.
+    `headline` is the first line a person reads: of a failure, the record that shows it. `outcome` says what
+    happened to the acknowledged records. `name` tells the run from others of a suite: scenario and seed.
     """
 
     verdict: Verdict
     headline: str
+    outcome: str
     name: str = ""
+    told: tuple[Told, ...] = ()
     reasons: tuple[str, ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict)
     summary: str = ""
-
-    @property
-    def exit_code(self) -> int:
-        """Of a run that was not interrupted."""
-        return EXIT_CODES[self.verdict]
 
     def with_problem(self, problem: str) -> "Report":
         """The same after a failure of the harness: an ERROR, unless a violation was found."""
         if self.verdict is Verdict.FAIL:
             return replace(self, reasons=(*self.reasons, problem))
-        return replace(self, verdict=Verdict.ERROR, headline=problem, reasons=(problem, *self.reasons))
+        return replace(
+            self,
+            verdict=Verdict.ERROR,
+            headline=problem,
+            outcome=f"{problem} — {Verdict.ERROR}",
+            reasons=(problem, *self.reasons),
+        )
 
     def write(self, run: RunDir) -> None:
         """Write verdict.json and summary.md."""
-        write_whole(run.verdict, json.dumps(self.document, indent=2) + "\n")
-        write_whole(run.summary, self.summary)
+        document = {**self.document, "verdict": self.verdict.value, "outcome": self.outcome}
+        write_whole(run.verdict, json.dumps(document, indent=2) + "\n")
+        write_whole(run.summary, self.summary or f"# {self.verdict}\n\n{self.headline}\n")
 
 
 def crashed(problem: str) -> Report:
     """The report of a run of which nothing can be judged."""
-    return Report(verdict=Verdict.ERROR, headline=problem, reasons=(problem,))
+    return Report(verdict=Verdict.ERROR, headline=problem, outcome=f"{problem} — {Verdict.ERROR}")
 
 
 def worst_exit_code(reports: Iterable[Report]) -> int:
-    """The exit code of a suite."""
-    codes = {report.exit_code for report in reports}
-    return next((code for code in WORST_FIRST if code in codes), EXIT_CODES[Verdict.ERROR])
+    """The exit code of a suite; without any run, an ERROR."""
+    verdicts = [report.verdict for report in reports]
+    return worst(verdicts).exit_code if verdicts else Verdict.ERROR.exit_code

@@ -3,11 +3,12 @@
 Each call returns plain data or raises; none reaches back into the runner. Tests put fakes in their place.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from threading import Event
-from typing import Protocol
+from typing import Any, Protocol
 
+from checkers.rows import Proof
 from compose.protocols import Cluster
 from harness.report import Report
 from harness.resolve import Resolved
@@ -24,7 +25,10 @@ class Load(Protocol):
         """Return when every producer has acknowledgements; raises after a deadline."""
 
     def snapshot(self) -> Snapshot:
-        """The figures of this moment; raises if a thread of the load has died."""
+        """The figures of this moment."""
+
+    def check(self) -> None:
+        """Raise if a thread of the load has died."""
 
     def stop_producers(self) -> None:
         """End the sending; every send has an outcome when this returns."""
@@ -39,8 +43,11 @@ class Rooms(Protocol):
     def cluster(self, resolved: Resolved, run: RunDir) -> AbstractContextManager[Cluster]:
         """A started cluster; leaving removes everything of it."""
 
-    def make_topics(self, cluster: Cluster, resolved: Resolved) -> None:
-        """Create the topics and wait until every broker knows every leader."""
+    def describe(self, cluster: Cluster) -> Mapping[str, Any]:
+        """What the manifest says of the cluster that was started."""
+
+    def make_topics(self, cluster: Cluster, resolved: Resolved) -> list[dict[str, Any]]:
+        """Create the topics, wait until every broker knows every leader; the topics with their real settings."""
 
     def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> AbstractContextManager[Load]:
         """A started load; leaving stops it."""
@@ -50,11 +57,14 @@ class Rooms(Protocol):
     ) -> tuple[str, ...]:
         """Run the schedule, heal, write the faults table; returns a line for each fault without evidence."""
 
+    def warm_up(self) -> None:
+        """Have the verifier ready soon; returns at once."""
+
     def wait_in_sync(self, cluster: Cluster, resolved: Resolved) -> None:
         """Heal whatever is still broken and wait until every replica is in sync; raises after a deadline."""
 
-    def final_read(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
-        """Read every partition to a proven end and write it; returns one line for each without a proof."""
+    def final_read(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[Proof, ...]:
+        """Read every partition to a proven end and write it; one proof each."""
 
     def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
         """Write the timeline of the metadata log."""
@@ -62,8 +72,8 @@ class Rooms(Protocol):
     def save_logs(self, cluster: Cluster, run: RunDir) -> None:
         """Write each node's log and configuration."""
 
-    def seal(self, resolved: Resolved, run: RunDir) -> None:
-        """Turn the journals into the history."""
+    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> Mapping[str, Any]:
+        """Turn the journals into the history, then write the proofs; what the manifest says of it."""
 
     def judge(self, run: RunDir) -> Report:
         """Verify and judge what is in the run directory."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from checkers.rows import Proof
 from compose.protocols import Cluster
 from harness.errors import Interrupted
 from harness.interrupts import Interrupts
@@ -71,8 +72,8 @@ def _observe(job: Job, down: TearDown) -> None:
     with job.interrupts.orderly():
         _run_schedule(job, cluster, load)
         _settle(job, cluster, load)
-        _final_read(job, cluster)
-        _save(job, cluster, load)
+        proofs = _final_read(job, cluster)
+        _save(job, cluster, load, proofs)
 
 
 def _start_cluster(job: Job, down: TearDown) -> Cluster:
@@ -80,8 +81,9 @@ def _start_cluster(job: Job, down: TearDown) -> Cluster:
     nodes = f"{topology.brokers} brokers, {topology.controllers} controllers, Kafka {topology.kafka}"
     with job.phase("cluster", f"starting the cluster: {nodes}"):
         cluster = down.open(job.rooms.cluster(job.resolved, job.run))
+        job.manifest.add(**job.rooms.describe(cluster))
     with job.phase("topics", "creating the topics, until every broker knows every leader"):
-        job.rooms.make_topics(cluster, job.resolved)
+        job.manifest.add(topics=job.rooms.make_topics(cluster, job.resolved))
     return cluster
 
 
@@ -106,7 +108,7 @@ def _run_schedule(job: Job, cluster: Cluster, load: Load) -> None:
             job.show.event(f"no evidence: {line}")
         end = max(begin + workload.lasts_s, time.monotonic() + workload.tail_s)
         while not stop.wait(min(JOIN_POLL_S, max(0.0, end - time.monotonic()))) and time.monotonic() < end:
-            load.snapshot()
+            load.check()
     if job.interrupts.received is not None:
         job.manifest.add(cut_short=True)
 
@@ -120,26 +122,32 @@ def _faults_in_words(resolved: Resolved) -> str:
 def _settle(job: Job, cluster: Cluster, load: Load) -> None:
     """The load ends, all is healed. A replica that stays behind is no error: the final read lacks a proof."""
     with job.phase("settle", "stopping the load, healing, waiting until every replica is in sync"):
+        job.rooms.warm_up()
         load.stop_producers()
+        job.manifest.add(load_ended_ns=time.monotonic_ns())
         try:
             job.rooms.wait_in_sync(cluster, job.resolved)
         except Exception as error:  # whatever it was, the final read decides what can still be said
             job.show.event(str(error))
 
 
-def _final_read(job: Job, cluster: Cluster) -> None:
+def _final_read(job: Job, cluster: Cluster) -> tuple[Proof, ...]:
     with job.phase("final_read", "reading every partition to a proven end"):
-        for line in job.rooms.final_read(cluster, job.resolved, job.run):
-            job.show.event(line)
+        proofs = job.rooms.final_read(cluster, job.resolved, job.run)
+        for proof in proofs:
+            if not proof.complete:
+                job.show.event(f"no proof of {proof.tp}: {proof.reason}")
+    return proofs
 
 
-def _save(job: Job, cluster: Cluster, load: Load) -> None:
+def _save(job: Job, cluster: Cluster, load: Load, proofs: tuple[Proof, ...]) -> None:
+    """The proofs are written last: a crash before that leaves a run in which nothing is decided."""
     with job.phase("metadata", "reading the metadata log"):
         job.rooms.save_timeline(cluster, job.run)
     with job.phase("seal", "sealing the history"):
         job.show.watch(None)
         load.stop()
-        job.rooms.seal(job.resolved, job.run)
+        job.manifest.add(**job.rooms.seal(job.run, proofs))
         job.rooms.save_logs(cluster, job.run)
 
 

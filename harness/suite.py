@@ -1,6 +1,7 @@
 """One or several runs in one process and one Spark session, and what is printed around and after them."""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -10,6 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, TextIO
 
+from compose.labels import owner_of
+from compose.properties import server_properties
 from harness import rundir
 from harness.errors import Interrupted
 from harness.interrupts import Interrupts
@@ -96,6 +99,7 @@ def show_for(order: Resolved, options: Options) -> AbstractContextManager[Show]:
 def facts_of(order: Resolved, argv: Sequence[str]) -> dict[str, Any]:
     """What the manifest says from the start; keys as in docs/history.md."""
     scenario, workload = order.scenario, order.scenario.workload
+    owner = owner_of(scenario.name, os.getpid())
     return {
         "tool_version": version("highwater"),
         "scenario": scenario.name,
@@ -104,6 +108,7 @@ def facts_of(order: Resolved, argv: Sequence[str]) -> dict[str, Any]:
         "release": scenario.cluster.kafka,
         "expect": scenario.expect.acked_loss,
         "accept": list(scenario.accept),
+        "owner": {"pid": owner.pid, "start": owner.start, "host": owner.host},
         "topics": [topic.model_dump(mode="json") for topic in scenario.topics],
         "producers": [
             {"producer": number, "acks": workload.acks, "idempotence": workload.idempotent}
@@ -112,7 +117,9 @@ def facts_of(order: Resolved, argv: Sequence[str]) -> dict[str, Any]:
         "cluster": {
             "brokers": scenario.cluster.brokers,
             "controllers": scenario.cluster.controllers,
+            "combined": scenario.cluster.combined,
             "elr": order.topology.elr_on,
+            "broker_config": server_properties(order.topology, 1, client_address=""),
         },
         "schedule": [step.name for step in order.steps],
     }

@@ -1,34 +1,37 @@
 """A report in plain words: on the terminal, and side by side for several runs."""
 
+from collections import Counter
 from collections.abc import Sequence
 
+from checkers.verdict import Verdict
 from harness.report import Report
 
-REASONS_SHOWN = 12
+REASONS_SHOWN = 8
+FINDINGS_SHOWN = 3
 
 
 def words(report: Report) -> str:
-    """The verdict in one sentence, then its reasons."""
+    """The verdict and its first line; then what happened to the acked records, the findings, the reasons."""
     lines = [f"{report.verdict}  {report.headline}"]
-    reasons = [reason for reason in report.reasons if reason != report.headline]
-    lines += [f"  - {reason}" for reason in reasons[:REASONS_SHOWN]]
-    if len(reasons) > REASONS_SHOWN:
-        lines.append(f"  - and {len(reasons) - REASONS_SHOWN} more, in verdict.json")
+    if report.outcome != report.headline:
+        lines.append(f"  {report.outcome}")
+    lines += [f"  {told.line}" for told in report.told[:FINDINGS_SHOWN] if told.line != report.headline]
+    lines += _rest(len(report.told) - FINDINGS_SHOWN, "findings")
+    if report.verdict is not Verdict.PASS:
+        reasons = [reason for reason in report.reasons if reason not in report.headline]
+        lines += [f"  - {reason}" for reason in reasons[:REASONS_SHOWN]]
+        lines += _rest(len(reasons) - REASONS_SHOWN, "reasons")
     return "\n".join(lines)
 
 
+def _rest(count: int, what: str) -> list[str]:
+    return [f"  … and {count} more {what}, in verdict.json"] if count > 0 else []
+
+
 def side_by_side(reports: Sequence[Report]) -> str:
-    """The outcomes of several runs below each other, the verdict first."""
-    lines = [
-        f"{report.verdict:<7}  {report.name:<{_width(reports)}}  {report.headline}" for report in reports
-    ]
-    counts = {
-        verdict: sum(r.verdict is verdict for r in reports)
-        for verdict in dict.fromkeys(r.verdict for r in reports)
-    }
-    total = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    """The outcomes of several runs below each other, then how many of each verdict."""
+    width = max(len(report.name) for report in reports)
+    lines = [f"{report.name:<{width}}  {report.outcome}" for report in reports]
+    counts = Counter(report.verdict for report in reports)
+    total = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
     return "\n".join([*lines, f"{len(reports)} runs: {total}"])
-
-
-def _width(reports: Sequence[Report]) -> int:
-    return max(len(report.name) for report in reports)

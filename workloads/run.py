@@ -24,7 +24,7 @@ from confluent_kafka import Consumer, Producer
 
 from checkers.rows import TopicPartition
 from workloads.errors import NotWarm
-from workloads.leaders import addresses
+from workloads.leaders import LeaderState, addresses
 from workloads.outcome import error_name
 from workloads.plan import WorkloadPlan
 from workloads.producer import PURGED_WITHIN_S, Producing
@@ -125,6 +125,10 @@ class Workload:
             replaced_readers=sum(reading.replaced for reading in self._readings),
             samples=self._sampler.samples,
         )
+
+    def states(self) -> tuple[LeaderState, ...]:
+        """What the samplers saw last of each partition: leader, in-sync replicas, high watermark."""
+        return self._sampler.states()
 
     def stop_producers(self, *, within_s: float | None = None) -> None:
         """End the sending: wait for what is outstanding `within_s` (else the delivery time-out) seconds.

@@ -37,6 +37,10 @@ class Sampler:
         state = self._latest.get(tp)
         return NONE if state is None else state.high_watermark
 
+    def states(self) -> tuple[LeaderState, ...]:
+        """The newest state of each partition that was sampled yet."""
+        return tuple(self._latest.copy().values())
+
     def watch(self, address: Address) -> Callable[[Event], None]:
         """What one thread does: sample the partitions that the broker at `address` leads, until stopped."""
 

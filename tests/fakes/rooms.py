@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
+from typing import Any
 
+from checkers.rows import Proof
+from checkers.verdict import Verdict
 from fakes.cluster import FakeCluster
-
-from harness.report import Report, Verdict
+from harness.report import Report
 from harness.resolve import Resolved
 from harness.rooms import Say
 from harness.rundir import RunDir
@@ -27,6 +29,9 @@ class FakeLoad:
 
     def snapshot(self) -> Snapshot:
         return Snapshot()
+
+    def check(self) -> None:
+        pass
 
     def stop_producers(self) -> None:
         self.rooms.take("stop_producers")
@@ -60,8 +65,12 @@ class FakeRooms:
         finally:
             self.take("cluster removed")
 
-    def make_topics(self, cluster: object, resolved: Resolved) -> None:
+    def describe(self, cluster: object) -> dict[str, Any]:
+        return {"run_id": "fake"}
+
+    def make_topics(self, cluster: object, resolved: Resolved) -> list[dict[str, Any]]:
         self.take("make_topics")
+        return []
 
     @contextmanager
     def load(self, cluster: object, resolved: Resolved, run: RunDir) -> Iterator[FakeLoad]:
@@ -77,10 +86,13 @@ class FakeRooms:
         self.take("run_faults")
         return ()
 
+    def warm_up(self) -> None:
+        self.take("warm_up")
+
     def wait_in_sync(self, cluster: object, resolved: Resolved) -> None:
         self.take("wait_in_sync")
 
-    def final_read(self, cluster: object, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
+    def final_read(self, cluster: object, resolved: Resolved, run: RunDir) -> tuple[Proof, ...]:
         self.take("final_read")
         return ()
 
@@ -90,9 +102,10 @@ class FakeRooms:
     def save_logs(self, cluster: object, run: RunDir) -> None:
         self.take("save_logs")
 
-    def seal(self, resolved: Resolved, run: RunDir) -> None:
+    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> dict[str, Any]:
         self.take("seal")
+        return {"producers": []}
 
     def judge(self, run: RunDir) -> Report:
         self.take("judge")
-        return Report(verdict=self.verdict, headline="as told")
+        return Report(verdict=self.verdict, headline="as told", outcome=f"as told — {self.verdict}")

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from fakes.rooms import FakeRooms
 
+from checkers.verdict import Verdict
 from harness import rundir
 from harness.errors import Interrupted
 from harness.interrupts import Interrupts
 from harness.manifest import Manifest
-from harness.report import Report, Verdict
+from harness.report import Report
 from harness.resolve import resolve
 from harness.run import Job, run
 from harness.view import Lines
@@ -68,7 +69,7 @@ def test_a_run_takes_its_steps_in_order_and_removes_the_cluster(tmp_path: Path) 
     rooms = FakeRooms()
     report, manifest = run_with(rooms, tmp_path)
     assert [step for step in rooms.taken if step in STEPS] == STEPS
-    assert set(rooms.taken) - set(STEPS) == {"judge", "load ended", "cluster removed"}
+    assert set(rooms.taken) - set(STEPS) == {"warm_up", "judge", "load ended", "cluster removed"}
     assert rooms.taken.index("load ended") < rooms.taken.index("cluster removed")
     assert (report.verdict, manifest["state"]) == (Verdict.PASS, "complete")
 
@@ -80,7 +81,7 @@ def test_a_crash_in_any_step_removes_the_cluster_and_is_an_error_with_its_phase(
     rooms = FakeRooms(breaks={step: OSError("no space left")})
     report, manifest = run_with(rooms, tmp_path)
     problem = f"{PHASE_OF[step]}: OSError: no space left (see crash.log in the run directory)"
-    assert (report.verdict, report.exit_code, report.headline) == (Verdict.ERROR, 4, problem)
+    assert (report.verdict, report.verdict.exit_code, report.headline) == (Verdict.ERROR, 4, problem)
     assert (manifest["state"], manifest["problem"]) == ("failed", problem)
     assert rooms.taken[-1] == "judge"
     assert step == "cluster" or rooms.taken[-2] == "cluster removed"
@@ -89,7 +90,7 @@ def test_a_crash_in_any_step_removes_the_cluster_and_is_an_error_with_its_phase(
 def test_a_violation_that_a_crashed_run_has_left_is_still_a_fail(tmp_path: Path) -> None:
     rooms = FakeRooms(breaks={"save_timeline": OSError("gone")}, verdict=Verdict.FAIL)
     report, _ = run_with(rooms, tmp_path)
-    assert report.exit_code == 1
+    assert report.verdict.exit_code == 1
     assert report.reasons[-1].startswith("metadata: OSError: gone")
 
 
@@ -102,7 +103,7 @@ def test_replicas_that_stay_out_of_sync_do_not_stop_the_run(tmp_path: Path) -> N
 
 def test_a_judge_that_breaks_is_an_error_and_not_a_traceback(tmp_path: Path) -> None:
     report, _ = run_with(FakeRooms(breaks={"judge": RuntimeError("the session died")}), tmp_path)
-    assert (report.verdict, report.exit_code) == (Verdict.ERROR, 4)
+    assert (report.verdict, report.verdict.exit_code) == (Verdict.ERROR, 4)
     assert report.headline.startswith("judging: RuntimeError: the session died")
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from fakes.rooms import FakeRooms
 
-from harness.report import Report, Verdict, worst_exit_code
+from checkers.verdict import Verdict
+from harness.report import Report, worst_exit_code
 from harness.resolve import Resolved, resolve
 from harness.rundir import RunDir, open_run
 from harness.suite import Options, derived_seeds, run_suite
@@ -50,7 +51,7 @@ def options(tmp_path: Path, *, as_json: bool = False) -> Options:
     ],
 )
 def test_a_suite_exits_with_the_worst_of_its_runs(verdicts: str, code: int) -> None:
-    reports = [Report(verdict=Verdict(word), headline="") for word in verdicts.split()]
+    reports = [Report(verdict=Verdict(word), headline="", outcome="") for word in verdicts.split()]
     assert worst_exit_code(reports) == code
 
 
@@ -69,9 +70,9 @@ def test_the_seed_is_told_first_and_last_and_a_table_ends_the_suite(
     assert lines[0].startswith("seed 11  scenario demo  ")
     assert "seed 11" in lines[1:]
     assert lines[-3:] == [
-        "PASS     demo, seed 11  as told",
-        "UNKNOWN  demo, seed 12  as told",
-        "2 runs: 1 PASS, 1 UNKNOWN",
+        "demo, seed 11  as told — PASS",
+        "demo, seed 12  as told — UNKNOWN",
+        "2 runs: 1 UNKNOWN, 1 PASS",
     ]
 
 

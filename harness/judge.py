@@ -1,0 +1,105 @@
+"""The verdict on a run directory: the same code for `run` and `check`, nothing but the directory as input.
+
+seal what a killed run left → read the small tables → verify → contract → weigh → explain
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from checkers.contract import judge_contract
+from checkers.decide import decide
+from checkers.explain import explain
+from checkers.findings import group
+from checkers.history import NONE, CheckersError
+from checkers.judgement import Judgement
+from checkers.load import load_context
+from checkers.realised import realised
+from checkers.rows import Context
+from checkers.verdict import Reason, RunState, Verdict
+from harness.accept import parse_bound
+from harness.document import Judged, as_json, outcome_of
+from harness.errors import HistoryError
+from harness.exposure import Exposure, measure
+from harness.remnants import complete_history
+from harness.report import Report, Told
+from harness.rundir import RunDir
+from harness.summary_md import markdown
+
+Verify = Callable[[Path], Judgement]
+"""From a history directory to what holds and what does not; Spark's in earnest, the reference's in tests."""
+
+
+def judge(run: RunDir, verify: Verify) -> Report:
+    """Judge what is in the run directory; UNKNOWN with the file and what is wrong if it cannot be read."""
+    try:
+        return _judge(run, verify)
+    except (HistoryError, CheckersError) as error:
+        return Report(verdict=Verdict.UNKNOWN, headline=str(error), outcome=f"cannot be judged: {error}")
+
+
+def _judge(run: RunDir, verify: Verify) -> Report:
+    manifest = complete_history(run)
+    context = load_context(run.history)
+    _refuse_missing_partitions(run, manifest, context)
+    facts = realised(manifest, context)
+    judgement = verify(run.history)
+    labels = judge_contract(judgement.anomalies, facts)
+    exposure = measure(run.history, context, manifest.get("load_ended_ns", NONE))
+    state = RunState(
+        state=manifest["state"],
+        problem=manifest["problem"],
+        more=(*_unaccepted(manifest, exposure), *_unrecorded(manifest, context)),
+    )
+    findings = group(judgement.anomalies, labels, facts.timeline)
+    judged = Judged(
+        manifest=manifest,
+        decision=decide(judgement, labels, context.faults, manifest["expect"], state),
+        judgement=judgement,
+        findings=tuple((finding, explain(finding, facts)) for finding in findings),
+        exposure=exposure,
+    )
+    return _report(judged)
+
+
+def _report(judged: Judged) -> Report:
+    document = as_json(judged)
+    return Report(
+        verdict=judged.decision.verdict,
+        headline=judged.headline,
+        outcome=outcome_of(judged),
+        told=tuple(Told(line=e.line, evidence=e.evidence) for _, e in judged.findings),
+        reasons=tuple(reason.sentence for reason in judged.decision.reasons),
+        document=document,
+        summary=markdown(document),
+    )
+
+
+def _refuse_missing_partitions(run: RunDir, manifest: Mapping[str, Any], context: Context) -> None:
+    """A partition of which every file is gone would not be missed by anybody else."""
+    found = set(context.partitions)
+    for topic in manifest["topics"]:
+        for number in range(topic["partitions"]):
+            if (topic["name"], number) not in found:
+                raise HistoryError(
+                    f"{run.history}: every file of partition {topic['name']}-{number} is missing"
+                )
+
+
+def _unaccepted(manifest: Mapping[str, Any], exposure: Exposure) -> Iterator[Reason]:
+    """The acceptance lines that do not hold, or of which this run can say nothing."""
+    for bound in map(parse_bound, manifest["accept"]):
+        value = exposure.metric(bound.metric)
+        if value is None:
+            yield Reason(Verdict.UNKNOWN, f"acceptance: {bound.text}: not known, no send was acknowledged")
+        elif not bound.holds(value):
+            where = f" on {exposure.longest_gap_at}" if bound.metric == "unavailable.max" else ""
+            yield Reason(Verdict.FAIL, f"acceptance: {bound.text}: measured {bound.shown(value)}{where}")
+
+
+def _unrecorded(manifest: Mapping[str, Any], context: Context) -> Iterator[Reason]:
+    """Faults of the schedule that the history knows nothing of: a half-written run."""
+    recorded = {fault.name for fault in context.faults}
+    for name in manifest["schedule"]:
+        if name not in recorded:
+            yield Reason(Verdict.UNKNOWN, f"fault {name} is in the schedule, and nothing was recorded of it")

@@ -1,0 +1,97 @@
+"""summary.md: verdict.json told to a person, as one page of Markdown."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+FINDINGS_SHOWN = 20
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """The whole page."""
+    parts = (_head, _reasons, _findings, _properties, _faults, _exposure, _timings)
+    return "\n".join(line for part in parts for line in part(document)) + "\n"
+
+
+def _head(document: Mapping[str, Any]) -> Iterator[str]:
+    yield f"# {document['verdict']}: {document['scenario']}, seed {document['seed']}"
+    yield ""
+    yield f"{document['outcome']}"
+    yield ""
+    yield f"Kafka {document['release']}, run state: {document['state']}. {document['problem']}".rstrip()
+    yield ""
+
+
+def _reasons(document: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Why"
+    yield ""
+    for reason in document["reasons"]:
+        yield f"- {reason['verdict']}: {reason['sentence']}"
+    for line in document["accept"]:
+        held = {True: "holds", False: "missed", None: "not known"}[line["holds"]]
+        yield f"- acceptance `{line['line']}`: {held} (measured {line['value']})"
+    yield ""
+
+
+def _findings(document: Mapping[str, Any]) -> Iterator[str]:
+    found = document["findings"]
+    if not found:
+        return
+    yield "## What happened"
+    yield ""
+    for finding in found[:FINDINGS_SHOWN]:
+        yield f"- **{finding['label']}** {finding['line']}"
+        for line in finding["evidence"]:
+            yield f"  - {line}"
+    if len(found) > FINDINGS_SHOWN:
+        yield f"- and {len(found) - FINDINGS_SHOWN} more findings, in verdict.json"
+    yield ""
+
+
+def _properties(document: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Properties"
+    yield ""
+    yield "| property | answer | examined | violations | permitted | undecided |"
+    yield "|---|---|---|---|---|---|"
+    for name, result in document["properties"].items():
+        counts = (result[key] for key in ("examined", "violations", "permitted", "undecided"))
+        yield f"| {name} | {result['status']} | {' | '.join(f'{count:,}' for count in counts)} |"
+    yield ""
+
+
+def _faults(document: Mapping[str, Any]) -> Iterator[str]:
+    windows = document["exposure"]["fault_windows"]
+    if not windows:
+        return
+    yield "## Faults"
+    yield ""
+    yield "| fault | hit | effect seen | recovery seen | acks in its window |"
+    yield "|---|---|---|---|---|"
+    for window in windows:
+        hit = ", ".join([*(f"node {node}" for node in window["nodes"]), *window["edges"]]) or window["target"]
+        proven, recovered = ("yes" if window[key] else "NO" for key in ("proven", "recovered"))
+        yield f"| {window['fault']} ({window['kind']}) | {hit} | {proven} | {recovered} | {window['acked']:,} |"
+    yield ""
+
+
+def _exposure(document: Mapping[str, Any]) -> Iterator[str]:
+    exposure = document["exposure"]
+    yield "## Exposure"
+    yield ""
+    yield (
+        f"{exposure['attempts']:,} sends: {exposure['acked']:,} acknowledged "
+        f"({exposure['acked_without_offset']:,} without an offset), {exposure['failed']:,} failed for certain, "
+        f"{exposure['indeterminate']:,} indeterminate; acknowledgements on {exposure['acked_partitions']} of "
+        f"{exposure['partitions']} partitions; {exposure['watermark_samples']:,} samples of the high watermark."
+    )
+    if exposure["longest_gap_s"] is not None:
+        yield f"Longest time without an acknowledgement: {exposure['longest_gap_s']} s on {exposure['longest_gap_at']}."
+    yield ""
+
+
+def _timings(document: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Timings"
+    yield ""
+    took = {
+        name.removesuffix("_s"): value for name, value in document["timings"].items() if value is not None
+    }
+    yield ", ".join(f"{name} {value:.1f} s" for name, value in took.items())
