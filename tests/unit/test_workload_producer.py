@@ -11,8 +11,8 @@ import pyarrow.dataset as ds
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 from confluent_kafka import TopicPartition as Position
-
 from mock_kafka import PRODUCE, MockKafka
+
 from workloads import journal
 from workloads.plan import WorkloadPlan
 from workloads.producer import Producing
@@ -179,10 +179,9 @@ def test_a_refusal_is_definite_only_for_a_single_attempt(
 
 
 def test_refusals_for_too_few_replicas_are_tried_again_until_acknowledged(tmp_path: Path) -> None:
-    with MockKafka(1, t=2) as kafka:
-        with producing(plan(), kafka.bootstrap, tmp_path) as progress:
-            kafka.answer(PRODUCE, *[KafkaError.NOT_ENOUGH_REPLICAS] * 3)
-            until(lambda: progress.warm)
+    with MockKafka(1, t=2) as kafka, producing(plan(), kafka.bootstrap, tmp_path) as progress:
+        kafka.answer(PRODUCE, *[KafkaError.NOT_ENOUGH_REPLICAS] * 3)
+        until(lambda: progress.warm)
     assert outcomes(sealed(tmp_path)).keys() == {(OK, "")}
 
 
