@@ -12,6 +12,7 @@ Each clause is a question to the run's facts and answers with a sentence, or not
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from checkers.history import NONE
 from checkers.judgement import Anomaly
@@ -73,39 +74,57 @@ def _unclean_elections(realised: Realised, anomaly: Anomaly) -> Iterator[str]:
 
 
 def _unclean_shutdowns(realised: Realised, anomaly: Anomaly, min_isr: int) -> Iterator[str]:
-    tp, written = anomaly.tp, written_ns(anomaly)
-    state = realised.timeline.at(tp, written) if written != NONE else None
+    written = written_ns(anomaly)
+    state = realised.timeline.at(anomaly.tp, written) if written != NONE else None
     outages = [
-        (from_ns, until_ns, node)
-        for from_ns, until_ns, node in _outages(realised, tp)
-        if written <= from_ns + SLACK_NS and (state is None or node in state.isr)
+        outage
+        for outage in _outages(realised, anomaly.tp)
+        if written <= outage.last_write_ns and (state is None or outage.node in state.isr)
     ]
-    for moment, _, _ in sorted(outages):
-        down = sorted({node for from_ns, until_ns, node in outages if from_ns <= moment < until_ns})
+    for latest in sorted(outages, key=lambda outage: outage.since_ns):
+        moment = latest.since_ns
+        down = sorted({outage.node for outage in outages if outage.since_ns <= moment < outage.until_ns})
         if len(down) >= min_isr:
+            several = "s" * (len(down) > 1)
             yield (
-                f"{len(down)} unclean shutdown{'s' * (len(down) > 1)} ≥ min.insync.replicas {min_isr} "
-                f"before the ISR recovered: broker{'s' * (len(down) > 1)} {', '.join(map(str, down))} "
+                f"{len(down)} unclean shutdown{several} ≥ min.insync.replicas {min_isr} before the ISR "
+                f"recovered: broker{several} {', '.join(map(str, down))} "
                 f"by {realised.clock.seconds(moment)}"
             )
 
 
 def _last_in_sync(realised: Realised, anomaly: Anomaly) -> Iterator[str]:
-    tp = anomaly.tp
-    for from_ns, _, node in _outages(realised, tp):
-        state = realised.timeline.at(tp, from_ns)
-        if state and state.isr == {node} and written_ns(anomaly) <= from_ns + SLACK_NS:
+    for outage in _outages(realised, anomaly.tp):
+        state = realised.timeline.at(anomaly.tp, outage.since_ns)
+        if state and state.isr == {outage.node} and written_ns(anomaly) <= outage.last_write_ns:
             yield (
-                f"ELR off: the last in-sync replica, broker {node}, shut down uncleanly "
-                f"at {realised.clock.seconds(from_ns)}"
+                f"ELR off: the last in-sync replica, broker {outage.node}, shut down uncleanly "
+                f"at {realised.clock.seconds(outage.since_ns)}"
             )
 
 
-def _outages(realised: Realised, tp: TopicPartition) -> Iterator[tuple[int, int, int]]:
-    """(from, until, node) of each unclean shutdown: until the node was in sync again, for ever if never."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outage:
+    """A node shut down uncleanly at `since_ns` and was in sync again at `until_ns` (for ever out, if never).
+
+    What was written up to `last_write_ns` may have been written by it: an injection takes some time, and its
+    effect may only be seen when the node is back.
+    """
+
+    node: int
+    since_ns: int
+    until_ns: int
+    last_write_ns: int
+
+
+def _outages(realised: Realised, tp: TopicPartition) -> Iterator[_Outage]:
     for fault in realised.context.faults:
         for node in fault.unclean:
-            yield max(fault.inject_ns, fault.effect_ns), _back_in_sync(realised, tp, node, fault), node
+            until_ns = _back_in_sync(realised, tp, node, fault)
+            down_ns = min(max(fault.inject_ns, fault.effect_ns), until_ns)
+            yield _Outage(
+                node=node, since_ns=fault.inject_ns, until_ns=until_ns, last_write_ns=down_ns + SLACK_NS
+            )
 
 
 def _back_in_sync(realised: Realised, tp: TopicPartition, node: int, fault: Fault) -> int:

@@ -28,6 +28,8 @@ from checkers.realised import Realised
 from checkers.rows import TopicPartition
 
 CLIENT = "acknowledged without being written (client)"
+NEVER = 1 << 62
+"""An offset behind all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,17 @@ class _Contract:
         self._realised = realised
         self._delivered = {a.key()[1:] for a in anomalies if a.property is Property.READ_UNCOMMITTED}
         self._doubled = {(a.tp, a.offset) for a in anomalies if a.property is Property.DUPLICATE}
-        self._losses: dict[TopicPartition, dict[int, list[Label]]] = defaultdict(lambda: defaultdict(list))
+        self._losses: dict[tuple[TopicPartition, int], list[Label]] = defaultdict(list)
+        self._lowest: dict[tuple[TopicPartition, str], tuple[int, Label]] = {}
         for anomaly in anomalies:
             if anomaly.property is Property.HW_LOSS:
-                self._losses[anomaly.tp][anomaly.offset].append(self._hw_loss(anomaly))
+                self._note_loss(anomaly, self._hw_loss(anomaly))
+
+    def _note_loss(self, anomaly: Anomaly, label: Label) -> None:
+        self._losses[anomaly.tp, anomaly.offset].append(label)
+        key = (anomaly.tp, label.kind)
+        if key not in self._lowest or anomaly.offset < self._lowest[key][0]:
+            self._lowest[key] = (anomaly.offset, label)
 
     def label(self, anomaly: Anomaly) -> Label:
         match anomaly.property:
@@ -75,8 +84,10 @@ class _Contract:
                 return self._ack_offset(anomaly)
             case Property.HW_LOSS | Property.READ_UNCOMMITTED:
                 return self._hw_loss(anomaly)
-            case Property.SAME_FOR_ALL | Property.MONOTONE_READ:
-                return self._effect_on_readers(anomaly)
+            case Property.SAME_FOR_ALL:
+                return self._same_for_all(anomaly)
+            case Property.MONOTONE_READ:
+                return self._monotone_read(anomaly)
             case Property.DUPLICATE | Property.PRODUCER_ORDER:
                 return self._retry(anomaly)
             case Property.REAL_TIME_ORDER if (anomaly.tp, anomaly.offset) in self._doubled:
@@ -123,18 +134,20 @@ class _Contract:
             "so it need not have been below the high watermark"
         )
 
-    def _effect_on_readers(self, anomaly: Anomaly) -> Label:
-        """Readers disagree at a lost offset, or step back at or behind one, iff that loss is permitted."""
-        exactly = anomaly.property is Property.SAME_FOR_ALL
-        causes = [
-            loss
-            for at, losses in self._losses[anomaly.tp].items()
-            if at == anomaly.offset or (at < anomaly.offset and not exactly)
-            for loss in losses
-        ]
-        if causes and all(cause.permitted for cause in causes):
-            return _permitted(f"it follows from a permitted loss: {causes[0].clause}")
-        return _violation("no permitted loss explains it")
+    def _same_for_all(self, anomaly: Anomaly) -> Label:
+        """Readers disagree at an offset whose every loss is permitted."""
+        losses = self._losses.get((anomaly.tp, anomaly.offset), [])
+        if losses and all(loss.permitted for loss in losses):
+            return _permitted(f"it follows from the loss at that offset: {losses[0].clause}")
+        return _violation("no permitted loss at that offset explains it")
+
+    def _monotone_read(self, anomaly: Anomaly) -> Label:
+        """A reader steps back or skips at or behind the lowest loss; none up to there is a violation."""
+        lost_at, cause = self._lowest.get((anomaly.tp, "permitted"), (NEVER, None))
+        broken_at, _ = self._lowest.get((anomaly.tp, "violation"), (NEVER, None))
+        if cause and lost_at <= anomaly.offset < broken_at:
+            return _permitted(f"it follows from a truncation at offset {lost_at}: {cause.clause}")
+        return _violation("no permitted truncation explains it")
 
     def _retry(self, anomaly: Anomaly) -> Label:
         if anomaly.producer == NONE or self._realised.producer(anomaly.producer).idempotence:

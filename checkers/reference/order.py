@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from checkers.judgement import Anomaly, Property
 from checkers.reference.facts import Facts, of_record
-from checkers.rows import NO_ID, LogRecord, Send, TopicPartition
+from checkers.rows import LogRecord, Send, TopicPartition
 
 
 def duplicate(facts: Facts) -> Iterator[Anomaly]:
@@ -32,8 +32,6 @@ def producer_order(facts: Facts) -> Iterator[Anomaly]:
     """A record whose sequence is below one of the same producer at a lower offset. Subset: whole."""
     greatest: dict[tuple[TopicPartition, int], LogRecord] = {}
     for record in facts.log:
-        if record.id == NO_ID:
-            continue
         before = greatest.setdefault((record.tp, record.producer), record)
         if record.sequence < before.sequence:
             note = f"sequence {before.sequence} is before it, at offset {before.offset}"

@@ -247,9 +247,9 @@ def test_real_time_order_compares_with_the_latest_invocation_before_not_only_the
 
 
 def test_a_lost_record_acked_at_its_epochs_exposed_offset_is_named_though_nobody_read_it():
-    """The samples of epoch 1 enclose its life; the highest sample accuses the rest."""
+    """The samples of epoch 0 enclose its life; the highest sample accuses the rest."""
     judgement = check(
-        history(ok(1, 0, at=0), sample(0, at=10, epoch=1), sample(1, at=20, epoch=1), sample(4), proof(0))
+        history(ok(1, 0, at=0), sample(0, at=10, epoch=0), sample(1, at=20, epoch=0), sample(4), proof(0))
     )
     losses = judgement.of(Property.HW_LOSS)
     assert [(a.offset, a.producer, a.sequence) for a in losses] == [
@@ -262,43 +262,53 @@ def test_a_lost_record_acked_at_its_epochs_exposed_offset_is_named_though_nobody
     assert losses[0].completed_ns == 20
 
 
+def test_an_incomplete_proof_gives_its_reason():
+    """Or says that it has none."""
+    unread = [proof(1, complete=False, reason="deadline"), proof(1, complete=False, on=1)]
+    assert [u.reason for u in check(history(*unread)).undecided_partitions] == [
+        "deadline",
+        "the final read is not proven complete",
+    ]
+
+
 def test_the_counts_say_what_was_examined_and_what_is_undecided():
-    """Partition 0 is proven up to offset 2 of 3, partition 1 is not."""
+    """Partition 0 is proven up to offset 3 of 4, partition 1 is not."""
     judgement = check(
         history(
             ok(1, 0, at=0),
-            ok(1, 1),
-            ok(1, 2, at=2),
-            ok(1, 3, at=0, on=1),
-            info(1, 4),
-            fail(1, 5),
-            logged(1, 0, 0),
-            logged(1, 1, 1),
-            logged(1, 3, 0, on=1),
+            ok(1, 1, invoked=30, done=40),
+            ok(1, 2, at=2, invoked=30, done=40),
+            ok(1, 3, at=3, invoked=30, done=50),
+            ok(1, 4, at=0, on=1),
+            info(1, 5),
+            fail(1, 6),
+            *(logged(1, n, n) for n in range(3)),
+            logged(1, 4, 0, on=1),
             read(1, 0, 0),
-            read(1, 2, 2, reader=1),
-            read(1, 3, 0, on=1),
-            proof(2, log_end=3),
+            read(1, 3, 3, reader=1),
+            read(1, 4, 0, on=1),
+            proof(3, log_end=4),
             unproven=(1,),
         )
     )
     assert judgement.anomalies == ()
     assert {p.value: (judgement.examined[p], judgement.undecided[p]) for p in Property} == {
-        "acked-loss": (2, 2),
-        "hw-loss": (2, 4),
-        "ack-offset": (1, 2),
-        "content": (2, 1),
+        "acked-loss": (3, 2),
+        "hw-loss": (3, 4),
+        "ack-offset": (2, 2),
+        "content": (3, 1),
         "unknown-offset-ack": (1, 0),
-        "duplicate": (2, 1),
-        "producer-order": (2, 1),
-        "real-time-order": (2, 1),
-        "resurrected": (2, 1),
-        "phantom": (2, 1),
-        "offset-gap": (2, 1),
+        "duplicate": (3, 1),
+        "producer-order": (3, 1),
+        "real-time-order": (3, 1),
+        "resurrected": (3, 1),
+        "phantom": (3, 1),
+        "offset-gap": (3, 1),
         "read-uncommitted": (1, 2),
         "monotone-read": (2, 1),
         "same-for-all": (2, 1),
     }
+    assert [each.reason for each in judgement.undecided_partitions] == ["no final read"]
     totals = judgement.totals
-    assert (totals.sends, totals.ok, totals.fail, totals.info, totals.ok_without_offset) == (6, 4, 1, 1, 1)
-    assert (totals.log_records, totals.reads, totals.first_ack_ns, totals.last_ack_ns) == (3, 3, 20, 20)
+    assert (totals.sends, totals.ok, totals.fail, totals.info, totals.ok_without_offset) == (7, 5, 1, 1, 1)
+    assert (totals.log_records, totals.reads, totals.first_ack_ns, totals.last_ack_ns) == (4, 3, 20, 50)
