@@ -50,7 +50,7 @@ class DockerCluster:
         self.timings: StartTimings | None = None
         self._labels, self._nodes, self._properties, self._disks = labels, nodes, properties, disks
         self._restarts = dict.fromkeys(nodes, 0)
-        self._addresses = {number: self._address(number) for number in nodes}
+        self._addresses = {number: self.address(number) for number in nodes}
         self._lock = threading.Lock()
 
     @property
@@ -113,7 +113,7 @@ class DockerCluster:
             if self._node(node).state().status != "running":
                 self._node(node).start()
                 self._restarts[node] += 1
-            address = self._address(node)
+            address = self.address(node)
             if address and address != self._addresses[node]:
                 self.mesh.moved(node, address)
                 self._addresses[node] = address
@@ -183,9 +183,10 @@ class DockerCluster:
             (directory / "server.properties").write_text(self._properties[number])
             (directory / "server.log").write_text(self._log(number))
 
-    def _address(self, number: int) -> str:
-        node = self._node(number)
-        return containers.addresses(node.container_id).get(node.network, "")
+    def address(self, node: int) -> str:
+        """The node's IP address in its own network, "" while it does not run."""
+        one = self._node(node)
+        return containers.addresses(one.container_id).get(one.network, "")
 
     def _log(self, number: int) -> str:
         try:
