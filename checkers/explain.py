@@ -6,7 +6,7 @@ the time of the acknowledgement, or the samples' where there is no metadata log;
 sampler's.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.clauses import written_ns
@@ -34,6 +34,8 @@ WHAT = {
 }
 NAMELESS = frozenset({Property.OFFSET_GAP, Property.MONOTONE_READ, Property.SAME_FOR_ALL})
 
+MOST_EXPLAINED = 50
+"""Findings that a report tells; more than that is one disaster, not fifty."""
 MOST_NAMED = 4
 """Nodes or edges of a fault that a sentence names."""
 
@@ -59,6 +61,13 @@ def explain(finding: Finding, realised: Realised) -> Explanation:
     return Explanation(
         line="; ".join(part for part in parts if part), evidence=tuple(_evidence(finding, realised))
     )
+
+
+def explain_gravest(
+    findings: Sequence[Finding], realised: Realised, most: int = MOST_EXPLAINED
+) -> tuple[tuple[Finding, Explanation], ...]:
+    """The first `most` findings with their explanations; the caller tells how many there are in all."""
+    return tuple((finding, explain(finding, realised)) for finding in findings[:most])
 
 
 def _subject(finding: Finding, anomaly: Anomaly) -> str:

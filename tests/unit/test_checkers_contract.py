@@ -207,6 +207,21 @@ def test_without_elr_the_last_in_sync_replica_takes_everything_with_it():
     )
 
 
+def test_without_elr_one_of_several_in_sync_replicas_does_not_nor_what_was_acked_later():
+    """Another one is elected and has it all; and what came after was not there to be lost."""
+    assert label(lost(), world(*LEADER_KILLED, elr=False)).kind == "violation"
+    later = lost(sent=15, acked=15.1)
+    assert label(later, world(*LAST_ONE_POWERED_OFF, elr=False)).kind == "violation"
+
+
+def test_a_node_that_was_back_before_anybody_missed_it_counts_until_its_fault_had_recovered():
+    """It never left the ISR of the metadata log."""
+    quick = (*QUIET, down(4, 1, recovered=5), down(6, 2, recovered=7))
+    assert label(lost(), world(*quick)).kind == "violation"
+    never = (*QUIET, down(4, 1), down(6, 2))
+    assert label(lost(), world(*never)).permitted
+
+
 def test_with_elr_the_last_in_sync_replica_does_not():
     """The one that stopped cleanly is eligible; electing the emptied one breaks the promise."""
     assert label(lost(), world(*LAST_ONE_POWERED_OFF, elr=True)).kind == "violation"
@@ -217,6 +232,13 @@ def test_an_unclean_election_permits_a_loss_where_it_is_allowed():
     allowed = world(*UNCLEAN_ELECTION, unclean=True, min_isr=2)
     assert label(lost(), allowed) == Label("permitted", "unclean election of broker 2 at 7.00 s")
     assert label(lost("hw-loss"), allowed).permitted
+
+
+def test_a_report_may_reach_its_client_a_second_late():
+    """The record was there before the election, or the shutdown; the news was in a queue."""
+    assert label(lost(sent=6.5, acked=7.9), world(*UNCLEAN_ELECTION, unclean=True)).permitted
+    assert label(lost(sent=3.9, acked=5.05), world(*ALL_POWERED_OFF)).permitted
+    assert label(lost(sent=3.9, acked=5.15), world(*ALL_POWERED_OFF)).kind == "violation"
 
 
 def test_an_unclean_election_permits_nothing_where_it_is_not_allowed():
@@ -294,6 +316,8 @@ def test_readers_may_disagree_only_where_a_loss_is_permitted():
     assert label(disagreed, world(*ALL_POWERED_OFF), loss).permitted
     assert label(disagreed, world(*LEADER_KILLED), loss).kind == "violation"
     assert label(disagreed, world(*ALL_POWERED_OFF), lost("hw-loss", offset=6)).kind == "violation"
+    other = lost("hw-loss", sequence=2, sent=11, acked=12)
+    assert label(disagreed, world(*ALL_POWERED_OFF), loss, other).kind == "violation"
     assert label(disagreed, world(*ALL_POWERED_OFF)).kind == "violation"
 
 
@@ -303,7 +327,8 @@ def test_a_reader_may_step_back_only_at_or_behind_a_permitted_truncation():
     assert label(stepped, world(*ALL_POWERED_OFF), lost("hw-loss", offset=7)).permitted
     assert label(stepped, world(*ALL_POWERED_OFF), lost("hw-loss", offset=10)).kind == "violation"
     assert label(stepped, world(*LEADER_KILLED), lost("hw-loss", offset=7)).kind == "violation"
-    late = lost("hw-loss", offset=8, sent=11, acked=12)
+    assert label(stepped, world(*ALL_POWERED_OFF), lost("hw-loss", offset=9)).permitted
+    late = lost("hw-loss", offset=9, sent=11, acked=12)
     assert label(stepped, world(*ALL_POWERED_OFF), lost("hw-loss", offset=7), late).kind == "violation"
 
 

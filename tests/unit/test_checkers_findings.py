@@ -1,16 +1,11 @@
 """One cause is one finding, and its first line tells a person what happened."""
 
-import json
+from checkers_run import ALL_POWERED_OFF, LEADER_KILLED, QUIET, cut, down, lost, sampled, world
 
-from checkers_run import ALL_POWERED_OFF, LEADER_KILLED, QUIET, cut, down, led, lost, sampled, world
-
-from checkers.conclusion import MOST_FINDINGS, reach
 from checkers.contract import judge_contract
-from checkers.explain import explain
+from checkers.explain import MOST_EXPLAINED, explain, explain_gravest
 from checkers.findings import MOST_BETWEEN, group
-from checkers.judgement import Judgement, Property, Totals
 from checkers.rows import Proof
-from checkers.verdict import RunState
 
 PROOF = Proof(topic="orders", partition=0, log_start=0, high_watermark=9000, log_end=9000, complete=True)
 
@@ -174,29 +169,10 @@ def test_a_fault_on_many_edges_names_the_first_ones():
 
 
 def test_a_disaster_is_counted_in_full_and_told_in_part():
-    """As JSON, with every count."""
-    anomalies = tuple(lost("content", offset=n * (MOST_BETWEEN + 1)) for n in range(MOST_FINDINGS + 7))
-    judgement = Judgement(
-        examined=dict.fromkeys(Property, 100),
-        undecided=dict.fromkeys(Property, 0),
-        anomalies=anomalies,
-        undecided_partitions=(),
-        totals=Totals(ok=100),
-    )
-    conclusion = reach(judgement, world(led(0, 1, 5, (1, 2, 3))), "none", RunState(state="complete"))
-    document = json.loads(json.dumps(conclusion.as_json()))
-    assert (len(document["findings"]), document["findings_in_all"]) == (50, 57)
-    assert document["verdict"] == "FAIL"
-    assert document["properties"]["content"] == {
-        "status": "violated",
-        "examined": 100,
-        "violations": 57,
-        "permitted": 0,
-        "undecided": 0,
-    }
-    assert document["headline"] == document["findings"][0]["line"]
-    assert document["findings"][0]["first"][0]["property"] == "content"
-    assert document["reasons"][0] == {
-        "verdict": "FAIL",
-        "sentence": "content is violated 57 times: no configuration permits content",
-    }
+    """The gravest findings first."""
+    anomalies = [lost("content", offset=n * (MOST_BETWEEN + 1)) for n in range(MOST_EXPLAINED + 7)]
+    findings = group(anomalies, judge_contract(anomalies, world(*QUIET)), world(*QUIET).timeline)
+    told_of = explain_gravest(findings, world(*QUIET))
+    assert (len(findings), len(told_of)) == (57, 50)
+    assert told_of[0][0].first_offset == 0
+    assert told_of[0][1].line.startswith("orders-0 offset 0, record 0/1: altered; ")
