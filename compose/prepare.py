@@ -85,7 +85,12 @@ def _clean_after_a_dead_machine(say: Say) -> None:
     # Imported here because it is rare, and quick set-up matters: cleaning takes a container of its own.
     from compose import cleanup
 
-    report = cleanup.clean_dead()
+    try:
+        report = cleanup.clean_dead()
+    except ComposeError as error:
+        # What is left takes space, but keeps no run from starting.
+        say(f"{error}\n    next step: `highwater clean`")
+        return
     if not report.did_nothing():
         say(f"removed what dead runs left: {len(report.containers)} containers, {len(report.devices)} disks")
     for trouble in report.failed:

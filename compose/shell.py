@@ -129,7 +129,7 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float, log: Path, say: Sa
                 raise CommandFailed(
                     f"{process.args!r}: not finished after {timeout_s:g} s; last said: {last}"
                 ) from None
-            say(f"  {waited_s:.0f} s: {last[:90]}")
+            say(f"  {waited_s:.0f} s" + (f": {last[:90]}" if last else ""))
 
 
 def spawn_detached(argv: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None) -> int:
