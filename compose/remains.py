@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from compose.docker_nets import Labelled, our_containers, our_networks, our_volumes
 from compose.labels import RUN, Life, Owner
 
-DISK_FILE = re.compile(r"/(?P<run>[^/]+)/highwater_(?P=run)_\d+\.img(\\x20\(deleted\))?")
+DISK_FILE = re.compile(r"/(?P<run>[^/]+)/highwater_(?P=run)_\d+\.img(?P<deleted>\\x20\(deleted\))?$")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,7 +58,10 @@ def add_disks(found: dict[str, Remains], listing: str) -> None:
             if owner := _owner(last):
                 remains.owners.add(owner)
         elif kind == "device" and (match := DISK_FILE.search(last)):
-            _of(found, match["run"]).devices.append(first)
+            # Loop devices are the kernel's, not the engine's: one that nothing here accounts for may belong
+            # to a living run of another engine on this kernel, unless its file is deleted.
+            if match["deleted"] or match["run"] in found:
+                _of(found, match["run"]).devices.append(first)
 
 
 def _of(found: dict[str, Remains], run_id: str) -> Remains:

@@ -99,9 +99,11 @@ detach) # DEVICE...
     losetup --detach "$@"
     ;;
 list) # DIRECTORY: prints "directory NAME OWNER" for each run that has one, then "device DEVICE FILE" for each loop
-    for path in "$1"/*/; do
-        [ -d "$path" ] || continue
-        echo "directory $(basename "$path") $(cat "$path/owner.json" 2>/dev/null || true)"
+    # Its owner is written into a directory at once; one that has none for a minute has been left behind.
+    find "$1" -mindepth 1 -maxdepth 1 -type d | while read -r path; do
+        if [ -f "$path/owner.json" ] || [ -n "$(find "$path" -maxdepth 0 -mmin +1)" ]; then
+            echo "directory ${path##*/} $(cat "$path/owner.json" 2>/dev/null || true)"
+        fi
     done
     losetup --list --noheadings --raw --output NAME,BACK-FILE | sed 's/^/device /'
     ;;
