@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compose import cpu_time, metadata_dump, quorum
 from compose import docker_containers as containers
-from compose import metadata_dump, quorum
 from compose.disks import Disks, Helper
 from compose.errors import ComposeError, NodeStateError
 from compose.labels import RUN
@@ -151,8 +151,10 @@ class DockerCluster:
         return self._disks.unsynced_bytes(node, with_metadata=node not in self.brokers)
 
     def cpu_ns(self, node: int) -> int:
-        """CPU time of the node in its present life."""
-        return containers.cpu_ns(self._node(node).container_id)
+        """CPU time of the node in its present life: from the kernel, or else as the engine tells it."""
+        container_id, pid = self._node(node).container_id, self.state(node).pid
+        told = cpu_time.of_container(container_id, pid) if pid else None
+        return containers.cpu_ns(container_id) if told is None else told
 
     def tail(self, node: int, lines: int = 40) -> str:
         """The last lines of the node's output."""

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from compose.errors import ComposeError
 from compose.protocols import Cluster, Edge, PartitionState, View
-from faults.clock import Clock
+from faults.clock import Clock, ns
 from faults.disk_stall import DiskStall
 from faults.edges import resolve_edges
 from faults.errors import NoTarget
+from faults.evidence import Snapshot
 from faults.fault import Fault, Site
 from faults.holds import Holds
 from faults.kill import Kill
@@ -18,6 +19,9 @@ from faults.schedule import FaultKind, FaultStep, When
 from faults.stop import Stop
 from faults.targets import Roles, TopicPartition
 from faults.watch import COUNTERS, Watch
+
+SHORTEST_NS = ns(0.3)
+"""A counter is read over at least this time before an injection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +74,7 @@ class Sights:
             return None
 
     def _site(self, step: FaultStep, nodes: tuple[int, ...], edges: tuple[Edge, ...]) -> Site:
-        counters = {COUNTERS[step.kind]} if step.kind in COUNTERS else set()
-        now = self.watch.read(counters, nodes, with_isr=False)
-        isr = self.watch.isr() or self.watch.read((), (), with_isr=True).isr
+        before, now = self._before_and_now(step.kind, nodes)
         return Site(
             cluster=self.cluster,
             view=self.view,
@@ -82,10 +84,23 @@ class Sights:
             nodes=nodes,
             edges=edges,
             mode=step.mode,
-            before=self.watch.before(now),
+            before=before,
             now=now,
-            isr=isr,
+            isr=self.watch.isr or self.watch.read_isr(),
         )
+
+    def _before_and_now(self, kind: FaultKind, nodes: tuple[int, ...]) -> tuple[Snapshot, Snapshot]:
+        """Counters from some time before, and from now; better late than never proven."""
+        counters = {COUNTERS[kind]} if kind in COUNTERS else set()
+        if not counters:
+            return (nothing := Snapshot(at_ns=self.clock.now_ns())), nothing
+        now = self.watch.read(counters, nodes)
+        before = self.watch.before(now)
+        if before is not None and now.at_ns - before.at_ns >= SHORTEST_NS:
+            return before, now
+        before = before or now
+        self.clock.sleep_until(before.at_ns + SHORTEST_NS)
+        return before, self.watch.read(counters, nodes)
 
 
 def _whom(step: FaultStep, roles: Roles) -> tuple[tuple[int, ...], tuple[Edge, ...]]:

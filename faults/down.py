@@ -14,15 +14,16 @@ from faults.recovery import incoming, isr_is_short, not_serving
 
 
 def let_loose(site: Site, node: int) -> None:
-    """Before a node dies: thaw its disk, as killing a container whose disk is frozen hangs; forget pauses."""
+    """Before a node ends: thaw its disk, since who waits for a frozen disk cannot end."""
     if site.holds.void("frozen", node):
         site.cluster.thaw(node)
-    site.holds.void("paused", node)
 
 
 def shut(site: Site, nodes: Iterable[int]) -> None:
-    """After nodes have died: hold them down, and close the edges to them."""
+    """After nodes have ended: hold them down, and nothing else, and close the edges to them."""
     for node in nodes:
+        site.holds.void("frozen", node)
+        site.holds.void("paused", node)
         site.holds.take("down", node, site.owner)
         site.cluster.mesh.cut(incoming(site, node), mode="refuse", owner=site.owner)
 

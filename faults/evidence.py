@@ -39,13 +39,12 @@ Finding = Proven | NotYet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """Counters at one time: bytes per edge, CPU nanoseconds and log bytes per node, ISR per partition."""
+    """Counters at one time: bytes per edge, CPU nanoseconds and log bytes per node."""
 
     at_ns: int
     edge_bytes: Mapping[Edge, int] = field(default_factory=dict)
     cpu_ns: Mapping[int, int] = field(default_factory=dict)
     log_bytes: Mapping[int, int] = field(default_factory=dict)
-    isr: Mapping[tuple[str, int], tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -125,9 +125,10 @@ class Hand:
 
     def _give_up(self, course: Course) -> None:
         course.over_ns = self.clock.now_ns()
-        course.reason = f"not healed after {HEAL_TRIES} tries"
-        self.caller.say(course, "not-recovered", course.reason)
-        self.caller.never(course, course.reason)
+        given_up = f"not healed after {HEAL_TRIES} tries"
+        course.reason = f"{course.reason}; {given_up}" if course.reason else given_up
+        self.caller.say(course, "not-recovered", given_up)
+        self.caller.never(course, given_up)
 
     def look_at_recovery(self, course: Course) -> None:
         """Look until the recovery is proven, or patience ends."""

@@ -6,7 +6,7 @@ Recovery: the node answers again; the ISR is what it was.
 
 from dataclasses import dataclass, field
 
-from faults.down import back, bring_back, exit_codes, let_loose, shut
+from faults.down import back, bring_back, exit_codes, shut
 from faults.evidence import Finding, NotYet, Proven
 from faults.fault import Site, Toll, alive, by_name
 
@@ -26,9 +26,8 @@ class Kill:
         self._nodes = alive(self.site, what="kill", fit=("running", "paused"))
 
     def inject(self) -> None:
-        """Kill, then close the edges to the dead."""
+        """Kill, then close the edges to the dead. `Cluster.kill` thaws a frozen disk, behind a pause."""
         for node in self._nodes:
-            let_loose(self.site, node)
             self.site.cluster.kill(node)
             self.toll.unclean.add(node)
         shut(self.site, self._nodes)

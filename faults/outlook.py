@@ -1,13 +1,13 @@
 """When could each step come at the earliest? So that its counters are read in time, and not all the time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from faults.clock import ns
 from faults.course import Course
 from faults.schedule import After, At, When
 
 
-def earliest(courses: list[Course], start_ns: int) -> list[int]:
+def earliest(courses: Sequence[Course], start_ns: int) -> list[int]:
     """For each step the earliest time at which it can be due, as far as is known now.
 
     Steps depend on earlier ones only, so one pass over them in order is enough.
@@ -21,7 +21,7 @@ def earliest(courses: list[Course], start_ns: int) -> list[int]:
 
 
 def _guess(
-    course: Course, courses: list[Course], by_name: Mapping[str, Course], times: list[int], start_ns: int
+    course: Course, courses: Sequence[Course], by_name: Mapping[str, Course], times: list[int], start_ns: int
 ) -> int:
     """From the earliest times of earlier steps, which are in `times`, and their holds."""
     match course.step.start:

@@ -39,7 +39,6 @@ class PowerLoss:
         cluster, clock = self.site.cluster, self.site.clock
         began_ns = clock.now_ns()
         for node in self._nodes:
-            self.site.holds.take("paused", node, self.site.owner)
             cluster.pause(node)
         self._pausing_ns = clock.now_ns() - began_ns
         for node in self._nodes:
@@ -75,8 +74,10 @@ class PowerLoss:
         return Proven(since_ns=seen_ns, evidence=evidence)
 
     def heal(self) -> None:
-        """Start again."""
+        """Start again, once every disk can be read again: a node would not start on one that was cut off."""
         try_all(partial(self._end_half_way, node) for node in self._nodes)
+        for node in self._nodes:
+            self.site.cluster.log_bytes(node)
         bring_back(self.site, self._nodes)
 
     def _end_half_way(self, node: int) -> None:

@@ -8,7 +8,7 @@ A heal that fails is tried again, and reported.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 from threading import Event
@@ -19,13 +19,12 @@ from faults.aim import Aimed, Missed, Sights
 from faults.clock import Clock, ns
 from faults.conditions import holds
 from faults.course import Course
-from faults.evidence import Snapshot
 from faults.hand import Hand
 from faults.holds import Holds
-from faults.outlook import earliest
+from faults.lookout import Lookout
 from faults.record import FaultEvent, FaultRecord, Stage
 from faults.schedule import After, At, FaultStep, Moment, When
-from faults.watch import AHEAD_NS, COUNTERS, EVERY_S, Watch
+from faults.watch import Watch
 
 AIM_S = 5.0
 """How long a role may be vacant when a step is due: an election takes 3.4 to 4.3 s after a kill."""
@@ -78,13 +77,14 @@ class Scheduler:
     ) -> None:
         self._clock, self._agenda, self._on_event = clock, agenda, on_event
         self._courses = [Course(index=index, step=step) for index, step in enumerate(steps)]
-        self._watch = Watch(cluster=cluster, view=view, clock=clock)
-        self._sights = Sights(cluster=cluster, view=view, clock=clock, holds=Holds(), watch=self._watch)
+        watch = Watch(cluster=cluster, view=view, clock=clock)
+        self._sights = Sights(cluster=cluster, view=view, clock=clock, holds=Holds(), watch=watch)
         self._hand = Hand(clock=clock, agenda=agenda, caller=self)
         self._start_ns = clock.now_ns()
-        self._nodes = tuple(sorted({*cluster.brokers, *cluster.controllers}))
+        self._lookout = Lookout(
+            clock=clock, agenda=agenda, watch=watch, courses=self._courses, start_ns=self._start_ns
+        )
         self._recovery_s = RECOVERY_S
-        self._reading: Future[Snapshot] | None = None
         self._closing = self._healing_all = False
         self._raised: list[Exception] = []
 
@@ -107,7 +107,7 @@ class Scheduler:
 
     def _plan(self) -> None:
         """Put on the agenda what does not depend on other steps."""
-        self._agenda.at(self._start_ns, self._keep_watch)
+        self._agenda.at(self._start_ns, self._lookout.keep)
         for course in self._courses:
             match course.step.start:
                 case At(offset_s=offset_s):
@@ -165,19 +165,6 @@ class Scheduler:
             self._skip(course, f"{waited}; seen last: {now}")
         else:
             self._agenda.soon(EVENT_AGAIN_S, lambda: self._await_event(course, before, since_ns))
-
-    def _keep_watch(self) -> None:
-        """Read the counters of steps that may soon be due; one reading at a time."""
-        now_ns = self._clock.now_ns()
-        times = earliest(self._courses, self._start_ns)
-        waiting = [each for each in self._courses if each.inject_ns < 0 and not each.is_over]
-        near = [each for each in waiting if times[each.index] - AHEAD_NS <= now_ns]
-        if near and (self._reading is None or self._reading.done()):
-            counters = {COUNTERS[each.step.kind] for each in near if each.step.kind in COUNTERS}
-            read = partial(self._watch.read, counters, self._nodes, with_isr=True)
-            self._reading = self._agenda.look(read, self._watch.keep)
-        if waiting:
-            self._agenda.soon(EVERY_S, self._keep_watch)
 
     def _heal_everything(self) -> None:
         """Inject nothing more, and heal what is in force, the latest first, whatever is raised on the way."""

@@ -1,7 +1,7 @@
 """What a plan must satisfy before anything starts; every refusal is a BadStep with the step's index.
 
 Names are unique; `after` names an earlier step; nodes, topics, partitions and edges exist; a role is held
-by at least one node; disks are faulted where disks are; a hold is long enough to be proven.
+by at least one node; a hold is long enough to be proven.
 """
 
 from dataclasses import dataclass, replace
@@ -15,8 +15,6 @@ from faults.targets import PartitionRole, Target, TopicPartition, candidates
 
 SHORTEST_HOLD_S = {"partition": 1.0, "pause": 1.0, "disk-stall": 1.5}
 """Below this, standing still cannot be told from a short silence: it is watched for half a second or more."""
-
-_ON_DISKS = ("disk-stall", "power-loss")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +67,6 @@ def _check(step: FaultStep, earlier: tuple[FaultStep, ...], facts: Facts) -> Non
         _check_partition(step.start.condition.of, "when", facts)
     if step.target is not None:
         _check_target(step.target, "target", facts)
-        if step.kind in _ON_DISKS:
-            _check_disk(step.target, facts)
     if step.edges is not None:
         _check_edges(step.edges, facts)
 
@@ -100,12 +96,6 @@ def _check_partition(of: TopicPartition | None, field: str, facts: Facts) -> Non
     known = {each.name: each.partitions for each in facts.topics}
     if of.partition >= known.get(of.topic, 0):
         raise BadStep(field, str(of), [f"{name}-0..{count - 1}" for name, count in known.items()])
-
-
-def _check_disk(target: Target, facts: Facts) -> None:
-    """Only brokers have a disk of their own to stall or to cut off."""
-    if not set(candidates(target, facts.brokers, facts.controllers)) <= set(facts.brokers):
-        raise BadStep("target", str(target), f"brokers, which have disks of their own: {list(facts.brokers)}")
 
 
 def _check_edges(edges: EdgeSet, facts: Facts) -> None:

@@ -1,7 +1,7 @@
 """Reading the counters that tell before from after, about a second ahead of each injection."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
@@ -22,46 +22,50 @@ Counter = Literal["edges", "cpu", "logs"]
 COUNTERS: Mapping[FaultKind, Counter] = {"partition": "edges", "pause": "cpu", "disk-stall": "logs"}
 """What a kind of fault is proven by, if it is a counter."""
 
+Isr = Mapping[tuple[str, int], tuple[int, ...]]
+
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
 @dataclass(slots=True)
 class Watch:
-    """The last snapshots, oldest first."""
+    """The last snapshots, oldest first; `isr`: who was in sync at the last look, by topic and partition."""
 
     cluster: Cluster
     view: View
     clock: Clock
-    _kept: deque[Snapshot] = field(default_factory=lambda: deque(maxlen=6))
+    isr: Isr = field(default_factory=dict)
+    _kept: deque[Snapshot] = field(default_factory=lambda: deque(maxlen=8))
 
     def keep(self, snapshot: Snapshot) -> None:
         """Add the newest."""
         self._kept.append(snapshot)
 
-    def before(self, now: Snapshot) -> Snapshot:
-        """The oldest that is not stale at `now` and has its counters; `now` itself if there is none."""
+    def keep_isr(self, isr: Isr) -> None:
+        """Which replicas were in sync at the last look."""
+        self.isr = isr
+
+    def before(self, now: Snapshot) -> Snapshot | None:
+        """The oldest that is not stale at `now` and has its counters."""
         fresh = (each for each in self._kept if now.at_ns - each.at_ns <= _STALE_NS)
-        return next((each for each in fresh if _covers(each, now)), now)
+        return next((each for each in fresh if _covers(each, now)), None)
 
-    def isr(self) -> Mapping[tuple[str, int], tuple[int, ...]]:
-        """Which replicas were in sync at the last look, by topic and partition; empty before the first."""
-        return self._kept[-1].isr if self._kept else {}
-
-    def read(self, counters: Iterable[Counter], nodes: Iterable[int], *, with_isr: bool) -> Snapshot:
+    def read(self, counters: Collection[Counter], nodes: Collection[int]) -> Snapshot:
         """Look now. What cannot be read, because a node is down, is left out."""
-        wanted, nodes = set(counters), tuple(nodes)
         cluster = self.cluster
-        brokers = [node for node in nodes if node in cluster.brokers]
         return Snapshot(
             at_ns=self.clock.now_ns(),
-            edge_bytes=_or_nothing(cluster.mesh.bytes) if "edges" in wanted else {},
-            cpu_ns=_each(nodes, cluster.cpu_ns) if "cpu" in wanted else {},
-            log_bytes=_each(brokers, cluster.log_bytes) if "logs" in wanted else {},
-            isr=_or_nothing(self._isr) if with_isr else {},
+            edge_bytes=_or_nothing(cluster.mesh.bytes) if "edges" in counters else {},
+            cpu_ns=_each(nodes, cluster.cpu_ns) if "cpu" in counters else {},
+            log_bytes=_each(nodes, cluster.log_bytes) if "logs" in counters else {},
         )
 
-    def _isr(self) -> dict[tuple[str, int], tuple[int, ...]]:
+    def read_isr(self) -> Isr:
+        """Which replicas are in sync now; empty if no broker tells. May take seconds if one does not answer."""
+        return _or_nothing(self._isr)
+
+    def _isr(self) -> Isr:
         topics = dict.fromkeys(topic for topic, _ in sorted(self.view.leaders()))
         states = (state for topic in topics for state in self.view.describe(topic))
         return {(state.topic, state.partition): state.isr for state in states}

@@ -1,7 +1,7 @@
 """A cluster of names only: it remembers what was asked of it, and changes state as the real one would."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -44,6 +44,9 @@ class FakeMesh:
 
     def is_cut(self, edge: Edge) -> bool:
         return bool(self.owners[edge])
+
+    def knock(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
+        return frozenset(edge for edge in edges if not self.is_cut(edge))
 
     def bytes(self) -> Mapping[Edge, int]:
         return {edge: self.traffic.get(edge, 0) for edge in self.edges}

@@ -140,7 +140,8 @@ class World(FakeCluster):
         self._unless_deaf("unpause", node)
 
     def kill(self, node: int) -> None:
-        assert node not in self.frozen, "killing a container whose disk is frozen hangs"
+        if node in self.frozen:
+            self.thaw(node)
         self._unless_deaf("kill", node)
         self._elect()
 
@@ -152,6 +153,7 @@ class World(FakeCluster):
             self.cut_off.discard(node)
 
     def stop(self, node: int, *, within_s: float) -> None:
+        assert node not in self.frozen, "who waits for a frozen disk cannot end"
         if "stop" in self.deaf:
             self._do("stop", node)
         else:
