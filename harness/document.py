@@ -1,4 +1,4 @@
-"""verdict.json: everything a machine may want to know of a judged run. Its schema is versioned by `schema_version`."""
+"""verdict.json: all that a machine may want to know of a judged run; `schema_version` versions its schema."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +14,10 @@ from harness.exposure import Exposure
 SCHEMA_VERSION = 1
 OBSERVED = ("cluster", "topics", "warm", "schedule", "settle", "final_read", "metadata", "seal")
 """The phases before the judgement: their timings are facts of the run, the same at each check."""
+
+
+EXPECTED = {"permitted": " (expected loss seen)", "any": "", "none": " (no loss was expected)"}
+"""What a permitted loss means, by the scenario's `expect.acked_loss`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +49,9 @@ def outcome_of(judged: Judged) -> str:
         seen = "" if verdict is Verdict.PASS else f", but: {judged.decision.reasons[0].sentence}"
         return f"acks={acks} lost none of {acked:,} acknowledged records{seen} — {verdict}"
     how = "which its contract forbids" if loss.violations else "as its contract permits"
-    expected = {"permitted": " (expected loss seen)", "any": ""}.get(
-        judged.manifest["expect"], " (no loss was expected)"
-    )
     return (
         f"acks={acks} lost {lost:,} of {acked:,} acknowledged records, {how} — "
-        f"{verdict}{'' if loss.violations else expected}"
+        f"{verdict}{'' if loss.violations else EXPECTED[judged.manifest['expect']]}"
     )
 
 

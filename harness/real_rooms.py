@@ -1,4 +1,4 @@
-"""The real rooms: a Docker cluster, real clients, real faults, Spark. Each method is a few calls of one room."""
+"""The real rooms: a Docker cluster, real clients, real faults, Spark. A method is a few calls of one room."""
 
 import secrets
 import time

@@ -1,7 +1,7 @@
-"""Makes what a killed or crashed run has left readable: seals its journals, and puts empty tables where none are.
+"""Makes what a killed or crashed run has left readable: seals its journals, adds the tables it never wrote.
 
-Without proofs nothing is decided, so no empty table can hide a loss. A run that calls itself complete gets nothing
-added: there, a file that is missing is damage.
+Without proofs nothing is decided, so no empty table can hide a loss. A run that calls itself complete gets
+nothing added: there, a file that is missing is damage.
 """
 
 from typing import Any
@@ -40,9 +40,7 @@ def complete_history(run: RunDir) -> dict[str, Any]:
 def _refuse_running(run: RunDir, manifest: dict[str, Any]) -> None:
     owner = Owner(run_id=run.path.name, **manifest["owner"])
     if owner.life() == "alive":
-        raise RunDirectoryError(
-            f"{run.path}: the run still goes on (process {owner.pid}); check it when it has ended"
-        )
+        raise RunDirectoryError(f"{run.path}: the run still goes on, in process {owner.pid}; check it later")
 
 
 def _seal(run: RunDir, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Rooms(Protocol):
         """What the manifest says of the cluster that was started."""
 
     def make_topics(self, cluster: Cluster, resolved: Resolved) -> list[dict[str, Any]]:
-        """Create the topics, wait until every broker knows every leader; the topics with their real settings."""
+        """Create the topics and wait until they are settled; returns them with their real settings."""
 
     def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> AbstractContextManager[Load]:
         """A started load; leaving stops it."""

@@ -67,9 +67,10 @@ def _faults(document: Mapping[str, Any]) -> Iterator[str]:
     yield "| fault | hit | effect seen | recovery seen | acks in its window |"
     yield "|---|---|---|---|---|"
     for window in windows:
+        name = f"{window['fault']} ({window['kind']})"
         hit = ", ".join([*(f"node {node}" for node in window["nodes"]), *window["edges"]]) or window["target"]
         proven, recovered = ("yes" if window[key] else "NO" for key in ("proven", "recovered"))
-        yield f"| {window['fault']} ({window['kind']}) | {hit} | {proven} | {recovered} | {window['acked']:,} |"
+        yield f"| {name} | {hit} | {proven} | {recovered} | {window['acked']:,} |"
     yield ""
 
 
@@ -79,12 +80,13 @@ def _exposure(document: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         f"{exposure['attempts']:,} sends: {exposure['acked']:,} acknowledged "
-        f"({exposure['acked_without_offset']:,} without an offset), {exposure['failed']:,} failed for certain, "
-        f"{exposure['indeterminate']:,} indeterminate; acknowledgements on {exposure['acked_partitions']} of "
-        f"{exposure['partitions']} partitions; {exposure['watermark_samples']:,} samples of the high watermark."
+        f"({exposure['acked_without_offset']:,} without an offset), "
+        f"{exposure['failed']:,} failed for certain, {exposure['indeterminate']:,} indeterminate; "
+        f"acknowledgements on {exposure['acked_partitions']} of {exposure['partitions']} partitions; "
+        f"{exposure['watermark_samples']:,} samples of the high watermark."
     )
-    if exposure["longest_gap_s"] is not None:
-        yield f"Longest time without an acknowledgement: {exposure['longest_gap_s']} s on {exposure['longest_gap_at']}."
+    if (gap_s := exposure["longest_gap_s"]) is not None:
+        yield f"Longest time without an acknowledgement: {gap_s} s on {exposure['longest_gap_at']}."
     yield ""
 
 

@@ -1,7 +1,7 @@
 """The KRaft metadata log replayed into the history's `metadata` table: a row for each change of a partition.
 
-A change record carries no epochs (Kafka 4.3, PartitionRegistration.merge): the partition epoch rises by 1 with
-each change, the leader epoch with each change that names a leader; -2 means "as before", -1 "none".
+A change record carries no epochs (Kafka 4.3, PartitionRegistration.merge): the partition epoch rises by 1
+with each change, the leader epoch with each change that names a leader; -2 means "as before", -1 "none".
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Creates a scenario's topics, and reads back the settings that they really got: the contract rests on them."""
+"""Creates a scenario's topics, and reads back the settings they really got: the contract rests on them."""
 
 from collections.abc import Sequence
 from typing import Any

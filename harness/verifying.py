@@ -1,4 +1,4 @@
-"""The Spark verifier as one callable: a session that starts in the background and is there when it is needed."""
+"""The Spark verifier as one callable: its session starts in the background and is there when needed."""
 
 import threading
 from collections.abc import Iterator

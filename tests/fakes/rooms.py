@@ -1,4 +1,4 @@
-"""Rooms without a world outside: each step notes that it was taken, and can be told to break or to press Ctrl-C."""
+"""Rooms without a world outside: each step notes that it was taken, and breaks or presses Ctrl-C if told."""
 
 import os
 import signal
@@ -42,8 +42,10 @@ class FakeLoad:
 
 @dataclass
 class FakeRooms:
-    """`taken` is what was called, in order. `breaks` maps a step to the error it raises; `presses` to how often
-    Ctrl-C is pressed in it."""
+    """`taken` is what was called, in order.
+
+    `breaks` maps a step to the error it raises, `presses` to how often Ctrl-C is pressed in it.
+    """
 
     taken: list[str] = field(default_factory=list)
     breaks: dict[str, Exception] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The control flow of a run: order of steps, crashes, interrupts; what the manifest says; what is torn down."""
+"""The control flow of a run: order of steps, crashes, interrupts, the manifest, what is torn down."""
 
 from pathlib import Path
 
@@ -116,7 +116,7 @@ def test_a_tear_down_that_breaks_is_an_error_that_says_what_to_do(tmp_path: Path
 def test_the_first_ctrl_c_under_load_ends_the_run_in_order_and_judges_it(tmp_path: Path) -> None:
     rooms = FakeRooms(presses={"run_faults": 1})
     long = SCENARIO.replace("lasts: 0s", "lasts: 600s")
-    report, manifest = run_with(rooms, tmp_path, long)
+    _, manifest = run_with(rooms, tmp_path, long)
     assert [step for step in rooms.taken if step in STEPS] == STEPS
     assert "judge" in rooms.taken
     assert manifest["state"] == "interrupted"

@@ -28,8 +28,8 @@ class Judges(FakeRooms):
         self.verdicts = list(verdicts)
 
     def judge(self, run: RunDir) -> Report:
-        report = super().judge(run)
-        return replace(report, verdict=self.verdicts.pop(0), document={"seed": run.read_manifest()["seed"]})
+        self.verdict = self.verdicts.pop(0)
+        return replace(super().judge(run), document={"seed": run.read_manifest()["seed"]})
 
 
 def orders(*seeds: int) -> list[Resolved]:
@@ -89,7 +89,7 @@ def test_a_run_directory_holds_the_resolved_scenario_the_manifest_and_the_verdic
     assert resolve(run.scenario.read_text(), "scenario.yaml") == orders(11)[0]
     manifest = run.read_manifest()
     assert (manifest["scenario"], manifest["seed"], manifest["argv"]) == ("demo", 11, ["run", "demo"])
-    assert json.loads(run.verdict.read_text()) == {"seed": 11}
+    assert json.loads(run.verdict.read_text()) == {"seed": 11, "verdict": "PASS", "outcome": "as told — PASS"}
 
 
 def test_after_a_ctrl_c_no_further_run_begins_and_the_exit_code_is_130(tmp_path: Path) -> None:
