@@ -58,6 +58,9 @@ def start_daemon(say: Say) -> int:
     """Start `dockerd` detached, its output in LOG_FILE, and return its process id."""
     # dockerd refuses to start when the process id in a dead daemon's file was given to somebody else since.
     PID_FILE.unlink(missing_ok=True)
+    if LOG_FILE.exists():
+        # A log of its own, so that the last lines of a failed start are not those of the daemon before.
+        LOG_FILE.replace(LOG_FILE.with_suffix(".log.1"))
     say(f"starting Docker Engine (no systemd here; its log is {LOG_FILE})")
     return shell.spawn_detached(["dockerd"], log=LOG_FILE)
 
