@@ -50,7 +50,7 @@ class Explanation:
 
 def explain(finding: Finding, realised: Realised) -> Explanation:
     """Tell a finding by its first record."""
-    anomaly = max(finding.first, key=lambda a: (a.completed_ns != NONE, -list(Property).index(a.property)))
+    anomaly = finding.first[0]
     parts = [
         _subject(finding, anomaly),
         _acked(anomaly, realised),

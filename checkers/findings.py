@@ -47,7 +47,7 @@ class Finding:
     records: int
     """How many offsets (or records without one) are concerned."""
     first: tuple[Anomaly, ...]
-    """The anomalies of the first of them, the gravest property first."""
+    """The anomalies of the first of them, the gravest first."""
     last: tuple[Anomaly, ...]
 
     @property
@@ -82,16 +82,10 @@ def _incident(anomaly: Anomaly) -> tuple[object, ...]:
 
 
 def _cause(incident: Incident, timeline: Timeline) -> tuple[object, ...]:
-    leading, label = _leading(incident)
+    leading, label = min(incident, key=_gravity)
     family = "loss" if leading.property in LOSS_FAMILY else leading.property
     placed = leading.offset != NONE
     return leading.tp, family, placed, label, _epoch(leading, timeline)
-
-
-def _leading(incident: Incident) -> tuple[Anomaly, Label]:
-    """The worst label's gravest anomaly: a violation before what is permitted."""
-    order = list(Property)
-    return min(incident, key=lambda each: (each[1].permitted, order.index(each[0].property)))
 
 
 def _epoch(anomaly: Anomaly, timeline: Timeline) -> int:
@@ -116,7 +110,7 @@ def _offset(incident: Incident) -> int:
 
 
 def _finding(run: Sequence[Incident], timeline: Timeline) -> Finding:
-    leading, label = _leading(run[0])
+    leading, label = min(run[0], key=_gravity)
     return Finding(
         tp=leading.tp,
         label=label,
@@ -131,5 +125,10 @@ def _finding(run: Sequence[Incident], timeline: Timeline) -> Finding:
 
 
 def _gravest_first(incident: Incident) -> tuple[Anomaly, ...]:
-    order = list(Property)
-    return tuple(sorted((anomaly for anomaly, _ in incident), key=lambda a: order.index(a.property)))
+    return tuple(anomaly for anomaly, _ in sorted(incident, key=_gravity))
+
+
+def _gravity(each: tuple[Anomaly, Label]) -> tuple[bool, int]:
+    """A violation before what is permitted, then the order of the properties."""
+    anomaly, label = each
+    return label.permitted, list(Property).index(anomaly.property)

@@ -1,6 +1,8 @@
 """One cause is one finding, and its first line tells a person what happened."""
 
-from checkers_run import ALL_POWERED_OFF, LEADER_KILLED, QUIET, cut, down, lost, sampled, world
+from dataclasses import replace
+
+from checkers_run import ALL_POWERED_OFF, LEADER_KILLED, QUIET, cut, down, lost, ns, sampled, world
 
 from checkers.contract import judge_contract
 from checkers.explain import MOST_EXPLAINED, explain, explain_gravest
@@ -66,6 +68,19 @@ def test_the_worst_label_of_an_offset_is_its_findings_label():
     assert grouped(anomalies, world(*LEADER_KILLED, acks="1")) == [
         ("violation", ["acked-loss", "hw-loss", "read-uncommitted"], 7, 7, 1)
     ]
+
+
+def test_one_label_under_two_leader_epochs_is_two_findings():
+    """Two truncations, or one too many."""
+    anomalies = [lost(offset=5, acked=3), lost(offset=6, sent=8, acked=9)]
+    assert [row[2:] for row in grouped(anomalies, world(*LEADER_KILLED))] == [(5, 5, 1), (6, 6, 1)]
+
+
+def test_the_record_that_was_promised_speaks_for_an_offset_that_two_records_lost():
+    """Another one's loss at that offset is permitted."""
+    allowed, forbidden = lost(acked=3.9), lost("hw-loss", sequence=2, acked=3.9)
+    line = told([allowed, forbidden], world(*LEADER_KILLED, acks="1")).line
+    assert line.startswith("orders-0 offset 7, record 0/2: lost from below the high watermark; ")
 
 
 def test_records_acknowledged_without_an_offset_are_one_finding_apart():
@@ -159,6 +174,23 @@ def test_a_fault_that_had_ended_is_not_active():
     """Nor is one that is still to come."""
     line = told([lost(sent=12, acked=13)], world(*QUIET, cut(2, healed=5), down(14, 1))).line
     assert "no fault was active, kill-1 (kill of node 1) followed 1.00 s later" in line
+
+
+def test_a_fault_is_active_until_its_recovery_is_proven_and_for_ever_if_it_was_not_healed():
+    """One that was never injected never is."""
+    recovering = replace(cut(2, healed=5), recovered_ns=ns(8))
+    assert "cut (partition of 2->1, 3->1) was active" in told([lost(acked=7)], world(*QUIET, recovering)).line
+    assert "cut (partition of 2->1, 3->1) was active" in told([lost(acked=99)], world(*QUIET, cut(2))).line
+    assert "no fault was active" in told([lost()], world(*QUIET, cut(-1))).line
+
+
+def test_the_high_watermark_is_this_partitions_as_far_as_it_was_told():
+    """Not another partition's, not an unknown one, not an unproven one."""
+    elsewhere = replace(sampled(2, 77), partition=1)
+    others = (elsewhere, sampled(2.5, -1), replace(PROOF, complete=False), replace(PROOF, partition=1))
+    assert "high watermark" not in told([lost()], world(*QUIET, *others)).line
+    line = told([lost()], world(*QUIET, *others, sampled(5, 40))).line
+    assert line.endswith("the high watermark of orders-0 was 40 then")
 
 
 def test_a_fault_on_many_edges_names_the_first_ones():

@@ -115,6 +115,12 @@ def test_a_truncated_file_is_named(run, keep):
     assert refused(run).startswith("sends/orders-0.parquet: truncated, or not Parquet: ")
 
 
+def test_the_reader_of_the_format_says_what_is_wrong_in_one_line(run):
+    """The rest of its message is of no use to a person."""
+    unit_path(run, "sends", "orders", 0).write_bytes(b"")
+    assert refused(run) == "sends/orders-0.parquet: truncated, or not Parquet: Parquet file size is 0 bytes"
+
+
 def test_damaged_pages_below_an_intact_footer_are_named(run):
     """The footer opens, the data does not decompress."""
     path = unit_path(run, "final_log", "orders", 0)
@@ -154,10 +160,11 @@ def test_a_file_of_another_partition_is_named(run):
     assert refused(run) == "sends/orders-1.parquet: highwater.partition is '0', expected '1'"
 
 
-def test_a_file_that_is_not_named_after_a_partition_is_named(run):
+@pytest.mark.parametrize("name", ["copy", "orders-x", "orders-"])
+def test_a_file_that_is_not_named_after_a_partition_is_named(run, name):
     """A stray file in a bulk table's folder."""
-    (run / "reads" / "copy.parquet").write_bytes(b"")
-    assert refused(run) == "reads/copy.parquet: not named <topic>-<partition>.parquet"
+    (run / "reads" / f"{name}.parquet").write_bytes(b"")
+    assert refused(run) == f"reads/{name}.parquet: not named <topic>-<partition>.parquet"
 
 
 def test_a_missing_column_is_named(run):
@@ -234,6 +241,8 @@ def test_a_worker_may_ask_for_some_columns(run):
         unit_path(run, "sends", "orders", 0), "sends", "orders", 0, columns=["offset", "outcome"]
     )
     assert rows.to_pydict() == {"offset": [0, -1], "outcome": [0, 2]}
+    path = unit_path(run, "sends", "orders", 0)
+    assert read_unit(path, "sends", "orders", 0, columns=["checksum"]).to_pydict() == {"checksum": [5, 6]}
 
 
 def test_the_error_survives_the_way_from_a_worker(run):
