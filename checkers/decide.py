@@ -99,7 +99,7 @@ def _expectation(expect: Expectation, clauses: Clauses) -> Iterable[Reason]:
 
 def _evidence(faults: Sequence[Fault]) -> Iterable[Reason]:
     for fault in faults:
-        name = f"fault {fault.name} ({fault.kind} of {fault.target})"
+        name = f"fault {fault.told(fault.target)}"
         if not fault.proven:
             yield Reason(Verdict.UNKNOWN, f"{name} has no evidence that it took effect")
         elif not fault.recovered:

@@ -117,7 +117,7 @@ def _gone_ns(fault: Fault) -> int:
 def _named(fault: Fault) -> str:
     hit = fault.edges or tuple(f"node {node}" for node in fault.nodes)
     others = f" and {len(hit) - MOST_NAMED} more" if len(hit) > MOST_NAMED else ""
-    return f"{fault.name} ({fault.kind}{' of ' if hit else ''}{', '.join(hit[:MOST_NAMED])}{others})"
+    return fault.told(", ".join(hit[:MOST_NAMED]) + others)
 
 
 def _watermark(anomaly: Anomaly, realised: Realised) -> str:

@@ -193,6 +193,12 @@ def test_the_high_watermark_is_this_partitions_as_far_as_it_was_told():
     assert line.endswith("the high watermark of orders-0 was 40 then")
 
 
+def test_a_fault_without_a_name_of_its_own_is_told_by_its_kind():
+    """Schedules name a step after its kind unless they are told better."""
+    line = told([lost()], world(*QUIET, replace(down(4, 1), name="kill"))).line
+    assert "no fault was active, kill of node 1 followed 1.00 s later" in line
+
+
 def test_a_fault_on_many_edges_names_the_first_ones():
     """A sentence is not a table."""
     edges = tuple(f"{source}->9" for source in range(1, 8))
