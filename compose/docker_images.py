@@ -1,11 +1,12 @@
-"""The Docker SDK's calls on images. With docker_api.py this is all that touches the SDK."""
+"""The Docker SDK's calls on images. With the other docker_*.py this is all that touches the SDK."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compose.docker_api import client
-from compose.errors import ImageUnavailable
+from compose.docker_api import asking, client
+from compose.errors import ComposeError, EngineUnreachable, ImageUnavailable
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -14,16 +15,18 @@ LABEL = "highwater.image"
 STATUS_OK = 200
 LONG_TIMEOUT_S = 900
 ASK_TIMEOUT_S = 8
+TAIL_LINES = 15
 
 
 def exists(name: str) -> bool:
     """Whether the engine has an image of this name."""
     from docker.errors import ImageNotFound
 
-    try:
-        client().images.get(name)
-    except ImageNotFound:
-        return False
+    with asking(f"looking for image {name}"):
+        try:
+            client().images.get(name)
+        except ImageNotFound:
+            return False
     return True
 
 
@@ -42,65 +45,62 @@ def registry_status(reference: str) -> int | None:
 
 
 def pull(reference: str) -> None:
-    """Pull `reference`. Raises ImageUnavailable."""
-    import requests
-    from docker.errors import DockerException
-
-    try:
+    """Pull `reference`. Raises ImageUnavailable, EngineUnreachable."""
+    with _obtaining(f"pulling {reference}"):
         _engine(LONG_TIMEOUT_S).images.pull(reference)
-    except (DockerException, requests.RequestException) as error:
-        raise ImageUnavailable(f"{reference}: could not be pulled: {error}") from error
 
 
 def tag(name: str, new_name: str) -> None:
-    """Give the image `name` a second name."""
-    client().images.get(name).tag(new_name)
+    """Give the image `name` a second name. Raises ImageUnavailable, EngineUnreachable."""
+    with _obtaining(f"tagging {name}"):
+        client().images.get(name).tag(new_name)
 
 
 def build(context: Path, *, dockerfile: str, name: str, arguments: Mapping[str, str]) -> tuple[str, ...]:
-    """Build `context` into the image `name` and return what the builder said. Raises ImageUnavailable."""
-    from docker.errors import APIError, BuildError
+    """Build `context` into the image `name`, and return the lines that the builder said.
 
-    try:
-        _, log = _engine(LONG_TIMEOUT_S).images.build(
-            path=str(context),
-            dockerfile=dockerfile,
-            tag=name,
-            buildargs=dict(arguments),
-            labels={LABEL: name},
-            rm=True,
-            forcerm=True,
-        )
-    except BuildError as error:
-        tail = "\n".join(f"    {line}" for line in _text(error.build_log).splitlines()[-15:])
-        raise ImageUnavailable(f"{name}: building failed: {error.msg}\n{tail}") from error
-    except APIError as error:
-        raise ImageUnavailable(f"{name}: building failed: {error}") from error
-    return tuple(_text(log).splitlines())
+    Raises ImageUnavailable with the last of them, EngineUnreachable.
+    """
+    from docker.errors import BuildError
+
+    with _obtaining(f"building {name}"):
+        try:
+            _, log = _engine(LONG_TIMEOUT_S).images.build(
+                path=str(context),
+                dockerfile=dockerfile,
+                tag=name,
+                buildargs=dict(arguments),
+                labels={LABEL: name},
+                rm=True,
+                forcerm=True,
+            )
+        except BuildError as error:
+            tail = "\n".join(f"    {line}" for line in _lines(error.build_log)[-TAIL_LINES:])
+            raise ImageUnavailable(f"building {name}: {error.msg}\n{tail}") from error
+        return _lines(log)
 
 
 def import_root(archive: Path, name: str) -> None:
-    """Make the image `name` of one layer from a tar file of a root directory. Raises ImageUnavailable."""
-    from docker.errors import APIError
+    """Make the image `name` of one layer from a tar file of a root directory.
 
+    Raises ImageUnavailable, EngineUnreachable.
+    """
     repository, _, tag_name = name.rpartition(":")
-    try:
+    with _obtaining(f"importing {name}"):
         _engine(LONG_TIMEOUT_S).api.import_image(
             src=str(archive), repository=repository, tag=tag_name, changes=[f"LABEL {LABEL}={name}"]
         )
-    except APIError as error:
-        raise ImageUnavailable(f"{name}: importing failed: {error}") from error
     if not exists(name):
         raise ImageUnavailable(f"{name}: imported without an error, and the engine does not have it")
 
 
 def copy_out(image: str, path: str, archive: Path) -> None:
-    """Write the directory `path` of `image` to the tar file `archive`. Raises ImageUnavailable."""
-    from docker.errors import APIError
+    """Write the directory `path` of `image` to the tar file `archive`.
 
-    engine = _engine(LONG_TIMEOUT_S)
-    try:
-        container = engine.containers.create(image, command=["true"], labels={LABEL: "copy"})
+    Raises ImageUnavailable, EngineUnreachable.
+    """
+    with _obtaining(f"copying {path} out of {image}"):
+        container = _engine(LONG_TIMEOUT_S).containers.create(image, ["true"], labels={LABEL: "copy"})
         try:
             chunks, _ = container.get_archive(path)
             with archive.open("wb") as file:
@@ -108,27 +108,36 @@ def copy_out(image: str, path: str, archive: Path) -> None:
         finally:
             # With its volumes: published images declare some.
             container.remove(v=True)
-    except APIError as error:
-        raise ImageUnavailable(f"{image}: {path} could not be copied out of it: {error}") from error
 
 
 def remove_ours() -> tuple[str, ...]:
-    """Remove every image that carries our label, and return their names. Raises ImageUnavailable."""
-    from docker.errors import APIError
+    """Remove every image that carries our label, and return their names.
 
+    Raises ImageUnavailable, EngineUnreachable.
+    """
     removed: list[str] = []
-    for image in client().images.list(filters={"label": LABEL}):
-        for name in image.tags or [str(image.id)]:
-            try:
+    with _obtaining("removing our images"):
+        for image in client().images.list(filters={"label": LABEL}):
+            for name in image.tags or [str(image.id)]:
                 client().images.remove(name, force=True)
-            except APIError as error:
-                raise ImageUnavailable(f"{name}: could not be removed: {error}") from error
-            removed.append(name)
+                removed.append(name)
     return tuple(removed)
 
 
-def _text(log: Iterable[object]) -> str:
-    return "".join(str(entry.get("stream", "")) for entry in log if isinstance(entry, dict))
+@contextmanager
+def _obtaining(what: str) -> Iterator[None]:
+    try:
+        with asking(what):
+            yield
+    except (EngineUnreachable, ImageUnavailable):
+        raise
+    except ComposeError as error:
+        raise ImageUnavailable(str(error)) from error
+
+
+def _lines(log: Iterable[object]) -> tuple[str, ...]:
+    said = "".join(str(entry.get("stream", "")) for entry in log if isinstance(entry, dict))
+    return tuple(said.splitlines())
 
 
 def _engine(timeout_s: int) -> "DockerClient":

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from compose import debian, docker_images, images, shell
-from compose.errors import ImageUnavailable
+from compose.errors import CommandFailed, ImageUnavailable
 from compose.progress import Say
 
 JARS_IN_IMAGE = "/opt/kafka/libs"
@@ -22,20 +22,30 @@ def from_image(reference: str, work: Path) -> None:
 
 
 def from_maven(release: str, work: Path, say: Say) -> None:
-    """Put the jars of `release`, and all they need, into `work`/libs. Raises MachineError, CommandFailed."""
+    """Put the jars of `release`, and all they need, into `work`/libs. Raises MachineError."""
     debian.need("mvn", package="maven", say=say)
     pom = work / "pom.xml"
     pom.write_text(images.recipe("pom.xml"))
+    try:
+        _copy_dependencies(release, pom, work / "libs", say)
+    except CommandFailed as error:
+        raise ImageUnavailable(
+            f"Kafka {release}: not to be had from Maven packages\n{error}\n"
+            "    next step: is there such a release, and does the package registry answer?"
+        ) from error
+    _expect_kafka_in(work / "libs", f"Maven packages of {release}")
+
+
+def _copy_dependencies(release: str, pom: Path, libs: Path, say: Say) -> None:
     shell.run_logged(
         [
             *("mvn", "--batch-mode", "--strict-checksums", "--file", str(pom), MAVEN_COPY),
-            *("-DincludeScope=runtime", f"-Dkafka.release={release}", f"-DoutputDirectory={work / 'libs'}"),
+            *("-DincludeScope=runtime", f"-Dkafka.release={release}", f"-DoutputDirectory={libs}"),
             *(["--activate-profiles", "log4j2"] if needs_log4j2_binding(release) else []),
         ],
         timeout_s=MAVEN_TIMEOUT_S,
         say=say,
     )
-    _expect_kafka_in(work / "libs", f"Maven packages of {release}")
 
 
 def needs_log4j2_binding(release: str) -> bool:

@@ -18,6 +18,7 @@ from compose.progress import Say, say_line
 from compose.registry import Registries
 
 EXIT_ERROR = 4
+EXIT_INTERRUPTED = 130
 
 
 def ensure_images(release: str = images.DEFAULT_RELEASE, say: Say = say_line) -> None:
@@ -77,6 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ComposeError as error:
         print(f"highwater: {error}", file=sys.stderr, flush=True)
         return EXIT_ERROR
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
     return 0
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from compose import docker_api, docker_images, images, prepare, registry
+from compose.errors import ImageUnavailable
 
 # Formats a node, runs it until it has started, and counts its classes from our archive and from jars.
 COUNT_CLASSES = r"""
@@ -114,3 +115,15 @@ def test_the_jars_of_a_published_image_are_copied_out_of_it(tmp_path):
     assert (tmp_path / "libs" / "kafka_2.13-4.3.1.jar").stat().st_size > 1_000_000
     leftovers = docker_api.client().containers.list(all=True, filters={"label": "highwater.image=copy"})
     assert leftovers == []
+
+
+def test_a_release_that_does_not_exist_is_named_with_what_was_tried():
+    with pytest.raises(ImageUnavailable, match=r"Kafka 4\.99\.0: not to be had from Maven packages"):
+        prepare.ensure_images("4.99.0", say=lambda line: None)
+
+
+def test_a_build_that_fails_says_its_last_lines(tmp_path):
+    recipe = f"FROM {images.base_image()}\nRUN echo out of luck && false\n"
+    (tmp_path / "Dockerfile").write_text(recipe)
+    with pytest.raises(ImageUnavailable, match=r"building highwater/broken:1: .*\n(.*\n)*    out of luck"):
+        docker_images.build(tmp_path, dockerfile="Dockerfile", name="highwater/broken:1", arguments={})

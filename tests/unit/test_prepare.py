@@ -72,3 +72,12 @@ def test_an_image_that_cannot_be_made_ends_set_up_with_the_reason(present, monke
     monkeypatch.setattr(build, "build_base", fail)
     assert prepare.main([]) == 4
     assert "no space left on device" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_set_up_without_a_traceback(monkeypatch, capsys):
+    def interrupt(say: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(java, "ensure_java", interrupt)
+    assert prepare.main([]) == 130
+    assert capsys.readouterr().err == ""
