@@ -1,14 +1,12 @@
 """The clauses of the contract: under which realised circumstances a record that was written may be gone.
 
 Each clause is a question to the run's facts and answers with a sentence, or not at all:
-    unclean election     allowed by the topic, and a replica outside the ISR and the ELR was elected
-    unclean shutdowns    min.insync.replicas of those who held the record shut down uncleanly, and none of
-    them was
-                         in sync again before the last one did (KIP-966); a flush before each ack forbids it
-    last in sync         without ELR, the only in-sync replica shut down uncleanly: it is elected again,
-    emptier unreplicated         acks=1: the leader changed after the record was sent
-    deposed leader       acks=1: a leader that was cut off, not dead, acknowledged without knowing of its
-    successor
+    unclean election   the topic allows it, and a replica outside the ISR and the ELR was elected
+    unclean shutdowns  min.insync.replicas of those who held the record shut down uncleanly before they were
+                       in sync again (KIP-966); a flush before each acknowledgement rules it out
+    last in sync       without ELR, the only in-sync replica shut down uncleanly: it leads again, emptier
+    unreplicated       acks=1: the leader changed after the record was sent
+    deposed leader     acks=1: a leader that was cut off, not dead, acknowledged without knowing of it
 """
 
 from collections.abc import Iterator

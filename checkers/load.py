@@ -1,9 +1,8 @@
-"""Reads a history directory and trusts nothing in it: every defect is a MalformedHistory that names the
-file.
+"""Reads a history directory and trusts nothing in it: every defect is a MalformedHistory that names its file.
 
 `read_unit` is the one way into a file, for Spark workers too: what it returns has the columns, types and
-order that checkers/history.py promises. `load` builds the whole in memory and is meant for the reference
-and for small runs.
+order that checkers/history.py promises. `load` builds the whole in memory, for the reference and for small
+runs.
 """
 
 from collections.abc import Callable, Iterator, Sequence

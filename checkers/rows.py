@@ -1,9 +1,8 @@
-"""The rows of a history in memory: one dataclass for each table of checkers/history.py, fields named as
-its columns.
+"""The rows of a history in memory: one dataclass for each table of checkers/history.py, fields named alike.
 
 `Context` holds the small tables (some thousand rows in any run), which the contract and the explanations
-need; `History` adds the bulk ones, and is what the reference implementation reads. The Spark
-implementation never builds one.
+need; `History` adds the bulk ones, and is what the reference implementation reads. The Spark implementation
+never builds one.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Random healthy histories from a tiny model of a cluster: producers append, readers and samplers watch.
 
 The model has one clock. A record is appended between its invocation and its completion, in the order of its
-producer's sequences, so every property holds by construction; a test demands it of thousands of seeds.
+producer's sequences, so every property holds by construction; a test demands it of hundreds of seeds.
 """
 
 from dataclasses import dataclass, field

@@ -1,15 +1,14 @@
 """Durability: what was acknowledged is in the final log, where and as it was acknowledged.
 
-Invariant: an ok send has a copy in the final log of its home partition, at the acknowledged offset,
-unaltered. Evidence: the delivery report, and a final read proven complete. That somebody once read the
-record is no evidence. Counterexample:
+Invariant: an ok send has a copy in its home partition's final log, unaltered, at the acknowledged offset.
+Evidence: the delivery report, and a final read proven complete. That somebody once read it is no evidence.
+Counterexample:
     send 1/7 → ok at orders-0, offset 5;  a reader gets 1/7 at offset 5
     the leader dies, the new one never had offset 5, another record takes it
     the final log of orders-0 holds 2/9 at offset 5, and 1/7 nowhere: acked-loss
 
 An ok report without an offset is an acknowledgement like any other. A record that was acknowledged at an
-offset in
-[high watermark, log end) is undecided: it is on disk, but nobody could read it.
+offset in [high watermark, log end) is undecided: it is on disk, but nobody could read it.
 """
 
 from collections.abc import Iterator

@@ -1,18 +1,16 @@
 """The high watermark: what was below it once stays, whoever wrote it and whatever its outcome was.
 
-Invariant: an offset that was below the high watermark holds the same record for ever (down to the log's
-start). Evidence that an offset was below it, and of which record it held:
+Invariant: an offset that was once below the high watermark holds the same record for ever.
+Evidence that an offset was below it, and of which record it held:
     1. a reader was given a record there (readers see nothing above the high watermark)
     2. a sampled high watermark lay above it: then *something* was there
     3. a record was acknowledged there, and the samples of one leader epoch begin before it was sent, end
-    after it
-       was acknowledged, and rise above it: the log that acknowledged it is the log whose high watermark
-       was sampled
-Counterexample (no send is lost, so acked-loss alone is blind to it):
+       after it was acknowledged, and rise above it: the log that acknowledged it is the log that was sampled
+Counterexample (no acknowledged record is lost, so acked-loss is blind to it):
     send 1/7 → info (timed out), a reader gets 1/7 at offset 5
     the final log holds 2/9 at offset 5: hw-loss and read-uncommitted, of 1/7
 
-Offsets below the log's start were deleted, not lost; offsets in [high watermark, log end) of the proof are
+Offsets below the log's start were deleted, not lost. Offsets in [high watermark, log end) of the proof are
 undecided.
 """
 

@@ -1,8 +1,7 @@
-"""Order and uniqueness: each record once, each producer's in sequence, and none before one that was done
-earlier.
+"""Order and uniqueness: each record once, each producer's in sequence, and none before what was done earlier.
 
-Invariant: no id is at two places; sequences of a producer rise along a partition; offsets respect real
-time. Evidence: positions in the final log, and invoke and completion times on one clock.
+Invariant: no id is at two places, sequences of a producer rise along a partition, offsets respect real time.
+Evidence: positions in the final log, and invoke and completion times on one clock.
 Counterexample:
     send 1/7 invoked at 10, completed at 20 (ok);  send 2/9 invoked at 30 (ok)
     the final log holds 2/9 at offset 3 and 1/7 at offset 5

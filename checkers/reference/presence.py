@@ -1,11 +1,12 @@
 """Presence: the log holds what was sent there, and nothing else, without holes.
 
-Invariant: each log record is explained by a send to that partition; offsets are dense up to the high
-watermark. Evidence: the recorded sends (written down before each send, so none is unknown) and a final
-read proven complete. Counterexample:
+Invariant: a send to that partition explains each log record; offsets are dense up to the high watermark.
+Evidence: the recorded sends (none is unknown, for each was numbered before it was sent) and a final read
+proven complete.
+Counterexample:
     the only send is 1/7 to orders-0
-    the final log of orders-1 holds 1/7 at offset 0: phantom (a copy in the wrong partition explains
-    nothing) and its proof says log start 0, high watermark 3: offset-gap from offset 1
+    the final log of orders-1 holds 1/7 at offset 0: phantom (a copy in the wrong partition explains nothing)
+    and its proof says log start 0, high watermark 3: offset-gap, from offset 1
 """
 
 from collections.abc import Iterator

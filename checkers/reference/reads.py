@@ -1,8 +1,10 @@
 """Readers: what one reader is given rises without holes, and all readers are given the same.
 
 Invariant: within one generation of a reader, offsets rise and skip nothing that exists; an offset has one
-record. Evidence: what the readers wrote down, in the order they were given it. A generation ends at each
-seek or assignment. Counterexample:
+record.
+Evidence: what the readers wrote down, in the order they were given it. A seek or assignment begins another
+generation.
+Counterexample:
     reader 0, generation 1, is given offsets 4, 5, 7 of orders-0, and the final log has a record at offset 6
     the hole covers offset 6: monotone-read, at offset 7
     reader 1 is given 2/9 at offset 5, where reader 0 got 1/7: same-for-all, at offset 5
