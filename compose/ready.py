@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from compose import wire
+from compose import broker_api
 from compose.docker_cluster import DockerCluster
 from compose.errors import NodeNotReady
 from compose.waiting import wait_until
@@ -41,7 +41,7 @@ def wait_until_ready(cluster: DockerCluster, *, within_s: float) -> None:
 def _lacks(cluster: DockerCluster, node: int) -> str:
     """What `node` lacks to be ready, "" if nothing."""
     try:
-        known = wire.metadata(cluster.clients[node], [], within_s=ASK_S).brokers
+        known = broker_api.metadata(cluster.clients[node], [], within_s=ASK_S).brokers
     except (OSError, ValueError) as error:
         return f"no answer ({error})"
     missing = set(cluster.brokers) - set(known)

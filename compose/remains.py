@@ -57,11 +57,17 @@ def add_disks(found: dict[str, Remains], listing: str) -> None:
             remains.directories.append(first)
             if owner := _owner(last):
                 remains.owners.add(owner)
-        elif kind == "device" and (match := DISK_FILE.search(last)):
-            # Loop devices are the kernel's, not the engine's: one that nothing here accounts for may belong
-            # to a living run of another engine on this kernel, unless its file is deleted.
-            if match["deleted"] or match["run"] in found:
-                _of(found, match["run"]).devices.append(first)
+        elif kind == "device" and (match := DISK_FILE.search(last)) and _accounted_for(match, found):
+            _of(found, match["run"]).devices.append(first)
+
+
+def _accounted_for(file: re.Match[str], found: dict[str, Remains]) -> bool:
+    """Whether a loop device on `file` is this engine's to judge.
+
+    Loop devices are the kernel's: one whose run nothing else here tells of may belong to a living run of
+    another engine on the same kernel, unless its file is deleted.
+    """
+    return bool(file["deleted"]) or file["run"] in found
 
 
 def _of(found: dict[str, Remains], run_id: str) -> Remains:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from compose import wire
+from compose import broker_api
 from compose.errors import ViewError
 from compose.protocols import PartitionState
 from compose.waiting import wait_until
@@ -53,10 +53,10 @@ class ClusterView:
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
         """Leader of every partition of every topic that is not internal. Raises ViewError."""
-        said = self._ask_all(lambda _, address: wire.metadata(address, None, within_s=ASK_S))
+        said = self._ask_all(lambda _, address: broker_api.metadata(address, None, within_s=ASK_S))
         if not said:
             raise ViewError("no broker answers")
-        topics: dict[str, list[wire.TopicAnswer]] = {}
+        topics: dict[str, list[broker_api.TopicAnswer]] = {}
         for topic in (topic for answer in said.values() for topic in answer.topics if not topic.internal):
             topics.setdefault(topic.name, []).append(topic)
         return {(s.topic, s.partition): s.leader for answers in topics.values() for s in merge(answers)}
@@ -103,7 +103,7 @@ class ClusterView:
 
     def _unsettled(self, topic: str) -> str:
         """What keeps `topic` from being settled, "" if nothing."""
-        said = self._ask_all(lambda _, address: wire.metadata(address, [topic], within_s=ASK_S))
+        said = self._ask_all(lambda _, address: broker_api.metadata(address, [topic], within_s=ASK_S))
         alive = {broker for answer in said.values() for broker in answer.brokers}
         if silent := alive - said.keys():
             return f"no answer from {sorted(silent)}"
@@ -123,7 +123,7 @@ class ClusterView:
         for partition, leader, epoch in known:
             epochs.setdefault(leader, {})[partition] = epoch
         asked = self._ask_all(
-            lambda node, address: wire.leads(address, topic, epochs[node], within_s=ASK_S), set(epochs)
+            lambda node, address: broker_api.leads(address, topic, epochs[node], within_s=ASK_S), set(epochs)
         )
         errors = {
             f"{topic}-{p} on {node}": error
@@ -140,10 +140,12 @@ class ClusterView:
                 return state
         raise ViewError(f"{topic}-{partition}: no broker that answers knows this partition")
 
-    def _topic_by_broker(self, topic: str) -> dict[int, wire.TopicAnswer]:
+    def _topic_by_broker(self, topic: str) -> dict[int, broker_api.TopicAnswer]:
         if self._tells_elr:
-            return self._ask_all(lambda _, address: wire.describe(address, topic, within_s=ASK_S))
-        return self._ask_all(lambda _, address: wire.metadata(address, [topic], within_s=ASK_S).topics[0])
+            return self._ask_all(lambda _, address: broker_api.describe(address, topic, within_s=ASK_S))
+        return self._ask_all(
+            lambda _, address: broker_api.metadata(address, [topic], within_s=ASK_S).topics[0]
+        )
 
     def _ask_all(
         self, ask: Callable[[int, Address], Answer], only: set[int] | None = None
@@ -159,7 +161,7 @@ class ClusterView:
         }
 
 
-def merge(answers: Iterable[wire.TopicAnswer]) -> tuple[PartitionState, ...]:
+def merge(answers: Iterable[broker_api.TopicAnswer]) -> tuple[PartitionState, ...]:
     """One state a partition: of those with the greatest leader epoch, the one that most brokers tell."""
     votes: dict[int, Counter[PartitionState]] = {}
     for answer in answers:
@@ -171,7 +173,7 @@ def merge(answers: Iterable[wire.TopicAnswer]) -> tuple[PartitionState, ...]:
     )
 
 
-def _state(topic: str, answer: wire.PartitionAnswer) -> PartitionState:
+def _state(topic: str, answer: broker_api.PartitionAnswer) -> PartitionState:
     return PartitionState(
         topic=topic,
         partition=answer.partition,

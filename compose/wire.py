@@ -1,23 +1,16 @@
-"""Just enough of Kafka's protocol to ask *one* broker what it knows, with a deadline.
+"""The codec of Kafka's protocol, as far as broker_api.py needs it: one request to one broker, in time.
 
-A Kafka client asks whichever broker it likes, and so cannot tell what a certain broker knows: a zombie,
-say, that takes itself for the leader. Layouts: the message definitions in Kafka's
-clients/src/main/resources/common/message (Metadata 12, ListOffsets 7, DescribeTopicPartitions 0; all
-"flexible", see KIP-482).
+Requests and answers are "flexible" (KIP-482): compact strings and arrays, whose length is written plus one
+so that 0 is null, and tagged fields at the end of every structure.
 """
 
 import socket
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TypeVar
 
-METADATA, METADATA_VERSION = 3, 12
-LIST_OFFSETS, LIST_OFFSETS_VERSION = 2, 7
-DESCRIBE, DESCRIBE_VERSION = 75, 0
 CLIENT_ID = b"highwater-view"
 LARGEST_ANSWER = 64 * 1024 * 1024
-LATEST = -1
 
 Item = TypeVar("Item")
 
@@ -108,80 +101,8 @@ class Reader:
             self.take(self.count())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionAnswer:
-    """What one broker says of one partition; `error` is Kafka's code, 0 for none."""
-
-    error: int
-    partition: int
-    leader: int
-    leader_epoch: int
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    elr: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicAnswer:
-    """What one broker says of one topic."""
-
-    error: int
-    name: str
-    internal: bool
-    partitions: tuple[PartitionAnswer, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataAnswer:
-    """What one broker says of the cluster: the brokers that are not fenced, and the topics asked for."""
-
-    brokers: tuple[int, ...]
-    topics: tuple[TopicAnswer, ...] = field(default=())
-
-
-def metadata(address: tuple[str, int], topics: Iterable[str] | None, *, within_s: float) -> MetadataAnswer:
-    """Ask for `topics`, None: for all. Raises OSError or ValueError."""
-    body = Writer()
-    if topics is None:
-        body.count(0)
-    else:
-        body.array(topics, lambda name: body.fixed("qq", 0, 0).text(name).tags())
-    answer = _ask(address, METADATA, METADATA_VERSION, body.fixed("??", False, False).tags(), within_s)
-    answer.fixed("i")
-    brokers = answer.array(lambda: _broker(answer))
-    answer.text()
-    answer.fixed("i")
-    return MetadataAnswer(brokers=brokers, topics=answer.array(lambda: _metadata_topic(answer)))
-
-
-def describe(address: tuple[str, int], topic: str, *, within_s: float) -> TopicAnswer:
-    """Ask for one topic with its ELR (KIP-966, Kafka 3.8 and newer). Raises OSError or ValueError."""
-    body = Writer()
-    body.array([topic], lambda name: body.text(name).tags()).fixed("i", 2000).fixed("b", -1).tags()
-    answer = _ask(address, DESCRIBE, DESCRIBE_VERSION, body, within_s)
-    answer.fixed("i")
-    (described,) = answer.array(lambda: _described_topic(answer))
-    return described
-
-
-def leads(address: tuple[str, int], topic: str, epochs: dict[int, int], *, within_s: float) -> dict[int, int]:
-    """Ask a broker, as the leader at these `epochs` by partition, for the ends; error code by partition.
-
-    0: it serves the partition as its leader. Metadata alone does not say so: a broker learns that it leads
-    a little earlier than it acts on it. Raises OSError or ValueError.
-    """
-    body = Writer().fixed("ib", -1, 0)
-
-    def partition(item: tuple[int, int]) -> object:
-        return body.fixed("iiq", item[0], item[1], LATEST).tags()
-
-    body.array([topic], lambda name: body.text(name).array(epochs.items(), partition).tags()).tags()
-    answer = _ask(address, LIST_OFFSETS, LIST_OFFSETS_VERSION, body, within_s)
-    answer.fixed("i")
-    return dict(pair for pairs in answer.array(lambda: _offsets_topic(answer)) for pair in pairs)
-
-
-def _ask(address: tuple[str, int], key: int, version: int, body: Writer, within_s: float) -> Reader:
+def ask(address: tuple[str, int], key: int, version: int, body: Writer, within_s: float) -> Reader:
+    """Send a request of API `key`, and return the body of its answer. Raises OSError or ValueError."""
     header = struct.pack(">hhih", key, version, 1, len(CLIENT_ID)) + CLIENT_ID + b"\0"
     request = header + bytes(body.raw)
     with socket.create_connection(address, timeout=within_s) as connection:
@@ -203,66 +124,3 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
             raise ConnectionError("connection closed before the answer was whole")
         parts += part
     return bytes(parts)
-
-
-def _broker(answer: Reader) -> int:
-    node = answer.fixed("i")
-    answer.text()
-    answer.fixed("i")
-    answer.text()
-    answer.tags()
-    return node
-
-
-def _metadata_topic(answer: Reader) -> TopicAnswer:
-    error, name = answer.fixed("h"), answer.text()
-    answer.take(16)
-    internal = bool(answer.fixed("?"))
-    partitions = answer.array(lambda: _partition(answer, with_elr=False))
-    answer.fixed("i")
-    answer.tags()
-    return TopicAnswer(error=error, name=name, internal=internal, partitions=partitions)
-
-
-def _described_topic(answer: Reader) -> TopicAnswer:
-    error, name = answer.fixed("h"), answer.text()
-    answer.take(16)
-    internal = bool(answer.fixed("?"))
-    partitions = answer.array(lambda: _partition(answer, with_elr=True))
-    answer.fixed("i")
-    answer.tags()
-    return TopicAnswer(error=error, name=name, internal=internal, partitions=partitions)
-
-
-def _partition(answer: Reader, *, with_elr: bool) -> PartitionAnswer:
-    error, partition, leader, epoch = (answer.fixed(size) for size in "hiii")
-    replicas, isr = answer.ids(), answer.ids()
-    elr: tuple[int, ...] = ()
-    if with_elr:
-        elr = answer.ids()
-        answer.ids()
-    answer.ids()
-    answer.tags()
-    return PartitionAnswer(
-        error=error,
-        partition=partition,
-        leader=leader,
-        leader_epoch=epoch,
-        replicas=replicas,
-        isr=isr,
-        elr=elr,
-    )
-
-
-def _offsets_topic(answer: Reader) -> list[tuple[int, int]]:
-    answer.text()
-
-    def partition() -> tuple[int, int]:
-        number, error = answer.fixed("i"), answer.fixed("h")
-        answer.take(8 + 8 + 4)
-        answer.tags()
-        return number, error
-
-    pairs = list(answer.array(partition))
-    answer.tags()
-    return pairs

@@ -1,0 +1,167 @@
+"""Kafka's protocol, byte by byte, against a broker made of one socket."""
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from compose.broker_api import MetadataAnswer, PartitionAnswer, TopicAnswer, describe, leads, metadata
+
+UUID = bytes(range(16))
+
+
+def number(layout: str, *values: int) -> bytes:
+    """Big-endian numbers."""
+    return struct.pack(f">{layout}", *values)
+
+
+def text(value: str) -> bytes:
+    """A short compact string."""
+    return bytes([len(value) + 1]) + value.encode()
+
+
+def ids(*values: int) -> bytes:
+    """A compact array of node ids."""
+    return bytes([len(values) + 1]) + number(f"{len(values)}i", *values)
+
+
+TAGS = b"\0"
+BROKER_2 = number("i", 2) + text("kafka-2") + number("i", 9092) + b"\0" + TAGS
+# One partition: no error, number 4, leader 3 at epoch 7, replicas 3 1 2, in sync 3 1.
+PARTITION = number("hiii", 0, 4, 3, 7) + ids(3, 1, 2) + ids(3, 1)
+
+
+@contextmanager
+def broker(answer: bytes | None) -> Iterator[tuple[tuple[str, int], list[bytes]]]:
+    """Yields an address that answers once with `answer` (None: never), and the requests that it got."""
+    got: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                (size,) = struct.unpack(">i", connection.recv(4, socket.MSG_WAITALL))
+                got.append(connection.recv(size, socket.MSG_WAITALL))
+                if answer is None:
+                    connection.recv(1)
+                else:
+                    body = number("i", 1) + TAGS + answer
+                    connection.sendall(number("i", len(body)) + body)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname(), got
+        thread.join(5)
+
+
+def test_metadata() -> None:
+    """A broker's answer becomes the brokers that it takes for alive and its view of the topics."""
+    topic = number("h", 0) + text("orders") + UUID + b"\0" + b"\2" + PARTITION + ids() + TAGS
+    answer = (
+        number("i", 0)
+        + b"\2"
+        + BROKER_2
+        + text("cluster")
+        + number("i", 2)
+        + b"\2"
+        + topic
+        + number("i", 0)
+        + TAGS
+    )
+    with broker(answer + TAGS) as (address, got):
+        said = metadata(address, ["orders"], within_s=2)
+    assert said == MetadataAnswer(
+        brokers=(2,),
+        topics=(
+            TopicAnswer(
+                error=0,
+                name="orders",
+                internal=False,
+                partitions=(
+                    PartitionAnswer(
+                        error=0, partition=4, leader=3, leader_epoch=7, replicas=(3, 1, 2), isr=(3, 1)
+                    ),
+                ),
+            ),
+        ),
+    )
+    assert got == [
+        number("hhih", 3, 12, 1, 14) + b"highwater-view" + TAGS
+        + b"\2" + bytes(16) + text("orders") + TAGS + b"\0\0" + TAGS
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("topics", "sent"), [(None, b"\0"), ([], b"\1")])
+def test_all_or_no_topics(topics: list[str] | None, sent: bytes) -> None:
+    """Null asks for every topic, an empty array for none."""
+    answer = number("i", 0) + b"\1" + b"\0" + number("i", -1) + b"\1" + TAGS
+    with broker(answer) as (address, got):
+        assert metadata(address, topics, within_s=2) == MetadataAnswer(brokers=(), topics=())
+    assert got[0].endswith(sent + b"\0\0" + TAGS)
+
+
+def test_describe() -> None:
+    """The eligible leader replicas are read, and a null array of them is none."""
+    for elr, expected in ((ids(2), (2,)), (b"\0", ())):
+        partition = PARTITION + elr + b"\0" + ids() + TAGS
+        topic = number("h", 0) + text("orders") + UUID + b"\1" + b"\2" + partition + number("i", 0) + TAGS
+        with broker(number("i", 0) + b"\2" + topic + b"\xff" + TAGS) as (address, _):
+            said = describe(address, "orders", within_s=2)
+        assert (said.internal, said.partitions[0].elr) == (True, expected)
+
+
+def test_leads() -> None:
+    """The error code of each partition tells whether the broker serves it as its leader."""
+    one = number("ih", 4, 0) + bytes(20) + TAGS
+    other = number("ih", 5, 6) + bytes(20) + TAGS
+    with broker(number("i", 0) + b"\2" + text("orders") + b"\3" + one + other + TAGS + TAGS) as (
+        address,
+        got,
+    ):
+        assert leads(address, "orders", {4: 7, 5: 8}, within_s=2) == {4: 0, 5: 6}
+    assert number("iiq", 4, 7, -1) + TAGS + number("iiq", 5, 8, -1) + TAGS in got[0]
+
+
+def test_long_strings() -> None:
+    """Lengths from 127 on take two bytes."""
+    answer = number("i", 0) + b"\1" + b"\0" + number("i", -1) + b"\1" + TAGS
+    with broker(answer) as (address, got):
+        metadata(address, ["x" * 249], within_s=2)
+    assert b"\xfa\x01" + b"x" * 249 in got[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [(None, TimeoutError), (number("i", 0) + b"\5", ValueError), (b"", ValueError)],
+)
+def test_trouble(answer: bytes | None, error: type[Exception]) -> None:
+    """No answer in time, or one that is cut short, is an error and never a guess."""
+    with broker(answer) as (address, _), pytest.raises(error):
+        metadata(address, ["orders"], within_s=0.3)
+
+
+def test_nobody_there() -> None:
+    """A refused connection is an OSError."""
+    with pytest.raises(OSError, match="refused"):
+        metadata(("127.0.0.1", 1), [], within_s=1)
+
+
+def test_closed_before_the_answer(make_closing: Callable[[], tuple[str, int]]) -> None:
+    """A connection that closes before the answer is whole is an OSError."""
+    with pytest.raises(OSError, match=r"closed before the answer was whole|reset"):
+        metadata(make_closing(), [], within_s=1)
+
+
+@pytest.fixture
+def make_closing() -> Iterator[Callable[[], tuple[str, int]]]:
+    """Makes an address that accepts a connection and closes it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def make() -> tuple[str, int]:
+            threading.Thread(target=lambda: server.accept()[0].close(), daemon=True).start()
+            return server.getsockname()
+
+        yield make

@@ -1,0 +1,131 @@
+"""One answer from what several brokers say, and what it takes for a topic to be settled."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from compose import broker_api
+from compose.broker_api import MetadataAnswer, PartitionAnswer, TopicAnswer
+from compose.errors import ViewError
+from compose.view import ClusterView, merge
+
+BOOTSTRAP = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
+
+
+def said(leader: int, epoch: int, isr: tuple[int, ...], error: int = 0) -> TopicAnswer:
+    """What one broker says of the only partition of `orders`."""
+    partition = PartitionAnswer(
+        error=0, partition=0, leader=leader, leader_epoch=epoch, replicas=(1, 2, 3), isr=isr
+    )
+    return TopicAnswer(error=error, name="orders", internal=False, partitions=() if error else (partition,))
+
+
+def test_epoch_outranks_majority() -> None:
+    """Two zombies do not outvote the broker that knows of a later election."""
+    old, new = said(1, 4, (1, 2, 3)), said(2, 5, (2,))
+    assert [(s.leader, s.isr) for s in merge([old, old, new])] == [(2, (2,))]
+
+
+def test_majority_within_an_epoch() -> None:
+    """In-sync replicas change without a new epoch, so there the majority tells."""
+    stale, true = said(1, 4, (1, 2, 3)), said(1, 4, (1, 2))
+    assert merge([stale, true, true])[0].isr == (1, 2)
+
+
+class Brokers:
+    """Three brokers that say what the test puts here; one that is missing does not answer."""
+
+    def __init__(self) -> None:
+        self.topics = {node: said(1, 4, (1, 2, 3)) for node in (1, 2, 3)}
+        self.alive = (1, 2, 3)
+        self.codes = {0: 0}
+
+    def metadata(
+        self, address: tuple[str, int], topics: Iterable[str] | None, *, within_s: float
+    ) -> MetadataAnswer:
+        return MetadataAnswer(
+            brokers=self.alive, topics=(self.describe(address, "orders", within_s=within_s),)
+        )
+
+    def describe(self, address: tuple[str, int], topic: str, *, within_s: float) -> TopicAnswer:
+        if address[1] not in self.topics:
+            raise TimeoutError("timed out")
+        return self.topics[address[1]]
+
+    def leads(
+        self, address: tuple[str, int], topic: str, epochs: dict[int, int], *, within_s: float
+    ) -> dict[int, int]:
+        return self.codes
+
+
+@pytest.fixture
+def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
+    """Brokers on ports 1, 2 and 3."""
+    made = Brokers()
+    for name in ("metadata", "describe", "leads"):
+        monkeypatch.setattr(broker_api, name, getattr(made, name))
+    return made
+
+
+@pytest.fixture
+def view() -> ClusterView:
+    """A view of those brokers."""
+    return ClusterView(BOOTSTRAP, release="4.3.1")
+
+
+def settled(view: ClusterView) -> str:
+    """What keeps the topic from being settled."""
+    try:
+        view.wait_until_settled("orders", within_s=0)
+    except ViewError as error:
+        return str(error).partition("last seen: ")[2]
+    return ""
+
+
+def test_settled(brokers: Brokers, view: ClusterView) -> None:
+    """All alive brokers agree and the leader serves."""
+    assert settled(view) == ""
+    assert view.leaders() == {("orders", 0): 1}
+
+
+def test_dead_broker(brokers: Brokers, view: ClusterView) -> None:
+    """A broker that nobody takes for alive is not waited for."""
+    del brokers.topics[3]
+    assert settled(view) == "no answer from [3]"
+    brokers.alive = (1, 2)
+    assert settled(view) == ""
+
+
+def test_late_broker(brokers: Brokers, view: ClusterView) -> None:
+    """A broker that does not know the topic yet keeps it from being settled."""
+    brokers.topics[2] = said(0, 0, (), error=3)
+    assert settled(view).startswith("the brokers differ: ")
+
+
+def test_no_leader(brokers: Brokers, view: ClusterView) -> None:
+    """A partition without a leader is not settled, though all agree on that."""
+    brokers.topics = {node: said(-1, 5, ()) for node in (1, 2, 3)}
+    assert settled(view) == "not every partition has a leader: [(0, -1, 5)]"
+
+
+def test_leader_does_not_serve_yet(brokers: Brokers, view: ClusterView) -> None:
+    """A leader that all know, but that does not act as one yet, keeps the topic from being settled."""
+    brokers.codes = {0: 6}
+    assert settled(view) == "leaders that do not serve yet: {'orders-0 on 1': 6}"
+
+
+def test_full_isr(brokers: Brokers, view: ClusterView) -> None:
+    """A time-out names the partition, its leader and who is in sync."""
+    view.wait_for_full_isr(["orders"], within_s=0)
+    brokers.topics = {node: said(1, 4, (1, 2)) for node in (1, 2, 3)}
+    with pytest.raises(ViewError, match=r"orders-0 leader 1 ISR \[1, 2\] of \[1, 2, 3\]"):
+        view.wait_for_full_isr(["orders"], within_s=0)
+
+
+def test_nobody_answers(brokers: Brokers, view: ClusterView) -> None:
+    """Without an answer there is no state, not an empty one."""
+    brokers.topics = {}
+    with pytest.raises(ViewError, match="none of the brokers 1, 2, 3 answers"):
+        view.describe("orders")
+    with pytest.raises(ViewError, match="no broker answers"):
+        view.leaders()
