@@ -13,14 +13,14 @@ import pyarrow as pa
 
 from checkers.history import TABLES, unit_path, write_table
 from checkers.rows import Proof
-from compose import images
+from compose import images, metadata_log
 from compose.cluster import DockerCluster, start
 from compose.protocols import Cluster
 from compose.view import ClusterView
 from faults.clock import SystemClock
 from faults.record import FaultEvent
 from faults.scheduler import run_schedule
-from harness import timeline, topics
+from harness import topics
 from harness.judge import judge
 from harness.remnants import producers_of
 from harness.report import Report
@@ -135,9 +135,9 @@ class RealRooms:
         return final_read(cluster.bootstrap, partitions, run.history, within_s=within_s)
 
     def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
-        """Replay the metadata log into the history."""
-        rows = timeline.table(cluster.metadata_records())
-        write_table(unit_path(run.history, "metadata"), "metadata", rows)
+        """Replay the metadata log into the history; Kafka's internal topics are left out."""
+        rows = metadata_log.timeline(cluster.metadata_records())
+        _write(run, "metadata", [asdict(row) for row in rows if not row.topic.startswith("__")])
 
     def save_logs(self, cluster: Cluster, run: RunDir) -> None:
         """Write the nodes' logs and settings."""
