@@ -19,13 +19,16 @@ def let_loose(site: Site, node: int) -> None:
         site.cluster.thaw(node)
 
 
-def shut(site: Site, nodes: Iterable[int]) -> None:
-    """After nodes have ended: hold them down, and nothing else, and close the edges to them."""
-    for node in nodes:
-        site.holds.void("frozen", node)
-        site.holds.void("paused", node)
-        site.holds.take("down", node, site.owner)
-        site.cluster.mesh.cut(incoming(site, node), mode="refuse", owner=site.owner)
+def close_edges(site: Site, node: int) -> None:
+    """Refuse connections to the node. Best before it is gone: a proxy that dials nobody hangs for 3 s."""
+    site.cluster.mesh.cut(incoming(site, node), mode="refuse", owner=site.owner)
+
+
+def hold_down(site: Site, node: int) -> None:
+    """After the node has ended: it stays down until all let go, and nobody holds it otherwise."""
+    site.holds.void("frozen", node)
+    site.holds.void("paused", node)
+    site.holds.take("down", node, site.owner)
 
 
 def bring_back(site: Site, nodes: Iterable[int]) -> None:

@@ -6,7 +6,7 @@ Recovery: the node answers again; the ISR is what it was.
 
 from dataclasses import dataclass, field
 
-from faults.down import back, bring_back, exit_codes, shut
+from faults.down import back, bring_back, close_edges, exit_codes, hold_down
 from faults.evidence import Finding, NotYet, Proven
 from faults.fault import Site, Toll, alive, by_name
 
@@ -26,11 +26,12 @@ class Kill:
         self._nodes = alive(self.site, what="kill", fit=("running", "paused"))
 
     def inject(self) -> None:
-        """Kill, then close the edges to the dead. `Cluster.kill` thaws a frozen disk, behind a pause."""
+        """Close the edges, then kill at once. `Cluster.kill` thaws a frozen disk, behind a pause."""
         for node in self._nodes:
-            self.site.cluster.kill(node)
+            close_edges(self.site, node)
             self.toll.unclean.add(node)
-        shut(self.site, self._nodes)
+            self.site.cluster.kill(node)
+            hold_down(self.site, node)
 
     def effect(self) -> Finding:
         """Did all die of SIGKILL?"""

@@ -13,7 +13,7 @@ A node that is down already is left out: its disk was unmounted, and so written,
 from dataclasses import dataclass, field
 from functools import partial
 
-from faults.down import back, bring_back, exit_codes, let_loose, shut
+from faults.down import back, bring_back, close_edges, exit_codes, hold_down, let_loose
 from faults.evidence import Finding, NotYet, Proven
 from faults.fault import Site, Toll, alive, by_name, seconds, try_all
 from faults.kill import SIGKILLED
@@ -35,7 +35,7 @@ class PowerLoss:
         self._nodes = alive(self.site, what="cut off from power", fit=("running", "paused"))
 
     def inject(self) -> None:
-        """Pause all; drop unsynced pages on all; kill all; close the edges to the dead."""
+        """Pause all; drop unsynced pages on all; close the edges to all; kill all."""
         cluster, clock = self.site.cluster, self.site.clock
         began_ns = clock.now_ns()
         for node in self._nodes:
@@ -51,8 +51,10 @@ class PowerLoss:
             if self._unsynced[node] > 0:
                 self.toll.data_lost.add(node)
         for node in self._nodes:
+            close_edges(self.site, node)
+        for node in self._nodes:
             cluster.kill(node)
-        shut(self.site, self._nodes)
+            hold_down(self.site, node)
 
     def effect(self) -> Finding:
         """Did all die, and are the logs shorter that had bytes to lose?"""

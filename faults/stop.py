@@ -7,7 +7,7 @@ Recovery: the node answers again; the ISR is what it was.
 from dataclasses import dataclass, field
 
 from compose.errors import ComposeError
-from faults.down import back, bring_back, exit_codes, let_loose, shut
+from faults.down import back, bring_back, close_edges, exit_codes, hold_down, let_loose
 from faults.evidence import Finding, NotYet, Proven
 from faults.fault import Site, Toll, alive, by_name
 
@@ -30,11 +30,15 @@ class Stop:
         self._nodes = alive(self.site, what="stop")
 
     def inject(self) -> None:
-        """Tell to stop, one after the other, then close the edges; a node that does not stop is killed."""
+        """Tell to stop, one after the other; a node that does not stop is killed.
+
+        Its edges are closed only then, since it needs them to hand over what it leads.
+        """
         for node in self._nodes:
             let_loose(self.site, node)
             self._stop(node)
-        shut(self.site, self._nodes)
+            hold_down(self.site, node)
+            close_edges(self.site, node)
 
     def _stop(self, node: int) -> None:
         try:

@@ -16,6 +16,7 @@ from compose.protocols import ContainerState, Edge, PartitionState
 from faults.clock import VirtualClock, ns
 
 CALL_NS = ns(0.05)
+LAG_NS = ns(3.0)
 
 
 class Inline(Executor):
@@ -78,7 +79,9 @@ class World(FakeCluster):
         edges = full_mesh(self.brokers, self.controllers)
         self.mesh: WorldMesh = WorldMesh(edges, calls=self.calls, world=self)
         self.boots: dict[int, int] = dict.fromkeys((*self.brokers, *self.controllers), -ns(3600))
-        self.ill_ns: dict[int, int] = dict.fromkeys(self.brokers, -ns(3600))
+        self.well: dict[int, bool] = dict.fromkeys(self.brokers, True)
+        self.in_sync: dict[int, bool] = dict.fromkeys(self.brokers, True)
+        self.well_or_ill_since_ns: dict[int, int] = dict.fromkeys(self.brokers, -ns(3600))
         self.cut_off: set[int] = set()
         self._settled_ns = self.clock.now_ns()
 
@@ -96,9 +99,7 @@ class World(FakeCluster):
                 if node not in self.frozen:
                     self.logs[node] += passed_us
                     self.unsynced[node] = 0 if self.flushed else self.unsynced[node] + passed_us
-        for node in self.brokers:
-            if not self._well(node):
-                self.ill_ns[node] = now_ns
+        self._settle_isr(now_ns)
 
     def serves(self, node: int) -> bool:
         booted = self.clock.now_ns() - self.boots[node] >= self.boot_ns
@@ -108,14 +109,20 @@ class World(FakeCluster):
         fetches = Edge(source=str(node), target=self.leader)
         return self.serves(node) and (node == self.leader or not self.mesh.is_cut(fetches))
 
+    def _settle_isr(self, now_ns: int) -> None:
+        for node in self.brokers:
+            well = self._well(node)
+            if well != self.well[node]:
+                self.well[node], self.well_or_ill_since_ns[node] = well, now_ns
+            lasted_ns = now_ns - self.well_or_ill_since_ns[node]
+            if self.states[node].status == "exited" or (not well and lasted_ns >= LAG_NS):
+                self.in_sync[node] = False
+            elif well and lasted_ns >= self.rejoin_ns:
+                self.in_sync[node] = True
+
     def isr(self) -> tuple[int, ...]:
         self.settle()
-        now_ns = self.clock.now_ns()
-        return tuple(
-            node
-            for node in self.brokers
-            if node == self.leader or (self._well(node) and now_ns - self.ill_ns[node] >= self.rejoin_ns)
-        )
+        return tuple(node for node in self.brokers if node == self.leader or self.in_sync[node])
 
     def fail(self, name: str) -> None:
         if self.failing.get(name):

@@ -1,0 +1,128 @@
+"""Every fault on a real cluster under load: it bites, which is proven; it is healed, which is proven too."""
+
+import json
+from collections.abc import Mapping
+from threading import Event
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    NewTopic,
+)
+from fault_traffic import traffic
+
+from compose.cluster import DockerCluster
+from compose.view import ClusterView
+from faults.clock import SystemClock
+from faults.parse import parse_steps
+from faults.record import FaultRecord
+from faults.scheduler import run_schedule
+
+ORDERS, PARTITIONS = "fault-orders", 3
+LEADER, FOLLOWERS = f"leader({ORDERS}-0)", f"followers({ORDERS}-0)"
+NEXT = "previous.recovered + 300ms"
+BLACKHOLE = {"after": NEXT, "mode": "blackhole", "for": "2s"}
+
+PLAN: list[Mapping[str, object]] = [
+    # The deterministic leader kill: the followers cannot fetch, then the leader dies.
+    {"name": "cut", "at": "1500ms", "do": "partition", "edges": f"{FOLLOWERS} -> {LEADER}", "for": "2500ms"},
+    {"name": "kill", "after": "cut.begin + 1500ms", "do": "kill", "target": LEADER, "for": "2s"},
+    {"name": "zombie", "do": "partition", "edges": f"{LEADER} -> controllers", **BLACKHOLE},
+    {"name": "isolate", "do": "partition", "target": LEADER, **BLACKHOLE},
+    {"name": "pause", "after": NEXT, "do": "pause", "target": LEADER, "for": "1500ms"},
+    {"name": "quorum", "after": NEXT, "do": "pause", "target": "active controller", "for": "1500ms"},
+    {"name": "stop", "after": NEXT, "do": "stop", "target": LEADER, "for": "500ms"},
+    # Overlapping: the node dies while its disk is frozen.
+    {"name": "stall", "after": NEXT, "do": "disk-stall", "target": LEADER, "for": "3s"},
+    {"name": "frozen-kill", "after": "stall.begin + 1800ms", "do": "kill", "target": LEADER, "for": "3s"},
+    {
+        "name": "power",
+        "after": "frozen-kill.recovered + 2s",
+        "do": "power-loss",
+        "target": LEADER,
+        "for": "1s",
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def records(shared_cluster: DockerCluster) -> dict[str, FaultRecord]:
+    """The plan, run once, by the names of its steps."""
+    cluster = shared_cluster
+    view = ClusterView(cluster.bootstrap, release=cluster.release)
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    admin.create_topics([NewTopic(ORDERS, num_partitions=PARTITIONS, replication_factor=3)])[ORDERS].result(
+        30
+    )
+    view.wait_until_settled(ORDERS, within_s=30)
+    with traffic(cluster.bootstrap, ORDERS, partitions=PARTITIONS):
+        done = run_schedule(parse_steps(PLAN), cluster, view, SystemClock(), stop=Event(), on_event=print)
+    return {record.name: record for record in done}
+
+
+def effect(record: FaultRecord) -> dict[str, Any]:
+    """What was seen of the effect."""
+    seen = json.loads(record.evidence)["effect"]
+    assert isinstance(seen, dict)
+    return seen
+
+
+@pytest.mark.parametrize("name", [str(step["name"]) for step in PLAN])
+def test_every_fault_is_proven(records: dict[str, FaultRecord], name: str) -> None:
+    """Each fault has an effect that was seen, and a recovery that was seen, in this order."""
+    record = records[name]
+    assert record.proven, record.evidence
+    assert record.recovered, record.evidence
+    assert record.inject_ns < record.effect_ns < record.heal_ns <= record.recovered_ns
+
+
+def test_a_cut_stops_the_bytes_of_its_edges(records: dict[str, FaultRecord]) -> None:
+    """Both fetch edges of the leader carried bytes before the cut, and none after."""
+    cut = records["cut"]
+    assert len(cut.edges) == 2
+    assert set(effect(cut)["bytes_before"]) == set(cut.edges)
+    assert effect(cut)["no_byte_for_s"] >= 0.75
+
+
+def test_edges_to_idle_controllers_are_asked(records: dict[str, FaultRecord]) -> None:
+    """A broker talks to the active controller only; the edges to the others answered before, not after."""
+    zombie = effect(records["zombie"])
+    assert len(zombie["bytes_before"]) == 1
+    assert len(zombie["answered_before_not_after"]) == 2
+
+
+def test_an_isolated_node_is_cut_off_from_everybody(records: dict[str, FaultRecord]) -> None:
+    """A partition of a target takes all its edges: from clients and peers, to peers and controllers."""
+    assert len(records["isolate"].edges) == 1 + 2 + 2 + 3
+
+
+def test_exit_codes(records: dict[str, FaultRecord]) -> None:
+    """A killed node died of SIGKILL, a stopped one ended by itself, and only the first is unclean."""
+    assert set(effect(records["kill"])["exit_codes"].values()) == {137}
+    assert set(effect(records["stop"])["exit_codes"].values()) <= {0, 143}
+    assert records["kill"].unclean == records["kill"].nodes
+    assert records["stop"].unclean == ()
+
+
+def test_the_leader_moves_on(records: dict[str, FaultRecord]) -> None:
+    """Roles are resolved when a fault strikes: after the leader was killed, the next to strike is another."""
+    assert records["kill"].nodes != records["zombie"].nodes
+
+
+def test_a_power_cut_takes_unsynced_bytes(records: dict[str, FaultRecord]) -> None:
+    """The node's log was shorter after the cut by at least what had not been synced."""
+    power = records["power"]
+    (node,) = power.nodes
+    unsynced, lost = (
+        effect(power)[key][str(node)] for key in ("unsynced_log_bytes_before", "lost_log_bytes")
+    )
+    assert lost >= unsynced > 0
+    assert (power.data_lost, power.unclean) == ((node,), (node,))
+
+
+def test_inject_to_effect_is_short(records: dict[str, FaultRecord]) -> None:
+    """Cuts, pauses and stalls bite within a second or two, also on a busy machine."""
+    for name in ("cut", "pause", "stall"):
+        record = records[name]
+        assert record.effect_ns - record.inject_ns < 2_000_000_000, name

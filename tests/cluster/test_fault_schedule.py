@@ -1,0 +1,144 @@
+"""Schedules on a real cluster: what a power cut takes, how Ctrl-C heals, and that evidence can fail."""
+
+import json
+from collections.abc import Callable, Mapping
+from threading import Event
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+from fault_traffic import Acked, traffic, wait_for_acks
+
+from compose.cluster import DockerCluster
+from compose.view import ClusterView
+from faults.clock import SystemClock
+from faults.parse import parse_steps
+from faults.record import FaultEvent, FaultRecord
+from faults.scheduler import run_schedule
+
+PARTITIONS = 3
+POWER = {"at": "2s", "do": "power-loss", "target": "brokers", "for": "500ms"}
+
+
+def run(
+    cluster: Any,
+    view: ClusterView,
+    *words: Mapping[str, object],
+    stop: Event | None = None,
+    on_event: Callable[[FaultEvent], None] = print,
+) -> tuple[FaultRecord, ...]:
+    """Run steps against the cluster, or what stands for it."""
+    steps = parse_steps(words)
+    return run_schedule(steps, cluster, view, SystemClock(), stop=stop or Event(), on_event=on_event)
+
+
+def vanished(cluster: DockerCluster, topic: str, acked: Acked, until_s: float) -> int:
+    """How many records acknowledged before `until_s` (monotonic) lie beyond the end of their log."""
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "none"})
+    ends = {
+        partition: consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)[1]
+        for partition in range(PARTITIONS)
+    }
+    consumer.close()
+    return sum(at < until_s and offset >= ends[partition] for at, partition, offset in acked.records)
+
+
+def power_cut(cluster: DockerCluster, view: ClusterView, topic: str) -> tuple[FaultRecord, int]:
+    """Every broker loses power under load, and the load ends with it; the record, and how much vanished."""
+    with traffic(cluster.bootstrap, topic, partitions=PARTITIONS) as acked:
+
+        def end_the_load(event: FaultEvent) -> None:
+            if event.stage == "effect":
+                acked.stop.set()
+
+        (record,) = run(cluster, view, POWER, on_event=end_the_load)
+    view.wait_for_full_isr([topic], within_s=60)
+    return record, vanished(cluster, topic, acked, record.inject_ns / 1e9)
+
+
+def test_a_power_cut_of_all_brokers_takes_acknowledged_records(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
+) -> None:
+    """Kafka acknowledges from the page cache: even with acks=all, what was not written back yet is gone."""
+    topic = make_topic(partitions=PARTITIONS, config={"min.insync.replicas": "2"})
+    record, gone = power_cut(cluster, view, topic)
+    assert record.proven, record.evidence
+    assert record.recovered, record.evidence
+    assert record.data_lost == (1, 2, 3)
+    assert gone > 100
+
+
+def test_a_power_cut_takes_nothing_that_was_flushed(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
+) -> None:
+    """With `flush.messages=1` every acknowledged record survives, and the cut is proven all the same."""
+    topic = make_topic(partitions=PARTITIONS, config={"min.insync.replicas": "2", "flush.messages": "1"})
+    record, gone = power_cut(cluster, view, topic)
+    assert record.proven, record.evidence
+    assert record.recovered, record.evidence
+    assert gone == 0
+
+
+def test_ctrl_c_heals(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
+    """Set in the middle of four faults in force, `stop` heals all of them, and the load goes on."""
+    topic, stop = make_topic(partitions=PARTITIONS), Event()
+    hour = {"at": "1s", "for": "1h"}
+    kill = {"do": "kill", "target": "node 3", "after": "previous.begin", "for": "1h"}
+
+    def stop_at_the_kill(event: FaultEvent) -> None:
+        if (event.kind, event.stage) == ("kill", "effect"):
+            stop.set()
+
+    with traffic(cluster.bootstrap, topic, partitions=PARTITIONS) as acked:
+        records = run(
+            cluster,
+            view,
+            hour | {"do": "partition", "edges": "1 <-> 2", "mode": "blackhole"},
+            hour | {"do": "pause", "target": "active controller"},
+            hour | {"do": "disk-stall", "target": "node 2"},
+            kill,
+            stop=stop,
+            on_event=stop_at_the_kill,
+        )
+        wait_for_acks(acked, 100)
+    assert [record.heal_ns > record.inject_ns > 0 for record in records] == [True] * 4
+    assert {cluster.state(node).status for node in (*cluster.brokers, *cluster.controllers)} == {"running"}
+    assert not any(cluster.is_frozen(node) for node in cluster.brokers)
+    assert not any(cluster.mesh.is_cut(edge) for edge in cluster.mesh.edges)
+
+
+class Deaf:
+    """Stands for a cluster or a mesh, on which calls of these names return and change nothing."""
+
+    def __init__(self, real: Any, *names: str) -> None:
+        self._real, self._names = real, names
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._names:
+            return lambda *_, **__: None
+        return getattr(self._real, name)
+
+    @property
+    def mesh(self) -> Any:
+        """The mesh, which is as deaf."""
+        return Deaf(self._real.mesh, *self._names)
+
+
+def test_evidence_can_fail(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
+    """On a real cluster to which nothing happens, no fault is proven, whatever the calls returned."""
+    topic = make_topic(partitions=PARTITIONS)
+    deaf = Deaf(cluster, "cut", "pause", "freeze", "kill", "stop")
+    soon = {"at": "1500ms", "for": "2s"}
+    with traffic(cluster.bootstrap, topic, partitions=PARTITIONS):
+        records = run(
+            deaf,
+            view,
+            soon | {"do": "partition", "edges": f"followers({topic}-0) -> leader({topic}-0)"},
+            soon | {"do": "partition", "edges": "1 -> controllers", "mode": "blackhole"},
+            soon | {"do": "pause", "target": "node 2"},
+            soon | {"do": "disk-stall", "target": "node 1"},
+            soon | {"do": "kill", "target": "node 3"},
+            soon | {"do": "stop", "target": "node 2"},
+        )
+    assert [record.proven for record in records] == [False] * 6
+    reasons = [json.loads(record.evidence)["reason"] for record in records]
+    assert [reason.startswith("no evidence of an effect: ") for reason in reasons] == [True] * 6
