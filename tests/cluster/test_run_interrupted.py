@@ -1,0 +1,105 @@
+"""A run that is interrupted or killed leaves nothing running, and a directory that says what is known."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import docker
+
+from checkers.judgement import Judgement
+from checkers.load import load
+from checkers.reference import check
+from checkers.verdict import Verdict
+from harness.judge import judge
+from harness.rundir import open_run
+
+HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
+STARTED_S = 120.0
+ENDED_S = 120.0
+
+
+@contextmanager
+def running(out: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """`highwater run …` in a process of its own, killed at the end whatever happens."""
+    command = [*HIGHWATER, "run", "--out", str(out), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def read_until(process: subprocess.Popen[str], words: str) -> str:
+    """What it printed up to the line with `words`."""
+    assert process.stdout is not None
+    said, deadline = "", time.monotonic() + STARTED_S
+    for line in process.stdout:
+        said += line
+        if words in line:
+            return said
+        assert time.monotonic() < deadline, said
+    raise AssertionError(f"it ended without {words!r}:\n{said}")
+
+
+def left_of(run_id: str) -> list[str]:
+    """Names of everything in the engine that carries the run's label."""
+    client, label = docker.from_env(), {"label": f"highwater.run={run_id}"}
+    containers = [one.name for one in client.containers.list(all=True, filters=label)]
+    networks = [one.name for one in client.networks.list(filters=label)]
+    return containers + networks + [one.name for one in client.volumes.list(filters=label)]
+
+
+def run_id(out: Path) -> str:
+    return str(open_run(out / "latest").read_manifest()["run_id"])
+
+
+def reference(history: Path) -> Judgement:
+    return check(load(history))
+
+
+def test_ctrl_c_under_load_heals_judges_and_leaves_nothing(tmp_path: Path) -> None:
+    with running(tmp_path, "baseline", "--set", "workload.lasts=300s") as process:
+        read_until(process, "running the schedule")
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=ENDED_S)
+    assert process.returncode == 130, said
+    assert "stopping the load and healing all faults" in said
+    assert "UNKNOWN  the run was interrupted" in said
+    assert left_of(run_id(tmp_path)) == []
+    assert open_run(tmp_path / "latest").verdict.exists()
+
+
+def test_a_second_sigterm_tears_down_at_once(tmp_path: Path) -> None:
+    with running(tmp_path, "baseline", "--set", "workload.lasts=300s") as process:
+        read_until(process, "running the schedule")
+        process.send_signal(signal.SIGTERM)
+        read_until(process, "stopping the load")
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=ENDED_S)
+    assert process.returncode == 143, said
+    assert "tearing down now" in said
+    assert left_of(run_id(tmp_path)) == []
+
+
+def test_kill_9_then_clean_leaves_nothing_and_check_says_unknown(tmp_path: Path) -> None:
+    with running(tmp_path, "acks1-leader-kill") as process:
+        read_until(process, "injected")
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(ENDED_S)
+    killed = run_id(tmp_path)
+    assert left_of(killed)
+    cleaned = subprocess.run(
+        [*HIGHWATER, "clean"], capture_output=True, text=True, check=False, timeout=ENDED_S
+    )
+    assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
+    assert left_of(killed) == []
+    report = judge(open_run(tmp_path / "latest"), reference)
+    assert report.verdict is Verdict.UNKNOWN
+    assert any("the run did not end" in reason for reason in report.reasons)
+    assert report.document["exposure"]["acked"] > 0
