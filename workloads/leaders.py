@@ -13,16 +13,8 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from checkers.rows import TopicPartition
-from compose.wire import (
-    CLIENT_ID,
-    LATEST,
-    LIST_OFFSETS,
-    LIST_OFFSETS_VERSION,
-    PartitionAnswer,
-    Reader,
-    Writer,
-    metadata,
-)
+from compose.broker_api import LATEST, LIST_OFFSETS, LIST_OFFSETS_VERSION, PartitionAnswer, metadata
+from compose.wire import CLIENT_ID, Reader, Writer
 from workloads.errors import BrokerSilent
 
 EARLIEST = -2

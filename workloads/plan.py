@@ -13,6 +13,10 @@ from workloads.payload import HEADER_BYTES, Header
 Acks: TypeAlias = Literal["0", "1", "all"]
 Setting: TypeAlias = str | int | float | bool
 
+IN_A_ROW = 1000
+"""As fast as it goes, so many records in a row go to one partition: large batches, as Kafka's own sticky
+partitioner makes them. Brokers then serve a tenth of the requests."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadPlan:
@@ -63,7 +67,8 @@ class WorkloadPlan:
 
     def lanes(self, sequences: NDArray[np.int64], producer: int) -> NDArray[np.int16]:
         """The lane of each record of a producer instance, by its sequence."""
-        shifted = sequences + producer
+        in_a_row = 1 if self.rate_per_s else IN_A_ROW
+        shifted = sequences // in_a_row + producer
         mixed = shifted if self.spread == "even" else _scatter(shifted, self.seed)
         return (mixed % len(self.partitions)).astype(np.int16)
 

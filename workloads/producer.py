@@ -10,16 +10,17 @@ from threading import Event
 from typing import Any, Protocol
 
 import numpy as np
-from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import KafkaError, KafkaException
 from numpy.typing import NDArray
 
 from checkers.history import NONE, Outcome
 from workloads.outcome import outcome
 from workloads.pace import Pace
-from workloads.payload import Block, Encoder, row_type
+from workloads.payload import Block, Encoder
 from workloads.plan import WorkloadPlan, producer_config
 from workloads.progress import Progress
 from workloads.recorder import Recorder, SendRecorder
+from workloads.reports import Reports
 
 POLL_S = 0.05
 """The longest a thread sits in one call of the client: a stop is seen, and what is pending journaled."""
@@ -56,12 +57,10 @@ class Instance:
         self.fatal: KafkaError | None = None
         self.outstanding = 0
         self._next = 0
-        self._row = row_type(plan.record_bytes)
         self._encoder = Encoder(recorder.producer, plan.record_bytes, keyed=plan.keyed, headers=plan.headers)
         self._topics = [tp.topic for tp in plan.partitions]
         self._numbers = [tp.partition for tp in plan.partitions]
-        self._acked: list[Message] = []
-        self._failed: list[tuple[KafkaError, Message]] = []
+        self._reports = Reports(plan.record_bytes)
         progress.begin_instance()
         self._client = make(producer_config(plan, bootstrap) | {"error_cb": self._on_error})
 
@@ -90,7 +89,7 @@ class Instance:
         self._hand_over(block, range(first, first + count), lanes.tolist(), timestamp_ms)
 
     def _hand_over(self, block: Block, sequences: range, lanes: list[int], timestamp_ms: int) -> None:
-        produce, report = self._client.produce, self._on_delivery
+        produce, report = self._client.produce, self._reports.deliver
         headers = list(self._plan.headers) or None
         topics, numbers = map(self._topics.__getitem__, lanes), map(self._numbers.__getitem__, lanes)
         records = zip(sequences, topics, block.values, block.keys, numbers, strict=False)
@@ -111,15 +110,15 @@ class Instance:
         except KafkaException as raised:
             self._on_error(raised.args[0])
         now_ns = time.monotonic_ns()
-        if self._acked:
-            acked, self._acked = self._acked, []
-            sequences, offsets = self._sequences(acked), _offsets(acked)
-            self._complete(sequences, now_ns, np.full(len(acked), Outcome.OK, np.int8), offsets)
+        sequences, offsets = self._reports.take_acked()
+        if len(sequences):
+            self._complete(sequences, now_ns, np.full(len(sequences), Outcome.OK, np.int8), offsets)
             lanes = self._plan.lanes(sequences, self._recorder.producer)
             self._progress.acknowledge(lanes, offsets, now_ns)
-        if self._failed:
-            failed, self._failed = self._failed, []
-            self._fail(failed, now_ns)
+        sequences, errors = self._reports.take_failed()
+        if errors:
+            single = self._plan.single_attempt
+            self._end(sequences, now_ns, [outcome(e, single_attempt=single) for e in errors], errors)
         self._recorder.flush_if_due(now_ns)
 
     def finish(self, within_s: float) -> None:
@@ -136,12 +135,6 @@ class Instance:
         self._recorder.close()
         del self._client
 
-    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
-        if error is None:
-            self._acked.append(message)
-        else:
-            self._failed.append((error, message))
-
     def _on_error(self, error: KafkaError) -> None:
         if error.fatal() or error.code() == KafkaError._FATAL:
             self.fatal = error
@@ -151,12 +144,6 @@ class Instance:
         self._on_error(error)
         result = outcome(error, handed_over=False)
         self._end(np.array([sequence]), time.monotonic_ns(), [result], [error])
-
-    def _fail(self, failed: Sequence[tuple[KafkaError, Message]], now_ns: int) -> None:
-        single = self._plan.single_attempt
-        errors = [error for error, _ in failed]
-        results = [outcome(error, single_attempt=single) for error in errors]
-        self._end(self._sequences([message for _, message in failed]), now_ns, results, errors)
 
     def _end(
         self,
@@ -181,11 +168,6 @@ class Instance:
     ) -> None:
         self.outstanding -= len(sequences)
         self._recorder.complete(sequences, now_ns, results, offsets, codes)
-
-    def _sequences(self, messages: Sequence[Message]) -> NDArray[np.int64]:
-        """Which sends these reports are about: librdkafka gives the payload back as it was handed over."""
-        values = b"".join([message.value() or b"" for message in messages])
-        return np.ascontiguousarray(np.frombuffer(values, self._row)["sequence"])
 
 
 class Producing:
@@ -215,11 +197,3 @@ class Producing:
                 instance.finish(0.0)
                 raise
             instance.finish(self.finish_within_s)
-
-
-def _offsets(messages: Sequence[Message]) -> NDArray[np.int64]:
-    """Acknowledged offsets; -1 for an acknowledgement without one."""
-    offsets = [message.offset() for message in messages]
-    if None in offsets:
-        offsets = [NONE if offset is None else offset for offset in offsets]
-    return np.maximum(np.array(offsets, np.int64), NONE)

@@ -169,11 +169,11 @@ def test_a_record_that_finds_the_queue_full_failed_and_the_next_ones_go_on(tmp_p
 def test_a_refusal_is_definite_only_for_a_single_attempt(
     tmp_path: Path, acks: Any, client: dict[str, Any], expected: int
 ) -> None:
-    with MockKafka(1, t=2) as kafka:
-        with producing(plan(acks=acks, client=client), kafka.bootstrap, tmp_path) as progress:
-            until(lambda: progress.warm)
-            kafka.answer(PRODUCE, KafkaError.MSG_SIZE_TOO_LARGE)
-            until(lambda: progress.errors)
+    told = plan(acks=acks, client=client)
+    with MockKafka(1, t=2) as kafka, producing(told, kafka.bootstrap, tmp_path) as progress:
+        until(lambda: progress.warm)
+        kafka.answer(PRODUCE, KafkaError.MSG_SIZE_TOO_LARGE)
+        until(lambda: progress.errors)
     refused = {outcome for outcome, error in outcomes(sealed(tmp_path)) if error == "MSG_SIZE_TOO_LARGE"}
     assert refused == {expected}
 
