@@ -23,8 +23,8 @@ StormKind = Literal["partition", "pause", "disk-stall"]
 STORM_KINDS: tuple[StormKind, ...] = get_args(StormKind)
 KEYS = ("duration", "kinds", "hold", "gap")
 
-RECOVERY_S = 3.0
-"""What one recovery takes of the storm's duration: an ISR is full again 0.2 to 3 s after most faults."""
+RECOVERY_S = 2.0
+"""What one recovery takes of the storm's duration: an ISR is full again 0 to 4 s after these faults."""
 
 _NODES_TO_SPARE = 3
 """With three of a kind, one can be away and the other two still decide."""
@@ -42,7 +42,9 @@ class Range:
         return rng.randint(round(self.low_s * 1000), round(self.high_s * 1000)) / 1000
 
 
-HOLDS = Range(low_s=1.5, high_s=3.5)
+HOLDS = Range(low_s=2.0, high_s=7.0)
+"""Around the limits of lag (3 s) and session (4 s), so that some faults move leaders and others do not."""
+
 GAPS = Range(low_s=0.5, high_s=2.0)
 
 

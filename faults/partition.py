@@ -45,18 +45,23 @@ class Partition:
         """Have the busy edges fallen still, and the answering ones silent?"""
         if not self._busy and not self._answering:
             return NotYet(seen="no byte crossed these edges before the cut, and none of them answered")
-        if self._answering and self._unanswered_ns < 0:
-            began_ns = self.site.clock.now_ns()
-            answered = self.site.cluster.mesh.knock(self._answering, within_s=KNOCK_S)
-            if answered:
-                return NotYet(seen=f"still answering: {', '.join(map(str, sorted(answered)))}")
-            self._unanswered_ns = began_ns
         if self._busy:
             counters = self._counters()
-            self._still.see(self.site.clock.now_ns(), counters)
-            if not self._still.proven:
-                return NotYet(seen=f"bytes on {', '.join(map(str, self._busy))} not still for long enough")
+            self._still.see(self.site.clock.now_ns(), {edge: counters[edge] for edge in self._busy})
+        if answered := self._still_answering():
+            return NotYet(seen=f"still answering: {', '.join(map(str, sorted(answered)))}")
+        if self._busy and not self._still.proven:
+            return NotYet(seen=f"bytes on {', '.join(map(str, self._busy))} not still for long enough")
         return Proven(since_ns=max(self._still.since_ns, self._unanswered_ns), evidence=self._evidence())
+
+    def _still_answering(self) -> frozenset[Edge]:
+        """Knock at the edges that answered before, until once none does; busy edges meanwhile fall still."""
+        if not self._answering or self._unanswered_ns >= 0:
+            return frozenset()
+        began_ns = self.site.clock.now_ns()
+        answered = self.site.cluster.mesh.knock(self._answering, within_s=KNOCK_S)
+        self._unanswered_ns = -1 if answered else began_ns
+        return answered
 
     def heal(self) -> None:
         """Let go of the cut; an edge that another fault holds stays cut."""

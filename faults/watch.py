@@ -62,7 +62,7 @@ class Watch:
         )
 
     def read_isr(self) -> Isr:
-        """Which replicas are in sync now; empty if nobody tells. Takes seconds if a broker does not answer."""
+        """Who is in sync now; empty if nobody tells. Takes seconds if a broker does not answer."""
         return _or_nothing(self._isr)
 
     def _isr(self) -> Isr:

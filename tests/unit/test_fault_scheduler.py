@@ -100,7 +100,7 @@ def test_a_ten_minute_storm_takes_a_moment() -> None:
     assert [record.name for record in records if not (record.proven and record.recovered)] == []
     for before, after in pairwise(records):
         assert before.recovered_ns < after.inject_ns
-    assert ns(300) < world.clock.now_ns() < ns(600)
+    assert ns(400) < world.clock.now_ns() < ns(600)
     assert is_healed(world)
 
 
