@@ -40,7 +40,7 @@ HEADER = """\
 #   docker compose -f compose/compose.yaml kill -s KILL kafka-1
 #   docker compose -f compose/compose.yaml start kafka-1
 # End it, with all data:
-#   docker compose -f compose/compose.yaml down -v
+#   docker compose -f compose/compose.yaml down -v -t 1
 """
 
 
