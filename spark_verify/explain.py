@@ -23,7 +23,7 @@ def explain(log: FinalLog, claims: Claims, claimed: Bools, residue: Columns) -> 
     rows = np.flatnonzero(~claimed)
     if not rows.size:
         return Ids.of(residue)[_unexplained(residue, np.zeros(len(residue["outcome"]), np.int64))]
-    ids = log.ids(rows)
+    ids = log.ids()[rows]
     source = match(ids, Ids.of(residue))
     known = source >= 0
     copies = np.bincount(source[known], minlength=len(residue["outcome"]))
@@ -54,7 +54,7 @@ def _give_times_of_claims(log: FinalLog, claims: Claims, rows: Ints, ids: Ids, c
     values = pa.array(np.unique(ids.sequence))
     listed = pc.is_in(pa.array(log.sequence), value_set=values).to_numpy(zero_copy_only=False)
     among = np.flatnonzero(listed & claimed)
-    source = match(ids, log.ids(among))
+    source = match(ids, log.ids()[among])
     found = source >= 0
     original = among[source[found]]
     _give_times(claims, rows[found], claims.invoked_ns[original], claims.completed_ns[original])

@@ -36,9 +36,9 @@ class FinalLog:
     def __len__(self) -> int:
         return len(self.offset)
 
-    def ids(self, rows: Ints) -> Ids:
-        """The ids of the records in some rows."""
-        return Ids(producer=self.producer[rows], sequence=self.sequence[rows])
+    def ids(self) -> Ids:
+        """The id of each record."""
+        return Ids(producer=self.producer, sequence=self.sequence)
 
     def rows_at(self, offsets: Ints) -> Ints:
         """The row at each offset, -1 where the log has none."""

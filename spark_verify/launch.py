@@ -51,6 +51,8 @@ def launch(options: SessionOptions, folder: Path) -> "SparkSession":
 
     java = options.java or find_java()
     spark_home = Path(pyspark.__file__).parent
+    if options.master.startswith("local-cluster"):
+        spark_home = _mirror(spark_home, folder / "spark")
     ours = settings(options, java, folder)
     jvm = start_jvm(
         java,
@@ -94,6 +96,14 @@ def _connect(jvm: Jvm, ours: Mapping[str, str], options: SessionOptions) -> "Spa
         gateway.highwater_jvm = jvm
         conf = SparkConf(_jvm=gateway.jvm).setAll(list(ours.items()))
         return SparkContext(conf=conf, gateway=gateway)
+
+
+def _mirror(spark_home: Path, mirror: Path) -> Path:
+    """The same Spark under another path: the executors of a local cluster write to `work` in Spark's home."""
+    mirror.mkdir()
+    for entry in spark_home.iterdir():
+        (mirror / entry.name).symlink_to(entry)
+    return mirror
 
 
 def _forget_gateway() -> None:
@@ -165,7 +175,6 @@ def environment(options: SessionOptions, java: Java, spark_home: Path, folder: P
             "SPARK_CONF_DIR": str(folder),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_HOSTNAME": "localhost",
-            "SPARK_WORKER_DIR": str(folder / "work"),
             "SPARK_SCALA_VERSION": "2.13",
         }
     return ours

@@ -29,7 +29,7 @@ class Sieve:
     """A set of integers that says for 65,536 others in 0.2 ms that they are not in it."""
 
     def __init__(self, values: Ints) -> None:
-        self._values = np.unique(values)
+        self._values = np.sort(values)
         room = max(_LEAST_ROOM, _ROOM_PER_VALUE * len(self._values))
         self._shift = np.uint64(64 - (room - 1).bit_length())
         self._marked = np.zeros(1 << (64 - int(self._shift)), bool)
@@ -39,7 +39,8 @@ class Sieve:
         """Which of the values are in the set."""
         found: Bools = self._marked[self._places(values)]
         perhaps = np.flatnonzero(found)
-        found[perhaps] = np.isin(values[perhaps], self._values)
+        places = np.minimum(np.searchsorted(self._values, values[perhaps]), len(self._values) - 1)
+        found[perhaps] = self._values[places] == values[perhaps]
         return found
 
     def _places(self, values: Ints) -> npt.NDArray[np.uint64]:

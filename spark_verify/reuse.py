@@ -1,10 +1,10 @@
 """Finds ids that two sends have, over all partitions, without bringing all ids to one place.
 
-A producer numbers its sends 0, 1, 2, … over all partitions. So per producer and partition the count,
-the range and three power sums of the sequences are enough: if, added up, they are those of a range
-without hole, no id is used twice. (Modulo 2**64 they could also be those of a set that has as many
-doubles as holes; with up to three doubles they cannot.) Only for a producer whose numbers are not so,
-the ids themselves are compared, 64 of them in a word.
+A producer numbers its sends 0, 1, 2, … over all partitions. So the count, the range and the sums of the
+sequences and of their squares are enough, per producer: if they are those of a range without holes, no
+id is used twice. (They could be so by chance if there were as many holes as doubles; with one or two
+doubles they cannot.) Only for a producer whose numbers are not so, the ids themselves are compared, 64
+of them in a word.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.rows import RecordId
-from spark_verify.final_log import FinalLog
-from spark_verify.ids import Ids, Producers
-from spark_verify.order import ByProducer
-from spark_verify.unit import Bools, Ints, Unit
+from spark_verify.ids import Ids
+from spark_verify.order import Step
+from spark_verify.unit import Unit
 
 _WORD = 64
 _MODULUS = 1 << 64
@@ -25,88 +24,70 @@ _MODULUS = 1 << 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
-    """What is known of the sequences of one producer in one partition, or in several."""
+    """What is known of the sequences of one producer in some sends."""
 
     count: int
     least: int
     greatest: int
-    sums: tuple[int, int, int]
-    """Of first, second and third powers, modulo 2**64."""
+    sum: int
+    """Modulo 2**64, like the next."""
+    squares: int
 
     def __add__(self, other: "Numbers") -> "Numbers":
-        first, second, third = ((a + b) % _MODULUS for a, b in zip(self.sums, other.sums, strict=True))
         return Numbers(
             count=self.count + other.count,
             least=min(self.least, other.least),
             greatest=max(self.greatest, other.greatest),
-            sums=(first, second, third),
+            sum=(self.sum + other.sum) % _MODULUS,
+            squares=(self.squares + other.squares) % _MODULUS,
         )
 
     def is_range(self) -> bool:
         """Whether they are those of a range without holes, each number once."""
-        whole = tuple(
-            (_up_to(self.greatest, power) - _up_to(self.least - 1, power)) % _MODULUS for power in (1, 2, 3)
+        before, last = self.least - 1, self.greatest
+        return (
+            self.count == last - before
+            and self.sum == (_triangle(last) - _triangle(before)) % _MODULUS
+            and self.squares == (_pyramid(last) - _pyramid(before)) % _MODULUS
         )
-        return self.count == self.greatest - self.least + 1 and self.sums == whole
 
 
-def _up_to(n: int, power: int) -> int:
-    """The sum of the powers of 1 to n (and for negative n its continuation)."""
-    half = n * (n + 1) // 2
-    return {1: half, 2: half * (2 * n + 1) // 3, 3: half * half}[power]
+def _triangle(n: int) -> int:
+    return n * (n + 1) // 2
 
 
-def numbers(ids: Ids) -> dict[int, Numbers]:
-    """The numbers of each producer."""
-    order = np.argsort(ids.producer, kind="stable")
-    producer = ids.producer[order]
-    fresh = np.ones(len(producer), bool)
-    fresh[1:] = producer[1:] != producer[:-1]
-    starts = np.flatnonzero(fresh)
-    return _numbers(producer[starts], ids.sequence[order], starts)
+def _pyramid(n: int) -> int:
+    return n * (n + 1) * (2 * n + 1) // 6
 
 
-def numbers_of_claims(log: FinalLog, groups: ByProducer, claimed: Bools) -> dict[int, Numbers]:
-    """The numbers of each producer over the claimed rows of a log, of which each is one send."""
-    if claimed.all():
-        starts = groups.starts
-        rows, sequence = groups.rows, groups.sequence
-    else:
-        kept = claimed[groups.rows]
-        starts = np.unique(np.concatenate(([0], np.cumsum(kept)))[groups.starts])
-        rows, sequence = groups.rows[kept], groups.sequence[kept]
-    return _numbers(log.producer[rows[starts[:-1]]], sequence, starts[:-1])
+def numbers(step: Step) -> dict[int, Numbers]:
+    """The numbers of each producer in one step."""
+    if not len(step.rows):
+        return {}
+    wrapping = step.sequence.view(np.uint64)
+    columns = (
+        step.producers,
+        np.diff(np.append(step.starts, len(step.rows))),
+        np.minimum.reduceat(step.sequence, step.starts),
+        np.maximum.reduceat(step.sequence, step.starts),
+        np.add.reduceat(wrapping, step.starts),
+        np.add.reduceat(wrapping * wrapping, step.starts),
+    )
+    return {
+        producer: Numbers(count=count, least=least, greatest=greatest, sum=total, squares=squares)
+        for producer, count, least, greatest, total, squares in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
+    }
 
 
 def joined(parts: Iterable[Mapping[int, Numbers]]) -> dict[int, Numbers]:
-    """The numbers of each producer over several sets of sends."""
+    """The numbers of each producer over several parts."""
     whole: dict[int, Numbers] = {}
     for part in parts:
         for producer, its in part.items():
             whole[producer] = whole[producer] + its if producer in whole else its
     return whole
-
-
-def _numbers(producers: Producers, sequence: Ints, starts: Ints) -> dict[int, Numbers]:
-    """Of sequences in groups that begin at `starts`, none of them empty."""
-    if not starts.size:
-        return {}
-    counts = np.diff(np.append(starts, len(sequence)))
-    wrapping = sequence.view(np.uint64)
-    squares = wrapping * wrapping
-    columns = (
-        np.minimum.reduceat(sequence, starts),
-        np.maximum.reduceat(sequence, starts),
-        np.add.reduceat(wrapping, starts),
-        np.add.reduceat(squares, starts),
-        np.add.reduceat(squares * wrapping, starts),
-    )
-    return {
-        producer: Numbers(count=count, least=least, greatest=greatest, sums=(first, second, third))
-        for producer, count, least, greatest, first, second, third in zip(
-            producers.tolist(), counts.tolist(), *(column.tolist() for column in columns), strict=True
-        )
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ Memory: 44 bytes a log record, and 56 a send that claims no place. A healthy par
 and no suspect.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,9 @@ from spark_verify.claims import SEND_COLUMNS, Claims, SendCounts, acked_offsets
 from spark_verify.explain import explain
 from spark_verify.final_log import FinalLog, read_final_log
 from spark_verify.ids import Ids
-from spark_verify.order import ByProducer, out_of_real_time, out_of_sequence
+from spark_verify.order import Sequences, out_of_real_time, steps
 from spark_verify.reads import READ_COLUMNS, Reads
-from spark_verify.reuse import Numbers, joined, numbers, numbers_of_claims
+from spark_verify.reuse import Numbers, joined, numbers
 from spark_verify.unit import Columns, Ints, Unit, Window
 
 
@@ -64,13 +64,17 @@ def scan(unit: Unit) -> Scan:
 def _decided(unit: Unit, window: Window) -> Scan:
     log = read_final_log(unit)
     claims, reads = _claims(unit, log), _reads(unit, log, window)
-    groups, claimed, residue = ByProducer.of(log), claims.claimed(), claims.residue()
+    claimed, residue = claims.claimed(), claims.residue()
+    sequences, parts = Sequences(log), []
+    for step in steps(log.ids()):
+        sequences.add(step)
+        parts.append(numbers(step.kept(claimed)))
     unexplained = explain(log, claims, claimed, residue)
     offsets = np.union1d(reads.suspects(), acked_offsets(residue))
     at_suspects = log.rows_at(offsets)
     rows = [
         *claims.altered,
-        out_of_sequence(log, groups),
+        sequences.offenders(),
         out_of_real_time(claims),
         # The rules by id must see all of each id whose record a rule by offset is shown.
         at_suspects[at_suspects >= 0],
@@ -80,10 +84,10 @@ def _decided(unit: Unit, window: Window) -> Scan:
         log_records=len(log),
         reads=reads.count,
         reads_unread=reads.unread,
-        numbers=joined([numbers_of_claims(log, groups, claimed), numbers(Ids.of(residue))]),
+        numbers=joined([*parts, *_numbers(residue)]),
         twice=claims.total > int(np.count_nonzero(claimed)),
         findings=Findings(
-            ids=Ids.joined([unexplained, log.ids(np.concatenate(rows))]).unique(),
+            ids=Ids.joined([unexplained, log.ids()[np.concatenate(rows)]]).unique(),
             offsets=offsets,
             holes=_holes(log, window, unit.highest),
             skips=reads.skips(),
@@ -100,8 +104,12 @@ def _undecided(unit: Unit) -> Scan:
         sends=claims.counts,
         log_records=len(log),
         reads=reads,
-        numbers=numbers(Ids.of(claims.residue())),
+        numbers=joined(_numbers(claims.residue())),
     )
+
+
+def _numbers(residue: Columns) -> Iterator[dict[int, Numbers]]:
+    return (numbers(step) for step in steps(Ids.of(residue)))
 
 
 def _claims(unit: Unit, log: FinalLog) -> Claims:

@@ -61,8 +61,9 @@ class Unit:
 
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[Columns]:
         """Columns of its file of a table, batch by batch in file order; raises MalformedHistory."""
+        path = self.path(table)
         for batch in self.record_batches(table, columns):
-            yield {name: _values(self.path(table), name, batch.column(name)) for name in columns}
+            yield {name: _values(path, name, batch.column(name)) for name in columns}
 
     def record_batches(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The same as Arrow data."""
