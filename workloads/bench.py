@@ -92,10 +92,11 @@ def send_throughput(
         rates["bare"].append(bare(plan, bootstrap, seconds))
         count = round(rates["bare"][-1] * seconds)
         rates["performance"].append(performance(bootstrap, topic, count, settings, run_kafka))
-    return _compare({name: statistics.median(values[1:]) for name, values in rates.items()})
+    return compare({name: statistics.median(values[1:]) for name, values in rates.items()})
 
 
-def _compare(rate: dict[str, float]) -> list[Measured]:
+def compare(rate: dict[str, float]) -> list[Measured]:
+    """Set the rates of "recorded", "bare" and "performance" side by side."""
     peers = (("same loop without recording", "bare", 0.85), ("ProducerPerformance", "performance", 0.6))
     return [
         Measured(

@@ -2,6 +2,7 @@
 
 Errors:
     WorkloadError
+      PlanRefused        a load was asked for that no client can make
       WorkloadDied       a thread of the workload raised: the run's load was not what was asked for
       NotWarm            producers had no acknowledgement on some partition when the time was up
       ThreadStuck        a thread did not end when it was told to
@@ -12,6 +13,10 @@ Errors:
 
 class WorkloadError(Exception):
     """Base of every error of this room."""
+
+
+class PlanRefused(WorkloadError):
+    """A load was asked for that no client can make; nothing has been started."""
 
 
 class WorkloadDied(WorkloadError):

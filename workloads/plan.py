@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.rows import TopicPartition
+from workloads.errors import PlanRefused
 from workloads.payload import HEADER_BYTES, Header
 
 Acks: TypeAlias = Literal["0", "1", "all"]
@@ -44,11 +45,24 @@ class WorkloadPlan:
     client: Mapping[str, Setting] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        assert self.record_bytes >= HEADER_BYTES, (
-            f"record_bytes is {self.record_bytes}, at least {HEADER_BYTES}"
-        )
-        assert self.partitions, f"no partition to write to: {dict(self.topics)}"
-        assert self.acks == "all" or not self.idempotence, f"idempotence needs acks=all, not {self.acks}"
+        refused = [text for wrong, text in self._conditions() if wrong]
+        if refused:
+            raise PlanRefused("; ".join(refused))
+
+    def _conditions(self) -> list[tuple[bool, str]]:
+        """What must not be, each with the value seen."""
+        small = self.record_bytes < HEADER_BYTES
+        return [
+            (not self.partitions, f"no partition to write to among the topics {dict(self.topics)}"),
+            (small, f"a record of {self.record_bytes} bytes cannot carry its id, which takes {HEADER_BYTES}"),
+            (self.producers < 1, f"{self.producers} producers; at least 1"),
+            (
+                bool(self.idempotence) and self.acks != "all",
+                f"idempotence with acks={self.acks}; it needs all",
+            ),
+            (self.rate_per_s is not None and self.rate_per_s <= 0, f"a rate of {self.rate_per_s}/s; above 0"),
+            (self.max_outstanding < 1, f"at most {self.max_outstanding} sends outstanding; at least 1"),
+        ]
 
     @property
     def partitions(self) -> tuple[TopicPartition, ...]:

@@ -20,13 +20,13 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaException, Producer
 
 from checkers.rows import TopicPartition
-from workloads.errors import NotWarm
+from workloads.errors import NotWarm, PlanRefused
 from workloads.leaders import LeaderState, addresses
 from workloads.outcome import error_name
-from workloads.plan import WorkloadPlan
+from workloads.plan import WorkloadPlan, producer_config
 from workloads.producer import PURGED_WITHIN_S, Producing
 from workloads.reader import Reading
 from workloads.recorder import Recorder
@@ -163,6 +163,14 @@ class Workload:
             self.stop(within_s=0.0)
         except Exception as another:
             error.add_note(f"while ending the workload: {another}")
+
+
+def validate(plan: WorkloadPlan) -> None:
+    """Raise PlanRefused for client settings that the client does not take; nothing is connected to."""
+    try:
+        Producer(producer_config(plan, ""))
+    except KafkaException as error:
+        raise PlanRefused(f"client settings {dict(plan.client)}: {error.args[0].str()}") from error
 
 
 def start(plan: WorkloadPlan, bootstrap: str, run_dir: Path) -> Workload:

@@ -1,0 +1,34 @@
+"""The bench reads its peer's figures right and says which target is met."""
+
+import pytest
+
+from workloads.bench import Measured, PeerFailed, compare, last_rate
+
+OUTPUT = """Warmup first 25 records. Steady state results will print after the complete test summary.
+125 records sent, 230811.02 records/sec (22.01 MB/sec), 68.15 ms avg latency, 323.00 ms max latency.
+100 steady state records sent, 267927.5 records/sec (25.55 MB/sec), 79.83 ms avg latency.
+"""
+
+
+def test_the_peer_is_judged_by_its_steady_state() -> None:
+    assert last_rate(OUTPUT) == 267927.5
+
+
+def test_a_peer_without_figures_is_told_with_its_last_words() -> None:
+    with pytest.raises(PeerFailed, match="its last words: Exception in thread main"):
+        last_rate("Exception in thread main")
+
+
+def test_each_peer_has_its_target() -> None:
+    bare, kafka = compare({"recorded": 90_000.4, "bare": 100_000.0, "performance": 180_000.0})
+    assert bare == Measured(
+        name="recorded send throughput against same loop without recording",
+        value=90_000,
+        unit="records/s",
+        peer="same loop without recording",
+        peer_value=100_000,
+        ratio=0.9,
+        target=0.85,
+        met=True,
+    )
+    assert (kafka.peer, kafka.ratio, kafka.target, kafka.met) == ("ProducerPerformance", 0.5, 0.6, False)
