@@ -95,7 +95,7 @@ def test_a_client_that_goes_fatal_is_replaced_and_what_it_had_outstanding_is_unk
 def test_what_is_purged_from_a_queue_may_be_in_the_log_and_is_unknown(tmp_path: Path) -> None:
     """The one record is written, its answer is lost, it waits to be sent again, and is purged there."""
     patient = {"retry.backoff.ms": 60_000, "retry.backoff.max.ms": 60_000, "linger.ms": 0}
-    one = plan(topics={"t": 1}, rate_per_s=0.4, idempotence=False, client=patient)
+    one = plan(topics={"t": 1}, max_outstanding=1, idempotence=False, client=patient)
     with MockKafka(1, t=1) as kafka:
         kafka.answer_late(1, PRODUCE, after_ms=60_000)
         with producing(one, kafka.bootstrap, tmp_path, within_s=0.0) as progress:
