@@ -34,7 +34,7 @@ def check(arguments: Namespace) -> int:
 
     report = check_run(arguments.run, arguments.spark_master)
     if arguments.json:
-        print(json.dumps(report.document, indent=2))
+        print(json.dumps(report.as_json(), indent=2))
     else:
         from harness.summary import words
 

@@ -10,14 +10,10 @@ from checkers.judgement import Judgement, Property
 from checkers.verdict import Decision, Verdict
 from harness.accept import parse_bound
 from harness.exposure import Exposure
+from harness.report import SCHEMA_VERSION
 
-SCHEMA_VERSION = 1
 OBSERVED = ("cluster", "topics", "warm", "schedule", "settle", "final_read", "metadata", "seal")
 """The phases before the judgement: their timings are facts of the run, the same at each check."""
-
-
-EXPECTED = {"permitted": " (expected loss seen)", "any": "", "none": " (no loss was expected)"}
-"""What a permitted loss means, by the scenario's `expect.acked_loss`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,28 +26,29 @@ class Judged:
     findings: tuple[tuple[Finding, Explanation], ...]
     exposure: Exposure
 
-    @property
-    def headline(self) -> str:
-        """The first line of the report: of a failure, the record that shows it."""
-        if self.decision.verdict is Verdict.FAIL and self.findings:
-            return self.findings[0][1].line
-        return outcome_of(self)
-
 
 def outcome_of(judged: Judged) -> str:
-    """What happened to the acknowledged records, in one plain sentence; else the first reason."""
+    """What happened to the acknowledged records, in plain words; of a run that shows nothing, why not."""
     loss = judged.decision.properties[Property.ACKED_LOSS]
     lost, acked = loss.permitted + loss.violations, judged.judgement.totals.ok
-    verdict, acks = judged.decision.verdict, _acks(judged.manifest)
+    verdict, first = judged.decision.verdict, judged.decision.reasons[0].sentence
     if verdict in (Verdict.UNKNOWN, Verdict.ERROR):
-        return f"{judged.decision.reasons[0].sentence} — {verdict}"
+        return first
+    acks = f"acks={_acks(judged.manifest)}"
     if not lost:
-        seen = "" if verdict is Verdict.PASS else f", but: {judged.decision.reasons[0].sentence}"
-        return f"acks={acks} lost none of {acked:,} acknowledged records{seen} — {verdict}"
+        but = "" if verdict is Verdict.PASS else f", but: {first}"
+        return f"{acks} lost none of {acked:,} acknowledged records{but}"
     how = "which its contract forbids" if loss.violations else "as its contract permits"
-    return (
-        f"acks={acks} lost {lost:,} of {acked:,} acknowledged records, {how} — "
-        f"{verdict}{'' if loss.violations else EXPECTED[judged.manifest['expect']]}"
+    return f"{acks} lost {lost:,} of {acked:,} acknowledged records, {how}"
+
+
+def remark_of(judged: Judged) -> str:
+    """What a permitted loss means in this scenario; "" if there was none."""
+    loss = judged.decision.properties[Property.ACKED_LOSS]
+    if judged.decision.verdict in (Verdict.UNKNOWN, Verdict.ERROR) or loss.violations or not loss.permitted:
+        return ""
+    return {"permitted": "expected loss seen", "none": "no loss was expected"}.get(
+        judged.manifest["expect"], ""
     )
 
 

@@ -18,7 +18,7 @@ from checkers.realised import realised
 from checkers.rows import Context
 from checkers.verdict import Reason, RunState, Verdict
 from harness.accept import parse_bound
-from harness.document import Judged, as_json, outcome_of
+from harness.document import Judged, as_json, outcome_of, remark_of
 from harness.errors import HistoryError
 from harness.exposure import Exposure, measure
 from harness.remnants import complete_history
@@ -35,7 +35,7 @@ def judge(run: RunDir, verify: Verify) -> Report:
     try:
         return _judge(run, verify)
     except (HistoryError, CheckersError) as error:
-        return Report(verdict=Verdict.UNKNOWN, headline=str(error), outcome=f"cannot be judged: {error}")
+        return Report(verdict=Verdict.UNKNOWN, outcome=str(error))
 
 
 def _judge(run: RunDir, verify: Verify) -> Report:
@@ -66,8 +66,8 @@ def _report(judged: Judged) -> Report:
     document = as_json(judged)
     return Report(
         verdict=judged.decision.verdict,
-        headline=judged.headline,
         outcome=outcome_of(judged),
+        remark=remark_of(judged),
         told=tuple(Told(line=e.line, evidence=e.evidence) for _, e in judged.findings),
         reasons=tuple(reason.sentence for reason in judged.decision.reasons),
         document=document,

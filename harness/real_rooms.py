@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from threading import Event
 from types import TracebackType
@@ -15,6 +15,7 @@ from checkers.history import TABLES, unit_path, write_table
 from checkers.rows import Proof
 from compose import images, metadata_log
 from compose.cluster import DockerCluster, start
+from compose.errors import ComposeError
 from compose.protocols import Cluster
 from compose.view import ClusterView
 from faults.clock import SystemClock
@@ -38,6 +39,8 @@ from workloads.seal import seal
 SETTLED_S = 30.0
 WARM_S = 30.0
 STOP_S = 15.0
+MOST_NAMED = 4
+"""Nodes or edges of a fault that a line names."""
 
 
 class RealRooms:
@@ -64,7 +67,11 @@ class RealRooms:
         """A started cluster; its name in the engine is a short random id."""
         self._active.clear()
         with start(resolved.topology, run_id=secrets.token_hex(4), workdir=run.path) as cluster:
-            yield cluster
+            try:
+                yield cluster
+            finally:
+                with suppress(ComposeError):
+                    cluster.collect(run.nodes)
 
     def describe(self, cluster: Cluster) -> dict[str, Any]:
         """What the manifest says of the cluster that was started."""
@@ -78,11 +85,11 @@ class RealRooms:
 
     def make_topics(self, cluster: Cluster, resolved: Resolved) -> list[dict[str, Any]]:
         """Create the topics, wait until they are settled; returns them with the settings they really have."""
-        made = topics.create(cluster.bootstrap, resolved.scenario.topics)
+        topics.create(cluster.bootstrap, resolved.scenario.topics)
         view = _view(cluster)
         for topic in resolved.scenario.topics:
             view.wait_until_settled(topic.name, within_s=SETTLED_S)
-        return made
+        return topics.realised(cluster.bootstrap, resolved.scenario.topics)
 
     @contextmanager
     def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> Iterator["RealLoad"]:
@@ -138,10 +145,6 @@ class RealRooms:
         """Replay the metadata log into the history; Kafka's internal topics are left out."""
         rows = metadata_log.timeline(cluster.metadata_records())
         _write(run, "metadata", [asdict(row) for row in rows if not row.topic.startswith("__")])
-
-    def save_logs(self, cluster: Cluster, run: RunDir) -> None:
-        """Write the nodes' logs and settings."""
-        cluster.collect(run.nodes)
 
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> dict[str, Any]:
         """Seal the journals. The proofs come last: without them nothing is decided."""
@@ -219,7 +222,8 @@ def words_of(event: FaultEvent) -> str:
 
 def _hit(event: FaultEvent) -> str:
     hit = event.edges or tuple(f"node {node}" for node in event.nodes)
-    return ", ".join(hit) or "nothing"
+    more = f" and {len(hit) - MOST_NAMED} more" if len(hit) > MOST_NAMED else ""
+    return ", ".join(hit[:MOST_NAMED]) + more or "nothing"
 
 
 def _view(cluster: Cluster) -> ClusterView:

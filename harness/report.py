@@ -8,6 +8,9 @@ from typing import Any
 from checkers.verdict import Verdict, worst
 from harness.rundir import RunDir, write_whole
 
+SCHEMA_VERSION = 1
+"""Of verdict.json."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
@@ -21,18 +24,28 @@ class Told:
 class Report:
     """`document` is verdict.json, `summary` is summary.md.
 
-    `headline` is the first line a person reads: of a failure, the record that shows it. `outcome` says what
-    happened to the acknowledged records. `name` tells the run from others of a suite: scenario and seed.
+    `outcome` says what happened to the acknowledged records, `remark` what that means in this scenario;
+    `name` tells the run from others of a suite: scenario and seed.
     """
 
     verdict: Verdict
-    headline: str
     outcome: str
+    remark: str = ""
     name: str = ""
     told: tuple[Told, ...] = ()
     reasons: tuple[str, ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict)
     summary: str = ""
+
+    @property
+    def headline(self) -> str:
+        """The first line a person reads: of a failure, the record that shows it."""
+        return self.told[0].line if self.told and self.verdict is Verdict.FAIL else self.outcome
+
+    @property
+    def verdict_in_words(self) -> str:
+        """ "PASS (expected loss seen)"."""
+        return f"{self.verdict} ({self.remark})" if self.remark else str(self.verdict)
 
     def with_problem(self, problem: str) -> "Report":
         """The same after a failure of the harness: an ERROR, unless a violation was found."""
@@ -41,21 +54,28 @@ class Report:
         return replace(
             self,
             verdict=Verdict.ERROR,
-            headline=problem,
-            outcome=f"{problem} — {Verdict.ERROR}",
+            outcome=problem,
+            remark="",
             reasons=(problem, *self.reasons),
         )
 
+    def as_json(self) -> dict[str, Any]:
+        """verdict.json; of a run that could not be judged only what is known of any report."""
+        known = {"verdict": self.verdict.value, "outcome": self.outcome}
+        if self.document:
+            return {**self.document, **known}
+        reasons = [{"verdict": known["verdict"], "sentence": self.outcome}]
+        return {"schema_version": SCHEMA_VERSION, **known, "reasons": reasons}
+
     def write(self, run: RunDir) -> None:
         """Write verdict.json and summary.md."""
-        document = {**self.document, "verdict": self.verdict.value, "outcome": self.outcome}
-        write_whole(run.verdict, json.dumps(document, indent=2) + "\n")
-        write_whole(run.summary, self.summary or f"# {self.verdict}\n\n{self.headline}\n")
+        write_whole(run.verdict, json.dumps(self.as_json(), indent=2) + "\n")
+        write_whole(run.summary, self.summary or f"# {self.verdict}\n\n{self.outcome}\n")
 
 
 def crashed(problem: str) -> Report:
     """The report of a run of which nothing can be judged."""
-    return Report(verdict=Verdict.ERROR, headline=problem, outcome=f"{problem} — {Verdict.ERROR}")
+    return Report(verdict=Verdict.ERROR, outcome=problem)
 
 
 def worst_exit_code(reports: Iterable[Report]) -> int:

@@ -41,7 +41,7 @@ class Rooms(Protocol):
     """The steps of a run that need the world outside."""
 
     def cluster(self, resolved: Resolved, run: RunDir) -> AbstractContextManager[Cluster]:
-        """A started cluster; leaving removes everything of it."""
+        """A started cluster; leaving saves its logs and removes everything of it."""
 
     def describe(self, cluster: Cluster) -> Mapping[str, Any]:
         """What the manifest says of the cluster that was started."""
@@ -68,9 +68,6 @@ class Rooms(Protocol):
 
     def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
         """Write the timeline of the metadata log."""
-
-    def save_logs(self, cluster: Cluster, run: RunDir) -> None:
-        """Write each node's log and configuration."""
 
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> Mapping[str, Any]:
         """Turn the journals into the history, then write the proofs; what the manifest says of it."""

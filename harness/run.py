@@ -2,14 +2,14 @@
 
 start the cluster → make the topics → start the load, wait until it is warm → run the schedule → stop the
 load, heal, wait until every replica is in sync → read every partition to a proven end → save the metadata
-timeline and the logs → seal the history → judge it, while the cluster is torn down.
+timeline → seal the history → judge it, while the nodes' logs are saved and the cluster is torn down.
 
 Whatever happens, the run directory says how far it came, and nothing of the cluster stays.
 """
 
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -61,7 +61,8 @@ def run(job: Job) -> Report:
         else:
             _note_end(job)
         down.begin()
-        report = _judge(job)
+        with job.interrupts.orderly():
+            report = _judge(job)
     return report.with_problem(down.problem) if down.problem else report
 
 
@@ -148,7 +149,6 @@ def _save(job: Job, cluster: Cluster, load: Load, proofs: tuple[Proof, ...]) -> 
         job.show.watch(None)
         load.stop()
         job.manifest.add(**job.rooms.seal(job.run, proofs))
-        job.rooms.save_logs(cluster, job.run)
 
 
 def _note_end(job: Job) -> None:
@@ -176,14 +176,12 @@ def reason_of(error: Exception) -> str:
 
 def _judge(job: Job) -> Report:
     """The verdict; a run that crashed is an ERROR unless what it left shows a violation."""
-    job.show.phase("judging")
-    return _attempt(lambda: job.rooms.judge(job.run), job)
-
-
-def _attempt(judge: Callable[[], Report], job: Job) -> Report:
     problem = job.manifest.facts["problem"] if job.manifest.facts["state"] == "failed" else ""
+    job.show.phase("judging")
+    begin = time.monotonic()
     try:
-        report = judge()
+        report = job.rooms.judge(job.run)
     except Exception as error:
         return crashed(problem or f"judging: {reason_of(error)}")
+    job.show.phase(f"judged in {time.monotonic() - begin:.1f} s, waiting until the cluster is gone")
     return report.with_problem(problem) if problem else report

@@ -69,11 +69,6 @@ class TopicPart(Part):
     replication: int = Field(default=3, ge=1)
     config: KafkaConfig = {}
 
-    @property
-    def min_isr(self) -> int:
-        """`min.insync.replicas` of the topic; Kafka's default is 1."""
-        return int(self.config.get("min.insync.replicas", "1"))
-
 
 class WorkloadPart(Part):
     """What the clients do. The load lasts `lasts` after it is warm, and until `tail` after the last fault."""

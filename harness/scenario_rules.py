@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from compose.errors import TopologyError
+from compose.properties import server_properties
 from compose.topology import Topology
 from harness.scenario import ClusterPart, Scenario, TopicPart
 from harness.scenario_yaml import Path
@@ -18,6 +19,7 @@ def impossible(scenario: Scenario) -> Iterator[Finding]:
 
 def _topics(scenario: Scenario) -> Iterator[Finding]:
     seen: set[str] = set()
+    default_min_isr = _min_isr_of_brokers(scenario.cluster)
     for index, topic in enumerate(scenario.topics):
         path: Path = ("topics", index)
         if topic.name in seen:
@@ -29,16 +31,28 @@ def _topics(scenario: Scenario) -> Iterator[Finding]:
                 (*path, "replication"),
                 f"{topic.replication} replicas do not fit on {brokers} broker{'s' if brokers > 1 else ''}",
             )
-        yield from _min_isr(topic, path)
+        yield from _min_isr(topic, path, default_min_isr)
 
 
-def _min_isr(topic: TopicPart, path: Path) -> Iterator[Finding]:
+def _min_isr_of_brokers(cluster: ClusterPart) -> str:
+    """What a topic gets that does not say; "1" for a cluster that cannot exist: another rule refuses it."""
+    try:
+        return server_properties(topology_of(cluster), 1, client_address="")["min.insync.replicas"]
+    except TopologyError:
+        return "1"
+
+
+def _min_isr(topic: TopicPart, path: Path, default: str) -> Iterator[Finding]:
     key = (*path, "config", "min.insync.replicas")
-    text = topic.config.get("min.insync.replicas", "1")
+    text = topic.config.get("min.insync.replicas", default)
     if not text.isdecimal() or int(text) < 1:
         yield key, f"expected a number of replicas from 1, found {text!r}"
     elif int(text) > topic.replication:
-        yield key, f"{text} in-sync replicas of {topic.replication}: every acks=all write would be refused"
+        whose = "" if key[-1] in topic.config else ", the brokers' setting"
+        yield (
+            key,
+            f"{text} in-sync replicas of {topic.replication}{whose}: every acks=all write would be refused",
+        )
 
 
 def _cluster(scenario: Scenario) -> Iterator[Finding]:

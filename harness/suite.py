@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from compose.labels import owner_of
 from compose.properties import server_properties
+from compose.topology import RESERVED
 from harness import rundir
 from harness.errors import Interrupted
 from harness.interrupts import Interrupts
@@ -100,6 +101,7 @@ def facts_of(order: Resolved, argv: Sequence[str]) -> dict[str, Any]:
     """What the manifest says from the start; keys as in docs/history.md."""
     scenario, workload = order.scenario, order.scenario.workload
     owner = owner_of(scenario.name, os.getpid())
+    brokers = server_properties(order.topology, 1, client_address="")
     return {
         "tool_version": version("highwater"),
         "scenario": scenario.name,
@@ -119,7 +121,7 @@ def facts_of(order: Resolved, argv: Sequence[str]) -> dict[str, Any]:
             "controllers": scenario.cluster.controllers,
             "combined": scenario.cluster.combined,
             "elr": order.topology.elr_on,
-            "broker_config": server_properties(order.topology, 1, client_address=""),
+            "broker_config": {key: text for key, text in brokers.items() if not RESERVED.fullmatch(key)},
         },
         "schedule": [step.name for step in order.steps],
     }
@@ -127,7 +129,7 @@ def facts_of(order: Resolved, argv: Sequence[str]) -> dict[str, Any]:
 
 def _tell_all(reports: Sequence[Report], options: Options) -> None:
     if options.as_json:
-        documents = [dict(report.document) for report in reports]
+        documents = [report.as_json() for report in reports]
         print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
     if len(reports) > 1:
         print(side_by_side(reports), file=options.progress, flush=True)

@@ -12,13 +12,13 @@ FINDINGS_SHOWN = 3
 
 def words(report: Report) -> str:
     """The verdict and its first line; then what happened to the acked records, the findings, the reasons."""
-    lines = [f"{report.verdict}  {report.headline}"]
+    lines = [f"{report.verdict_in_words}  {report.headline}"]
     if report.outcome != report.headline:
         lines.append(f"  {report.outcome}")
     lines += [f"  {told.line}" for told in report.told[:FINDINGS_SHOWN] if told.line != report.headline]
     lines += _rest(len(report.told) - FINDINGS_SHOWN, "findings")
     if report.verdict is not Verdict.PASS:
-        reasons = [reason for reason in report.reasons if reason not in report.headline]
+        reasons = [reason for reason in report.reasons if reason not in report.outcome]
         lines += [f"  - {reason}" for reason in reasons[:REASONS_SHOWN]]
         lines += _rest(len(reasons) - REASONS_SHOWN, "reasons")
     return "\n".join(lines)
@@ -31,7 +31,7 @@ def _rest(count: int, what: str) -> list[str]:
 def side_by_side(reports: Sequence[Report]) -> str:
     """The outcomes of several runs below each other, then how many of each verdict."""
     width = max(len(report.name) for report in reports)
-    lines = [f"{report.name:<{width}}  {report.outcome}" for report in reports]
+    lines = [f"{report.name:<{width}}  {report.outcome} — {report.verdict_in_words}" for report in reports]
     counts = Counter(report.verdict for report in reports)
     total = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
     return "\n".join([*lines, f"{len(reports)} runs: {total}"])

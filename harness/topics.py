@@ -19,16 +19,25 @@ DECISIVE = ("min.insync.replicas", "unclean.leader.election.enable", "flush.mess
 """The settings that decide what may be lost."""
 
 
-def create(bootstrap: str, topics: Sequence[TopicPart]) -> list[dict[str, Any]]:
-    """Create the topics; returns them as the manifest lists them, with the settings that the brokers tell."""
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 500})
+def create(bootstrap: str, topics: Sequence[TopicPart]) -> None:
+    """Create the topics. StepFailed if the brokers refuse one."""
+    admin = _client(bootstrap)  # held until the answers are there: without it nobody waits for them
     made = admin.create_topics([_wanted(topic) for topic in topics], operation_timeout=ANSWER_S)
     for name, future in made.items():
         try:
             future.result(ANSWER_S)
         except KafkaException as error:
             raise StepFailed(f"topic {name}", f"the brokers refused it: {error.args[0].str()}") from None
+
+
+def realised(bootstrap: str, topics: Sequence[TopicPart]) -> list[dict[str, Any]]:
+    """The topics as the manifest lists them, with the settings that a broker tells; they must be settled."""
+    admin = _client(bootstrap)
     return [_realised(admin, topic) for topic in topics]
+
+
+def _client(bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 500})
 
 
 def _wanted(topic: TopicPart) -> NewTopic:

@@ -32,7 +32,6 @@ STEPS = [
     "save_timeline",
     "stop",
     "seal",
-    "save_logs",
 ]
 PHASE_OF = {
     "cluster": "cluster",
@@ -45,7 +44,6 @@ PHASE_OF = {
     "save_timeline": "metadata",
     "stop": "seal",
     "seal": "seal",
-    "save_logs": "seal",
 }
 
 
@@ -123,8 +121,9 @@ def test_the_first_ctrl_c_under_load_ends_the_run_in_order_and_judges_it(tmp_pat
     assert manifest["problem"] == "the user asked to stop before the schedule had ended"
 
 
-def test_a_ctrl_c_after_the_schedule_cuts_nothing_short(tmp_path: Path) -> None:
-    report, manifest = run_with(FakeRooms(presses={"final_read": 1}), tmp_path)
+@pytest.mark.parametrize("step", ["final_read", "seal", "judge"])
+def test_a_ctrl_c_after_the_schedule_cuts_nothing_short(tmp_path: Path, step: str) -> None:
+    report, manifest = run_with(FakeRooms(presses={step: 1}), tmp_path)
     assert (report.verdict, manifest["state"]) == (Verdict.PASS, "complete")
 
 

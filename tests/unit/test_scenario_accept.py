@@ -29,6 +29,6 @@ def test_an_acceptance_line_bounds_one_metric(line: str, value: float, holds: bo
     ],
 )
 def test_a_line_that_bounds_nothing_is_refused(line: str, reason: str) -> None:
-    with pytest.raises(ValueError, match="not a|unknown") as refused:
+    with pytest.raises(ValueError, match=r"not a|unknown") as refused:
         parse_bound(line)
     assert str(refused.value).startswith(reason)
