@@ -32,6 +32,19 @@ class Inline(Executor):
 
 
 @dataclass
+class Slow(Inline):
+    """Looks that take `latency_ns`: their results are there at once, but they are not done before."""
+
+    clock: VirtualClock
+    latency_ns: int = ns(0.3)
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future, done_ns = super().submit(fn, *args, **kwargs), self.clock.now_ns() + self.latency_ns
+        future.done = lambda: self.clock.now_ns() >= done_ns  # type: ignore[method-assign]
+        return future
+
+
+@dataclass
 class WorldMesh(FakeMesh):
     """Edges that pass a byte each microsecond while they are open, used, and both ends run."""
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from threading import Event
 
 import pytest
-from fault_world import Inline, World, WorldView
+from fault_world import Inline, Slow, World, WorldView
 
 from compose.errors import NodeStateError
 from compose.protocols import Edge
@@ -46,10 +46,17 @@ def run(
     *,
     stop: Event | None = None,
     log: Callable[[FaultEvent], None] = lambda _: None,
+    eyes: Inline | None = None,
 ) -> tuple[FaultRecord, ...]:
     """Run steps on the world's own clock."""
     return run_schedule(
-        steps, world, WorldView(world), world.clock, stop=stop or Event(), on_event=log, eyes=Inline()
+        steps,
+        world,
+        WorldView(world),
+        world.clock,
+        stop=stop or Event(),
+        on_event=log,
+        eyes=eyes or Inline(),
     )
 
 
@@ -313,6 +320,49 @@ def test_a_heal_that_always_fails_is_given_up_and_the_others_are_healed() -> Non
     assert kill.inject_ns == -1
     assert log.stages("pause").count("heal-failed") == 10
     assert not any(world.mesh.is_cut(edge) for edge in world.mesh.edges)
+
+
+def test_ctrl_c_gives_up_what_cannot_be_healed() -> None:
+    """After five tries, a second apart, the next fault is healed, and the records are there."""
+    world, stop, log = World(failing={"unpause": [NodeStateError("gone")] * 99}), Event(), Log()
+    world.clock.call_at(ns(7), stop.set)
+    steps = plan(CUT | {"for": "60s"}, PAUSE | {"at": "6s", "for": "60s"})
+    cut, pause = run(world, steps, stop=stop, log=log)
+    assert (pause.heal_ns, pause.recovered) == (-1, False)
+    assert log.stages("pause")[-6:] == [*["heal-failed"] * 5, "not-recovered"]
+    assert cut.heal_ns == ns(11)
+
+
+def test_a_last_look_before_healing() -> None:
+    """What has stood still for just long enough when the hold is over is proven by a last look."""
+    (pause,) = run(World(), plan(PAUSE | {"for": "800ms"}))
+    assert pause.proven
+
+
+def test_a_look_that_goes_on_when_the_hold_is_over_counts() -> None:
+    """A kill is healed at once, but not before the look at its effect has come back."""
+    world, log = World(), Log()
+    (kill,) = run(world, plan(KILL | {"for": "0s"}), log=log, eyes=Slow(world.clock))
+    assert kill.proven
+    assert log.stages("kill")[:3] == ["injected", "effect", "healed"]
+
+
+def test_slow_looks_delay_no_healing() -> None:
+    """Where each look takes 2 s, a step is late by its own aiming, and by no look at another step."""
+    world = World()
+    cut, pause = run(world, plan(CUT, PAUSE | {"at": "6s"}), eyes=Slow(world.clock, latency_ns=ns(2)))
+    assert ns(7) <= cut.inject_ns <= ns(7.3)
+    assert ns(8) <= pause.inject_ns <= ns(8.3)
+    assert cut.heal_ns - cut.inject_ns == ns(3)
+    assert pause.heal_ns - pause.inject_ns == ns(3.1)
+
+
+def test_unproven_is_said_before_healing() -> None:
+    """The caller learns that there is no evidence, and why, when the hold is over."""
+    log = Log()
+    run(World(deaf={"pause"}), plan(PAUSE), log=log)
+    assert log.stages("pause") == ["injected", "unproven", "healed", "recovered"]
+    assert "states: {'3': 'running'}" in next(each.detail for each in log.events if each.stage == "unproven")
 
 
 def test_two_cuts_of_one_edge() -> None:
