@@ -4,13 +4,14 @@ import io
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from testcontainers.core.config import testcontainers_config
+from testcontainers.core.container import DockerContainer
+from testcontainers.core.network import Network
 
 from compose.docker_api import asking, client
 from compose.protocols import ExecResult
-
-if TYPE_CHECKING:
-    from testcontainers.core.container import DockerContainer
 
 KEEP_LOG = {"max-size": "256m"}
 
@@ -48,10 +49,6 @@ class Container:
 
 def start(spec: ContainerSpec) -> Container:
     """Create and start `spec`. Raises ComposeError; what was created by then carries its labels."""
-    from testcontainers.core.config import testcontainers_config
-    from testcontainers.core.container import DockerContainer
-    from testcontainers.core.network import Network
-
     # Ryuk would have to be pulled, and removes everything on its own terms; our labels and cleanup.py do
     # its work.
     testcontainers_config.ryuk_disabled = True

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from testcontainers.core.network import Network
+
 from compose.docker_api import asking, client
 from compose.labels import RUN
 
@@ -19,8 +21,6 @@ class Labelled:
 
 def create_network(name: str, *, labels: Mapping[str, str], internal: bool) -> None:
     """Create a bridge network; an `internal` one has no way out of the machine."""
-    from testcontainers.core.network import Network
-
     network = Network(docker_network_kw={"labels": dict(labels), "internal": internal, "driver": "bridge"})
     network.name = name
     with asking(f"creating network {name}"):
