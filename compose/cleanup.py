@@ -1,8 +1,8 @@
 """Removing what runs have left: of dead owners, of one run at its end, or of all.
 
-Order matters. A frozen file system blocks the kill of whoever writes to it, so disks are thawed first; a
-volume and a network go after the containers that use them; a loop device goes after its file system was
-unmounted with them.
+Order matters. A frozen file system blocks the kill of whoever writes to it, and one with much unsynced data
+its unmounting, so disks are abandoned first; a volume and a network go after the containers that use them; a
+loop device goes after its file system was unmounted with them.
 """
 
 import os
@@ -157,7 +157,7 @@ def _stages(runs: list[Remains], helper: Helper | None) -> list[list[_Job]]:
     containers = [one for run in runs for one in run.containers]
     helper_id = helper.container_id if helper else ""
     return [
-        on_disk("", "thaw", devices),
+        on_disk("", "abandon", devices),
         remove("containers", (one for one in containers if one.id != helper_id), _remove_container),
         on_disk("devices", "detach", devices),
         on_disk("directories", "remove", directories, f"{DISKS_DIR}/"),

@@ -57,22 +57,30 @@ class Launch:
     def bring_up(self, took: "Stopwatch") -> DockerCluster:
         """Start everything; the nodes' processes run then, and may not serve yet. Raises ComposeError."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            networks = {node: pool.submit(self._create_network, node) for node in self.topology.nodes}
-            files = pool.submit(self._format, took)
-            proxy = self._start_proxy()
-            took.mark("proxy")
-            helper = pool.submit(self._start_helper, proxy)
-            joins = [pool.submit(self._join, proxy, node, made) for node, made in networks.items()]
-            disks = make_disks(helper.result(), self.owner, self.topology.nodes, mib=self.topology.volume_mib)
-            self._for_each_node(pool, lambda node: self._create_volume(disks, node))
-            disks.fill(formatting.for_nodes(files.result(), self.topology.nodes))
-            took.mark("disks")
-            for join in joins:
-                join.result()
-            took.mark("networks")
-            properties = {node: self._properties(node, proxy) for node in self.topology.nodes}
-            nodes = self._for_each_node(pool, lambda node: self._start_node(node, properties[node]))
-            took.mark("nodes")
+            try:
+                return self._bring_up(pool, took)
+            except BaseException:
+                # What has not begun by an error, or by Ctrl-C, would only have to be taken down again.
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _bring_up(self, pool: ThreadPoolExecutor, took: "Stopwatch") -> DockerCluster:
+        networks = {node: pool.submit(self._create_network, node) for node in self.topology.nodes}
+        files = pool.submit(self._format, took)
+        proxy = self._start_proxy()
+        took.mark("proxy")
+        helper = pool.submit(self._start_helper, proxy)
+        joins = [pool.submit(self._join, proxy, node, made) for node, made in networks.items()]
+        disks = make_disks(helper.result(), self.owner, self.topology.nodes, mib=self.topology.volume_mib)
+        self._for_each_node(pool, lambda node: self._create_volume(disks, node))
+        disks.fill(formatting.for_nodes(files.result(), self.topology.nodes))
+        took.mark("disks")
+        for join in joins:
+            join.result()
+        took.mark("networks")
+        properties = {node: self._properties(node, proxy) for node in self.topology.nodes}
+        nodes = self._for_each_node(pool, lambda node: self._start_node(node, properties[node]))
+        took.mark("nodes")
         mesh = self._make_mesh(proxy, helper.result(), nodes)
         took.mark("mesh")
         return DockerCluster(

@@ -39,7 +39,8 @@ class Topology:
     `combined`: nodes 1.. carry the broker role, and the first `controllers` of them the controller role too;
     otherwise controllers are nodes of their own, 101.. . `elr` None: as the release ships it for new
     clusters. `broker_config` and `controller_config` go over our defaults. `client_port` 0: each client
-    edge listens on any free host port; otherwise broker n's on `client_port` + n.
+    edge listens on any free host port; otherwise broker n's on `client_port` + n. `volume_mib`: size of
+    each node's disk, of which only what is written takes room.
     """
 
     brokers: int = 3
@@ -51,7 +52,7 @@ class Topology:
     controller_config: Mapping[str, Setting] = field(default_factory=dict)
     broker_heap_mib: int = 512
     controller_heap_mib: int = 256
-    volume_mib: int = 1024
+    volume_mib: int = 4096
     client_port: int = 0
 
     def __post_init__(self) -> None:

@@ -77,7 +77,12 @@ class ClusterView:
         )
 
     def wait_for_full_isr(self, topics: Iterable[str], *, within_s: float) -> None:
-        """Return when every replica of every partition of `topics` is in sync. Raises ViewError."""
+        """Return when every replica of every partition of `topics` is in sync, and each says so itself.
+
+        A broker that was killed is in the ISR still for a while, and so is one that is just starting again;
+        but by the time when it answers, it knows whether it was taken out. Raises ViewError after
+        `within_s` seconds.
+        """
         listed = list(topics)
         wait_until(
             f"topics {', '.join(listed)}: partitions without a full ISR: none",
@@ -89,15 +94,17 @@ class ClusterView:
         )
 
     def _short(self, topic: str) -> list[str]:
-        try:
-            states = self.describe(topic)
-        except ViewError as error:
-            return [str(error)]
-        if not states:
-            return [f"{topic} is unknown"]
+        """What `topic` lacks of a full ISR, in the eyes of any broker; a replica that is silent lacks all."""
+        said = {node: one for node, one in self._topic_by_broker(topic).items() if one.error == 0}
+        if not said:
+            return [f"no broker that answers knows {topic}"]
+        replicas = {replica for one in said.values() for p in one.partitions for replica in p.replicas}
+        if silent := replicas - said.keys():
+            return [f"no answer on {topic} from {sorted(silent)}"]
+        states = {_state(topic, partition) for one in said.values() for partition in one.partitions}
         return [
             f"{topic}-{s.partition} leader {s.leader} ISR {list(s.isr)} of {list(s.replicas)}"
-            for s in states
+            for s in sorted(states, key=lambda state: (state.partition, state.isr))
             if s.leader < 0 or set(s.isr) != set(s.replicas)
         ]
 

@@ -10,16 +10,24 @@ make | remove | detach | list) ;;
 *) [ "${PRIVATE:-}" ] || PRIVATE=1 exec unshare --mount --propagation private sh "$0" "$verb" "$@" ;;
 esac
 
+# A mounted device refuses an exclusive opening.
+in_use() { ! perl -MFcntl -e 'sysopen(my $f, $ARGV[0], O_RDONLY|O_EXCL) or exit 1' "$1"; }
+
 mounted() { mount -t ext4 -o noatime "$1" /mnt; }
 
 # After a shutdown ext4 still lists directories it has in memory, but opens no file.
 readable() { head -c 1 /mnt/kafka/meta.properties >/dev/null; }
 
-# The superblock's "journal needs recovery" flag is set while ext4 is mounted, and cleared when it is frozen. A mounted
-# device refuses an exclusive opening.
+# The superblock's "journal needs recovery" flag is set while ext4 is mounted, and cleared when it is frozen.
 frozen() {
-    perl -MFcntl -e 'sysopen(my $f, $ARGV[0], O_RDONLY|O_EXCL) and exit 1; open($f, "<", $ARGV[0]) or die "$ARGV[0]: $!";
-        seek($f, 1024 + 0x60, 0); read($f, my $flags, 4) == 4 or die "short read"; exit(unpack("V", $flags) & 4 ? 1 : 0)' "$1"
+    in_use "$1" && perl -e 'open(my $f, "<", $ARGV[0]) or die "$ARGV[0]: $!"; seek($f, 1024 + 0x60, 0);
+        read($f, my $flags, 4) == 4 or die "short read"; exit(unpack("V", $flags) & 4 ? 1 : 0)' "$1"
+}
+
+# EXT4_IOC_SHUTDOWN without a flush of the journal (EXT4_GOING_FLAGS_NOLOGFLUSH = 2), on what is mounted here.
+shut_down() {
+    perl -e 'my $flags = pack("L", 2); open(my $d, "<", "/mnt") or die "/mnt: $!";
+        ioctl($d, 0x8004587d, $flags) or die "EXT4_IOC_SHUTDOWN: $!"'
 }
 
 case $verb in
@@ -27,10 +35,16 @@ make) # DIRECTORY RUN MIB NODE...: prints "NODE DEVICE" for each
     # The file's name says whose it is: of its path the kernel forgets the front when this container is gone.
     directory=$1 run=$2 mib=$3
     shift 3
+    free_mib=$(df --output=avail --block-size=1M "$directory" | tail -n 1 | tr -d ' ')
+    if [ "$free_mib" -lt 1024 ]; then
+        echo "no space left on device: $free_mib MiB are free for the nodes' disks, below 1024" >&2
+        exit 1
+    fi
     for node; do
         file=$directory/highwater_${run}_$node.img
         truncate -s "${mib}M" "$file"
-        mkfs.ext4 -q -F -m 0 "$file"
+        # The file is all zeros, so nothing need be zeroed in it, and it takes no more room than what is written.
+        mkfs.ext4 -q -F -m 0 -E lazy_itable_init=1,lazy_journal_init=1 "$file"
         echo "$node $(losetup --find --show "$file")"
     done
     ;;
@@ -57,13 +71,19 @@ thaw) # DEVICE
         ! frozen "$1"
     fi
     ;;
+abandon) # DEVICE: thaws it, then cuts its power, so that nobody who waits for it or unmounts it flushes it any more
+    if in_use "$1"; then
+        mounted "$1"
+        ! frozen "$1" || fsfreeze --unfreeze /mnt
+        shut_down
+    fi
+    ;;
 frozen) # DEVICE: prints yes or no
     if frozen "$1"; then echo yes; else echo no; fi
     ;;
-drop) # DEVICE: EXT4_IOC_SHUTDOWN without a flush of the journal (EXT4_GOING_FLAGS_NOLOGFLUSH = 2)
+drop) # DEVICE: cuts its power
     mounted "$1"
-    perl -e 'my $flags = pack("L", 2); open(my $d, "<", "/mnt") or die "/mnt: $!";
-        ioctl($d, 0x8004587d, $flags) or die "EXT4_IOC_SHUTDOWN: $!"'
+    shut_down
     if readable 2>/dev/null; then
         echo "the file system still opens files after its shutdown" >&2
         exit 1

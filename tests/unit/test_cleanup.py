@@ -78,7 +78,7 @@ def test_only_the_dead(engine: FakeEngine) -> None:
     engine.add_run(FOREIGN, "/dev/loop3")
     report = cleanup.clean_dead()
     assert engine.done == [
-        "thaw /dev/loop1",
+        "abandon /dev/loop1",
         "rm dead-1-container",
         "detach /dev/loop1",
         "remove /var/lib/highwater/disks/dead-1",

@@ -122,6 +122,20 @@ def test_full_isr(brokers: Brokers, view: ClusterView) -> None:
         view.wait_for_full_isr(["orders"], within_s=0)
 
 
+def test_full_isr_of_a_silent_replica(brokers: Brokers, view: ClusterView) -> None:
+    """A silent replica is not in sync, though the others still list it: it may just be starting."""
+    del brokers.topics[3]
+    with pytest.raises(ViewError, match=r"no answer on orders from \[3\]"):
+        view.wait_for_full_isr(["orders"], within_s=0)
+
+
+def test_full_isr_of_a_late_replica(brokers: Brokers, view: ClusterView) -> None:
+    """One broker that knows of a shrunken ISR is enough to go on waiting."""
+    brokers.topics[3] = said(1, 4, (1, 2))
+    with pytest.raises(ViewError, match=r"ISR \[1, 2\] of"):
+        view.wait_for_full_isr(["orders"], within_s=0)
+
+
 def test_nobody_answers(brokers: Brokers, view: ClusterView) -> None:
     """Without an answer there is no state, not an empty one."""
     brokers.topics = {}
