@@ -112,6 +112,16 @@ def test_a_run_longer_than_one_slice_is_sealed_alike(tmp_path: Path, monkeypatch
     assert [row["sequence"] for row in sends(tmp_path, "a-1")][:32] == list(range(1, 96, 3))
 
 
+def test_sends_of_a_partition_are_in_the_order_of_their_sequence(tmp_path: Path) -> None:
+    with Recorder(tmp_path, PARTITIONS) as recorder:
+        producer = recorder.sends(acks="all", idempotent=True)
+        lanes = np.random.default_rng(1).integers(0, 3, 5000).astype(np.int16)
+        producer.invoke(lanes, 1, np.zeros(5000, np.int64))
+    seal(tmp_path)
+    for lane, name in enumerate(("a-0", "a-1", "b-0")):
+        assert [row["sequence"] for row in sends(tmp_path, name)] == np.flatnonzero(lanes == lane).tolist()
+
+
 def test_reads_keep_the_order_of_their_delivery(tmp_path: Path) -> None:
     with Recorder(tmp_path, PARTITIONS) as recorder:
         journal = recorder.reads(1)
