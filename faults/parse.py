@@ -2,7 +2,7 @@
 
     {do: partition, at: 5s, edges: followers -> leader, mode: refuse, for: 3s}
     {do: kill, after: previous.begin + 2s, target: leader, for: 8s, name: the-kill}
-    {do: power-loss, when: isr == {leader}, within: 20s, target: leader, for: 5s}
+    {do: power-loss, when: 'isr == {leader}', within: 20s, target: leader, for: 5s}
 
 Keys: `do` and `for` always; one of `at`, `after`, `when`; `within` with `when`; `name` if you like. A
 partition takes `edges`, or a `target` to cut off from everybody, and `mode`; every other fault a `target`.
