@@ -1,7 +1,6 @@
 """The real rooms: a Docker cluster, real clients, real faults, Spark. A method is a few calls of one room."""
 
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -23,22 +22,18 @@ from faults.record import FaultEvent
 from faults.scheduler import run_schedule
 from harness import topics
 from harness.judge import judge
+from harness.real_load import RealLoad, plan_of
 from harness.remnants import producers_of
 from harness.report import Report
 from harness.resolve import Resolved
 from harness.rooms import Say
 from harness.rundir import RunDir
-from harness.scenario import Scenario
 from harness.verifying import SparkVerifier
-from harness.view import Snapshot
 from workloads import run as load_room
 from workloads.final_read import final_read, write_proofs
-from workloads.plan import WorkloadPlan
 from workloads.seal import seal
 
 SETTLED_S = 30.0
-WARM_S = 30.0
-STOP_S = 15.0
 MOST_NAMED = 4
 """Nodes or edges of a fault that a line names."""
 
@@ -92,7 +87,7 @@ class RealRooms:
         return topics.realised(cluster.bootstrap, resolved.scenario.topics)
 
     @contextmanager
-    def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> Iterator["RealLoad"]:
+    def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> Iterator[RealLoad]:
         """A started load."""
         with load_room.start(
             plan_of(resolved.scenario, resolved.seed), cluster.bootstrap, run.path
@@ -155,63 +150,6 @@ class RealRooms:
     def judge(self, run: RunDir) -> Report:
         """Verify with Spark, and judge."""
         return judge(run, self._verifier)
-
-
-class RealLoad:
-    """A running workload, with its figures as the view wants them."""
-
-    def __init__(self, workload: load_room.Workload, active: dict[int, str]) -> None:
-        """`active` are the faults in force, kept by the rooms."""
-        self._workload, self._active = workload, active
-        self._last = (time.monotonic(), 0)
-
-    def wait_warm(self) -> None:
-        """Return when every producer has an ack on every partition."""
-        self._workload.wait_warm(within_s=WARM_S)
-
-    def check(self) -> None:
-        """Raise if a thread of the load has died."""
-        self._workload.check()
-
-    def snapshot(self) -> Snapshot:
-        """The figures now; the rate is that since the last call."""
-        stats, now = self._workload.stats(), time.monotonic()
-        (then, acked), self._last = self._last, (now, stats.acked)
-        states = self._workload.states()
-        return Snapshot(
-            acked=stats.acked,
-            failed=stats.failed,
-            indeterminate=stats.unknown,
-            acks_per_s=(stats.acked - acked) / max(now - then, 0.001),
-            isr={str(state.tp): len(state.isr) for state in states},
-            replication={str(state.tp): len(state.replicas) for state in states},
-            faults=tuple(self._active.values()),
-        )
-
-    def stop_producers(self) -> None:
-        """End the sending; what is outstanding after STOP_S is indeterminate."""
-        self._workload.stop_producers(within_s=STOP_S)
-
-    def stop(self) -> None:
-        """End everything."""
-        self._workload.stop()
-
-
-def plan_of(scenario: Scenario, seed: int) -> WorkloadPlan:
-    """The load of a scenario in the workload room's words."""
-    workload = scenario.workload
-    return WorkloadPlan(
-        topics={topic.name: topic.partitions for topic in scenario.topics},
-        producers=workload.producers,
-        acks=workload.acks,
-        idempotence=workload.idempotent,
-        rate_per_s=workload.rate,
-        record_bytes=workload.record,
-        readers=workload.readers,
-        seed=seed,
-        delivery_timeout_s=workload.delivery_timeout_s,
-        client=workload.client,
-    )
 
 
 def words_of(event: FaultEvent) -> str:

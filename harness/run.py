@@ -163,7 +163,7 @@ def _note_crash(job: Job, error: Exception) -> None:
     phase = job.manifest.facts["phase"]
     write_whole(job.run.path / "crash.log", "".join(traceback.format_exception(error)))
     problem = f"{phase or 'start'}: {reason_of(error)}"
-    job.show.event(problem)
+    job.show.event(f"failed: {problem.splitlines()[0]}")
     job.manifest.finish("failed", problem)
 
 
