@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from compose import cleanup, machine, ready
+from compose import cleanup, machine, ready, remains
 from compose.docker_cluster import DockerCluster, StartTimings
-from compose.errors import CleanupError, ComposeError
+from compose.errors import CleanupError, ComposeError, NodeStateError
 from compose.labels import owner_of
 from compose.launch import Launch, Stopwatch
 from compose.topology import Topology
@@ -35,6 +35,7 @@ def start(
     """
     machine.check(topology)
     owner = owner_of(run_id, owner_pid if owner_pid is not None else os.getpid())
+    _refuse_a_second(run_id)
     took = Stopwatch()
     cluster: DockerCluster | None = None
     try:
@@ -48,8 +49,28 @@ def start(
         took.mark("ready")
         cluster.timings = _timings(took, appcds)
         yield cluster
-    finally:
-        report = _take_down(run_id, cluster)
+    except BaseException as error:
+        # What went wrong first is what the caller must see; trouble with the clean-up is only noted on it.
+        try:
+            _take_down(run_id, cluster)
+        except ComposeError as second:
+            error.add_note(str(second))
+        raise
+    _take_down(run_id, cluster)
+
+
+def _refuse_a_second(run_id: str) -> None:
+    """Raise NodeStateError if there is a run of this name; ending ours would end that one, too."""
+    if run_id in remains.on_engine():
+        raise NodeStateError(
+            f"run {run_id}: the engine has containers or networks of a run of this name\n"
+            "    next step: `highwater clean`, or wait until that run has ended"
+        )
+
+
+def _take_down(run_id: str, cluster: DockerCluster | None) -> None:
+    """Remove everything of the run. Raises CleanupError if something stays, EngineUnreachable."""
+    report = _clean(run_id, cluster)
     if report.failed:
         raise CleanupError(
             f"run {run_id}: not all could be removed: {'; '.join(report.failed)}\n"
@@ -57,8 +78,8 @@ def start(
         )
 
 
-def _take_down(run_id: str, cluster: DockerCluster | None) -> cleanup.CleanReport:
-    """Remove everything of the run, with the cluster's own helper while that works, as that is quicker."""
+def _clean(run_id: str, cluster: DockerCluster | None) -> cleanup.CleanReport:
+    """Clean up with the cluster's own helper while that works, as that is quicker; else with another one."""
     if cluster:
         with suppress(ComposeError):
             return cleanup.clean_run(run_id, cluster.helper)

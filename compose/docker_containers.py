@@ -20,7 +20,7 @@ KEEP_LOG = {"max-size": "256m"}
 class ContainerSpec:
     """A container to start. `ports` maps its ports to host ports, None: any free one. `files`: path to text.
 
-    `network`: the first network's name, or `container:<id>` for another container's network.
+    `network`: the first network's name, `container:<id>` for another container's network, "host" or "none".
     """
 
     name: str
@@ -35,6 +35,7 @@ class ContainerSpec:
     files: Mapping[str, str] = field(default_factory=dict)
     capabilities: Sequence[str] = ()
     device_rules: Sequence[str] = ()
+    security: Sequence[str] = ()
     sysctls: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -63,7 +64,7 @@ def start(spec: ContainerSpec) -> Container:
     for path, text in spec.files.items():
         container.with_copy_into_container(text.encode(), path)
     network: dict[str, Any] = {}
-    if spec.network.startswith("container:") or spec.network == "none":
+    if spec.network.startswith("container:") or spec.network in ("none", "host"):
         network["network_mode"] = spec.network
     else:
         existing = Network()
@@ -171,6 +172,7 @@ def _options(spec: ContainerSpec) -> dict[str, Any]:
         "hostname": spec.hostname,
         "cap_add": list(spec.capabilities),
         "device_cgroup_rules": list(spec.device_rules),
+        "security_opt": list(spec.security),
         "sysctls": dict(spec.sysctls),
         # The engine's default driver may be one that nobody can read back from.
         "log_config": LogConfig(type="json-file", config=KEEP_LOG),

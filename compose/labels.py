@@ -6,10 +6,13 @@ it is `foreign`.
 """
 
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from compose.errors import TopologyError
 
 RUN = "highwater.run"
 OWNER = "highwater.owner"
@@ -17,6 +20,7 @@ OWNER_START = "highwater.owner-start"
 OWNER_HOST = "highwater.owner-host"
 
 PROC = Path("/proc")
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
 
 Life = Literal["alive", "dead", "foreign"]
 
@@ -53,7 +57,13 @@ class Owner:
 
 
 def owner_of(run_id: str, pid: int) -> Owner:
-    """`pid`, a living process of this machine, as the owner of `run_id`. Raises ProcessLookupError."""
+    """`pid`, a living process of this machine, as the owner of `run_id`.
+
+    Raises ProcessLookupError, or TopologyError for a run id that cannot be part of names of files and
+    containers.
+    """
+    if not RUN_ID.fullmatch(run_id):
+        raise TopologyError(f"run id {run_id!r}: give letters, digits, dots, dashes and underscores only")
     start = process_start(pid)
     if start is None:
         raise ProcessLookupError(f"run {run_id}: its owner, process {pid}, does not run on this machine")

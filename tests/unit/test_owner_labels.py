@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from compose.errors import TopologyError
 from compose.labels import Owner, owner_of, process_start
 
 
@@ -65,6 +66,13 @@ def test_program_names_with_brackets(tmp_path: Path) -> None:
     (tmp_path / "sys/kernel/random").mkdir(parents=True)
     (tmp_path / "sys/kernel/random/boot_id").write_text("boot-1\n")
     assert process_start(7, tmp_path) == "4242@boot-1"
+
+
+@pytest.mark.parametrize("run_id", ["", "a b", "../x", "-x", "x" * 201])
+def test_bad_run_id(run_id: str) -> None:
+    """A run id that cannot be part of the names of files and containers is refused."""
+    with pytest.raises(TopologyError, match="letters, digits"):
+        owner_of(run_id, os.getpid())
 
 
 def test_no_such_process() -> None:
