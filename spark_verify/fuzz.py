@@ -32,7 +32,9 @@ from spark_verify.verify import verify, verify_all
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_BATCH = 200
+_BATCH = 125
+_BATCH_ROWS = (2, 65_536, 7)
+"""Small histories are read in batches of so few rows too, so that what spans two batches is tried."""
 _ALONE_EVERY = 100
 """One history of so many is verified by itself."""
 _SINGLE_EVERY = 4
@@ -79,7 +81,7 @@ def specimen(seed: int, number: int) -> Specimen:
     healthy = random_history(rng)
     turn, single = divmod(number, _SINGLE_EVERY)
     if single:
-        return Specimen(number=number, history=damage(healthy, rng))
+        return Specimen(number=number, history=damage(healthy, rng, most=rng.choice((2, 4, 8))))
     kind = list(KINDS.values())[turn % len(KINDS)]
     draft = Draft.of(healthy)
     try:
@@ -106,7 +108,9 @@ def _judged(
     for one in batch:
         write(one.history, places[one.number])
     together = [one for one in batch if not one.alone]
-    yield from zip(together, verify_all([places[one.number] for one in together], spark), strict=True)
+    batch_rows = _BATCH_ROWS[batch[0].number % len(_BATCH_ROWS)]
+    found = verify_all([places[one.number] for one in together], spark, batch_rows=batch_rows)
+    yield from zip(together, found, strict=True)
     for one in batch:
         if one.alone:
             yield one, verify(places[one.number], spark)
@@ -121,18 +125,27 @@ def _compare(one: Specimen, found: Judgement, folder: Path, outcome: Outcome) ->
         must = KINDS[one.kind].noticed_by
         outcome.done[one.kind] += 1
         outcome.noticed[one.kind] += any(not must or a.property in must for a in found.anomalies)
-    if found.key() == wanted.key():
+    if agree(found, wanted):
         shutil.rmtree(folder)
     else:
         outcome.mismatches.append(f"history {one.number} ({folder}): {_difference(found, wanted)}")
 
 
+def agree(found: Judgement, wanted: Judgement) -> bool:
+    """Whether two judgements say the same, evidence included."""
+    return found.key() == wanted.key() and _told(found) == _told(wanted)
+
+
+def _told(judgement: Judgement) -> Counter[str]:
+    """The anomalies with all of their evidence, in any order."""
+    return Counter(map(repr, judgement.anomalies))
+
+
 def _difference(found: Judgement, wanted: Judgement) -> str:
     """What only one of them says, in short."""
-    ours, theirs = Counter(a.key() for a in found.anomalies), Counter(a.key() for a in wanted.anomalies)
-    parts = [f"only Spark {key}" for key in ours - theirs] + [
-        f"only reference {key}" for key in theirs - ours
-    ]
+    ours, theirs = _told(found), _told(wanted)
+    parts = [f"only Spark: {told}" for told in ours - theirs]
+    parts += [f"only reference: {told}" for told in theirs - ours]
     for name in ("examined", "undecided", "totals", "undecided_partitions"):
         if getattr(found, name) != getattr(wanted, name):
             parts.append(f"{name} {getattr(found, name)} instead of {getattr(wanted, name)}")

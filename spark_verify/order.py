@@ -18,7 +18,7 @@ from checkers.rows import NO_ID
 from spark_verify.claims import NOT_YET, Claims
 from spark_verify.final_log import FinalLog
 from spark_verify.ids import Ids, Producers
-from spark_verify.unit import BATCH_ROWS, Bools, Ints
+from spark_verify.unit import Bools, Ints
 
 _FITS_A_BYTE = 256
 
@@ -48,10 +48,10 @@ class Step:
         )
 
 
-def steps(ids: Ids) -> Iterator[Step]:
-    """All rows, a batch at a time."""
-    for begin in range(0, len(ids), BATCH_ROWS):
-        producer = ids.producer[begin : begin + BATCH_ROWS]
+def steps(ids: Ids, size: int) -> Iterator[Step]:
+    """All rows, `size` at a time."""
+    for begin in range(0, len(ids), size):
+        producer = ids.producer[begin : begin + size]
         order = np.argsort(_small(producer), kind="stable")
         its = producer[order]
         fresh = np.ones(len(its), bool)
@@ -61,7 +61,7 @@ def steps(ids: Ids) -> Iterator[Step]:
             producers=its[starts],
             starts=starts,
             rows=order + begin,
-            sequence=ids.sequence[begin : begin + BATCH_ROWS][order],
+            sequence=ids.sequence[begin : begin + size][order],
         )
 
 
@@ -107,12 +107,12 @@ class Sequences:
         return np.concatenate(found)
 
 
-def out_of_real_time(claims: Claims) -> Ints:
+def out_of_real_time(claims: Claims, size: int) -> Ints:
     """The rows that lie behind a record invoked after their completion, and the rows of those records."""
     latest = NOT_YET
-    for begin in range(0, len(claims.invoked_ns), BATCH_ROWS):
-        invoked = claims.invoked_ns[begin : begin + BATCH_ROWS]
-        completed = claims.completed_ns[begin : begin + BATCH_ROWS]
+    for begin in range(0, len(claims.invoked_ns), size):
+        invoked = claims.invoked_ns[begin : begin + size]
+        completed = claims.completed_ns[begin : begin + size]
         latest_before = np.maximum.accumulate(np.concatenate(([latest], invoked)))
         if (completed < latest_before[:-1]).any():
             return _below_the_greatest_before(claims.completed_ns, claims.invoked_ns)

@@ -5,7 +5,7 @@ Every file is opened here and its footer checked, so that a file that is missing
 of another partition is found before Spark is asked anything.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from checkers.history import NONE, PARTITIONED, MalformedHistory, unit_path
 from checkers.judgement import PartitionUndecided
 from checkers.load import load_proofs, open_unit, read_unit
 from checkers.rows import Proof, TopicPartition, Watermark
-from spark_verify.unit import Unit, Window
+from spark_verify.unit import BATCH_ROWS, Unit, Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Plan:
         )
 
 
-def plan(history_dir: Path) -> Plan:
+def plan(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> Plan:
     """Look at every file of a history; raises MalformedHistory."""
     found, proofs = load_proofs(history_dir)
     for table in ("faults", "metadata"):
@@ -49,28 +49,23 @@ def plan(history_dir: Path) -> Plan:
     for sample in watermarks:
         highest[sample.tp] = max(highest.get(sample.tp, NONE), sample.high_watermark)
     windows = {proof.tp: _window(proof) for proof in proofs if proof.complete}
-    units = tuple(_unit(history_dir, tp, windows, highest) for tp in found)
+    units = tuple(
+        Unit(
+            history_dir=str(history_dir),
+            topic=tp.topic,
+            partition=tp.partition,
+            rows=sum(_check_file(unit_path(history_dir, table, *tp), table, tp) for table in PARTITIONED),
+            window=windows.get(tp),
+            highest=highest.get(tp, NONE),
+            batch_rows=batch_rows,
+        )
+        for tp in found
+    )
     return Plan(history_dir=history_dir, proofs=proofs, watermarks=watermarks, units=units)
 
 
 def _window(proof: Proof) -> Window:
     return Window(log_start=proof.log_start, high_watermark=proof.high_watermark, log_end=proof.log_end)
-
-
-def _unit(
-    history_dir: Path,
-    tp: TopicPartition,
-    windows: Mapping[TopicPartition, Window],
-    highest: Mapping[TopicPartition, int],
-) -> Unit:
-    return Unit(
-        history_dir=str(history_dir),
-        topic=tp.topic,
-        partition=tp.partition,
-        rows=sum(_check_file(unit_path(history_dir, table, *tp), table, tp) for table in PARTITIONED),
-        window=windows.get(tp),
-        highest=highest.get(tp, NONE),
-    )
 
 
 def _check_file(path: Path, table: str, tp: TopicPartition) -> int:

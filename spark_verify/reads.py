@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spark_verify.final_log import FinalLog
+from spark_verify.ids import Ids
 from spark_verify.unit import Bools, Columns, Ints, Window
 
 READ_COLUMNS = ("reader", "generation", "offset", "producer", "sequence", "checksum", "read_ns")
@@ -29,7 +30,7 @@ class Reads:
         self._log = log
         self._last: dict[_Stream, int] = {}
         self._skips: list[Columns] = []
-        self._contradicted: list[Ints] = []
+        self._contradicted: list[Columns] = []
         self._unanswered: list[Columns] = []
         self.count = 0
         self.unread = 0
@@ -50,15 +51,19 @@ class Reads:
             & (self._log.checksum[at] == reads["checksum"][there])
         )
         if not same.all():
-            self._contradicted.append(offset[there[~same]])
+            self._contradicted.append(_places(reads, there[~same]))
         if len(there) < len(offset):
             self._add_absent(reads, row < 0, unread)
         self._add_order(reads)
 
     def suspects(self) -> Ints:
         """The offsets, ascending, at which a read differs from the log or from another read."""
-        found = [*self._contradicted, self._disagreed()]
+        found = [*(part["offset"] for part in self._contradicted), self._disagreed()]
         return np.unique(np.concatenate(found))
+
+    def gone(self) -> Ids:
+        """The ids of what readers were given and the log does not hold there: whose sends are evidence."""
+        return Ids.joined([Ids.of(part) for part in self._contradicted])
 
     def skips(self) -> Columns:
         """Reads that do not rise above the read `before` them, or leave out a record of the log."""
@@ -72,10 +77,9 @@ class Reads:
         unanswered = absent & (unread | (reads["offset"] < self._window.log_start))
         lost = absent & ~unanswered
         if lost.any():
-            self._contradicted.append(reads["offset"][lost])
+            self._contradicted.append(_places(reads, lost))
         if unanswered.any():
-            names = ("offset", "producer", "sequence", "checksum")
-            self._unanswered.append({name: reads[name][unanswered] for name in names})
+            self._unanswered.append(_places(reads, unanswered))
 
     def _disagreed(self) -> Ints:
         if not self._unanswered:
@@ -117,3 +121,7 @@ class Reads:
 
     def _out_of_order(self, before: Ints, offset: Ints) -> Bools:
         return (offset <= before) | (self._log.rank(offset) > self._log.rank(before + 1))
+
+
+def _places(reads: Columns, wanted: Ints | Bools) -> Columns:
+    return {name: reads[name][wanted] for name in ("offset", "producer", "sequence", "checksum")}

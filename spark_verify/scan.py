@@ -66,7 +66,7 @@ def _decided(unit: Unit, window: Window) -> Scan:
     claims, reads = _claims(unit, log), _reads(unit, log, window)
     claimed, residue = claims.claimed(), claims.residue()
     sequences, parts = Sequences(log), []
-    for step in steps(log.ids()):
+    for step in steps(log.ids(), unit.batch_rows):
         sequences.add(step)
         parts.append(numbers(step.kept(claimed)))
     unexplained = explain(log, claims, claimed, residue)
@@ -75,7 +75,7 @@ def _decided(unit: Unit, window: Window) -> Scan:
     rows = [
         *claims.altered,
         sequences.offenders(),
-        out_of_real_time(claims),
+        out_of_real_time(claims, unit.batch_rows),
         # The rules by id must see all of each id whose record a rule by offset is shown.
         at_suspects[at_suspects >= 0],
     ]
@@ -84,10 +84,10 @@ def _decided(unit: Unit, window: Window) -> Scan:
         log_records=len(log),
         reads=reads.count,
         reads_unread=reads.unread,
-        numbers=joined([*parts, *_numbers(residue)]),
+        numbers=joined([*parts, *_numbers(residue, unit)]),
         twice=claims.total > int(np.count_nonzero(claimed)),
         findings=Findings(
-            ids=Ids.joined([unexplained, log.ids()[np.concatenate(rows)]]).unique(),
+            ids=Ids.joined([unexplained, reads.gone(), log.ids()[np.concatenate(rows)]]).unique(),
             offsets=offsets,
             holes=_holes(log, window, unit.highest),
             skips=reads.skips(),
@@ -104,12 +104,12 @@ def _undecided(unit: Unit) -> Scan:
         sends=claims.counts,
         log_records=len(log),
         reads=reads,
-        numbers=joined(_numbers(claims.residue())),
+        numbers=joined(_numbers(claims.residue(), unit)),
     )
 
 
-def _numbers(residue: Columns) -> Iterator[dict[int, Numbers]]:
-    return (numbers(step) for step in steps(Ids.of(residue)))
+def _numbers(residue: Columns, unit: Unit) -> Iterator[dict[int, Numbers]]:
+    return (numbers(step) for step in steps(Ids.of(residue), unit.batch_rows))
 
 
 def _claims(unit: Unit, log: FinalLog) -> Claims:

@@ -49,6 +49,8 @@ class Unit:
     """None: its final read is not proven complete, it decides nothing."""
     highest: int = NONE
     """The greatest sampled high watermark."""
+    batch_rows: int = BATCH_ROWS
+    """How many rows are looked at together; the answer does not depend on it."""
 
     @property
     def tp(self) -> TopicPartition:
@@ -69,7 +71,7 @@ class Unit:
         """The same as Arrow data."""
         path = self.path(table)
         with open_unit(path, table, self.topic, self.partition) as file:
-            batches = file.iter_batches(BATCH_ROWS, columns=list(columns), use_threads=False)
+            batches = file.iter_batches(self.batch_rows, columns=list(columns), use_threads=False)
             try:
                 yield from batches
             except (pa.ArrowException, OSError, ValueError) as error:

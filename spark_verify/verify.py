@@ -25,7 +25,7 @@ from spark_verify.plan import Plan, plan
 from spark_verify.recall import NOTHING, NOWHERE, Rows, Wanted, recall
 from spark_verify.reuse import find_reused, joined, words
 from spark_verify.scan import Findings, Scan, scan
-from spark_verify.unit import Unit
+from spark_verify.unit import BATCH_ROWS, Unit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,10 +53,12 @@ def verify(history_dir: Path, spark: "SparkSession") -> Judgement:
     return verify_all([history_dir], spark)[0]
 
 
-def verify_all(history_dirs: Sequence[Path], spark: "SparkSession") -> list[Judgement]:
+def verify_all(
+    history_dirs: Sequence[Path], spark: "SparkSession", *, batch_rows: int = BATCH_ROWS
+) -> list[Judgement]:
     """Judge several histories with as many jobs as one needs; raises as `verify`, if any of them is
     malformed."""
-    cases = _scan([plan(history_dir) for history_dir in history_dirs], spark)
+    cases = _scan([plan(each, batch_rows=batch_rows) for each in history_dirs], spark)
     _refuse_reused_ids(cases, spark)
     return [_judge(case, rows) for case, rows in zip(cases, _recall(cases, spark), strict=True)]
 

@@ -1,0 +1,191 @@
+"""What random damage seldom hits, and what only large or odd histories have: spelled out.
+
+Each history is verified by our code in this process; the reference must say the same, evidence included.
+"""
+
+from collections import Counter
+from itertools import chain
+
+import numpy as np
+import pytest
+from inline_spark import InlineSpark
+
+from checkers.damage import write
+from checkers.history import NONE, Outcome
+from checkers.reference import check
+from checkers.rows import NO_ID, History, LogRecord, Proof, Read, Send, TopicPartition, Watermark
+from spark_verify.final_log import FinalLog
+from spark_verify.ids import Ids, match
+from spark_verify.jobs import balanced
+from spark_verify.recall import Sieve
+from spark_verify.verify import verify
+
+TOPIC = "orders"
+
+
+def ok(producer, sequence, at=NONE, on=0, invoked=10, done=20, checksum=5) -> Send:
+    return Send(
+        topic=TOPIC,
+        partition=on,
+        producer=producer,
+        sequence=sequence,
+        checksum=checksum,
+        invoked_ns=invoked,
+        completed_ns=done,
+        outcome=Outcome.OK,
+        offset=at,
+    )
+
+
+def logged(producer, sequence, offset, on=0, checksum=5) -> LogRecord:
+    return LogRecord(
+        topic=TOPIC, partition=on, producer=producer, sequence=sequence, checksum=checksum, offset=offset
+    )
+
+
+def read(producer, sequence, offset, on=0, reader=0, checksum=5) -> Read:
+    return Read(
+        topic=TOPIC,
+        partition=on,
+        producer=producer,
+        sequence=sequence,
+        checksum=checksum,
+        offset=offset,
+        reader=reader,
+        generation=1,
+    )
+
+
+def proof(high_watermark, start=0, log_end=None, on=0, complete=True) -> Proof:
+    return Proof(
+        topic=TOPIC,
+        partition=on,
+        log_start=start,
+        high_watermark=high_watermark,
+        log_end=high_watermark if log_end is None else log_end,
+        complete=complete,
+    )
+
+
+def found(tmp_path, *rows) -> list[tuple]:
+    """(property, partition, offset, producer, sequence) of each anomaly, as both implementations say."""
+    history = History(
+        partitions=tuple(sorted({TopicPartition(TOPIC, row.partition) for row in rows})),
+        sends=[row for row in rows if isinstance(row, Send)],
+        final_log=[row for row in rows if isinstance(row, LogRecord)],
+        reads=[row for row in rows if isinstance(row, Read)],
+        watermarks=[row for row in rows if isinstance(row, Watermark)],
+        proofs=[row for row in rows if isinstance(row, Proof)],
+    )
+    write(history, tmp_path)
+    ours, wanted = verify(tmp_path, InlineSpark()), check(history)
+    assert ours.key() == wanted.key()
+    assert Counter(map(repr, ours.anomalies)) == Counter(map(repr, wanted.anomalies))
+    return [(a.property.value, a.partition, a.offset, a.producer, a.sequence) for a in ours.anomalies]
+
+
+def test_an_altered_record_that_nobody_read_is_found(tmp_path):
+    assert found(tmp_path, proof(1), ok(1, 0, at=0), logged(1, 0, 0, checksum=6)) == [("content", 0, 0, 1, 0)]
+
+
+@pytest.mark.parametrize("offset", [2, 7], ids=["below the log start", "above the high watermark"])
+def test_readers_who_disagree_where_the_log_can_say_nothing_are_found(tmp_path, offset):
+    rows = (proof(6, start=5, log_end=9), ok(1, 0, at=5), logged(1, 0, 5))
+    told = (read(2, 0, offset), read(2, 1, offset, reader=1), read(2, 0, offset + 1))
+    assert found(tmp_path, *rows, *told) == [("same-for-all", 0, offset, -1, -1)]
+
+
+def test_an_acknowledged_offset_may_be_any_number(tmp_path):
+    far = (1 << 62, -(1 << 62), (1 << 63) - 1)
+    sends = [ok(1, number, at=at) for number, at in enumerate(far)]
+    lost = [("acked-loss", 0, at, 1, number) for number, at in enumerate(far)]
+    assert sorted(found(tmp_path, proof(1), ok(1, 3, at=0), logged(1, 3, 0), *sends)) == sorted(lost)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 1000], ids=["one hole", "holes", "mostly holes"])
+def test_records_are_found_however_sparse_the_log_is(tmp_path, stride):
+    sends = [ok(1, number, at=number * stride) for number in range(50)]
+    log = [logged(1, number, number * stride) for number in range(50) if number != 20]
+    holes = {"acked-loss": 1, "offset-gap": 48 if stride > 1 else 1}
+    anomalies = found(tmp_path, proof(49 * stride + 1), *sends, *log)
+    assert Counter(name for name, *_ in anomalies) == holes
+    assert ("acked-loss", 0, 20 * stride, 1, 20) in anomalies
+
+
+def test_a_thousand_producers_with_any_number_are_told_apart(tmp_path):
+    producers = [(-1) ** number * number * 2_000_003 for number in range(1000)]
+    sends = [ok(producer, 7, at=at) for at, producer in enumerate(producers)]
+    log = [logged(producer, 7, at) for at, producer in enumerate(producers)]
+    late = (logged(producers[5], 3, 1000), ok(producers[5], 3, at=1000))
+    assert found(tmp_path, proof(1001), *sends, *log, *late) == [("producer-order", 0, 1000, producers[5], 3)]
+
+
+def test_records_without_id_are_phantoms_and_nothing_else(tmp_path):
+    nameless = [logged(*NO_ID, at) for at in (0, 2)]
+    rows = (proof(3), ok(1, 0, at=1), logged(1, 0, 1), *nameless)
+    assert found(tmp_path, *rows) == [("phantom", 0, 0, -1, -1), ("phantom", 0, 2, -1, -1)]
+
+
+def test_a_copy_in_a_partition_that_is_not_its_home_is_found_from_its_other_copy_there(tmp_path):
+    rows = (proof(1), proof(1, on=1), ok(1, 0, at=0), logged(1, 0, 0), logged(1, 0, 0, on=1))
+    assert found(tmp_path, *rows) == [("duplicate", 1, 0, 1, 0), ("phantom", 1, 0, 1, 0)]
+
+
+def test_a_copy_in_an_undecided_partition_is_nothing(tmp_path):
+    undecided = proof(1, on=1, complete=False)
+    assert found(tmp_path, proof(1), undecided, ok(1, 0, at=0), logged(1, 0, 0), logged(1, 0, 0, on=1)) == []
+
+
+def test_acks_without_offset_are_explained_by_their_ids_and_stand_in_real_time(tmp_path):
+    sends = [ok(1, number, invoked=100 * number, done=100 * number + 50) for number in range(6)]
+    log = [logged(1, number, at) for at, number in enumerate((0, 1, 2, 4, 5))]
+    early = logged(1, 3, 5)
+    assert found(tmp_path, proof(6), *sends, *log, early) == [
+        ("producer-order", 0, 5, 1, 3),
+        ("real-time-order", 0, 5, 1, 3),
+    ]
+
+
+def test_no_rows_at_all_is_no_trouble(tmp_path):
+    assert found(tmp_path, proof(0)) == []
+
+
+def test_a_log_answers_for_offsets_outside_of_it():
+    log = FinalLog(
+        {
+            "offset": np.array([3, 4, 7]),
+            "producer": np.zeros(3, np.int32),
+            "sequence": np.arange(3),
+            "checksum": np.arange(3),
+        }
+    )
+    assert log.rows_at(np.array([-1, 2, 3, 4, 5, 7, 8, 1 << 62])).tolist() == [-1, -1, 0, 1, -1, 2, -1, -1]
+    assert FinalLog.empty().rows_at(np.array([0, 5])).tolist() == [-1, -1]
+
+
+def test_ids_are_matched_by_both_parts_and_by_the_first_of_equals():
+    def ids(*pairs):
+        return Ids(
+            producer=np.array([p for p, _ in pairs], np.int32),
+            sequence=np.array([s for _, s in pairs], np.int64),
+        )
+
+    among = ids((1, 5), (2, 5), (1, 6), (1, 5))
+    assert match(ids((1, 5), (5, 1), (2, 5), (1, 5)), among).tolist() == [0, -1, 1, 0]
+    assert match(ids(), among).tolist() == []
+    assert match(ids((1, 5)), ids()).tolist() == [-1]
+    assert among.unique().sequence.tolist() == [5, 6, 5]
+
+
+def test_a_sieve_holds_what_was_put_in_and_nothing_else():
+    values = np.array([-5, 0, 7, 1 << 60])
+    asked = np.arange(-1000, 100_000)
+    assert asked[Sieve(values).holds(asked)].tolist() == [-5, 0, 7]
+    assert Sieve(values).holds(values).all()
+    assert not Sieve(values[:0]).holds(asked).any()
+
+
+def test_tasks_have_about_the_same_weight_and_every_item_is_in_one():
+    assert balanced([50, 10, 10, 10, 10, 10], 2) == [[0], [1, 2, 3, 4, 5]]
+    assert balanced([7], 8) == [[0]]
+    assert sorted(chain.from_iterable(balanced([1] * 100, 8))) == list(range(100))

@@ -1,0 +1,96 @@
+"""A fuzz that never fails proves nothing: each part of the verifier, when it is broken, must show as
+mismatches."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from inline_spark import InlineSpark
+
+from checkers.damage import write
+from checkers.judgement import Judgement
+from checkers.reference import check
+from spark_verify import explain, fuzz, order, reads, recall, scan, unit, verify
+from spark_verify.ids import Ids
+
+NOTHING = np.empty(0, np.int64)
+SEED = 16
+
+
+def only_at_home(shared, wanted):
+    """Pass 2 that asks each partition only for the ids that it suspects itself."""
+    own = scan.scan(wanted.unit).findings
+    return recall.recall(
+        FixedIds([own.ids if own else Ids.none()]),
+        replace(wanted, case=0),
+    )
+
+
+class FixedIds:
+    def __init__(self, value):
+        self.value = value
+
+
+BROKEN = {
+    "moved acks have no time": (explain, "_give_times", lambda *_: None),
+    "second copies of acks have no time": (explain, "_give_times_of_claims", lambda *_: None),
+    "whatever is absent is explained": (
+        explain,
+        "_unexplained",
+        lambda residue, copies: (copies != 0) & (residue["outcome"] != 2),
+    ),
+    "acknowledged offsets are not suspected": (scan, "acked_offsets", lambda residue: NOTHING),
+    "sequences are not compared": (order.Sequences, "offenders", lambda self: NOTHING),
+    "sequences are compared within a batch only": (
+        order.Sequences,
+        "add",
+        lambda self, step, honest=order.Sequences.add: (self._greatest.clear(), honest(self, step)),
+    ),
+    "times are not compared": (scan, "out_of_real_time", lambda *_: NOTHING),
+    "offenders come without the record that proves it": (
+        order,
+        "_below_the_greatest_before",
+        lambda values, others: np.flatnonzero(values[1:] < np.maximum.accumulate(others)[:-1]) + 1,
+    ),
+    "reads beyond the log are passed over": (reads.Reads, "_add_absent", lambda *_: None),
+    "order of reads is not looked at": (reads.Reads, "_add_order", lambda *_: None),
+    "what was not read is decided": (
+        unit.Window,
+        "unread",
+        lambda self, offsets: np.zeros(len(offsets), bool),
+    ),
+    "holes are not seen": (scan, "_holes", lambda *_: np.empty((0, 2), np.int64)),
+    "other partitions are not asked": (verify, "recall", only_at_home),
+}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> list[tuple[Path, Judgement]]:
+    """Damaged histories on disk, each with the reference's judgement."""
+    folder = tmp_path_factory.mktemp("histories")
+    specimens = [fuzz.specimen(SEED, number) for number in range(100)]
+    for one in specimens:
+        write(one.history, folder / str(one.number))
+    return [(folder / str(one.number), check(one.history)) for one in specimens]
+
+
+def disagreement(written) -> int | None:
+    """The number of the first history that is judged otherwise than by the reference."""
+    for begin in range(0, len(written), 15):
+        part = written[begin : begin + 15]
+        judgements = verify.verify_all([folder for folder, _ in part], InlineSpark(), batch_rows=3)
+        for number, (found, (_, wanted)) in enumerate(zip(judgements, part, strict=True), begin):
+            if not fuzz.agree(found, wanted):
+                return number
+    return None
+
+
+def test_an_honest_verifier_agrees_with_the_reference(written):
+    assert disagreement(written) is None
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_verifier_is_noticed(name, written, monkeypatch):
+    monkeypatch.setattr(*BROKEN[name])
+    assert disagreement(written) is not None

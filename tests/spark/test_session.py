@@ -1,0 +1,158 @@
+"""Sessions are quiet, end whole, leave nothing, and run anywhere; each test starts its own driver process."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from spark_verify.errors import JavaMissing, SessionFailed
+from spark_verify.java import Java, find_java
+from spark_verify.session import SessionOptions, start
+from spark_verify.synthetic import Shape, write_history
+
+DEADLINE_S = 180
+
+
+def drive(script: str, *arguments: object, folder: Path, **more) -> subprocess.Popen:
+    """Run a script as a driver whose temporary files are in `folder` and whose directory is not the
+    project."""
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        cwd=folder,
+        env=os.environ | {"TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **more,
+    )
+
+
+def processes_about(folder: Path) -> list[str]:
+    """The command lines of all processes that name the folder, but for drivers of this module."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if any(str(folder).encode() in word for word in words) and b"-c" not in words[:2]:
+                found.append(b" ".join(words[:3]).decode())
+    return found
+
+
+def wait_until(condition, what: str) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen within {DEADLINE_S} s"
+        time.sleep(0.1)
+
+
+WHOLE_LIFE = """
+import signal, sys
+before = signal.getsignal(signal.SIGINT)
+from spark_verify.session import SessionOptions, session, warm
+with session(SessionOptions(master=sys.argv[1])) as spark:
+    warm(spark)
+    assert signal.getsignal(signal.SIGINT) is before, "Spark took Ctrl-C over"
+    spark.sparkContext._jvm.java.lang.System.out.println("noise of the JVM")
+    spark.sparkContext._jvm.java.lang.System.err.println("noise of the JVM")
+    spark.sparkContext.parallelize([1], 1).foreach(lambda _: print("noise of a worker"))
+assert signal.getsignal(signal.SIGINT) is before
+"""
+
+
+def test_a_session_prints_nothing_leaves_no_file_no_process_and_ctrl_c_alone(tmp_path):
+    driver = drive(WHOLE_LIFE, "local[1]", folder=tmp_path)
+    said, _ = driver.communicate(timeout=DEADLINE_S)
+    assert (driver.returncode, said) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+    assert processes_about(tmp_path) == []
+
+
+SLEEPER = """
+import time
+from spark_verify.session import start
+spark = start()
+print("started", flush=True)
+time.sleep(600)
+"""
+
+
+def test_the_jvm_dies_with_a_driver_that_is_killed(tmp_path):
+    driver = drive(SLEEPER, folder=tmp_path)
+    assert driver.stdout.readline() == "started\n"
+    assert any("java" in process for process in processes_about(tmp_path))
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate(timeout=DEADLINE_S)
+    wait_until(lambda: not processes_about(tmp_path), "the end of the JVM")
+
+
+ON_EXECUTORS = """
+import json, sys
+from pathlib import Path
+from spark_verify.session import SessionOptions, session
+from spark_verify.verify import verify
+
+
+def where(_):
+    import os
+    import checkers.history, spark_verify.scan
+    return [(os.getppid(), os.getcwd(), checkers.history.__file__, spark_verify.scan.__file__)]
+
+
+with session(SessionOptions(master="local-cluster[2,1,1024]")) as spark:
+    places = spark.sparkContext.parallelize(range(8), 8).mapPartitions(where).collect()
+    judgement = verify(Path(sys.argv[1]), spark)
+print(json.dumps({"places": places, "sends": judgement.totals.sends, "anomalies": len(judgement.anomalies)}))
+"""
+
+
+def test_executors_run_the_code_that_was_shipped_to_them(tmp_path):
+    """On a cluster of two executor processes, which work in directories of their own."""
+    history, folder = tmp_path / "history", tmp_path / "driver"
+    write_history(history, Shape(sends=5_000))
+    folder.mkdir()
+    driver = drive(ON_EXECUTORS, history, folder=folder)
+    said, _ = driver.communicate(timeout=DEADLINE_S)
+    assert driver.returncode == 0, said
+    answer = json.loads(said)
+    assert (answer["sends"], answer["anomalies"]) == (5_000, 0)
+    for _, directory, *modules in answer["places"]:
+        assert Path(directory).is_relative_to(folder)
+        for module in modules:
+            archive = (Path(directory) / module).parents[1]
+            assert archive.suffix == ".zip"
+            assert archive.parent == Path(directory)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_java_that_is_too_old_is_passed_over(tmp_path):
+    old, good = (fake_java(tmp_path / name, version) for name, version in (("8", "1.8.0"), ("21", "21.0.1")))
+    found = find_java({"JAVA_HOME": str(old), "PATH": str(good / "bin")}, folders=tmp_path / "none")
+    assert (found.home, found.major) == (good, 21)
+
+
+def test_no_java_at_all_says_where_it_was_looked_for(tmp_path):
+    old = fake_java(tmp_path / "8", "1.8.0")
+    with pytest.raises(JavaMissing, match=r"Java 17 or later.*JAVA_HOME: .* is Java 1.8.0.*make setup"):
+        find_java({"JAVA_HOME": str(old), "PATH": ""}, folders=tmp_path / "none")
+
+
+def fake_java(home: Path, version: str) -> Path:
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").write_text("#!/bin/sh\necho no JVM here >&2; exit 7\n")
+    (home / "bin" / "java").chmod(0o755)
+    (home / "release").write_text(f'JAVA_VERSION="{version}"\n')
+    return home
+
+
+def test_a_jvm_that_does_not_start_is_told_with_its_last_words(tmp_path):
+    broken = Java(home=fake_java(tmp_path / "17", "17.0.1"), version="17.0.1")
+    with pytest.raises(SessionFailed, match=r"exited with 7(.|\n)*no JVM here"):
+        start(SessionOptions(java=broken))
