@@ -86,7 +86,7 @@ class _FinalRead:
         after = surveyor.survey([state.tp for state in ready])
         at_ns = time.monotonic_ns()
         for state, short in zip(ready, reached, strict=True):
-            reason = short or after.unsettled.get(state.tp) or _moved(state, after.settled[state.tp])
+            reason = short or after.unsettled.get(state.tp) or moved(state, after.settled[state.tp])
             if reason:
                 self._reasons[state.tp] = reason
             else:
@@ -118,7 +118,7 @@ class _FinalRead:
         )
 
 
-def _moved(before: LeaderState, after: LeaderState) -> str:
+def moved(before: LeaderState, after: LeaderState) -> str:
     """What changed while the partition was read; "" if nothing did."""
     names = ("leader", "leader_epoch", "log_start", "high_watermark")
     moved = [name for name in names if getattr(before, name) != getattr(after, name)]

@@ -1,19 +1,18 @@
 """A final read ends by proof or says why it has none."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import Consumer, KafkaError, Message, Producer
 from confluent_kafka import TopicPartition as Position
 from mock_kafka import MockKafka
 
 from checkers.rows import TopicPartition
 from compose.broker_api import PartitionAnswer
-from workloads.final_read import final_read, write_proofs
+from workloads.final_read import final_read, moved, write_proofs
 from workloads.leaders import LeaderState, Told
 from workloads.partition_log import PartitionLog
 from workloads.payload import Encoder
@@ -76,24 +75,29 @@ def test_a_silent_broker_leaves_every_partition_without_proof(tmp_path: Path) ->
     assert (proofs[0].read_to, offsets(tmp_path)) == (-1, [])
 
 
-def test_a_partition_that_somebody_still_writes_to_is_not_proven(tmp_path: Path) -> None:
-    with MockKafka(1, t=2) as kafka:
-        fill(kafka, 5)
-        proofs = final_read(kafka.bootstrap, (TP,), tmp_path, within_s=2, make=_writing(kafka))
-    assert [proof.complete for proof in proofs] == [False]
-    assert "high_watermark" in proofs[0].reason
-    assert proofs[0].reason.endswith("while it was read")
-
-
-def _writing(kafka: MockKafka) -> Callable[[dict[str, Any]], Any]:
-    """A consumer that comes with somebody who writes whenever it is made."""
-    from confluent_kafka import Consumer
+def test_a_partition_that_moved_while_it_was_read_is_not_proven_before_it_stands_still(
+    tmp_path: Path,
+) -> None:
+    """Each of the first three readers comes with somebody who writes one record more."""
+    made: list[Consumer] = []
 
     def make(config: dict[str, Any]) -> Consumer:
-        fill(kafka, 1)
-        return Consumer(config)
+        if len(made) < 3:
+            fill(kafka, 1)
+        made.append(Consumer(config))
+        return made[-1]
 
-    return make
+    with MockKafka(1, t=2) as kafka:
+        fill(kafka, 5)
+        (proof,) = final_read(kafka.bootstrap, (TP,), tmp_path, within_s=20, make=make)
+    assert (proof.complete, proof.high_watermark, proof.read_to) == (True, 8, 8)
+    assert offsets(tmp_path) == list(range(8))
+
+
+def test_what_moved_is_told_with_both_values() -> None:
+    assert moved(state(end=5), state(end=5, isr=(3, 2, 1))) == ""
+    told = moved(state(end=5), state(end=7, epoch=2))
+    assert told == "leader_epoch 1 became 2, high_watermark 5 became 7 while it was read"
 
 
 def test_proofs_are_written_as_a_table_of_the_history(tmp_path: Path) -> None:
