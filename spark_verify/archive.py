@@ -2,17 +2,21 @@
 never needed.
 
 An archive fits one JVM and one set of jars, so its name is a digest of both; it is some 110 MB. `python -m
-spark_verify.archive` makes it, by verifying a small history with the JVM told to write down which
+spark_verify.archive` makes it: the JVM verifies a small history and writes down, at its end, which
 classes it loaded.
 """
 
 import hashlib
 import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
-from spark_verify.java import Java
+from spark_verify.errors import SparkVerifyError
+from spark_verify.java import Java, find_java
 
-_OPTIONS_VERSION = b"1"
+_LOADS_ARCHIVE = "-XX:SharedArchiveFile="
 
 
 def cache_dir() -> Path:
@@ -24,8 +28,7 @@ def archive_path(java: Java) -> Path:
     """Where the archive for this JVM and the installed Spark belongs, whether it exists or not."""
     import pyspark
 
-    digest = hashlib.sha256(_OPTIONS_VERSION)
-    digest.update((java.home / "release").read_bytes() if java.version else str(java.home).encode())
+    digest = hashlib.sha256(f"{java.home} {java.version}".encode())
     for jar in sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar")):
         found = jar.stat()
         digest.update(f"{jar} {found.st_size} {found.st_mtime_ns}\n".encode())
@@ -35,4 +38,67 @@ def archive_path(java: Java) -> Path:
 def archive_options(java: Java) -> tuple[str, ...]:
     """The JVM options that use the archive; none if there is no archive that fits."""
     archive = archive_path(java)
-    return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto") if archive.is_file() else ()
+    base = _base_path(archive)
+    if not archive.is_file():
+        return ()
+    files = f"{base}:{archive}" if base.is_file() else str(archive)
+    return (f"{_LOADS_ARCHIVE}{files}", "-Xshare:auto")
+
+
+def make_archive(java: Java | None = None) -> Path | None:
+    """Make the archive, if it is not there; None if this JVM cannot make one. Takes 20 s."""
+    java = java or find_java()
+    archive = archive_path(java)
+    if archive.is_file():
+        return archive
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    growing = archive.with_suffix(f".{os.getpid()}")
+    options = [f"-XX:ArchiveClassesAtExit={growing}"]
+    if not (java.home / "lib/server/classes.jsa").is_file():
+        base = _make_base(java, _base_path(archive))
+        options.append(f"{_LOADS_ARCHIVE}{base}")
+    try:
+        _live(java, options)
+        return growing.rename(archive) if growing.is_file() else None
+    finally:
+        growing.unlink(missing_ok=True)
+
+
+def _base_path(archive: Path) -> Path:
+    return archive.with_suffix(".base.jsa")
+
+
+def _make_base(java: Java, base: Path) -> Path:
+    """Small Java runtimes come without the archive of Java's own classes on which ours builds."""
+    command = [str(java.executable), "-Xshare:dump", f"{_LOADS_ARCHIVE}{base}"]
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return base
+
+
+def _live(java: Java, java_options: list[str]) -> None:
+    """Have a JVM load whatever a verification needs."""
+    from spark_verify.session import SessionOptions, session
+    from spark_verify.synthetic import Shape, write_history
+    from spark_verify.verify import verify
+
+    with (
+        tempfile.TemporaryDirectory(prefix="highwater-archive-") as folder,
+        session(SessionOptions(java=java, java_options=tuple(java_options))) as spark,
+    ):
+        write_history(Path(folder), Shape(sends=1_000))
+        verify(Path(folder), spark)
+
+
+def main() -> int:
+    """Make the archive and say so; a JVM that cannot is no error."""
+    try:
+        archive = make_archive()
+    except SparkVerifyError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"class archive {archive}" if archive else "this JVM makes no class archive: Spark starts slower")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

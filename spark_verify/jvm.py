@@ -44,7 +44,7 @@ class Jvm:
     port: int
     secret: str
 
-    def end(self, timeout_s: float = 60.0) -> None:
+    def end(self, timeout_s: float = 120.0) -> None:
         """Ask it to exit, and kill it if it does not."""
         assert self.process.stdin is not None
         self.process.stdin.close()

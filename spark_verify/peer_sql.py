@@ -40,6 +40,15 @@ WHERE l.offset IS NULL
    OR (l.producer, l.sequence, l.checksum) IS DISTINCT FROM (r.producer, r.sequence, r.checksum)
 """
 
+_STEPS = """
+CREATE OR REPLACE TEMP TABLE steps AS
+SELECT partition, "offset", earlier FROM (
+    SELECT partition, "offset", lag("offset") OVER (
+        PARTITION BY partition, reader, generation ORDER BY file_row_number) AS earlier
+    FROM reads)
+WHERE "offset" <> earlier + 1
+"""
+
 _LOST = "SELECT * FROM suspects WHERE outcome = 0 AND found IS NULL"
 _DISPLACED = """
 SELECT DISTINCT partition, acked, producer, sequence, invoked_ns, completed_ns FROM suspects s
@@ -106,13 +115,9 @@ QUERIES: Mapping[Property, str] = MappingProxyType(
                 HAVING min(producer) <> max(producer) OR min(sequence) <> max(sequence)
                     OR min(checksum) <> max(checksum))""",
         Property.MONOTONE_READ: """
-            SELECT count(*) FROM (
-                SELECT partition, "offset", lag("offset") OVER (
-                    PARTITION BY partition, reader, generation ORDER BY file_row_number) AS earlier
-                FROM reads) r
-            WHERE "offset" <= earlier OR ("offset" > earlier + 1 AND EXISTS (
-                SELECT 1 FROM log l WHERE l.partition = r.partition
-                AND l.offset > r.earlier AND l.offset < r.offset))""",
+            SELECT count(*) FROM steps WHERE "offset" <= earlier OR EXISTS (
+                SELECT 1 FROM log l WHERE l.partition = steps.partition
+                AND l.offset > steps.earlier AND l.offset < steps.offset)""",
     }
 )
 
@@ -129,6 +134,7 @@ def count_anomalies(connection: duckdb.DuckDBPyConnection, history: Path) -> dic
     connection.execute(_VIEWS.format(history=history))
     connection.execute(_SENT_AND_FOUND)
     connection.execute(_READ_AND_FOUND)
+    connection.execute(_STEPS)
     counts = {}
     for each, query in QUERIES.items():
         row = connection.execute(query).fetchone()
