@@ -12,7 +12,7 @@ from faults.schedule import FaultStep, Moment
 
 @dataclass(slots=True)
 class Course:
-    """One step's way through its stages. Times are -1 until they have come."""
+    """One step's way through its stages. Times are -1 until they have come; `failed`: in its injection."""
 
     index: int
     step: FaultStep
@@ -28,6 +28,7 @@ class Course:
     edges: tuple[str, ...] = ()
     effect: Mapping[str, object] = field(default_factory=dict)
     recovery: Mapping[str, object] = field(default_factory=dict)
+    failed: bool = False
     reason: str = ""
     heal_attempts: int = 0
     looking: Future[Finding] | None = None

@@ -47,20 +47,19 @@ class Hand:
         """Inject, and put on the agenda what follows: looks at the effect, and the healing after the hold."""
         course.fault, course.nodes, course.edges = aimed.fault, aimed.nodes, tuple(map(str, aimed.edges))
         course.inject_ns = self.clock.now_ns()
-        hold_s = course.step.hold_s
         try:
             aimed.fault.inject()
         except ComposeError as error:
-            course.reason, hold_s = f"the injection failed: {error}", 0.0
-        else:
-            self.agenda.at(self.clock.now_ns(), lambda: self._look_at_effect(course))
+            course.failed, course.reason = True, f"the injection failed: {error}"
         course.begin_ns = self.clock.now_ns()
+        self.agenda.at(course.begin_ns, lambda: self._look_at_effect(course))
         self.caller.say(course, "injected", course.reason)
         self.caller.happened(course, "begin")
+        hold_s = 0.0 if course.failed else course.step.hold_s
         self.agenda.at(course.begin_ns + ns(hold_s), lambda: self._end(course))
 
     def _look_at_effect(self, course: Course) -> None:
-        if course.fault is not None and course.effect_ns < 0 and course.in_force:
+        if course.fault is not None and course.effect_ns < 0 and course.in_force and not course.failed:
             look = _safely(course.fault.effect)
             course.looking = self.agenda.look(look, lambda finding: self._effect_seen(course, finding))
 
@@ -80,8 +79,8 @@ class Hand:
 
     def _end(self, course: Course) -> None:
         """The hold is over: heal, and once more if that fails."""
-        if not course.in_force or course.is_over:
-            return
+        if course.heal_attempts == 0:
+            self._look_for_the_last_time(course)
         if self._heal(course):
             self.look_at_recovery(course)
         elif course.heal_attempts < HEAL_TRIES:
@@ -91,23 +90,28 @@ class Hand:
 
     def heal_now(self, course: Course) -> None:
         """Heal without the agenda, waiting between tries: at the end of a run, or when it broke off."""
-        course.heal_attempts = 0
-        while not self._heal(course):
-            if course.heal_attempts >= HEAL_TRIES:
-                self._give_up(course)
+        try:
+            if course.heal_attempts == 0:
+                self._look_for_the_last_time(course)
+        finally:
+            self._heal_at_last(course)
+
+    def _heal_at_last(self, course: Course) -> None:
+        for attempt in range(HEAL_TRIES):
+            if attempt > 0:
+                self.clock.sleep_until(self.clock.now_ns() + ns(HEAL_AGAIN_S))
+            if self._heal(course):
                 return
-            self.clock.sleep_until(self.clock.now_ns() + ns(HEAL_AGAIN_S))
+        self._give_up(course)
 
     def _heal(self, course: Course) -> bool:
-        """One try, after a last look at the effect; whether it is healed."""
-        assert course.fault is not None
-        if course.heal_attempts == 0:
-            self._look_for_the_last_time(course)
+        """One try; whether it is healed."""
+        assert course.fault is not None, "only what was injected is healed"
         course.heal_attempts += 1
         try:
             course.fault.heal()
         except ComposeError as error:
-            self.caller.say(course, "heal-failed", f"try {course.heal_attempts} of {HEAL_TRIES}: {error}")
+            self.caller.say(course, "heal-failed", f"try {course.heal_attempts}: {error}")
             return False
         course.heal_ns = self.clock.now_ns()
         self.caller.say(course, "healed")
@@ -115,7 +119,8 @@ class Hand:
         return True
 
     def _look_for_the_last_time(self, course: Course) -> None:
-        if course.effect_ns < 0 and not course.reason.startswith("the injection failed"):
+        """Wait for the look that still goes on, and look once more: what is healed shows no effect."""
+        if course.effect_ns < 0 and not course.failed:
             if course.looking is not None:
                 self._note_effect(course, course.looking.result())
             if course.effect_ns < 0 and course.fault is not None:

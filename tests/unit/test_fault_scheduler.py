@@ -267,6 +267,15 @@ def test_an_unexpected_error_of_the_cluster_heals() -> None:
     assert is_healed(world)
 
 
+def test_an_unexpected_error_of_a_look_heals() -> None:
+    """A look at an effect that breaks in a way that no room knows keeps nothing from being healed."""
+    world = World()
+    world.clock.call_at(ns(5.3), lambda: setattr(world, "cpu_ns", lambda node: 1 // 0))
+    with pytest.raises(ZeroDivisionError):
+        run(world, plan(CUT | {"for": "60s"}, PAUSE))
+    assert is_healed(world)
+
+
 def test_a_failed_injection_is_healed_and_the_plan_goes_on() -> None:
     """A cluster that refuses an injection leaves it unproven with the reason; other steps run."""
     world = World(failing={"pause": [NodeStateError("node 2 could not be paused")]})
@@ -304,7 +313,7 @@ def test_a_heal_that_fails_is_tried_again() -> None:
     log = Log()
     (pause,) = run(world, plan(PAUSE), log=log)
     assert log.stages("pause") == ["injected", "effect", "heal-failed", "heal-failed", "healed", "recovered"]
-    assert "try 2 of 5: still busy" in [event.detail for event in log.events]
+    assert "try 2: still busy" in [event.detail for event in log.events]
     assert pause.recovered
     assert ns(10) <= pause.heal_ns <= ns(10.2)
 
