@@ -51,7 +51,8 @@ class DockerCluster:
         self._labels, self._nodes, self._properties, self._disks = labels, nodes, properties, disks
         self._restarts = dict.fromkeys(nodes, 0)
         self._addresses = {number: self.address(number) for number in nodes}
-        self._lock = threading.Lock()
+        self._starting = {number: threading.Lock() for number in nodes}
+        self._dumping = threading.Lock()
 
     @property
     def helper(self) -> Helper:
@@ -109,9 +110,10 @@ class DockerCluster:
 
     def start(self, node: int) -> None:
         """Start an exited node, and let the edges to it follow if its address has changed."""
-        with self._lock:
-            if self._node(node).state().status != "running":
-                self._node(node).start()
+        one = self._node(node)
+        with self._starting[node]:
+            if one.state().status != "running":
+                one.start()
                 self._restarts[node] += 1
             address = self.address(node)
             if address and address != self._addresses[node]:
@@ -175,7 +177,8 @@ class DockerCluster:
 
     def metadata_records(self) -> list[dict[str, object]]:
         """The decoded metadata log of the controller that has the most of it."""
-        return metadata_dump.records(self._labels, self.release, self.controllers, self._disks)
+        with self._dumping:
+            return metadata_dump.records(self._labels, self.release, self.controllers, self._disks)
 
     def collect(self, into: Path) -> None:
         """Write `server.log` and `server.properties` of each node below `into`."""
