@@ -28,12 +28,12 @@ bench: setup
 
 # Python packages, Java, Docker Engine and images: whatever is missing.
 setup:
-	@sh compose/bootstrap.sh
-	@$(BIN)/python -m compose.prepare
+	@sh compose/setup/bootstrap.sh
+	@$(BIN)/python -m compose.setup.prepare
 
 setup-python:
-	@sh compose/bootstrap.sh
-	@$(BIN)/python -m compose.prepare --no-docker
+	@sh compose/setup/bootstrap.sh
+	@$(BIN)/python -m compose.setup.prepare --no-docker
 
 # Containers, networks, volumes and loop devices of every run, and what tools left in the checkout.
 clean:
@@ -43,5 +43,5 @@ clean:
 
 # Also the images and the virtual environment: the next set-up starts from nothing.
 distclean: clean
-	@if [ -x $(BIN)/python ]; then $(BIN)/python -m compose.prepare --remove-images; fi
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m compose.setup.prepare --remove-images; fi
 	rm -rf .venv *.egg-info

@@ -13,9 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 
-from compose import docker_containers, docker_images, docker_nets
 from compose.disks import DISKS_DIR, Helper, helper_spec
-from compose.docker_nets import Labelled
+from compose.docker import containers as docker_containers
+from compose.docker import images as docker_images
+from compose.docker import nets as docker_nets
+from compose.docker.nets import Labelled
 from compose.errors import ComposeError, Refused, Vanished
 from compose.images import tools_image
 from compose.labels import owner_of

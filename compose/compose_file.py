@@ -12,7 +12,7 @@ from pathlib import Path
 
 from compose.errors import TopologyError
 from compose.images import java_argv, kafka_image, toxiproxy_image
-from compose.mesh_plan import client_edge_port, proxies, proxy_aliases, sources
+from compose.mesh.mesh_plan import client_edge_port, proxies, proxy_aliases, sources
 from compose.properties import format_features, host_name, server_properties
 from compose.properties import render as render_properties
 from compose.topology import Topology

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from compose import docker_containers as containers
-from compose import knock
+from compose.docker import containers
 from compose.errors import DiskError
 from compose.images import recipe, tools_image
 from compose.labels import Owner
+from compose.mesh import knock
 
 # A directory of the engine's machine, which need not be this one. Its subdirectories are named after runs.
 DISKS_DIR = PurePosixPath("/var/lib/highwater/disks")

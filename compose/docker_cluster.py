@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compose import cpu_time, metadata_dump, quorum
-from compose import docker_containers as containers
+from compose import cpu_time
 from compose.disks import Disks, Helper
+from compose.docker import containers
 from compose.errors import ComposeError, NodeStateError
+from compose.kafka import metadata_dump, quorum
 from compose.labels import RUN
-from compose.mesh import ToxiproxyMesh
+from compose.mesh.mesh import ToxiproxyMesh
 from compose.node import Node, with_restarts
 from compose.protocols import ContainerState, ExecResult
 from compose.topology import Topology

@@ -9,8 +9,8 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 
-from compose import docker_containers as containers
-from compose.docker_containers import ContainerSpec
+from compose.docker import containers
+from compose.docker.containers import ContainerSpec
 from compose.errors import NodeNotReady
 from compose.images import java_argv, kafka_image
 from compose.properties import DATA_DIR, format_features, render, server_properties

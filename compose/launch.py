@@ -10,25 +10,24 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from compose import docker_containers as containers
-from compose import docker_nets as nets
 from compose import formatting
 from compose.disks import Disks, Helper, helper_spec, make_disks
+from compose.docker import containers, nets
+from compose.docker.containers import Container, ContainerSpec
 from compose.docker_cluster import DockerCluster
-from compose.docker_containers import Container, ContainerSpec
 from compose.errors import MeshError
 from compose.formatting import PROPERTIES
 from compose.images import java_argv, kafka_image, toxiproxy_image
-from compose.knock import Knocker
 from compose.labels import Owner
-from compose.mesh import ToxiproxyMesh
-from compose.mesh_plan import client_edge_port, proxies, proxy_aliases
+from compose.mesh.knock import Knocker
+from compose.mesh.mesh import ToxiproxyMesh
+from compose.mesh.mesh_plan import client_edge_port, proxies, proxy_aliases
+from compose.mesh.toxiproxy import SYN_RETRIES, ToxiproxyServer
+from compose.mesh.traffic import SS, Traffic
 from compose.node import Node
 from compose.properties import host_name, render, server_properties
 from compose.protocols import CLIENT
 from compose.topology import Topology
-from compose.toxiproxy import SYN_RETRIES, ToxiproxyServer
-from compose.traffic import SS, Traffic
 from compose.waiting import wait_until
 
 API_PORT = 8474

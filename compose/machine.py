@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from compose import docker_api, docker_images
+from compose.docker import api as docker_api
+from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable, MachineError
 from compose.images import kafka_image, tools_image, toxiproxy_image
 from compose.topology import Topology, memory_mib

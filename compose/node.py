@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from compose import docker_containers as containers
+from compose.docker import containers
 from compose.errors import NodeStateError, Refused, Vanished
 from compose.protocols import ContainerState, Status
 from compose.waiting import wait_until

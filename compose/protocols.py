@@ -1,6 +1,7 @@
 """What the other rooms may ask of a cluster: `Cluster`, `Mesh`, `View`, and the plain data they give.
 
-The real ones are `compose.cluster.DockerCluster`, `compose.mesh.ToxiproxyMesh`, `compose.view.ClusterView`.
+The real ones are `compose.cluster.DockerCluster`, `compose.mesh.mesh.ToxiproxyMesh` and
+`compose.kafka.view.ClusterView`.
 In-memory ones are in `tests/fakes/cluster.py`, so a schedule of faults is tested without Docker.
 Every call that changes something is idempotent and returns only after the change was read back.
 """

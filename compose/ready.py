@@ -2,9 +2,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from compose import broker_api
 from compose.docker_cluster import DockerCluster
 from compose.errors import NodeNotReady
+from compose.kafka import broker_api
 from compose.waiting import wait_until
 
 ASK_S = 2.0

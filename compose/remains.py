@@ -4,7 +4,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from compose.docker_nets import Labelled, our_containers, our_networks, our_volumes
+from compose.docker.nets import Labelled, our_containers, our_networks, our_volumes
 from compose.labels import RUN, Life, Owner
 
 DISK_FILE = re.compile(r"/(?P<run>[^/]+)/highwater_(?P=run)_\d+\.img(?P<deleted>\\x20\(deleted\))?$")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compose.errors import CommandFailed
-from compose.progress import Say
+from compose.setup.progress import Say
 
 TAIL_LINES = 15
 HEARTBEAT_S = 15

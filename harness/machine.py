@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 
 from compose import cleanup
-from compose.doctor import Check, examine
+from compose.setup.doctor import Check, examine
 from harness.errors import HighwaterError
 
 EXIT_ERROR = 4

@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from checkers.history import TABLES, unit_path, write_table
 from checkers.rows import Proof
-from compose import images, metadata_log
+from compose import images
 from compose.cluster import DockerCluster, start
 from compose.errors import ComposeError
+from compose.kafka import metadata_log
+from compose.kafka.view import ClusterView
 from compose.protocols import Cluster
-from compose.view import ClusterView
 from faults.clock import SystemClock
 from faults.record import FaultEvent
 from faults.scheduler import run_schedule

@@ -8,9 +8,9 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from compose.cluster import DockerCluster, start
+from compose.kafka.view import ClusterView
 from compose.ready import wait_until_ready
 from compose.topology import Topology
-from compose.view import ClusterView
 
 READY_S = 60.0
 SETTLED_S = 30.0

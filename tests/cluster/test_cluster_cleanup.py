@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from compose import cleanup, docker_nets
+from compose import cleanup
 from compose.cleanup import CleanReport
 from compose.cluster import DockerCluster, start
+from compose.docker import nets as docker_nets
 from compose.topology import Topology
 
 SMALL = Topology(brokers=1, controllers=1, volume_mib=64)

@@ -8,7 +8,7 @@ from confluent_kafka import Producer
 
 from compose.cluster import DockerCluster
 from compose.errors import NodeStateError
-from compose.view import ClusterView
+from compose.kafka.view import ClusterView
 
 RECORDS, BYTES = 300, 1000
 

@@ -8,9 +8,9 @@ import pytest
 from confluent_kafka import Producer
 
 from compose.cluster import DockerCluster
+from compose.kafka.view import ClusterView
 from compose.properties import BROKER_PORTS, CLIENT_PORT, CONTROLLER_PORTS, host_name
 from compose.protocols import CLIENT, CutMode, Edge
-from compose.view import ClusterView
 
 QUIET_S = 3.0
 # bash opens TCP connections by itself. Prints each "HOST PORT" that opens.

@@ -8,8 +8,8 @@ import pytest
 
 from compose.cluster import DockerCluster
 from compose.errors import NodeStateError
+from compose.kafka.view import ClusterView
 from compose.ready import wait_until_ready
-from compose.view import ClusterView
 
 
 def test_pause(cluster: DockerCluster) -> None:

@@ -9,11 +9,11 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from compose import docker_nets
 from compose.cluster import DockerCluster, start
+from compose.docker import nets as docker_nets
 from compose.errors import DiskError, NodeNotReady, NodeStateError, PortTaken
+from compose.kafka.view import ClusterView
 from compose.topology import Topology
-from compose.view import ClusterView
 
 
 @pytest.fixture

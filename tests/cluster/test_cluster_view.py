@@ -6,7 +6,7 @@ import pytest
 
 from compose.cluster import DockerCluster
 from compose.errors import ViewError
-from compose.view import ClusterView
+from compose.kafka.view import ClusterView
 
 
 def test_new_topic(view: ClusterView, make_topic: Callable[..., str]) -> None:

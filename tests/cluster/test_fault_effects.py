@@ -13,7 +13,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from fault_traffic import traffic
 
 from compose.cluster import DockerCluster
-from compose.view import ClusterView
+from compose.kafka.view import ClusterView
 from faults.clock import SystemClock
 from faults.parse import parse_steps
 from faults.record import FaultRecord

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, TopicPartition
 from fault_traffic import Acked, traffic, wait_for_acks
 
 from compose.cluster import DockerCluster
-from compose.view import ClusterView
+from compose.kafka.view import ClusterView
 from faults.clock import SystemClock
 from faults.parse import parse_steps
 from faults.record import FaultEvent, FaultRecord

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from compose import docker_api, docker_images, images, prepare, registry
+from compose import images
+from compose.docker import api as docker_api
+from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable
+from compose.setup import prepare, registry
 
 # Formats a node, runs it until it has started, and counts its classes from our archive and from jars.
 COUNT_CLASSES = r"""
@@ -109,7 +112,7 @@ def test_a_registry_whose_name_does_not_resolve_is_given_up_in_seconds():
 
 def test_the_jars_of_a_published_image_are_copied_out_of_it(tmp_path):
     """Our own image stands for a published one: both keep the jars in one place."""
-    from compose import kafka_libs
+    from compose.setup import kafka_libs
 
     kafka_libs.from_image(images.kafka_image(), tmp_path)
     assert (tmp_path / "libs" / "kafka_2.13-4.3.1.jar").stat().st_size > 1_000_000

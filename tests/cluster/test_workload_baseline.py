@@ -11,7 +11,7 @@ import pytest
 
 from checkers.rows import TopicPartition
 from compose.cluster import DockerCluster
-from compose.view import ClusterView
+from compose.kafka.view import ClusterView
 from workloads.final_read import final_read, write_proofs
 from workloads.plan import WorkloadPlan
 from workloads.run import Workload, start

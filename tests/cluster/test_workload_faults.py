@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.dataset as ds
 
 from compose.cluster import DockerCluster
+from compose.kafka.view import ClusterView
 from compose.protocols import Edge
-from compose.view import ClusterView
 from workloads.final_read import final_read
 from workloads.plan import WorkloadPlan
 from workloads.run import Workload, start

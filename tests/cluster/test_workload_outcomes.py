@@ -11,7 +11,7 @@ import pytest
 from killed_load import assert_every_record_is_explained, kill_a_load
 
 from compose.cluster import DockerCluster
-from compose.view import ClusterView
+from compose.kafka.view import ClusterView
 from workloads.final_read import final_read
 from workloads.plan import WorkloadPlan
 from workloads.run import start

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from compose.broker_api import MetadataAnswer, PartitionAnswer, TopicAnswer, describe, leads, metadata
+from compose.kafka.broker_api import MetadataAnswer, PartitionAnswer, TopicAnswer, describe, leads, metadata
 
 UUID = bytes(range(16))
 

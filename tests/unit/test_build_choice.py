@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from compose import build, debian, docker_images, images, kafka_libs
+from compose import images
+from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable
+from compose.setup import build, debian, kafka_libs
 
 
 class Registry:

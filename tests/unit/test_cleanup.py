@@ -7,10 +7,13 @@ from functools import partial
 
 import pytest
 
-from compose import cleanup, docker_containers, docker_images, docker_nets, remains
+from compose import cleanup, remains
 from compose.disks import Helper
-from compose.docker_containers import Container, ContainerSpec
-from compose.docker_nets import Labelled
+from compose.docker import containers as docker_containers
+from compose.docker import images as docker_images
+from compose.docker import nets as docker_nets
+from compose.docker.containers import Container, ContainerSpec
+from compose.docker.nets import Labelled
 from compose.errors import DiskError, NodeStateError, Vanished
 from compose.labels import Owner, owner_of
 

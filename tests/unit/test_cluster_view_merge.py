@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from compose import broker_api
-from compose.broker_api import MetadataAnswer, PartitionAnswer, TopicAnswer
 from compose.errors import ViewError
-from compose.view import ClusterView, merge
+from compose.kafka import broker_api
+from compose.kafka.broker_api import MetadataAnswer, PartitionAnswer, TopicAnswer
+from compose.kafka.view import ClusterView, merge
 
 BOOTSTRAP = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
 

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 import compose
 from compose.compose_file import COMPOSE_FILE, HAND_USE, PROXIES_FILE, render, render_proxies
 from compose.errors import TopologyError
-from compose.mesh_plan import proxies
+from compose.mesh.mesh_plan import proxies
 from compose.properties import server_properties
 from compose.topology import Topology
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from compose import docker_api, doctor, java, prepare
-from compose.doctor import Check, Lack, Need
+from compose.docker import api as docker_api
 from compose.errors import EngineUnreachable
+from compose.setup import doctor, java, prepare
+from compose.setup.doctor import Check, Lack, Need
 
 
 def need(look) -> Need:

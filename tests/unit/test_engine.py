@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from compose import debian, docker_api, engine, shell
+from compose import shell
+from compose.docker import api as docker_api
 from compose.errors import EngineUnreachable
-from compose.progress import silent
+from compose.setup import debian, engine
+from compose.setup.progress import silent
 
 # Machine replaces it.
 IS_ALIVE = engine.is_alive

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from compose import debian, golang, java, python_packages
 from compose.errors import CommandFailed, MachineError
-from compose.progress import silent
+from compose.setup import debian, golang, java, python_packages
+from compose.setup.progress import silent
 
 
 def program(path: Path, script: str) -> Path:

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 import pytest
 
 from compose.errors import MeshError
-from compose.knock import Knocker
-from compose.mesh import ToxiproxyMesh
-from compose.mesh_plan import proxies
+from compose.mesh.knock import Knocker
+from compose.mesh.mesh import ToxiproxyMesh
+from compose.mesh.mesh_plan import proxies
+from compose.mesh.traffic import Traffic
 from compose.protocols import Edge
 from compose.topology import Topology
-from compose.traffic import Traffic
 
 EDGE = Edge.parse("1->2")
 

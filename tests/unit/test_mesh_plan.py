@@ -1,6 +1,6 @@
 """Which proxy carries which edge."""
 
-from compose.mesh_plan import proxies, proxy_aliases, sources
+from compose.mesh.mesh_plan import proxies, proxy_aliases, sources
 from compose.topology import Topology, edges
 
 

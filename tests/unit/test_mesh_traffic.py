@@ -1,7 +1,7 @@
 """Bytes by edge from the kernel's counters."""
 
+from compose.mesh.traffic import Traffic, sockets
 from compose.protocols import Edge
-from compose.traffic import Traffic, sockets
 
 # As `ss` of iproute2 6.1 prints them, shortened in the middle.
 ONE_TO_TWO = (

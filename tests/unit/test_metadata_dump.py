@@ -1,6 +1,6 @@
 """What DumpLogSegments prints, and which files it is given."""
 
-from compose.metadata_dump import _extent, _wanted, parse
+from compose.kafka.metadata_dump import _extent, _wanted, parse
 
 OUTPUT = """\
 Dumping /metadata/00000000000000000000.log

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from compose.metadata_log import MetadataRow, timeline
+from compose.kafka.metadata_log import MetadataRow, timeline
 
 TOPIC = {"type": "TOPIC_RECORD", "data": {"name": "orders", "topicId": "bzxG"}}
 CREATED = {

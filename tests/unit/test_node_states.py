@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from compose import docker_containers
 from compose import node as node_module
+from compose.docker import containers as docker_containers
 from compose.errors import NodeStateError, Refused, Vanished
 from compose.node import Node, read_state
 

@@ -2,8 +2,10 @@
 
 import pytest
 
-from compose import build, docker_images, engine, images, java, prepare
+from compose import images
+from compose.docker import images as docker_images
 from compose.errors import EngineUnreachable, ImageUnavailable
+from compose.setup import build, engine, java, prepare
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Who leads, from what the members have written down."""
 
-from compose.quorum import leader
+from compose.kafka.quorum import leader
 
 
 def state(epoch: int, leader_id: int) -> str:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from compose import docker_images, registry
+from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable
-from compose.registry import Answer, Registries, registry_of
+from compose.setup import registry
+from compose.setup.registry import Answer, Registries, registry_of
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ READ_BY_SETUP = (
     ROOT / "requirements.in",
     ROOT / "Makefile",
     ROOT / ".ci/run",
-    ROOT / "compose/bootstrap.sh",
+    ROOT / "compose/setup/bootstrap.sh",
 )
 
 
@@ -58,7 +58,7 @@ def test_no_file_of_set_up_holds_an_address(path):
 
 
 @pytest.mark.parametrize(
-    "path", [ROOT / "compose/bootstrap.sh", RECIPES / "archive.sh"], ids=lambda path: path.name
+    "path", [ROOT / "compose/setup/bootstrap.sh", RECIPES / "archive.sh"], ids=lambda path: path.name
 )
 def test_shell_scripts_parse(path):
     assert subprocess.run(["sh", "-n", path], check=False).returncode == 0
@@ -77,8 +77,8 @@ def test_the_summary_of_pytest_is_the_last_that_make_test_prints():
         ["make", "--no-print-directory", "-n", "test"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     assert recipe == [
-        "sh compose/bootstrap.sh",
-        ".venv/bin/python -m compose.prepare",
+        "sh compose/setup/bootstrap.sh",
+        ".venv/bin/python -m compose.setup.prepare",
         ".venv/bin/ruff check .",
         ".venv/bin/ruff format --check .",
         ".venv/bin/mypy",

@@ -8,7 +8,7 @@ import pytest
 
 from compose import shell
 from compose.errors import CommandFailed
-from compose.progress import silent
+from compose.setup.progress import silent
 
 
 def test_output_of_a_command_is_returned_as_text():

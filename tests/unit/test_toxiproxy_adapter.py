@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from compose import toxiproxy
 from compose.errors import MeshError
-from compose.toxiproxy import ToxiproxyServer
+from compose.mesh import toxiproxy
+from compose.mesh.toxiproxy import ToxiproxyServer
 
 
 class FakeToxiproxy(ThreadingHTTPServer):

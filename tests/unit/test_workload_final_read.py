@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition as Position
 from mock_kafka import MockKafka
 
 from checkers.rows import TopicPartition
-from compose.broker_api import PartitionAnswer
+from compose.kafka.broker_api import PartitionAnswer
 from workloads.final_read import final_read, moved, write_proofs
 from workloads.leaders import LeaderState, Told
 from workloads.partition_log import PartitionLog

@@ -2,7 +2,7 @@
 # Makes .venv with the pinned packages and the project itself: the part of set-up that runs before there is a Python.
 # A stamp in .venv names all that went into it, so a second run only compares.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 say() { echo "highwater: $*"; }
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from compose import broker_api
 from compose.errors import ViewError
+from compose.kafka import broker_api
 from compose.protocols import PartitionState
 from compose.waiting import wait_until
 

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from compose.errors import CommandFailed, MachineError
-from compose.progress import Say
+from compose.setup.progress import Say
 from compose.shell import run_logged
 
 OS_RELEASE = Path("/etc/os-release")

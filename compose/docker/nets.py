@@ -6,7 +6,7 @@ from typing import Any
 
 from testcontainers.core.network import Network
 
-from compose.docker_api import asking, client
+from compose.docker.api import asking, client
 from compose.labels import RUN
 
 

@@ -11,8 +11,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compose import docker_api, java, prepare
+from compose.docker import api as docker_api
 from compose.errors import ComposeError, EngineUnreachable
+from compose.setup import java, prepare
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compose.docker_api import asking, client
+from compose.docker.api import asking, client
 from compose.errors import ComposeError, EngineUnreachable, ImageUnavailable
 
 if TYPE_CHECKING:

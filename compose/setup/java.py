@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from compose import debian, python_packages, shell
+from compose import shell
 from compose.errors import CommandFailed, MachineError
-from compose.progress import Say
+from compose.setup import debian, python_packages
+from compose.setup.progress import Say
 
 OLDEST_JAVA = 17
 ASK_TIMEOUT_S = 20

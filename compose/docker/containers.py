@@ -10,7 +10,7 @@ from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.network import Network
 
-from compose.docker_api import asking, client
+from compose.docker.api import asking, client
 from compose.protocols import ExecResult
 
 KEEP_LOG = {"max-size": "256m"}

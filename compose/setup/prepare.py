@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from compose import build, docker_api, docker_images, engine, images, java
+from compose import images
+from compose.docker import api as docker_api
+from compose.docker import images as docker_images
 from compose.errors import ComposeError
-from compose.progress import Say, say_line
-from compose.registry import Registries
+from compose.setup import build, engine, java
+from compose.setup.progress import Say, say_line
+from compose.setup.registry import Registries
 
 EXIT_ERROR = 4
 EXIT_INTERRUPTED = 130
@@ -65,7 +68,7 @@ def prepare_machine(*, docker: bool, say: Say) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Prepare this machine, or remove our images from it; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m compose.prepare", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m compose.setup.prepare", description=__doc__)
     parser.add_argument("--no-docker", action="store_true", help="only what tests without Docker need")
     parser.add_argument("--remove-images", action="store_true", help="remove every image that set-up made")
     options = parser.parse_args(argv)

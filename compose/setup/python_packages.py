@@ -4,7 +4,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from compose import shell
-from compose.progress import Say
+from compose.setup.progress import Say
 
 INSTALL_TIMEOUT_S = 600
 

@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from compose import docker_containers as containers
 from compose.disks import METADATA_LOG, Disks
-from compose.docker_containers import ContainerSpec
+from compose.docker import containers
+from compose.docker.containers import ContainerSpec
 from compose.errors import NodeNotReady
 from compose.images import java_argv, kafka_image
 from compose.waiting import wait_until

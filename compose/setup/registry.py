@@ -6,9 +6,9 @@ not wait for each image anew.
 
 from enum import Enum
 
-from compose import docker_images
+from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable
-from compose.progress import Say
+from compose.setup.progress import Say
 
 
 class Answer(Enum):

@@ -8,7 +8,7 @@ clients/src/main/resources/common/message.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from compose.wire import Reader, Writer, ask
+from compose.kafka.wire import Reader, Writer, ask
 
 METADATA, METADATA_VERSION = 3, 12
 LIST_OFFSETS, LIST_OFFSETS_VERSION = 2, 7

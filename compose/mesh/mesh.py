@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from compose.errors import MeshError
-from compose.knock import Knocker
-from compose.mesh_plan import Proxy
+from compose.mesh.knock import Knocker
+from compose.mesh.mesh_plan import Proxy
+from compose.mesh.traffic import Traffic
 from compose.protocols import CutMode, Edge
-from compose.traffic import Traffic
 
 
 class ProxyServer(Protocol):

@@ -1,0 +1,1 @@
+"""All that is asked of the Docker SDK and of Testcontainers."""
