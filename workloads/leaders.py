@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from checkers.rows import TopicPartition
-from compose.broker_api import LATEST, LIST_OFFSETS, LIST_OFFSETS_VERSION, PartitionAnswer, metadata
-from compose.wire import CLIENT_ID, Reader, Writer
+from compose.kafka.broker_api import LATEST, LIST_OFFSETS, LIST_OFFSETS_VERSION, PartitionAnswer, metadata
+from compose.kafka.wire import CLIENT_ID, Reader, Writer
 from workloads.errors import BrokerSilent
 
 EARLIEST = -2
