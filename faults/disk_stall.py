@@ -7,6 +7,7 @@ Recovery: not frozen, the log grows, the node answers; the ISR is what it was.
 from dataclasses import dataclass, field
 from functools import partial
 
+from faults.errors import NoTarget
 from faults.evidence import Finding, NotYet, Proven, Stillness, moved
 from faults.fault import Site, Toll, alive, by_name, seconds, try_all
 from faults.recovery import isr_is_short, not_serving
@@ -23,8 +24,11 @@ class DiskStall:
     _at_heal: dict[int, int] = field(default_factory=dict)
 
     def prepare(self) -> None:
-        """Only a running node writes."""
+        """Only a running node writes, and only one whose disk is not frozen already."""
         self._nodes = alive(self.site, what="stall")
+        for node in self._nodes:
+            if self.site.cluster.is_frozen(node):
+                raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")
 
     def inject(self) -> None:
         """Freeze."""

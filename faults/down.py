@@ -24,31 +24,25 @@ def close_edges(site: Site, node: int) -> None:
     site.cluster.mesh.cut(incoming(site, node), mode="refuse", owner=site.owner)
 
 
-def hold_down(site: Site, node: int) -> None:
-    """After the node has ended: it stays down until all let go, and nobody holds it otherwise."""
+def forget_holds(site: Site, node: int) -> None:
+    """After the node has ended: no fault holds it paused or frozen, not even one that is in force."""
     site.holds.void("frozen", node)
     site.holds.void("paused", node)
-    site.holds.take("down", node, site.owner)
 
 
 def bring_back(site: Site, nodes: Iterable[int]) -> None:
-    """Start what no other fault holds down, and open the edges; tries every node, also if one fails."""
+    """Start, then open the edges; tries every node, also if one fails."""
     try_all(partial(_bring_back, site, node) for node in nodes)
 
 
 def _bring_back(site: Site, node: int) -> None:
-    if site.holds.release("down", node, site.owner):
-        site.cluster.start(node)
+    site.cluster.start(node)
     site.cluster.mesh.mend(incoming(site, node), owner=site.owner)
 
 
 def exit_codes(site: Site, nodes: Iterable[int]) -> dict[int, int | None]:
-    """The exit code of each node, None for one whose process lives."""
-    states = {node: site.cluster.state(node) for node in nodes}
-    return {
-        node: state.exit_code if state.status == "exited" and state.pid is None else None
-        for node, state in states.items()
-    }
+    """The exit code of each node, None for one that lives."""
+    return {node: site.cluster.state(node).exit_code for node in nodes}
 
 
 def back(site: Site, nodes: tuple[int, ...]) -> Finding:

@@ -1,4 +1,4 @@
-"""Which fault holds which node paused, frozen or down, so that overlapping faults compose.
+"""Which fault holds which node paused or its disk frozen, so that overlapping faults compose.
 
 As in the mesh, a node stays as it is until the last fault that holds it so has let go.
 """
@@ -6,7 +6,7 @@ As in the mesh, a node stays as it is until the last fault that holds it so has 
 from dataclasses import dataclass, field
 from typing import Literal
 
-Hold = Literal["paused", "frozen", "down"]
+Hold = Literal["paused", "frozen"]
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ Recovery: the node answers again; the ISR is what it was.
 
 from dataclasses import dataclass, field
 
-from faults.down import back, bring_back, close_edges, exit_codes, hold_down
+from faults.down import back, bring_back, close_edges, exit_codes, forget_holds
 from faults.evidence import Finding, NotYet, Proven
 from faults.fault import Site, Toll, alive, by_name
 
@@ -31,7 +31,7 @@ class Kill:
             close_edges(self.site, node)
             self.toll.unclean.add(node)
             self.site.cluster.kill(node)
-            hold_down(self.site, node)
+            forget_holds(self.site, node)
 
     def effect(self) -> Finding:
         """Did all die of SIGKILL?"""

@@ -13,7 +13,7 @@ A node that is down already is left out: its disk was unmounted, and so written,
 from dataclasses import dataclass, field
 from functools import partial
 
-from faults.down import back, bring_back, close_edges, exit_codes, hold_down, let_loose
+from faults.down import back, bring_back, close_edges, exit_codes, forget_holds, let_loose
 from faults.evidence import Finding, NotYet, Proven
 from faults.fault import Site, Toll, alive, by_name, seconds, try_all
 from faults.kill import SIGKILLED
@@ -54,7 +54,7 @@ class PowerLoss:
             close_edges(self.site, node)
         for node in self._nodes:
             cluster.kill(node)
-            hold_down(self.site, node)
+            forget_holds(self.site, node)
 
     def effect(self) -> Finding:
         """Did all die, and are the logs shorter that had bytes to lose?"""

@@ -86,6 +86,7 @@ class World(FakeCluster):
     flushed: bool = False
     boot_ns: int = ns(3.0)
     rejoin_ns: int = ns(0.5)
+    lingers_ns: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,6 +97,7 @@ class World(FakeCluster):
         self.in_sync: dict[int, bool] = dict.fromkeys(self.brokers, True)
         self.well_or_ill_since_ns: dict[int, int] = dict.fromkeys(self.brokers, -ns(3600))
         self.cut_off: set[int] = set()
+        self.died_ns: dict[int, int] = {}
         self._settled_ns = self.clock.now_ns()
 
     def settle(self) -> None:
@@ -163,10 +165,12 @@ class World(FakeCluster):
         if node in self.frozen:
             self.thaw(node)
         self._unless_deaf("kill", node)
+        self.died_ns[node] = self.clock.now_ns()
         self._elect()
 
     def start(self, node: int) -> None:
         was = self.states[node].status
+        assert was != "exited" or self._readable(node), "a node does not start on a disk that is cut off"
         self._unless_deaf("start", node)
         if was == "exited" and self.states[node].status == "running":
             self.boots[node] = self.clock.now_ns()
@@ -182,6 +186,7 @@ class World(FakeCluster):
 
     def drop_unsynced(self, node: int) -> None:
         assert self.states[node].status == "paused", "the power is cut while the node is paused"
+        assert node not in self.frozen, "a frozen disk cannot be cut off"
         self._unless_deaf("drop_unsynced", node)
         self.cut_off.add(node)
 
@@ -198,9 +203,16 @@ class World(FakeCluster):
 
     def log_bytes(self, node: int) -> int:
         self.settle()
-        if node in self.cut_off and self.states[node].status != "exited":
+        if not self._readable(node):
             raise DiskError(f"node {node}: the file system answers with an I/O error")
         return super().log_bytes(node)
+
+    def _readable(self, node: int) -> bool:
+        """Whether the disk was not cut off, or was mounted anew since, some time after the node's death."""
+        if node not in self.cut_off:
+            return True
+        dead_for_ns = self.clock.now_ns() - self.died_ns.get(node, self.clock.now_ns())
+        return self.states[node].status == "exited" and dead_for_ns >= self.lingers_ns
 
     def unsynced_bytes(self, node: int) -> int:
         self.settle()

@@ -147,6 +147,27 @@ def test_an_edge_that_was_shut_before_is_told_apart() -> None:
     assert seen(second)["shut_before"] == ["2->1", "3->1"]
 
 
+def test_a_pause_shows_the_time_that_stood_still() -> None:
+    """The evidence of a pause names the CPU time of before, and for how long none was used after."""
+    (record,) = run(World(), PAUSE)
+    assert seen(record) == {
+        "states": {"2": "paused"},
+        "cpu_ns_before": {"2": 1_000_000},
+        "no_cpu_for_s": 0.8,
+    }
+
+
+def test_a_stall_shows_the_log_that_stood_still() -> None:
+    """The evidence of a stall names what the log had grown by, and for how long it did not after."""
+    (record,) = run(World(), STALL)
+    assert seen(record) == {
+        "frozen": [1],
+        "log_bytes_grown_before": {"1": 1_000_000},
+        "log_bytes_grown_before_over_s": 1.0,
+        "log_still_for_s": 0.8,
+    }
+
+
 def test_a_log_that_did_not_grow_before_is_no_evidence() -> None:
     """A log that stood still anyway does not show that the disk is frozen."""
     world = World()
@@ -173,6 +194,8 @@ def test_power_loss_shows_what_is_gone() -> None:
     assert lost == seen(record)["unsynced_log_bytes_before"]
     assert isinstance(lost, dict)
     assert min(lost.values()) >= 5_000_000
+    assert seen(record)["exit_codes"] == {"1": 137, "2": 137, "3": 137}
+    assert seen(record)["all_paused_within_s"] == 0.15
     assert (record.data_lost, record.unclean) == ((1, 2, 3), (1, 2, 3))
 
 
@@ -182,6 +205,20 @@ def test_power_loss_of_a_flushed_log_loses_nothing() -> None:
     assert record.proven
     assert seen(record)["lost_log_bytes"] == {"1": 0, "2": 0, "3": 0}
     assert (record.data_lost, record.unclean) == ((), (1, 2, 3))
+
+
+def test_lost_data_counts_without_proof() -> None:
+    """If the nodes do not die, the cut is unproven, but the contract learns whose data it may have taken."""
+    (record,) = run(World(deaf={"kill"}), POWER)
+    assert (record.proven, record.data_lost) == (False, (1, 2, 3))
+
+
+def test_no_node_is_started_on_a_disk_that_is_still_cut_off() -> None:
+    """A dead file system may linger where it is mounted; healing waits, and says so."""
+    world = World(lingers_ns=ns(2.5))
+    (record,) = run(world, POWER)
+    assert (record.proven, record.recovered) == (True, True)
+    assert record.heal_ns - record.inject_ns > ns(2.5)
 
 
 def test_power_is_cut_from_all_nodes_at_one_instant() -> None:

@@ -385,12 +385,14 @@ def test_two_cuts_of_one_edge() -> None:
     assert (first.recovered, second.recovered) == (True, True)
 
 
-def test_two_pauses_of_one_node() -> None:
-    """The second pause finds nothing to pause, waits for it, and the first is not cut short."""
+@pytest.mark.parametrize("words", [PAUSE, STALL | {"target": "node 3"}])
+def test_a_second_hold_of_one_node(words: dict[str, str]) -> None:
+    """A fault that finds its node paused or stalled already waits for its turn, and then proves itself."""
     world = World()
-    first, second = run(world, plan(PAUSE, PAUSE | {"name": "again", "at": "6s"}))
-    assert (first.heal_ns, first.proven) == (ns(8.1), True)
-    assert second.inject_ns >= first.heal_ns
+    first, second = run(world, plan(words, words | {"name": "again", "at": "6s"}))
+    assert (first.proven, second.proven) == (True, True)
+    assert ns(8) <= first.heal_ns <= second.inject_ns <= first.heal_ns + ns(0.6)
+    assert is_healed(world)
 
 
 @pytest.mark.parametrize("do", ["kill", "stop", "power-loss"])
@@ -409,6 +411,23 @@ def test_a_kill_of_a_paused_node() -> None:
     world = World()
     pause, kill = run(world, plan(PAUSE, KILL | {"at": "7s", "target": "node 3", "for": "5s"}))
     assert (pause.proven, pause.recovered, kill.proven, kill.recovered) == (True, True, True, True)
+    assert is_healed(world)
+
+
+@pytest.mark.parametrize("words", [PAUSE, STALL | {"target": "node 3"}])
+def test_a_hold_ends_with_the_node(words: dict[str, str]) -> None:
+    """What was held before a node died is not held after it: a later fault's hold is its own."""
+    world, held = World(), list[bool]()
+    later = words | {"name": "later", "at": "20s", "for": "5s"}
+    kill = KILL | {"at": "7s", "target": "node 3", "for": "1s"}
+
+    def note() -> None:
+        held.append(world.states[3].status == "paused" or 3 in world.frozen)
+
+    for at_s in (6, 18, 22, 24):
+        world.clock.call_at(ns(at_s), note)
+    run(world, plan(words | {"for": "18s"}, kill, later))
+    assert held == [True, False, True, True]
     assert is_healed(world)
 
 
