@@ -34,22 +34,26 @@ def outcome_of(judged: Judged) -> str:
     verdict, first = judged.decision.verdict, judged.decision.reasons[0].sentence
     if verdict in (Verdict.UNKNOWN, Verdict.ERROR):
         return first
-    acks = f"acks={_acks(judged.manifest)}"
-    if not lost:
-        but = "" if verdict is Verdict.PASS else f", but: {first}"
-        return f"{acks} lost none of {acked:,} acknowledged records{but}"
-    how = "which its contract forbids" if loss.violations else "as its contract permits"
-    return f"{acks} lost {lost:,} of {acked:,} acknowledged records, {how}"
+    count = f"{lost:,}" if lost else "none"
+    what = f"acks={_acks(judged.manifest)} lost {count} of {acked:,} acknowledged records"
+    if loss.violations:
+        return f"{what}, which its contract forbids"
+    how = ", as its contract permits" if lost else ""
+    other = verdict is Verdict.FAIL and not remark_of(judged)
+    return f"{what}{how}{f', but: {first}' if other else ''}"
 
 
 def remark_of(judged: Judged) -> str:
-    """What a permitted loss means in this scenario; "" if there was none."""
+    """What a permitted loss of acknowledged records means here, where it decides the verdict."""
     loss = judged.decision.properties[Property.ACKED_LOSS]
-    if judged.decision.verdict in (Verdict.UNKNOWN, Verdict.ERROR) or loss.violations or not loss.permitted:
+    if loss.violations or not loss.permitted:
         return ""
-    return {"permitted": "expected loss seen", "none": "no loss was expected"}.get(
-        judged.manifest["expect"], ""
-    )
+    match judged.decision.verdict, judged.manifest["expect"]:
+        case Verdict.PASS, "permitted":
+            return "expected loss seen"
+        case Verdict.FAIL, "none":
+            return "no loss was expected"
+    return ""
 
 
 def _acks(manifest: Mapping[str, Any]) -> str:

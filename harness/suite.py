@@ -81,12 +81,11 @@ def _run_one(order: Resolved, rooms: Rooms, options: Options, interrupts: Interr
             job = Job(
                 resolved=order, run=place, manifest=manifest, rooms=rooms, show=show, interrupts=interrupts
             )
-            report = run(job)
+            report = replace(run(job), name=f"{order.scenario.name}, seed {order.seed}")
+        report.write(place)
+        print(f"\n{words(report)}", file=out, flush=True)
     finally:
-        print(f"seed {order.seed}", file=out, flush=True)
-    report = replace(report, name=f"{order.scenario.name}, seed {order.seed}")
-    report.write(place)
-    print(f"\n{words(report)}\n", file=out, flush=True)
+        print(f"seed {order.seed}  {place.path}\n", file=out, flush=True)
     return report
 
 
