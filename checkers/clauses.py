@@ -58,8 +58,10 @@ def deposed_leader(realised: Realised, anomaly: Anomaly) -> Election | None:
 
 
 def written_ns(anomaly: Anomaly) -> int:
-    """When the record was there at the latest (acknowledged) or at the earliest (sent); -1 if unknown."""
-    return anomaly.completed_ns if anomaly.completed_ns != NONE else anomaly.invoked_ns
+    """When the record was there at the latest (acknowledged, or given to a reader), whichever came first; if
+    neither is known, when it was there at the earliest (sent); -1 if that is not known either."""
+    there = [known for known in (anomaly.completed_ns, anomaly.seen_ns) if known != NONE]
+    return min(there, default=anomaly.invoked_ns)
 
 
 def _unclean_elections(realised: Realised, anomaly: Anomaly) -> Iterator[str]:

@@ -84,16 +84,22 @@ def _record(anomaly: Anomaly) -> str:
 
 
 def _acked(anomaly: Anomaly, realised: Realised) -> str:
-    """When, and by whom, it was acknowledged; or when it was sent, if it never was."""
-    at_ns = written_ns(anomaly)
+    """When, and by whom, it was acknowledged; or when a reader was given it, or when it was sent."""
+    verb, at_ns = _first_known(anomaly)
     if at_ns == NONE:
         return "when it was written is not known"
-    verb = "acknowledged" if anomaly.completed_ns != NONE else "sent, never acknowledged,"
-    if anomaly.property is Property.MONOTONE_READ:
-        verb = "read"
     state = realised.timeline.at(anomaly.tp, at_ns)
     led = f" by broker {state.leader}, leader epoch {state.leader_epoch}" if state else ""
     return f"{verb} at {realised.clock.seconds(at_ns)}{led}"
+
+
+def _first_known(anomaly: Anomaly) -> tuple[str, int]:
+    if anomaly.completed_ns != NONE:
+        verb = "read" if anomaly.property is Property.MONOTONE_READ else "acknowledged"
+        return verb, anomaly.completed_ns
+    if anomaly.seen_ns != NONE:
+        return "read", anomaly.seen_ns
+    return "sent, never acknowledged,", anomaly.invoked_ns
 
 
 def _faults(anomaly: Anomaly, realised: Realised) -> str:

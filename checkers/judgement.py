@@ -55,7 +55,10 @@ class Anomaly:
     invoked_ns: int = field(default=NONE, compare=False)
     """When the record's send was called; -1 if it is not known."""
     completed_ns: int = field(default=NONE, compare=False)
-    """When the record was acknowledged (or, for reads, delivered); -1 if it is not known."""
+    """When the record was acknowledged (monotone-read: delivered); -1 if it is not known, or if the
+    acknowledgement was for another copy, at another offset, than the one that a reader saw."""
+    seen_ns: int = field(default=NONE, compare=False)
+    """When a reader was given it at that offset; -1 if no reader is a witness."""
     acked_offset: int = field(default=NONE, compare=False)
     note: str = field(default="", compare=False)
     """Half a sentence for people: what is at that place now, or what the record collides with."""

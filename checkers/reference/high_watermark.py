@@ -86,7 +86,9 @@ def _left_its_place(facts: Facts, send: Send) -> bool:
 
 
 def _of_read(facts: Facts, wanted: Property, read: Read) -> Anomaly:
+    """What a reader saw is gone. A send retried after the loss was acknowledged elsewhere, and later."""
     send = facts.send_of.get(read.id)
+    acked_there = send is not None and send.acked and send.offset == read.offset
     return Anomaly(
         property=wanted,
         topic=read.topic,
@@ -95,7 +97,8 @@ def _of_read(facts: Facts, wanted: Property, read: Read) -> Anomaly:
         producer=read.producer,
         sequence=read.sequence,
         invoked_ns=send.invoked_ns if send else NONE,
-        completed_ns=send.completed_ns if send and send.acked else NONE,
+        completed_ns=send.completed_ns if send and acked_there else NONE,
+        seen_ns=read.read_ns,
         acked_offset=send.offset if send else NONE,
         note=f"reader {read.reader} was given {read.id} there, {facts.now_at(read.tp, read.offset)}",
     )

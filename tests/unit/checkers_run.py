@@ -75,9 +75,17 @@ def sampled(second, high_watermark, leader=1, epoch=5, isr=(1, 2, 3)) -> Waterma
 
 
 def lost(
-    wanted="acked-loss", offset=7, sent=2.0, acked=3.0, producer=0, sequence=1, note="", partition=0
+    wanted="acked-loss",
+    offset=7,
+    sent=2.0,
+    acked=3.0,
+    producer=0,
+    sequence=1,
+    note="",
+    partition=0,
+    seen=None,
 ) -> Anomaly:
-    """An anomaly of a record of orders-0 that was sent and acknowledged at these seconds (None: never)."""
+    """An anomaly of a record of orders-0, sent, acknowledged and read at these seconds (None: never)."""
     return Anomaly(
         property=Property(wanted),
         topic="orders",
@@ -87,6 +95,7 @@ def lost(
         sequence=sequence,
         invoked_ns=ns(sent),
         completed_ns=ns(acked),
+        seen_ns=ns(seen),
         note=note,
     )
 

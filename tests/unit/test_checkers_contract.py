@@ -161,6 +161,12 @@ def test_an_info_record_that_was_seen_is_placed_by_when_it_was_sent():
     assert label(lost("hw-loss", sent=11, acked=None), world(*ALL_POWERED_OFF)).kind == "violation"
 
 
+def test_what_a_reader_saw_is_placed_by_when_it_saw_it_if_no_ack_was_for_that_copy():
+    """The power goes at 4 s. The send was retried, so its acknowledgement says nothing of the first copy."""
+    assert label(lost("hw-loss", acked=None, seen=3.5), world(*ALL_POWERED_OFF)).permitted
+    assert label(lost("hw-loss", acked=None, seen=13), world(*ALL_POWERED_OFF)).kind == "violation"
+
+
 def test_a_record_of_which_nothing_is_known_may_have_been_there_before():
     """A sampled high watermark names neither record nor time."""
     nameless = lost("hw-loss", sent=None, acked=None, producer=-1, sequence=-1)

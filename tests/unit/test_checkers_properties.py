@@ -178,6 +178,19 @@ def test_read_uncommitted_is_hw_loss_with_a_reader_as_witness():
     ]
 
 
+def test_the_ack_of_another_copy_is_no_evidence_of_the_copy_that_a_reader_saw():
+    """1/0 was read at offset 0; its retry was acknowledged at offset 1."""
+    rows = (ok(1, 0, at=1), read(1, 0, 0), info(2, 0), logged(2, 0, 0), logged(1, 0, 1))
+    (loss,) = check(history(*rows)).of(Property.HW_LOSS)
+    assert (loss.offset, loss.completed_ns, loss.acked_offset) == (0, -1, 1)
+
+
+def test_the_ack_of_the_copy_that_a_reader_saw_says_when_it_was_there():
+    """Both were at offset 0."""
+    (loss,) = check(history(ok(1, 0, at=0, done=20), read(1, 0, 0), proof(0))).of(Property.HW_LOSS)
+    assert loss.completed_ns == 20
+
+
 def test_a_reader_that_was_given_other_content_read_what_did_not_stay():
     """The same id with another checksum is another record."""
     assert found(info(1, 0), read(1, 0, 0, checksum=7), logged(1, 0, 0)) == [

@@ -206,6 +206,27 @@ def test_the_document_and_the_summary_are_the_same_each_time(tmp_path: Path) -> 
     assert first.summary.startswith("# FAIL: demo, seed 7\n")
 
 
+def test_a_copy_that_was_read_before_a_power_failure_is_lost_with_it_though_a_retry_was_acknowledged_later(
+    tmp_path: Path,
+) -> None:
+    """The first attempt is read at 3 s, the power goes at 4 s, the retry is acked elsewhere at 13 s."""
+    rows = history(
+        ok(1, 0, at=0, invoked=SECOND, done=2 * SECOND),
+        logged(1, 0, 0),
+        ok(1, 1, at=2, invoked=2 * SECOND, done=13 * SECOND),
+        logged(2, 0, 1),
+        info(2, 0, invoked=12 * SECOND),
+        logged(1, 1, 2),
+        replace(read(1, 1, 1), read_ns=3 * SECOND),
+    )
+    cut = killed_leader(rows)
+    power = replace(cut.faults[0], kind="power-loss", nodes=(1, 2, 3), unclean=(1, 2, 3), data_lost=(1, 2, 3))
+    facts = {"schedule": ["kill"], "expect": "any"}
+    report = judged(make_run(tmp_path, replace(cut, faults=(power,)), **facts))
+    assert report.document["properties"]["hw-loss"]["permitted"] == 1
+    assert report.verdict is Verdict.PASS
+
+
 def test_reads_are_counted_as_witnesses(tmp_path: Path) -> None:
     report = judged(make_run(tmp_path, history(ok(1, 0, at=0), logged(1, 0, 0), read(1, 0, 0))))
     assert report.document["properties"]["read-uncommitted"]["examined"] == 1
