@@ -3,7 +3,9 @@
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Collection
 from pathlib import Path
+from typing import TextIO
 
 from harness.resolve import Resolved, catalogue, draw_seed, find, resolve
 
@@ -24,8 +26,21 @@ def run(arguments: Namespace) -> int:
         print(f"seeds {' '.join(map(str, seeds))}", file=options.progress, flush=True)
     from harness.real_rooms import RealRooms
 
+    _prepare_images({order.topology.kafka for order in orders}, options.progress)
     with RealRooms(arguments.spark_master) as rooms:
         return run_suite(orders, rooms, options)
+
+
+def _prepare_images(releases: Collection[str], out: TextIO) -> None:
+    """Pull or build what a release needs, before any live view; a run that lacks it then says so itself."""
+    from compose.errors import ComposeError
+    from compose.setup.prepare import ensure_images
+
+    for release in sorted(releases):
+        try:
+            ensure_images(release, lambda text: print(text, file=out, flush=True))
+        except ComposeError as error:
+            print(error, file=out, flush=True)
 
 
 def check(arguments: Namespace) -> int:
