@@ -75,7 +75,7 @@ def cluster() -> list[Line]:
 
 def verifier() -> list[Line]:
     """The Spark verifier against DuckDB on the same files."""
-    return bench_verifier(VERIFIER_ROWS, BUILD.resolve() / "verifier")
+    return list(bench_verifier(VERIFIER_ROWS, BUILD.resolve() / "verifier"))
 
 
 def faults() -> list[Line]:
