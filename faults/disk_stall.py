@@ -1,7 +1,7 @@
 """Disk stall: the node's file system is frozen, so every write blocks, without an error, until it is thawed.
 
 Effect: the file system says that it is frozen, and the node's log, which grew before, stands still.
-Recovery: not frozen, the log grows, the node answers; the ISR is what it was.
+Recovery: the log grows, the node answers; the ISR is what it was.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from functools import partial
 from faults.errors import NoTarget
 from faults.evidence import Finding, NotYet, Proven, Stillness, moved
 from faults.fault import Site, Toll, alive, by_name, seconds, try_all
-from faults.recovery import isr_is_short, not_serving
+from faults.recovery import not_back
 
 
 @dataclass(slots=True)
@@ -66,12 +66,12 @@ class DiskStall:
             self.site.cluster.thaw(node)
 
     def recovery(self) -> Finding:
-        """Is it thawed, does the log grow, do all serve, and is the ISR what it was?"""
+        """Does the log grow, do all serve, and is the ISR what it was?"""
         grown = moved(self._at_heal, self._logs())
-        still = [node for node in self._nodes if node not in grown or self.site.cluster.is_frozen(node)]
+        still = [node for node in self._nodes if node not in grown]
         if still:
             return NotYet(seen=f"log of node {still[0]} has not grown since the thaw")
-        if lacking := not_serving(self.site, self._nodes) or isr_is_short(self.site):
+        if lacking := not_back(self.site, self._nodes):
             return NotYet(seen=lacking)
         evidence = {"log_bytes_since_heal": by_name(grown)}
         return Proven(since_ns=self.site.clock.now_ns(), evidence=evidence)

@@ -10,7 +10,7 @@ from functools import partial
 
 from faults.evidence import Finding, NotYet, Proven
 from faults.fault import Site, try_all
-from faults.recovery import incoming, isr_is_short, not_serving
+from faults.recovery import incoming, not_back
 
 
 def let_loose(site: Site, node: int) -> None:
@@ -47,6 +47,6 @@ def exit_codes(site: Site, nodes: Iterable[int]) -> dict[int, int | None]:
 
 def back(site: Site, nodes: tuple[int, ...]) -> Finding:
     """Do all nodes serve again, and is the ISR what it was?"""
-    if lacking := not_serving(site, nodes) or isr_is_short(site):
+    if lacking := not_back(site, nodes):
         return NotYet(seen=lacking)
     return Proven(since_ns=site.clock.now_ns(), evidence={"answering": list(nodes)})

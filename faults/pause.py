@@ -9,7 +9,7 @@ from functools import partial
 
 from faults.evidence import Finding, NotYet, Proven, Stillness, moved
 from faults.fault import Site, Toll, alive, by_name, seconds, try_all
-from faults.recovery import isr_is_short, not_serving
+from faults.recovery import not_back
 
 
 @dataclass(slots=True)
@@ -60,6 +60,6 @@ class Pause:
 
     def recovery(self) -> Finding:
         """Do all serve again, and is the ISR what it was?"""
-        if lacking := not_serving(self.site, self._nodes) or isr_is_short(self.site):
+        if lacking := not_back(self.site, self._nodes):
             return NotYet(seen=lacking)
         return Proven(since_ns=self.site.clock.now_ns(), evidence={"answering": list(self._nodes)})

@@ -14,6 +14,11 @@ KNOCK_S = 0.5
 """A served edge answers within milliseconds, on a busy machine within a tenth of a second."""
 
 
+def not_back(site: Site, nodes: Iterable[int]) -> str:
+    """What is not back yet of `nodes` and of the ISR; "" if all is."""
+    return not_serving(site, nodes) or isr_is_short(site)
+
+
 def not_serving(site: Site, nodes: Iterable[int]) -> str:
     """Which of `nodes` does not run, or answers nobody; "" if all serve."""
     for node in nodes:

@@ -7,7 +7,7 @@ Recovery: the node answers again; the ISR is what it was.
 from dataclasses import dataclass, field
 
 from compose.errors import ComposeError
-from faults.down import back, bring_back, close_edges, exit_codes, forget_holds, let_loose
+from faults.down import back, bring_back, close_edges, exit_codes, let_loose
 from faults.evidence import Finding, NotYet, Proven
 from faults.fault import Site, Toll, alive, by_name
 
@@ -37,7 +37,6 @@ class Stop:
         for node in self._nodes:
             let_loose(self.site, node)
             self._stop(node)
-            forget_holds(self.site, node)
             close_edges(self.site, node)
 
     def _stop(self, node: int) -> None:

@@ -176,7 +176,7 @@ def test_an_event() -> None:
 
 def test_an_event_is_measured_from_before_the_step_before() -> None:
     """A change of leader that the kill itself brings about counts, however soon it comes."""
-    kill, pause = run(World(), plan(KILL, PAUSE | {"when": "leader.changed"}))
+    kill, pause, _ = run(World(), plan(KILL, PAUSE | {"when": "leader.changed"}, CUT | {"at": "30s"}))
     assert pause.proven
     assert kill.inject_ns < pause.inject_ns < kill.inject_ns + ns(0.5)
 
@@ -414,20 +414,29 @@ def test_a_kill_of_a_paused_node() -> None:
     assert is_healed(world)
 
 
-@pytest.mark.parametrize("words", [PAUSE, STALL | {"target": "node 3"}])
-def test_a_hold_ends_with_the_node(words: dict[str, str]) -> None:
-    """What was held before a node died is not held after it: a later fault's hold is its own."""
+@pytest.mark.parametrize(
+    ("words", "do"),
+    [
+        (PAUSE, "kill"),
+        (PAUSE, "power-loss"),
+        (STALL | {"target": "node 3"}, "kill"),
+        (STALL | {"target": "node 3"}, "stop"),
+        (STALL | {"target": "node 3"}, "power-loss"),
+    ],
+)
+def test_a_hold_ends_with_the_node(words: dict[str, str], do: str) -> None:
+    """What held a node before it died holds it no longer: a later fault lets go of it when it says so."""
     world, held = World(), list[bool]()
-    later = words | {"name": "later", "at": "20s", "for": "5s"}
-    kill = KILL | {"at": "7s", "target": "node 3", "for": "1s"}
+    end = KILL | {"do": do, "at": "7s", "target": "node 3", "for": "1s"}
+    later = words | {"name": "later", "at": "10s", "for": "5s"}
 
     def note() -> None:
         held.append(world.states[3].status == "paused" or 3 in world.frozen)
 
-    for at_s in (6, 18, 22, 24):
+    for at_s in (6, 9.5, 12, 17):
         world.clock.call_at(ns(at_s), note)
-    run(world, plan(words | {"for": "18s"}, kill, later))
-    assert held == [True, False, True, True]
+    run(world, plan(words | {"for": "18s"}, end, later))
+    assert held == [True, False, True, False]
     assert is_healed(world)
 
 
