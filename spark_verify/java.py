@@ -23,7 +23,7 @@ class Java:
     """A Java installation that Spark can use."""
 
     home: Path
-    version: str
+    version: str = ""
     """As its `release` file says, for instance "17.0.15"; "" if that does not say."""
     modules: frozenset[str] = frozenset()
     """The modules it was built with; empty if its `release` file does not say."""

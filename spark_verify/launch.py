@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+_SOCKET_FOLDER_BYTES = 108 - len("/.") - 36 - len(".sock") - 1
+"""Spark names a socket after a UUID."""
 _LOGGING = Path(__file__).parent / "log4j2.properties"
 
 
@@ -98,6 +100,11 @@ def _connect(jvm: Jvm, ours: Mapping[str, str], options: SessionOptions) -> "Spa
         return SparkContext(conf=conf, gateway=gateway)
 
 
+def _short(folder: Path) -> str:
+    """A folder for sockets, whose paths Linux limits to 108 bytes."""
+    return str(folder) if len(os.fsencode(folder)) <= _SOCKET_FOLDER_BYTES else "/tmp"
+
+
 def _mirror(spark_home: Path, mirror: Path) -> Path:
     """The same Spark under another path: the executors of a local cluster write to `work` in Spark's home."""
     mirror.mkdir()
@@ -140,6 +147,7 @@ def settings(options: SessionOptions, java: Java, folder: Path) -> dict[str, str
         "-XX:TieredStopAtLevel=1",
         "-XX:-UsePerfData",
         f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        f"-Djava.io.tmpdir={folder}",
         *archive_options(java),
         *options.java_options,
     )
@@ -155,10 +163,15 @@ def settings(options: SessionOptions, java: Java, folder: Path) -> dict[str, str
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": _short(folder),
         "spark.sql.session.timeZone": "UTC",
     }
     if options.is_local:
-        ours |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        ours |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.executor.extraJavaOptions": f"-Djava.io.tmpdir={folder}",
+        }
     return ours | dict(options.settings)
 
 

@@ -41,6 +41,7 @@ class Plan:
 
 def plan(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> Plan:
     """Look at every file of a history; raises MalformedHistory."""
+    history_dir = history_dir.absolute()  # workers have a working directory of their own
     found, proofs = load_proofs(history_dir)
     for table in ("faults", "metadata"):
         read_unit(unit_path(history_dir, table), table)

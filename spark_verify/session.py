@@ -37,6 +37,7 @@ class StartingSession:
 
     def __init__(self, options: SessionOptions) -> None:
         self._options = options
+        _sweep()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{TEMPORARY_PREFIX}{os.getpid()}-"))
         self._session: Future[SparkSession] = Future()
         # Not only to be in the background: in the main thread, Spark would replace the handler of Ctrl-C.
@@ -67,6 +68,14 @@ class StartingSession:
         return SessionFailed(
             f"Spark on {self._options.master} {what}. Its last lines:\n{last_lines(self._folder)}"
         )
+
+
+def _sweep() -> None:
+    """Remove what sessions left whose driver was killed; their JVMs have died with it."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{TEMPORARY_PREFIX}*-*"):
+        owner = folder.name.removeprefix(TEMPORARY_PREFIX).partition("-")[0]
+        if owner.isdecimal() and not Path("/proc", owner).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def start_in_background(options: SessionOptions | None = None) -> StartingSession:

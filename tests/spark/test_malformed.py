@@ -138,6 +138,12 @@ def test_a_null_is_named_with_its_column(history):
     assert "checksum" in error.what
 
 
+def test_a_history_may_be_named_relative_to_the_working_directory(history, monkeypatch):
+    monkeypatch.chdir(history.parent)
+    judgement = verify(Path(history.name), InlineSpark())
+    assert judgement.totals.sends == 2_000
+
+
 def rename(history: Path, partition: int, old: tuple[int, int], new: tuple[int, int]) -> None:
     """Give another id to a send, its log record and its reads: a consistent history, but for what else
     has that id."""

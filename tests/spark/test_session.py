@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from spark_verify.errors import JavaMissing, SessionFailed
 from spark_verify.java import Java, find_java
-from spark_verify.session import SessionOptions, start
+from spark_verify.session import TEMPORARY_PREFIX, SessionOptions, start
 from spark_verify.synthetic import Shape, write_history
 
 DEADLINE_S = 180
@@ -91,6 +92,18 @@ def test_the_jvm_dies_with_a_driver_that_is_killed(tmp_path):
     driver.send_signal(signal.SIGKILL)
     driver.communicate(timeout=DEADLINE_S)
     wait_until(lambda: not processes_about(tmp_path), "the end of the JVM")
+    assert list(tmp_path.glob(f"{TEMPORARY_PREFIX}{driver.pid}-*"))
+
+
+def test_the_next_session_removes_what_a_killed_driver_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    for owner in (dead.pid, os.getpid()):
+        (tmp_path / f"{TEMPORARY_PREFIX}{owner}-x" / "spark").mkdir(parents=True)
+    with pytest.raises(SessionFailed):
+        start(SessionOptions(java=Java(home=fake_java(tmp_path / "17", "17.0.1"))))
+    assert [left.name for left in tmp_path.glob("highwater*")] == [f"{TEMPORARY_PREFIX}{os.getpid()}-x"]
 
 
 ON_EXECUTORS = """
