@@ -48,7 +48,16 @@ def read_until(process: subprocess.Popen[str], words: str) -> str:
 
 def left_of(run_id: str) -> list[str]:
     """Names of everything in the engine that carries the run's label."""
-    client, label = docker.from_env(), {"label": f"highwater.run={run_id}"}
+    return labelled(f"highwater.run={run_id}")
+
+
+def left_by(pid: int) -> list[str]:
+    """Names of everything in the engine that this process made."""
+    return labelled(f"highwater.owner={pid}")
+
+
+def labelled(text: str) -> list[str]:
+    client, label = docker.from_env(), {"label": text}
     containers = [one.name for one in client.containers.list(all=True, filters=label)]
     networks = [one.name for one in client.networks.list(filters=label)]
     return containers + networks + [one.name for one in client.volumes.list(filters=label)]
@@ -73,6 +82,18 @@ def test_ctrl_c_under_load_heals_judges_and_leaves_nothing(tmp_path: Path) -> No
     assert "UNKNOWN  the run was interrupted" in said
     assert left_of(run_id(tmp_path)) == []
     assert open_run(tmp_path / "latest").verdict.exists()
+
+
+def test_ctrl_c_while_the_cluster_starts_tears_it_down_without_a_verdict(tmp_path: Path) -> None:
+    with running(tmp_path, "baseline") as process:
+        read_until(process, "starting the cluster")
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=ENDED_S)
+    assert process.returncode == 130, said
+    assert "tearing down now" in said
+    assert not open_run(tmp_path / "latest").verdict.exists()
+    assert left_by(process.pid) == []
 
 
 def test_a_second_sigterm_tears_down_at_once(tmp_path: Path) -> None:

@@ -1,0 +1,60 @@
+"""`highwater check` as a user calls it, with Spark: exit codes, JSON, no traceback whatever is on disk."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fakes.rundirs import make_run
+
+from checkers.history import Outcome
+from checkers.rows import History, LogRecord, Proof, Send, TopicPartition
+
+HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
+PLACE = {"topic": "orders", "partition": 0}
+RECORD = {**PLACE, "producer": 1, "sequence": 0, "checksum": 7}
+
+
+def one_record(*, logged: bool) -> History:
+    """One acknowledged send, which is in the final log or not."""
+    end = int(logged)
+    return History(
+        partitions=(TopicPartition("orders", 0),),
+        sends=[Send(**RECORD, invoked_ns=10, completed_ns=20, outcome=Outcome.OK, offset=0)],
+        final_log=[LogRecord(**RECORD, offset=0)] if logged else [],
+        proofs=(Proof(**PLACE, log_start=0, high_watermark=end, log_end=end, complete=True),),
+    )
+
+
+def check(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [*HIGHWATER, "check", str(path), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_a_kept_record_is_a_pass(tmp_path: Path) -> None:
+    make_run(tmp_path, one_record(logged=True))
+    done = check(tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "PASS  acks=all lost none of 1 acknowledged records\n"
+
+
+def test_a_lost_record_is_a_fail_with_its_finding_in_the_json(tmp_path: Path) -> None:
+    """With an empty proven log, offset 0 is behind its end: lost, not undecided."""
+    make_run(tmp_path, one_record(logged=False))
+    done = check(tmp_path, "--json")
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["verdict"]) == (1, "FAIL")
+    assert document["findings"][0]["counts"]["acked-loss"] == 1
+
+
+@pytest.mark.parametrize(("damage", "code"), [("truncate", 3), ("manifest", 3), ("empty", 2)])
+def test_a_directory_that_cannot_be_judged_is_never_green(tmp_path: Path, damage: str, code: int) -> None:
+    if damage != "empty":
+        run = make_run(tmp_path, one_record(logged=True))
+        path = run.manifest if damage == "manifest" else run.history / "sends" / "orders-0.parquet"
+        path.write_bytes(path.read_bytes()[:-9])
+    done = check(tmp_path)
+    assert done.returncode == code
+    assert str(tmp_path) in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
