@@ -75,7 +75,7 @@ def _check_file(path: Path, table: str, tp: TopicPartition) -> int:
     with open_unit(path, table, *tp) as file:
         footer = file.metadata
         names = file.schema_arrow.names
-        for group in range(footer.num_row_groups):
+        for group in range(footer.num_row_groups if footer.num_rows else 0):
             for name, expected in (("topic", tp.topic), ("partition", tp.partition)):
                 chunk = footer.row_group(group).column(names.index(name)).statistics
                 if chunk is None or not chunk.has_min_max or chunk.null_count:

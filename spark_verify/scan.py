@@ -34,10 +34,6 @@ class Findings:
     skips: Columns
     """The monotone-read anomalies: columns reader, generation, before, offset, read_ns."""
 
-    def any(self) -> bool:
-        """Whether there is anything."""
-        return bool(len(self.ids) or self.offsets.size or self.holes.size or len(self.skips["offset"]))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
