@@ -18,7 +18,8 @@ COUNT_CLASSES = r"""
 config=/opt/highwater/archive.properties
 format='kafka.tools.StorageTool format --cluster-id highwaterArchive000000'
 java -cp '/opt/kafka/libs/*' $format --config $config >/dev/null 2>&1
-"$@" "$config" >/tmp/node.log 2>&1 &
+: >/tmp/node.log  # it must be there when grep first looks
+"$@" "$config" >>/tmp/node.log 2>&1 &
 for _ in $(seq 300); do grep -q 'Kafka Server started' /tmp/node.log && break; sleep 0.1; done
 grep -c 'Kafka Server started' /tmp/node.log
 grep -c 'source: shared objects file (top)' /tmp/classes.log
