@@ -191,6 +191,25 @@ def test_an_event_that_does_not_come() -> None:
     assert is_healed(world)
 
 
+def test_an_event_after_a_step_that_was_skipped() -> None:
+    """Nothing was injected that could bring the event about, so it is not waited for; later steps run."""
+    steps = plan(
+        PAUSE | {"target": "active controller"}, KILL | {"when": "leader.changed"}, CUT | {"at": "30s"}
+    )
+    _, kill, cut = run(World(controller=None), steps)
+    assert (kill.inject_ns, cut.proven) == (-1, True)
+    assert "not injected: pause: active controller" in reason(kill)
+
+
+def test_an_event_after_a_step_that_could_not_be_healed() -> None:
+    """The step before did begin, so its event is waited for, whatever became of its healing."""
+    world = World(failing={"unpause": [NodeStateError("gone")] * 99})
+    world.clock.call_at(ns(20), lambda: world.kill(1))
+    world.clock.call_at(ns(21), lambda: world.start(1))
+    _, cut = run(world, plan(PAUSE, CUT | {"when": "leader.changed"}))
+    assert ns(20) <= cut.inject_ns <= ns(20.5)
+
+
 def test_a_first_step_can_wait_for_an_event() -> None:
     """The first step waits from the start of the schedule."""
     world = World()
