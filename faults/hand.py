@@ -16,6 +16,9 @@ from faults.schedule import Moment
 HEAL_TRIES = 5
 HEAL_AGAIN_S = 1.0
 EFFECT_AGAIN_S = 0.1
+LAST_LOOK_S = 0.5
+"""Healing late by this is better than no evidence; by more, the hold would not be what the plan says."""
+
 RECOVERY_AGAIN_S = 0.25
 
 
@@ -64,8 +67,9 @@ class Hand:
             course.looking = self.agenda.look(look, lambda finding: self._effect_seen(course, finding))
 
     def _effect_seen(self, course: Course, finding: Finding) -> None:
-        self._note_effect(course, finding)
-        self.agenda.soon(EFFECT_AGAIN_S, lambda: self._look_at_effect(course))
+        if course.in_force:
+            self._note_effect(course, finding)
+            self.agenda.soon(EFFECT_AGAIN_S, lambda: self._look_at_effect(course))
 
     def _note_effect(self, course: Course, finding: Finding) -> None:
         if course.effect_ns >= 0:
@@ -119,12 +123,17 @@ class Hand:
         return True
 
     def _look_for_the_last_time(self, course: Course) -> None:
-        """Wait for the look that still goes on, and look once more: what is healed shows no effect."""
+        """Wait a little for the look that goes on, and look once more: what is healed shows no effect."""
         if course.effect_ns < 0 and not course.failed:
-            if course.looking is not None:
-                self._note_effect(course, course.looking.result())
-            if course.effect_ns < 0 and course.fault is not None:
-                self._note_effect(course, _safely(course.fault.effect)())
+            try:
+                if course.looking is not None:
+                    self._note_effect(course, course.looking.result(LAST_LOOK_S))
+                if course.effect_ns < 0 and course.fault is not None:
+                    self._note_effect(course, _safely(course.fault.effect)())
+            except TimeoutError:
+                course.reason = (
+                    course.reason or f"no evidence of an effect: a look took {LAST_LOOK_S:g} s more"
+                )
         if course.effect_ns < 0:
             self.caller.say(course, "unproven", course.reason)
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _BATCH = 125
 _BATCH_ROWS = (2, 65_536, 7)
 """Small histories are read in batches of so few rows too, so that what spans two batches is tried."""
+_TELL_EVERY_S = 10
 _ALONE_EVERY = 100
 """One history of so many is verified by itself."""
 _SINGLE_EVERY = 4
@@ -95,9 +96,13 @@ def fuzz(specimens: Iterable[Specimen], spark: "SparkSession", folder: Path) -> 
     """Compare both implementations on each specimen; the files of those that differ stay in `folder`."""
     outcome = Outcome()
     stream = iter(specimens)
+    told = time.monotonic()
     while batch := list(islice(stream, _BATCH)):
         for one, found in _judged(batch, spark, folder):
             _compare(one, found, folder / str(one.number), outcome)
+        if time.monotonic() - told > _TELL_EVERY_S:
+            told = time.monotonic()
+            print(f"{outcome.compared} compared, {len(outcome.mismatches)} mismatches", flush=True)
     return outcome
 
 
@@ -108,7 +113,7 @@ def _judged(
     for one in batch:
         write(one.history, places[one.number])
     together = [one for one in batch if not one.alone]
-    batch_rows = _BATCH_ROWS[batch[0].number % len(_BATCH_ROWS)]
+    batch_rows = _BATCH_ROWS[batch[0].number // _BATCH % len(_BATCH_ROWS)]
     found = verify_all([places[one.number] for one in together], spark, batch_rows=batch_rows)
     yield from zip(together, found, strict=True)
     for one in batch:

@@ -7,6 +7,7 @@ defect of ours with its own traceback, instead of a page of Java's.
 
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -39,20 +40,27 @@ def run(
 
     The function must be importable on workers (not a closure), its items and results picklable.
     """
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-
     if not items:
         return []
     context = spark.sparkContext
-    groups = balanced([weight(item) for item in items], _TASKS_PER_CORE * context.defaultParallelism)
-    tasks = [[(index, items[index]) for index in group] for group in groups]
-    try:
+    with asking_spark():
+        groups = balanced([weight(item) for item in items], _TASKS_PER_CORE * context.defaultParallelism)
+        tasks = [[(index, items[index]) for index in group] for group in groups]
         answers = context.parallelize(tasks, len(tasks)).flatMap(partial(_work, function)).collect()
-    except Py4JError as error:
-        said = str(getattr(error, "java_exception", error)).splitlines()[0]
-        raise SessionFailed(f"the Spark job failed: {said}") from None
     answers.sort(key=lambda answer: answer[0])
     return [_value(answer) for _, answer in answers]
+
+
+@contextmanager
+def asking_spark() -> Iterator[None]:
+    """What py4j raises when a job fails or the JVM is gone becomes SessionFailed, in one line."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+    try:
+        yield
+    except (Py4JError, OSError) as error:
+        said = str(getattr(error, "java_exception", error)).splitlines() or [type(error).__name__]
+        raise SessionFailed(f"the Spark job failed: {said[0]}") from None
 
 
 def _value(answer: Result | _Failure) -> Result:

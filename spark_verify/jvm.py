@@ -43,6 +43,8 @@ class Jvm:
     process: subprocess.Popen[bytes]
     port: int
     secret: str
+    folder: Path
+    """Where its files and its output are."""
 
     def end(self, timeout_s: float = 120.0) -> None:
         """Ask it to exit, and kill it if it does not."""
@@ -88,7 +90,7 @@ def start_jvm(
             process_group=0,
         )
     port, secret = _await_greeting(process, greeting, folder)
-    return Jvm(process=process, port=port, secret=secret)
+    return Jvm(process=process, port=port, secret=secret, folder=folder)
 
 
 def last_lines(folder: Path, count: int = 15) -> str:
@@ -123,12 +125,9 @@ def _await_greeting(process: subprocess.Popen[bytes], greeting: Path, folder: Pa
         if code is None:
             process.kill()
             process.wait()
-        ended = (
-            f"did not open its gateway within {_START_WITHIN_S:.0f} s"
-            if code is None
-            else f"exited with {code}"
-        )
-        raise SessionFailed(f"Spark's JVM {ended}. Its last lines:\n{last_lines(folder)}")
+        late = f"did not open its gateway within {_START_WITHIN_S:.0f} s"
+        what = late if code is None else f"exited with {code}"
+        raise SessionFailed(f"Spark's JVM {what}. Its last lines:\n{last_lines(folder)}")
     said = greeting.read_bytes()
     greeting.unlink()
     return int.from_bytes(said[:4]), said[8 : 8 + int.from_bytes(said[4:8])].decode()

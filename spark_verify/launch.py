@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,14 +78,14 @@ def launch(options: SessionOptions, folder: Path) -> "SparkSession":
 
 
 def stop(spark: "SparkSession") -> None:
-    """End the session, its JVM and workers, and remove its temporary directory."""
-    folder = Path(spark.conf.get("spark.highwater.folder") or "")
-    assert folder.name, "the session was not started by this module"
-    jvm = _gateway().highwater_jvm
-    spark.stop()
+    """End the session, its JVM and workers, and remove its temporary directory; a JVM that died is no
+    error."""
+    jvm: Jvm = _gateway().highwater_jvm
+    with suppress(Exception):  # whatever py4j raises when nobody answers
+        spark.stop()
     _forget_gateway()
     jvm.end()
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(jvm.folder, ignore_errors=True)
 
 
 def _connect(jvm: Jvm, ours: Mapping[str, str], options: SessionOptions) -> "SparkContext":
@@ -117,9 +117,11 @@ def _forget_gateway() -> None:
     """Spark would keep the JVM for the next session of this process, but its file for output is about
     to go."""
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
     gateway = _gateway()
-    SparkContext._gateway = SparkContext._jvm = None
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
     if gateway:
         gateway.shutdown()
 
@@ -154,7 +156,6 @@ def settings(options: SessionOptions, java: Java, folder: Path) -> dict[str, str
     ours = {
         "spark.master": options.master,
         "spark.app.name": "highwater",
-        "spark.highwater.folder": str(folder),
         "spark.driver.memory": options.driver_memory,
         "spark.driver.maxResultSize": "0",
         "spark.driver.extraJavaOptions": " ".join(java_options),

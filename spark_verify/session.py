@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,8 +52,9 @@ class StartingSession:
 
     def stop(self, timeout_s: float = 180.0) -> None:
         """Wait for the start to end, whatever comes of it, and take everything down."""
-        if self._session.exception(timeout_s) is None:
-            stop(self._session.result())
+        with suppress(TimeoutError):  # its JVM dies with this process, if not before
+            if self._session.exception(timeout_s) is None:
+                stop(self._session.result())
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> None:

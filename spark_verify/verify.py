@@ -20,7 +20,7 @@ from checkers.history import MalformedHistory
 from checkers.judgement import Judgement
 from spark_verify import classify, tally
 from spark_verify.ids import Ids
-from spark_verify.jobs import run
+from spark_verify.jobs import asking_spark, run
 from spark_verify.plan import Plan, plan
 from spark_verify.recall import NOTHING, NOWHERE, Rows, Wanted, recall
 from spark_verify.reuse import find_reused, joined, words
@@ -106,11 +106,12 @@ def _recall(cases: Sequence[_Case], spark: "SparkSession") -> list[list[Rows]]:
 def _fetch(suspects: Sequence[Ids], wanted: Sequence[Wanted], spark: "SparkSession") -> list[Rows]:
     if not wanted:
         return []
-    shared = spark.sparkContext.broadcast(list(suspects))
-    try:
-        return run(spark, partial(recall, shared), wanted, weight=lambda item: _rows(item.unit))
-    finally:
-        shared.destroy()
+    with asking_spark():
+        shared = spark.sparkContext.broadcast(list(suspects))
+        try:
+            return run(spark, partial(recall, shared), wanted, weight=lambda item: _rows(item.unit))
+        finally:
+            shared.destroy()
 
 
 def _judge(case: _Case, rows: Sequence[Rows]) -> Judgement:

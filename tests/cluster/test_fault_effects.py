@@ -29,7 +29,7 @@ PLAN: list[Mapping[str, object]] = [
     {"name": "kill", "after": "cut.begin + 1500ms", "do": "kill", "target": LEADER, "for": "2s"},
     # On an event: the new leader loses its controllers as soon as it is elected.
     {"name": "zombie", "when": f"leader.changed({ORDERS}-0)", "within": "30s"}
-    | {"do": "partition", "edges": f"{LEADER} -> controllers", "mode": "blackhole", "for": "2s"},
+    | {"do": "partition", "edges": f"{LEADER} -> controllers", "mode": "blackhole", "for": "4s"},
     {"name": "isolate", "after": NEXT, "do": "partition", "target": LEADER, "mode": "blackhole", "for": "2s"},
     {"name": "pause", "after": NEXT, "do": "pause", "target": LEADER, "for": "1500ms"},
     {"name": "quorum", "after": NEXT, "do": "pause", "target": "active controller", "for": "1500ms"},

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from spark_verify.archive import archive_options, archive_path
 from spark_verify.errors import JavaMissing, SessionFailed
 from spark_verify.java import Java, find_java
 from spark_verify.session import TEMPORARY_PREFIX, SessionOptions, start
@@ -68,7 +69,15 @@ assert signal.getsignal(signal.SIGINT) is before
 """
 
 
-def test_a_session_prints_nothing_leaves_no_file_no_process_and_ctrl_c_alone(tmp_path):
+def test_a_session_prints_nothing_leaves_no_file_no_process_and_ctrl_c_alone(
+    tmp_path, tmp_path_factory, monkeypatch
+):
+    """Not even if its class archive is damaged, of which Java has much to say."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    assert archive_options(find_java()) == ()
+    archive_path(find_java()).parent.mkdir()
+    archive_path(find_java()).write_bytes(b"no archive")
+    assert f"-XX:SharedArchiveFile={archive_path(find_java())}" in archive_options(find_java())
     driver = drive(WHOLE_LIFE, "local[1]", folder=tmp_path)
     said, _ = driver.communicate(timeout=DEADLINE_S)
     assert (driver.returncode, said) == (0, "")
@@ -104,6 +113,38 @@ def test_the_next_session_removes_what_a_killed_driver_left(tmp_path, monkeypatc
     with pytest.raises(SessionFailed):
         start(SessionOptions(java=Java(home=fake_java(tmp_path / "17", "17.0.1"))))
     assert [left.name for left in tmp_path.glob("highwater*")] == [f"{TEMPORARY_PREFIX}{os.getpid()}-x"]
+
+
+DEAD_JVM = """
+import os, signal, sys
+from pathlib import Path
+from pyspark import SparkContext
+from spark_verify.archive import archive_options, archive_path
+from spark_verify.errors import SessionFailed
+from spark_verify.session import session
+from spark_verify.verify import verify
+history = Path(sys.argv[1])
+with session() as spark:
+    process = SparkContext._gateway.highwater_jvm.process
+    process.kill()
+    process.wait()
+    try:
+        verify(history, spark)
+    except SessionFailed:
+        print("told", flush=True)
+with session() as spark:
+    print(verify(history, spark).totals.sends)
+"""
+
+
+def test_a_jvm_that_dies_is_told_and_the_next_session_works(tmp_path):
+    history, folder = tmp_path / "history", tmp_path / "driver"
+    write_history(history, Shape(sends=1_000))
+    folder.mkdir()
+    driver = drive(DEAD_JVM, history, folder=folder)
+    said, _ = driver.communicate(timeout=DEADLINE_S)
+    assert (driver.returncode, said) == (0, "told\n1000\n")
+    assert list(folder.iterdir()) == []
 
 
 ON_EXECUTORS = """

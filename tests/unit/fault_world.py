@@ -33,14 +33,24 @@ class Inline(Executor):
 
 @dataclass
 class Slow(Inline):
-    """Looks that take `latency_ns`: their results are there at once, but they are not done before."""
+    """Looks that take `latency_ns` of the world's time; what they see is from their beginning."""
 
     clock: VirtualClock
     latency_ns: int = ns(0.3)
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
         future, done_ns = super().submit(fn, *args, **kwargs), self.clock.now_ns() + self.latency_ns
+        result = future.result
+
+        def wait(timeout: float | None = None) -> Any:
+            until_ns = done_ns if timeout is None else self.clock.now_ns() + ns(timeout)
+            self.clock.sleep_until(min(done_ns, until_ns))
+            if done_ns > until_ns:
+                raise TimeoutError
+            return result()
+
         future.done = lambda: self.clock.now_ns() >= done_ns  # type: ignore[method-assign]
+        future.result = wait  # type: ignore[method-assign]
         return future
 
 
