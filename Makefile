@@ -30,10 +30,12 @@ bench: setup
 setup:
 	@sh compose/setup/bootstrap.sh
 	@$(BIN)/python -m compose.setup.prepare
+	@$(BIN)/python -m spark_verify.archive
 
 setup-python:
 	@sh compose/setup/bootstrap.sh
 	@$(BIN)/python -m compose.setup.prepare --no-docker
+	@$(BIN)/python -m spark_verify.archive
 
 # Containers, networks, volumes and loop devices of every run, and what tools left in the checkout.
 clean:
@@ -44,4 +46,5 @@ clean:
 # Also the images and the virtual environment: the next set-up starts from nothing.
 distclean: clean
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m compose.setup.prepare --remove-images; fi
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m spark_verify.archive --remove; fi
 	rm -rf .venv *.egg-info

@@ -14,7 +14,7 @@ from checkers.findings import Finding
 from checkers.history import NONE
 from checkers.judgement import Anomaly, Property
 from checkers.realised import Realised
-from checkers.rows import Fault, RecordId, Watermark
+from checkers.rows import Fault, RecordId, TopicPartition, Watermark
 
 WHAT = {
     Property.ACKED_LOSS: "acknowledged and lost",
@@ -36,6 +36,8 @@ NAMELESS = frozenset({Property.OFFSET_GAP, Property.MONOTONE_READ, Property.SAME
 
 MOST_EXPLAINED = 50
 """Findings that a report tells; more than that is one disaster, not fifty."""
+MOST_FOLLOWING = 3
+"""Faults after a record's time that a sentence names."""
 MOST_NAMED = 4
 """Nodes or edges of a fault that a sentence names."""
 
@@ -103,17 +105,22 @@ def _first_known(anomaly: Anomaly) -> tuple[str, int]:
 
 
 def _faults(anomaly: Anomaly, realised: Realised) -> str:
-    """The faults in force at that time, and the first one after it: the one that took it."""
+    """The faults in force at that time, and those that followed until a leader was elected that lacks it."""
     at_ns = written_ns(anomaly)
     if at_ns == NONE or not realised.context.faults:
         return ""
     active = [f for f in realised.context.faults if NONE < f.inject_ns <= at_ns <= _gone_ns(f)]
-    later = sorted((f for f in realised.context.faults if f.inject_ns > at_ns), key=lambda f: f.inject_ns)
     said = [f"{_named(fault)} was active" for fault in active] or ["no fault was active"]
-    if later:
-        after_s = (later[0].inject_ns - at_ns) / 1e9
-        said.append(f"{_named(later[0])} followed {after_s:.2f} s later")
+    for fault in _followed(anomaly.tp, at_ns, realised)[:MOST_FOLLOWING]:
+        said.append(f"{_named(fault)} followed {(fault.inject_ns - at_ns) / 1e9:.2f} s later")
     return ", ".join(said)
+
+
+def _followed(tp: TopicPartition, at_ns: int, realised: Realised) -> list[Fault]:
+    """The faults between a time and the next election; the first one after it, if there is none between."""
+    later = sorted((f for f in realised.context.faults if f.inject_ns > at_ns), key=lambda f: f.inject_ns)
+    elected_ns = next((e.at_ns for e in realised.timeline.elections(tp) if e.at_ns > at_ns), NONE)
+    return [fault for fault in later if fault.inject_ns <= elected_ns] or later[:1]
 
 
 def _gone_ns(fault: Fault) -> int:

@@ -4,6 +4,7 @@ ComposeError
 ├── TopologyError         a cluster was asked for that cannot exist
 ├── MachineError          the machine lacks something that set-up cannot, or may not, install
 │   ├── EngineUnreachable     no Docker Engine answers
+│   ├── JavaMissing           no Java that Spark can run on
 │   └── ImageUnavailable      an image could be neither pulled nor built
 ├── CommandFailed         a command that we ran ended with an error or ran out of time
 ├── PortTaken             a host port that the cluster needs is in use
@@ -34,6 +35,10 @@ class MachineError(ComposeError):
 
 class EngineUnreachable(MachineError):
     """No Docker Engine answers at the address in use."""
+
+
+class JavaMissing(MachineError):
+    """No Java that Spark can run on; the message lists where it was looked for."""
 
 
 class ImageUnavailable(MachineError):

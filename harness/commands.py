@@ -32,13 +32,15 @@ def run(arguments: Namespace) -> int:
 
 
 def _prepare_images(releases: Collection[str], out: TextIO) -> None:
-    """Pull or build what a release needs, before any live view; a run that lacks it then says so itself."""
-    from compose.errors import ComposeError
+    """Pull or build what a release needs, before any live view, and tell why that fails."""
+    from compose.errors import ComposeError, EngineUnreachable
     from compose.setup.prepare import ensure_images
 
     for release in sorted(releases):
         try:
             ensure_images(release, lambda text: print(text, file=out, flush=True))
+        except EngineUnreachable:
+            return  # the run says the same
         except ComposeError as error:
             print(error, file=out, flush=True)
 

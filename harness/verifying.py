@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from checkers.judgement import Judgement
+from compose.errors import JavaMissing
 from harness.errors import HighwaterError
 from spark_verify.errors import SparkVerifyError
 from spark_verify.session import SessionOptions, StartingSession, start_in_background, warm
@@ -41,7 +42,7 @@ class SparkVerifier:
         """Judge one history. HighwaterError if Spark fails; MalformedHistory for what cannot be read."""
         try:
             return verify(history, self.begin().result())
-        except SparkVerifyError as error:
+        except (SparkVerifyError, JavaMissing) as error:
             raise HighwaterError(str(error)) from error
 
     def close(self) -> None:

@@ -18,9 +18,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from checkers.judgement import Property
 from spark_verify.archive import make_archive
@@ -144,31 +147,23 @@ stop(spark)
 def _cold(history: Path) -> tuple[float, int]:
     """Seconds from the start of a new process to its verdict, and the most memory of it and its children."""
     began = time.monotonic()
-    with subprocess.Popen([sys.executable, "-c", _COLD, str(history)], stdout=subprocess.PIPE) as process:
+    with psutil.Popen([sys.executable, "-c", _COLD, str(history)], stdout=subprocess.PIPE) as process:
         peak_bytes = 0
         while process.poll() is None:
-            peak_bytes = max(peak_bytes, _resident_bytes(process.pid))
+            peak_bytes = max(peak_bytes, _resident_bytes(process))
             time.sleep(0.05)
-        assert process.stdout is not None
         said = process.stdout.read()
     return float(said) - began, peak_bytes
 
 
-def _resident_bytes(root: int) -> int:
+def _resident_bytes(root: psutil.Process) -> int:
     """The memory of a process and all below it; pages that they share count for each."""
-    parents, resident = {}, {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = entry.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        pid = int(entry.parent.name)
-        parents[pid], resident[pid] = int(fields[1]), int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
-    family, grown = {root}, True
-    while grown:
-        more = {pid for pid, parent in parents.items() if parent in family} - family
-        family, grown = family | more, bool(more)
-    return sum(resident.get(pid, 0) for pid in family)
+    total = 0
+    with suppress(psutil.NoSuchProcess):
+        for process in (root, *root.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                total += process.memory_info().rss
+    return total
 
 
 def _seconds(action: Callable[[], object]) -> float:

@@ -1,8 +1,7 @@
 """Every error of this room, in one tree. A broken history is `checkers.history.MalformedHistory`, not
-one of these.
+one of these; that there is no Java is `compose.errors.JavaMissing`.
 
 SparkVerifyError
-  JavaMissing      no Java that Spark can run on
   SessionFailed    Spark did not start, or died
   WorkerFailed     our code failed on a worker: a defect of the verifier, never a verdict
 """
@@ -10,10 +9,6 @@ SparkVerifyError
 
 class SparkVerifyError(Exception):
     """Base of every error of this room."""
-
-
-class JavaMissing(SparkVerifyError):
-    """No Java that Spark can run on; the message lists where it was looked for."""
 
 
 class SessionFailed(SparkVerifyError):

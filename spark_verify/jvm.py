@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compose.java import Java
 from spark_verify.errors import SessionFailed
-from spark_verify.java import Java
 
 LOG_NAME = "spark.log"
 _START_WITHIN_S = 120.0

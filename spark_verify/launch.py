@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compose.java import Java, find_java
 from spark_verify import shipping
 from spark_verify.archive import archive_options
-from spark_verify.java import Java, find_java
 from spark_verify.jvm import Jvm, start_jvm
 
 if TYPE_CHECKING:

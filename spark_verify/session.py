@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compose.errors import JavaMissing
 from spark_verify.errors import SessionFailed, SparkVerifyError
 from spark_verify.jvm import last_lines
 from spark_verify.launch import SessionOptions, launch, stop
@@ -60,7 +61,7 @@ class StartingSession:
     def _start(self) -> None:
         try:
             self._session.set_result(launch(self._options, self._folder))
-        except SparkVerifyError as error:
+        except (SparkVerifyError, JavaMissing) as error:
             self._session.set_exception(error)
         except Exception as error:  # py4j and pyspark raise anything; whoever asks for the session is told
             self._session.set_exception(self._failure(f"did not start: {error}"))

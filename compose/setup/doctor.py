@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from compose.docker import api as docker_api
 from compose.errors import ComposeError, EngineUnreachable
-from compose.setup import java, prepare
+from compose.java import find_java
+from compose.setup import prepare
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 GIB = 1024**3
 # Three brokers, three controllers and the proxy take 1.3 GiB, Spark 1.5.
 MEMORY_NEEDED_GIB = 3.0
-# Images 1 GiB, up to 1 GiB for each broker's volume, and the run directory.
+# Images 1 GiB, what a run writes to three sparse volumes of up to 4 GiB each, and the run directory.
 DISK_NEEDED_GIB = 5.0
 OLDEST_PYTHON = (3, 11)
 SETUP = "`make setup`"
@@ -92,10 +93,8 @@ def see_packages(required: tuple[str, ...] | None = None) -> str:
 
 def see_java() -> str:
     """Return which Java Spark will run on."""
-    home = java.find_java()
-    if home is None:
-        raise Lack(f"no Java {java.OLDEST_JAVA} or newer in JAVA_HOME, on PATH, or in {java.INSTALLED_JAVAS}")
-    return f"Java {java.java_major(home)} in {home}"
+    java = find_java()
+    return f"Java {java.version or 'of unknown version'} in {java.home}"
 
 
 def see_engine() -> str:

@@ -54,7 +54,7 @@ def missing_images(release: str = images.DEFAULT_RELEASE) -> tuple[str, ...]:
 
 def prepare_machine(*, docker: bool, say: Say) -> None:
     """Prepare everything that a run needs, or all but Docker. Raises MachineError, CommandFailed."""
-    home = java.ensure_java(say)
+    home = java.ensure_java(say).home
     if not docker:
         say(f"ready: Java in {home}")
         return

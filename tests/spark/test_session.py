@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from compose.java import Java, find_java
 from spark_verify.archive import archive_options, archive_path
-from spark_verify.errors import JavaMissing, SessionFailed
-from spark_verify.java import Java, find_java
+from spark_verify.errors import SessionFailed
 from spark_verify.session import TEMPORARY_PREFIX, SessionOptions, start
 from spark_verify.synthetic import Shape, write_history
 
@@ -184,18 +184,6 @@ def test_executors_run_the_code_that_was_shipped_to_them(tmp_path):
             assert archive.suffix == ".zip"
             assert archive.parent == Path(directory)
     assert list(folder.iterdir()) == []
-
-
-def test_a_java_that_is_too_old_is_passed_over(tmp_path):
-    old, good = (fake_java(tmp_path / name, version) for name, version in (("8", "1.8.0"), ("21", "21.0.1")))
-    found = find_java({"JAVA_HOME": str(old), "PATH": str(good / "bin")}, folders=tmp_path / "none")
-    assert (found.home, found.major) == (good, 21)
-
-
-def test_no_java_at_all_says_where_it_was_looked_for(tmp_path):
-    old = fake_java(tmp_path / "8", "1.8.0")
-    with pytest.raises(JavaMissing, match=r"Java 17 or later.*JAVA_HOME: .* is Java 1.8.0.*make setup"):
-        find_java({"JAVA_HOME": str(old), "PATH": ""}, folders=tmp_path / "none")
 
 
 def fake_java(home: Path, version: str) -> Path:

@@ -176,6 +176,16 @@ def test_a_fault_that_had_ended_is_not_active():
     assert "no fault was active, kill-1 (kill of node 1) followed 1.00 s later" in line
 
 
+def test_all_faults_up_to_the_election_are_named_and_none_behind_it():
+    """The kill took the record, also where it was written just before the cut; the later pause did not."""
+    paused = replace(down(9, 3, kind="pause"), unclean=())
+    line = told([lost(acked=3)], world(*LEADER_KILLED, cut(3.5, healed=6), paused, acks="1")).line
+    assert (
+        "no fault was active, cut (partition of 2->1, 3->1) followed 0.50 s later, "
+        "kill-1 (kill of node 1) followed 1.00 s later; "
+    ) in line
+
+
 def test_a_fault_is_active_until_its_recovery_is_proven_and_for_ever_if_it_was_not_healed():
     """One that was never injected never is."""
     recovering = replace(cut(2, healed=5), recovered_ns=ns(8))

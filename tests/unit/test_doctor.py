@@ -4,7 +4,7 @@ import pytest
 
 from compose.docker import api as docker_api
 from compose.errors import EngineUnreachable
-from compose.setup import doctor, java, prepare
+from compose.setup import doctor, prepare
 from compose.setup.doctor import Check, Lack, Need
 
 
@@ -76,10 +76,14 @@ def test_missing_images_are_named(monkeypatch):
         doctor.see_images()
 
 
-def test_a_machine_without_java_is_told_where_it_was_looked_for(monkeypatch):
-    monkeypatch.setattr(java, "find_java", lambda: None)
-    with pytest.raises(Lack, match="no Java 17 or newer in JAVA_HOME, on PATH"):
-        doctor.see_java()
+def test_a_machine_without_java_is_told_where_it_was_looked_for(monkeypatch, tmp_path):
+    monkeypatch.setattr("compose.java.INSTALLED", tmp_path)
+    monkeypatch.setattr("compose.java.find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    (seen,) = (each for each in doctor.examine() if each.name == "java")
+    assert not seen.ok
+    assert "Java 17 or later. JAVA_HOME: no executable /nowhere/bin/java" in seen.seen
 
 
 def test_memory_is_what_is_available_and_not_what_is_free(tmp_path):

