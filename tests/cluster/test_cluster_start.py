@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from compose.cluster import DockerCluster, start
+from compose.cluster import start
 from compose.docker import nets as docker_nets
-from compose.errors import DiskError, NodeNotReady, NodeStateError, PortTaken
+from compose.errors import DiskError, NodeNotReady, PortTaken
 from compose.kafka.view import ClusterView
 from compose.topology import Topology
 
@@ -92,13 +92,3 @@ def test_taken_port(run_id: str) -> None:
         topology = Topology(brokers=1, controllers=1, client_port=port - 1)
         with pytest.raises(PortTaken, match=str(port)), start(topology, run_id=run_id):
             pass
-
-
-def test_second_run_of_a_name(shared_cluster: DockerCluster) -> None:
-    """A run with the name of one that is there is refused, and that one goes on."""
-    with (
-        pytest.raises(NodeStateError, match="of a run of this name"),
-        start(Topology(brokers=1, controllers=1), run_id=shared_cluster.run_id),
-    ):
-        pass
-    assert shared_cluster.state(1).status == "running"

@@ -41,6 +41,7 @@ def test_a_power_failure_of_all_brokers_loses_what_was_acknowledged_and_that_is_
     assert loss["permitted"] >= 1000
     assert loss["violations"] == 0
     assert "unclean shutdowns" in power["findings"][0]["clause"]
+    assert any(line.endswith("unsynced data lost on 1, 2, 3") for line in power["findings"][0]["evidence"])
 
 
 def test_with_each_record_flushed_a_power_failure_of_all_brokers_loses_nothing(

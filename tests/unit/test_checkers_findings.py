@@ -182,7 +182,7 @@ def test_all_faults_up_to_the_election_are_named_and_none_behind_it():
     line = told([lost(acked=3)], world(*LEADER_KILLED, cut(3.5, healed=6), paused, acks="1")).line
     assert (
         "no fault was active, cut (partition of 2->1, 3->1) followed 0.50 s later, "
-        "kill-1 (kill of node 1) followed 1.00 s later; "
+        "kill-1 (kill of node 1) followed 1.00 s later"
     ) in line
 
 

@@ -79,6 +79,7 @@ def test_the_summary_of_pytest_is_the_last_that_make_test_prints():
     assert recipe == [
         "sh compose/setup/bootstrap.sh",
         ".venv/bin/python -m compose.setup.prepare",
+        ".venv/bin/python -m spark_verify.archive",
         ".venv/bin/ruff check .",
         ".venv/bin/ruff format --check .",
         ".venv/bin/mypy",

@@ -89,7 +89,7 @@ def fake() -> Iterator[FakeToxiproxy]:
         server.proxies["1->2"] = {
             "name": "1->2", "listen": "127.0.0.1:1", "upstream": "127.0.0.1:2", "enabled": True, "toxics": [],
         }  # fmt: skip
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield server
         server.hang.set()
         server.shutdown()
@@ -166,7 +166,7 @@ def test_nobody_there() -> None:
 def test_two_servers(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
     """Two servers in one process do not get each other's calls."""
     with FakeToxiproxy() as other:
-        threading.Thread(target=other.serve_forever, daemon=True).start()
+        threading.Thread(target=other.serve_forever, args=(0.01,), daemon=True).start()
         ToxiproxyServer(*other.server_address[:2]).create({"a": ("127.0.0.1:5", "127.0.0.1:6")})
         server.refuse("1->2")
         other.shutdown()

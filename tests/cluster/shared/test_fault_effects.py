@@ -10,7 +10,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     NewTopic,
 )
-from fault_traffic import traffic
 
 from compose.cluster import DockerCluster
 from compose.kafka.view import ClusterView
@@ -18,6 +17,7 @@ from faults.clock import SystemClock
 from faults.parse import parse_steps
 from faults.record import FaultRecord
 from faults.scheduler import run_schedule
+from shared.fault_traffic import traffic
 
 ORDERS, PARTITIONS = "fault-orders", 3
 LEADER, FOLLOWERS = f"leader({ORDERS}-0)", f"followers({ORDERS}-0)"

@@ -79,34 +79,6 @@ def test_with_acks_all_a_killed_leader_costs_no_acknowledged_record(
     assert all(offsets == sorted(set(offsets)) for offsets in by_generation.values())
 
 
-def test_with_acks_1_records_that_only_the_dead_leader_had_are_acknowledged_and_gone(
-    cluster: DockerCluster, view: ClusterView, make_topic: Any, tmp_path: Path
-) -> None:
-    """Followers stop fetching for less than their lag limit; the leader acknowledges alone, and dies."""
-    topic = make_topic(config=MIN_ISR_2)
-    leader = view.leader(topic, 0)
-    fetches = [Edge(source=str(b), target=leader) for b in cluster.brokers if b != leader]
-    plan = WorkloadPlan(topics={topic: 1}, producers=1, acks="1", rate_per_s=1000.0, readers=1)
-    with start(plan, cluster.bootstrap, tmp_path) as load:
-        load.wait_warm()
-        time.sleep(1.0)
-        cluster.mesh.cut(fetches, mode="refuse", owner="test")
-        time.sleep(1.5)
-        kill(cluster, leader)
-        killed_ns = time.monotonic_ns()
-        cluster.mesh.mend(fetches, owner="test")
-        until(lambda: load.stats().last_ack_ns[plan.partitions[0]] > killed_ns + 2_000_000_000, 30)
-        revive(cluster, view, leader, topic)
-        log = finish(load, cluster, plan, tmp_path)
-    lost = [
-        s for s in rows(tmp_path, "sends") if s["outcome"] == OK and (s["producer"], s["sequence"]) not in log
-    ]
-    assert len(lost) > 500
-    assert {s["completed_ns"] < killed_ns for s in lost} == {True}
-    final = {r["offset"]: (r["producer"], r["sequence"]) for r in rows(tmp_path, "final_log")}
-    assert all(final[s["offset"]] != (s["producer"], s["sequence"]) for s in lost)
-
-
 def test_a_reader_of_a_truncated_log_goes_back_and_reads_what_replaced_the_lost_records(
     cluster: DockerCluster, view: ClusterView, make_topic: Any, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""Nothing stays behind: not after an end in good order, not after kill -9 of the owner at any moment."""
+"""Nothing stays behind, not even after kill -9 of the owner at any moment; a cluster that lives is let be."""
 
 import os
 import random
@@ -14,6 +14,7 @@ from compose import cleanup
 from compose.cleanup import CleanReport
 from compose.cluster import DockerCluster, start
 from compose.docker import nets as docker_nets
+from compose.errors import NodeStateError
 from compose.topology import Topology
 
 SMALL = Topology(brokers=1, controllers=1, volume_mib=64)
@@ -97,3 +98,13 @@ def test_quick_end() -> None:
         fail()
     assert time.monotonic() - began < 5
     assert left_of(run_id) == []
+
+
+def test_second_run_of_a_name(shared_cluster: DockerCluster) -> None:
+    """A run with the name of one that is there is refused, and that one goes on."""
+    with (
+        pytest.raises(NodeStateError, match="of a run of this name"),
+        start(Topology(brokers=1, controllers=1), run_id=shared_cluster.run_id),
+    ):
+        pass
+    assert shared_cluster.state(1).status == "running"

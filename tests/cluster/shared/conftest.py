@@ -1,4 +1,7 @@
-"""One real cluster for all tests that leave it as they found it: six JVMs start once, not once a test."""
+"""One real cluster for all tests of this folder, which leave it as they found it: six JVMs start once.
+
+It ends with the last of them: tests that start clusters of their own have the machine to themselves.
+"""
 
 import itertools
 import os
@@ -16,7 +19,7 @@ READY_S = 60.0
 SETTLED_S = 30.0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared_cluster() -> Iterator[DockerCluster]:
     """Three brokers and three controllers, started when the first test asks for them."""
     with start(Topology(), run_id=f"tests-{os.getpid()}") as cluster:
