@@ -6,14 +6,16 @@ BIN := .venv/bin
 demo: setup
 	$(BIN)/highwater run acks1-leader-kill acks-all-leader-kill
 
-test: setup lint
-	$(BIN)/pytest
+test: setup lint without-docker
+	$(BIN)/pytest -m cluster
 
 # Everything but the tests that start containers.
-test-fast: setup-python lint
-	$(BIN)/pytest -m "not cluster"
+test-fast: setup-python lint without-docker
 
-.PHONY: lint
+.PHONY: without-docker lint
+without-docker:
+	$(BIN)/pytest -m "not cluster" -n 2 --dist loadfile
+
 lint:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

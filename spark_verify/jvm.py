@@ -34,6 +34,9 @@ _OPENED = (
 )
 """JavaModuleOptions of Spark 4.3."""
 _VECTOR_MODULE = "jdk.incubator.vector"
+_BEHIND_OTHERS = ("nice", "-n", "10")
+"""Spark starts while a cluster starts or is under load, and must not take its processors. Where the engine
+puts all containers below one control group, they weigh together as much as one process of the host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,7 @@ def start_jvm(
     """Start a driver JVM whose output goes to `folder`/spark.log; raises SessionFailed."""
     greeting = folder / "gateway"
     command = [
+        *_BEHIND_OTHERS,
         str(java.executable),
         *("-cp", ":".join([*classpath, f"{spark_home / 'jars'}/*"]), f"-Xmx{memory}"),
         *_module_options(java),

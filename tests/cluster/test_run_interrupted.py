@@ -19,6 +19,7 @@ from harness.judge import judge
 from harness.rundir import open_run
 
 HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
+SMALL = ("cluster.brokers=1", "cluster.controllers=1", "topics.0.replication=1", "topics.0.config={}")
 STARTED_S = 120.0
 ENDED_S = 120.0
 
@@ -71,8 +72,13 @@ def reference(history: Path) -> Judgement:
     return check(load(history))
 
 
+def long_and_small() -> list[str]:
+    """What makes a run start soon and last."""
+    return [word for setting in (*SMALL, "workload.lasts=300s") for word in ("--set", setting)]
+
+
 def test_ctrl_c_under_load_heals_judges_and_leaves_nothing(tmp_path: Path) -> None:
-    with running(tmp_path, "baseline", "--set", "workload.lasts=300s") as process:
+    with running(tmp_path, "baseline", *long_and_small()) as process:
         read_until(process, "running the schedule")
         time.sleep(3)
         process.send_signal(signal.SIGINT)
@@ -97,7 +103,7 @@ def test_ctrl_c_while_the_cluster_starts_tears_it_down_without_a_verdict(tmp_pat
 
 
 def test_a_second_sigterm_tears_down_at_once(tmp_path: Path) -> None:
-    with running(tmp_path, "baseline", "--set", "workload.lasts=300s") as process:
+    with running(tmp_path, "baseline", *long_and_small()) as process:
         read_until(process, "running the schedule")
         process.send_signal(signal.SIGTERM)
         read_until(process, "stopping the load")

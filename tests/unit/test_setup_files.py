@@ -72,7 +72,7 @@ def test_ci_runs_the_test_command_of_the_readme_and_nothing_more():
     assert "make test" in (ROOT / "README.md").read_text()
 
 
-def test_the_summary_of_pytest_is_the_last_that_make_test_prints():
+def test_make_test_prepares_lints_and_runs_every_test_once():
     recipe = subprocess.run(
         ["make", "--no-print-directory", "-n", "test"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
@@ -84,5 +84,6 @@ def test_the_summary_of_pytest_is_the_last_that_make_test_prints():
         ".venv/bin/ruff format --check .",
         ".venv/bin/mypy",
         ".venv/bin/lint-imports",
-        ".venv/bin/pytest",
+        '.venv/bin/pytest -m "not cluster" -n 2 --dist loadfile',
+        ".venv/bin/pytest -m cluster",
     ]

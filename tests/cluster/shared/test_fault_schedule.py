@@ -1,9 +1,11 @@
-"""Schedules on a real cluster: how Ctrl-C heals, and that evidence can fail."""
+"""Schedules on a real cluster: what survives a power cut, how Ctrl-C heals, and that evidence can fail."""
 
 import json
 from collections.abc import Callable, Mapping
 from threading import Event
 from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
 
 from compose.cluster import DockerCluster
 from compose.kafka.view import ClusterView
@@ -11,9 +13,10 @@ from faults.clock import SystemClock
 from faults.parse import parse_steps
 from faults.record import FaultEvent, FaultRecord
 from faults.scheduler import run_schedule
-from shared.fault_traffic import traffic, wait_for_acks
+from shared.fault_traffic import Acked, traffic, wait_for_acks
 
 PARTITIONS = 3
+POWER = {"at": "2s", "do": "power-loss", "target": "brokers", "for": "500ms"}
 
 
 def run(
@@ -26,6 +29,35 @@ def run(
     """Run steps against the cluster, or what stands for it."""
     steps = parse_steps(words)
     return run_schedule(steps, cluster, view, SystemClock(), stop=stop or Event(), on_event=on_event)
+
+
+def vanished(cluster: DockerCluster, topic: str, acked: Acked, until_s: float) -> int:
+    """How many records acknowledged before `until_s` (monotonic) lie beyond the end of their log."""
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "none"})
+    ends = {
+        partition: consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)[1]
+        for partition in range(PARTITIONS)
+    }
+    consumer.close()
+    return sum(at < until_s and offset >= ends[partition] for at, partition, offset in acked.records)
+
+
+def test_a_power_cut_takes_nothing_that_was_flushed(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
+) -> None:
+    """Every broker loses power under load; with `flush.messages=1` all that was acknowledged survives."""
+    topic = make_topic(partitions=PARTITIONS, config={"min.insync.replicas": "2", "flush.messages": "1"})
+    with traffic(cluster.bootstrap, topic, partitions=PARTITIONS) as acked:
+
+        def end_the_load(event: FaultEvent) -> None:
+            if event.stage == "effect":
+                acked.stop.set()
+
+        (record,) = run(cluster, view, POWER, on_event=end_the_load)
+    view.wait_for_full_isr([topic], within_s=60)
+    assert record.proven, record.evidence
+    assert record.recovered, record.evidence
+    assert vanished(cluster, topic, acked, record.inject_ns / 1e9) == 0
 
 
 def test_ctrl_c_heals(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
