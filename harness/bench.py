@@ -85,10 +85,11 @@ def faults() -> list[Line]:
         file.write_text(EVERY_FAULT)
         highwater_run(str(file), Path(scratch))
         rows = pq.read_table(Path(scratch) / "latest/history/faults.parquet").to_pylist()
+    if unproven := [f"{row['name']}: {row['evidence']}" for row in rows if not row["proven"]]:
+        raise RuntimeError(f"no effect to measure of {'; '.join(unproven)}")
     return [
         line(f"inject to effect: {row['name']}", round((row["effect_ns"] - row["inject_ns"]) / 1e9, 3), "s")
         for row in rows
-        if row["proven"]
     ]
 
 

@@ -70,4 +70,4 @@ def _row(line: Mapping[str, Any]) -> str:
 def _number(value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

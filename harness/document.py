@@ -1,4 +1,4 @@
-"""verdict.json: all that a machine may want to know of a judged run; `schema_version` versions its schema."""
+"""All that a machine may want to know of a judged run: verdict.json, below its verdict."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from checkers.judgement import Judgement, Property
 from checkers.verdict import Decision, Verdict
 from harness.accept import parse_bound
 from harness.exposure import Exposure
-from harness.report import SCHEMA_VERSION
 
 OBSERVED = ("cluster", "topics", "warm", "schedule", "settle", "final_read", "metadata", "seal")
 """The phases before the judgement: their timings are facts of the run, the same at each check."""
@@ -24,6 +23,8 @@ class Judged:
     decision: Decision
     judgement: Judgement
     findings: tuple[tuple[Finding, Explanation], ...]
+    """The gravest; a report tells no more."""
+    findings_total: int
     exposure: Exposure
 
 
@@ -61,18 +62,15 @@ def _acks(manifest: Mapping[str, Any]) -> str:
 
 
 def as_json(judged: Judged) -> dict[str, Any]:
-    """The document; equal for equal run directories."""
-    manifest, decision = judged.manifest, judged.decision
+    """All of the document below its verdict; equal for equal run directories."""
+    manifest = judged.manifest
     copied = ("tool_version", "scenario", "seed", "release", "state", "problem", "phase", "expect", "topics")
     return {
-        "schema_version": SCHEMA_VERSION,
-        "verdict": decision.verdict.value,
-        "outcome": outcome_of(judged),
-        "reasons": [{"verdict": r.verdict.value, "sentence": r.sentence} for r in decision.reasons],
         **{key: manifest[key] for key in copied},
         "producers": manifest["producers"],
         "cluster": manifest["cluster"],
         "properties": {name.value: _property(judged, name) for name in Property},
+        "findings_total": judged.findings_total,
         "findings": [_finding(finding, explanation) for finding, explanation in judged.findings],
         "undecided_partitions": [
             {"topic": each.topic, "partition": each.partition, "reason": each.reason}

@@ -9,7 +9,7 @@ from typing import Any
 
 from checkers.contract import judge_contract
 from checkers.decide import decide
-from checkers.explain import explain
+from checkers.explain import explain_gravest
 from checkers.findings import group
 from checkers.history import NONE, CheckersError
 from checkers.judgement import Judgement
@@ -22,9 +22,8 @@ from harness.document import Judged, as_json, outcome_of, remark_of
 from harness.errors import HistoryError
 from harness.exposure import Exposure, measure
 from harness.remnants import complete_history
-from harness.report import Report, Told
+from harness.report import Report
 from harness.rundir import RunDir
-from harness.summary_md import markdown
 
 Verify = Callable[[Path], Judgement]
 """From a history directory to what holds and what does not; Spark's in earnest, the reference's in tests."""
@@ -56,22 +55,20 @@ def _judge(run: RunDir, verify: Verify) -> Report:
         manifest=manifest,
         decision=decide(judgement, labels, context.faults, manifest["expect"], state),
         judgement=judgement,
-        findings=tuple((finding, explain(finding, facts)) for finding in findings),
+        findings=explain_gravest(findings, facts),
+        findings_total=len(findings),
         exposure=exposure,
     )
     return _report(judged)
 
 
 def _report(judged: Judged) -> Report:
-    document = as_json(judged)
     return Report(
         verdict=judged.decision.verdict,
         outcome=outcome_of(judged),
         remark=remark_of(judged),
-        told=tuple(Told(line=e.line, evidence=e.evidence) for _, e in judged.findings),
-        reasons=tuple(reason.sentence for reason in judged.decision.reasons),
-        document=document,
-        summary=markdown(document),
+        reasons=tuple(judged.decision.reasons),
+        document=as_json(judged),
     )
 
 

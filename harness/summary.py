@@ -15,17 +15,17 @@ def words(report: Report) -> str:
     lines = [f"{report.verdict_in_words}  {report.headline}"]
     if report.outcome != report.headline:
         lines.append(f"  {report.outcome}")
-    lines += [f"  {told.line}" for told in report.told[:FINDINGS_SHOWN] if told.line != report.headline]
-    lines += _rest(len(report.told) - FINDINGS_SHOWN, "findings")
+    lines += [f"  {line}" for line in report.told[:FINDINGS_SHOWN] if line != report.headline]
+    lines += _rest(report.findings_total - FINDINGS_SHOWN, "findings")
     if report.verdict is not Verdict.PASS:
-        reasons = [reason for reason in report.reasons if reason not in report.outcome]
+        reasons = [each.sentence for each in report.reasons if each.sentence not in report.outcome]
         lines += [f"  - {reason}" for reason in reasons[:REASONS_SHOWN]]
         lines += _rest(len(reasons) - REASONS_SHOWN, "reasons")
     return "\n".join(lines)
 
 
 def _rest(count: int, what: str) -> list[str]:
-    return [f"  … and {count} more {what}, in verdict.json"] if count > 0 else []
+    return [f"  … and {count:,} more {what}, in verdict.json"] if count > 0 else []
 
 
 def side_by_side(reports: Sequence[Report]) -> str:

@@ -42,8 +42,9 @@ def _findings(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"- **{finding['label']}** {finding['line']}"
         for line in finding["evidence"]:
             yield f"  - {line}"
-    if len(found) > FINDINGS_SHOWN:
-        yield f"- and {len(found) - FINDINGS_SHOWN} more findings, in verdict.json"
+    if document["findings_total"] > FINDINGS_SHOWN:
+        more = document["findings_total"] - FINDINGS_SHOWN
+        yield f"- and {more:,} more findings; verdict.json tells the gravest {len(found)}"
     yield ""
 
 

@@ -55,6 +55,10 @@ def killed_leader(rows: History) -> History:
     )
 
 
+def sentences(report: Report) -> list[str]:
+    return [reason.sentence for reason in report.reasons]
+
+
 def test_a_run_that_kept_everything_passes_and_says_so_in_plain_words(tmp_path: Path) -> None:
     report = judged(make_run(tmp_path, KEPT))
     assert words(report) == "PASS  acks=all lost none of 1 acknowledged records"
@@ -99,7 +103,7 @@ def test_a_positive_control_without_loss_is_unknown(tmp_path: Path) -> None:
 def test_an_empty_history_is_unknown(tmp_path: Path) -> None:
     report = judged(make_run(tmp_path, history(unproven=[0])))
     assert report.verdict is Verdict.UNKNOWN
-    assert "no send was acknowledged, so nothing was put at risk" in report.reasons
+    assert "no send was acknowledged, so nothing was put at risk" in sentences(report)
 
 
 def test_a_missed_acceptance_line_fails_the_run_and_says_what_was_measured(tmp_path: Path) -> None:
@@ -110,7 +114,7 @@ def test_a_missed_acceptance_line_fails_the_run_and_says_what_was_measured(tmp_p
     )
     report = judged(make_run(tmp_path, rows, accept=["unavailable.max <= 3s", "acked.count >= 3"]))
     assert report.verdict is Verdict.FAIL
-    assert report.reasons == ("acceptance: unavailable.max <= 3s: measured 4 s on orders-0",)
+    assert sentences(report) == ["acceptance: unavailable.max <= 3s: measured 4 s on orders-0"]
     assert [line["holds"] for line in report.document["accept"]] == [False, True]
 
 
@@ -202,8 +206,30 @@ def test_the_document_and_the_summary_are_the_same_each_time(tmp_path: Path) -> 
     run = make_run(tmp_path, killed_leader(LOST), schedule=["kill"])
     first, again = judged(run), judged(run)
     assert json.dumps(first.document) == json.dumps(again.document)
-    assert first.summary == again.summary
-    assert first.summary.startswith("# FAIL: demo, seed 7\n")
+    assert first.as_markdown() == again.as_markdown()
+    assert first.as_markdown().startswith("# FAIL: demo, seed 7\n")
+
+
+def test_a_failure_after_the_judgement_is_an_error_in_both_files(tmp_path: Path) -> None:
+    """A tear-down that failed leaves no green page behind."""
+    run = make_run(tmp_path, history(ok(1, 0, at=0), logged(1, 0, 0), read(1, 0, 0)))
+    before = judged(run)
+    before.with_problem("a loop device is left").write(run)
+    assert before.verdict is Verdict.PASS
+    told = json.loads(run.verdict.read_text())
+    assert (told["verdict"], told["outcome"]) == ("ERROR", "a loop device is left")
+    assert told["reasons"] == [{"verdict": "ERROR", "sentence": "a loop device is left"}]
+    assert told["properties"]["acked-loss"]["status"] == "holds"
+    page = run.summary.read_text()
+    assert page.startswith("# ERROR: demo, seed 7\n\na loop device is left\n")
+    assert "PASS" not in page
+
+
+def test_a_violation_outweighs_a_failure_after_it(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, killed_leader(LOST), schedule=["kill"])).with_problem("late trouble")
+    assert report.verdict is Verdict.FAIL
+    assert sentences(report)[-1] == "late trouble"
+    assert "- ERROR: late trouble" in report.as_markdown()
 
 
 def test_a_copy_that_was_read_before_a_power_failure_is_lost_with_it_though_a_retry_was_acknowledged_later(

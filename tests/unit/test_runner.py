@@ -89,7 +89,7 @@ def test_a_violation_that_a_crashed_run_has_left_is_still_a_fail(tmp_path: Path)
     rooms = FakeRooms(breaks={"save_timeline": OSError("gone")}, verdict=Verdict.FAIL)
     report, _ = run_with(rooms, tmp_path)
     assert report.verdict.exit_code == 1
-    assert report.reasons[-1].startswith("metadata: OSError: gone")
+    assert report.reasons[-1].sentence.startswith("metadata: OSError: gone")
 
 
 def test_replicas_that_stay_out_of_sync_do_not_stop_the_run(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ class Judges(FakeRooms):
 
     def judge(self, run: RunDir) -> Report:
         self.verdict = self.verdicts.pop(0)
-        return replace(super().judge(run), document={"seed": run.read_manifest()["seed"]})
+        return replace(super().judge(run), outcome=f"judged {run.read_manifest()['seed']}")
 
 
 def orders(*seeds: int) -> list[Resolved]:
@@ -68,10 +68,10 @@ def test_the_seed_is_told_first_and_last_and_a_table_ends_the_suite(
     assert run_suite(orders(11, 12), rooms, options(tmp_path)) == 3
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("seed 11  scenario demo  ")
-    assert lines[lines.index("PASS  as told") + 1] == lines[0].replace("  scenario demo", "")
+    assert lines[lines.index("PASS  judged 11") + 1] == lines[0].replace("  scenario demo", "")
     assert lines[-3:] == [
-        "demo, seed 11  as told — PASS",
-        "demo, seed 12  as told — UNKNOWN",
+        "demo, seed 11  judged 11 — PASS",
+        "demo, seed 12  judged 12 — UNKNOWN",
         "2 runs: 1 UNKNOWN, 1 PASS",
     ]
 
@@ -79,7 +79,7 @@ def test_the_seed_is_told_first_and_last_and_a_table_ends_the_suite(
 def test_with_json_stdout_holds_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_suite(orders(11, 12), Judges(Verdict.PASS, Verdict.PASS), options(tmp_path, as_json=True)) == 0
     told = capsys.readouterr()
-    assert [document["seed"] for document in json.loads(told.out)] == [11, 12]
+    assert [document["outcome"] for document in json.loads(told.out)] == ["judged 11", "judged 12"]
     assert "seed 11" in told.err
 
 
@@ -89,7 +89,9 @@ def test_a_run_directory_holds_the_resolved_scenario_the_manifest_and_the_verdic
     assert resolve(run.scenario.read_text(), "scenario.yaml") == orders(11)[0]
     manifest = run.read_manifest()
     assert (manifest["scenario"], manifest["seed"], manifest["argv"]) == ("demo", 11, ["run", "demo"])
-    assert json.loads(run.verdict.read_text()) == {"seed": 11, "verdict": "PASS", "outcome": "as told"}
+    told = json.loads(run.verdict.read_text())
+    assert (told["schema_version"], told["verdict"], told["outcome"]) == (1, "PASS", "judged 11")
+    assert run.summary.read_text() == "# PASS\n\njudged 11\n"
 
 
 def test_after_a_ctrl_c_no_further_run_begins_and_the_exit_code_is_130(tmp_path: Path) -> None:
