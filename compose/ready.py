@@ -5,10 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from compose.docker_cluster import DockerCluster
 from compose.errors import NodeNotReady
 from compose.kafka import broker_api
+from compose.kafka.wire import Connection
 from compose.waiting import wait_until
 
 ASK_S = 2.0
-EVERY_S = 0.1
+EVERY_S = 0.2
 TAIL_LINES = 25
 
 
@@ -41,7 +42,8 @@ def wait_until_ready(cluster: DockerCluster, *, within_s: float) -> None:
 def _lacks(cluster: DockerCluster, node: int) -> str:
     """What `node` lacks to be ready, "" if nothing."""
     try:
-        known = broker_api.metadata(cluster.clients[node], [], within_s=ASK_S).brokers
+        with Connection(cluster.clients[node], within_s=ASK_S) as broker:
+            known = broker_api.metadata(broker, []).brokers
     except (OSError, ValueError) as error:
         return f"no answer ({error})"
     missing = set(cluster.brokers) - set(known)

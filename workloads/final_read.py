@@ -20,8 +20,9 @@ from confluent_kafka import Consumer
 
 from checkers.history import NONE, TABLES, unit_path, write_table
 from checkers.rows import Proof, TopicPartition
+from workloads.consumer import MakeClient
 from workloads.leaders import LeaderState
-from workloads.partition_log import MakeClient, PartitionLog
+from workloads.partition_log import PartitionLog
 from workloads.survey import Surveyor
 
 AT_ONCE = 3

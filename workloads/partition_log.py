@@ -5,19 +5,19 @@ partition at it (where the last offsets hold no record: control batches, compact
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import KafkaError
 from confluent_kafka import TopicPartition as Position
 
 from checkers.history import NONE, file_schema, open_writer, unit_path
 from checkers.rows import TopicPartition
+from workloads.consumer import MOVED, Client, MakeClient
 from workloads.decode import Arrivals, arrivals
 from workloads.leaders import LeaderState
 from workloads.plan import reader_config
@@ -26,26 +26,6 @@ BATCH = 5000
 WAIT_S = 0.05
 STALL_S = 5.0
 GROUP_ROWS = 200_000
-
-_MOVED = frozenset(
-    {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
-)
-
-
-class Client(Protocol):
-    """The part of confluent_kafka.Consumer that is used."""
-
-    def assign(self, positions: list[Position], /) -> None:
-        """Read from these positions from now on."""
-
-    def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
-        """Records and error events."""
-
-    def close(self) -> None:
-        """Let go."""
-
-
-MakeClient = Callable[[dict[str, Any]], Client]
 
 
 class PartitionLog:
@@ -105,7 +85,7 @@ class PartitionLog:
                 error = message.error()
                 if error is not None and error.code() == KafkaError._PARTITION_EOF:
                     self.read_to = max(self.read_to, min(end, message.offset() or 0))
-                elif error is not None and error.code() in _MOVED:
+                elif error is not None and error.code() in MOVED:
                     return False
             moved = time.monotonic() if self.read_to > before else moved
         return True

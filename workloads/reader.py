@@ -8,15 +8,15 @@ still while the high watermark is ahead.
 import time
 from collections.abc import Callable, Sequence
 from threading import Event
-from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, Message
+from confluent_kafka import OFFSET_BEGINNING, Message
 from confluent_kafka import TopicPartition as Position
 
 from checkers.history import NONE
 from checkers.rows import TopicPartition
+from workloads.consumer import MOVED, Client, MakeClient
 from workloads.decode import arrivals
 from workloads.journal import Journal
 from workloads.plan import reader_config
@@ -26,26 +26,6 @@ WAIT_S = 0.1
 STALL_NS = 5_000_000_000
 REWIND = 10_000
 """After a truncation, how far below the end to read again: what replaced the lost records is evidence."""
-
-_MOVED = frozenset(
-    {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
-)
-
-
-class Client(Protocol):
-    """The part of confluent_kafka.Consumer that is used."""
-
-    def assign(self, positions: list[Position], /) -> None:
-        """Read from these positions from now on."""
-
-    def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
-        """Records and error events, at most `num_messages`, waiting at most `timeout` seconds."""
-
-    def close(self) -> None:
-        """Let go."""
-
-
-MakeClient = Callable[[dict[str, Any]], Client]
 
 
 class Reading:
@@ -119,7 +99,7 @@ class Reading:
         moved = {
             self._lane_of[message.topic(), message.partition()]
             for message in errors
-            if (error := message.error()) is not None and error.code() in _MOVED
+            if (error := message.error()) is not None and error.code() in MOVED
         }
         for lane in moved:
             end = self._high_watermark(self._partitions[lane])

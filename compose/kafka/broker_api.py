@@ -1,20 +1,26 @@
 """What *one* broker says when it is asked by itself, with a deadline.
 
+Every function raises OSError or ValueError if it does not answer in time, or not as it should.
+
 A Kafka client asks whichever broker it likes, and so cannot tell what a certain broker knows: a zombie,
 say, that takes itself for the leader. Layouts: the message definitions in Kafka's
 clients/src/main/resources/common/message.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from compose.kafka.wire import Reader, Writer, ask
+from compose.kafka.wire import Connection, Reader, Writer
 
 METADATA, METADATA_VERSION = 3, 12
 LIST_OFFSETS, LIST_OFFSETS_VERSION = 2, 7
 DESCRIBE, DESCRIBE_VERSION = 75, 0
 MOST_PARTITIONS = 2000
-LATEST = -1
+LATEST, EARLIEST = -1, -2
+READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+
+Place = tuple[str, int]
+"""Topic and partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +54,14 @@ class MetadataAnswer:
     topics: tuple[TopicAnswer, ...] = field(default=())
 
 
-def metadata(address: tuple[str, int], topics: Iterable[str] | None, *, within_s: float) -> MetadataAnswer:
-    """Ask for `topics`, None: for all. Raises OSError or ValueError."""
+def metadata(connection: Connection, topics: Iterable[str] | None) -> MetadataAnswer:
+    """Ask for `topics`, None: for all."""
     body = Writer()
     if topics is None:
         body.count(0)
     else:
         body.array(topics, lambda name: body.fixed("qq", 0, 0).text(name).tags())
-    answer = ask(address, METADATA, METADATA_VERSION, body.fixed("??", False, False).tags(), within_s)
+    answer = connection.ask(METADATA, METADATA_VERSION, body.fixed("??", False, False).tags())
     answer.fixed("i")
     brokers = answer.array(lambda: _broker(answer))
     answer.text()
@@ -63,31 +69,39 @@ def metadata(address: tuple[str, int], topics: Iterable[str] | None, *, within_s
     return MetadataAnswer(brokers=brokers, topics=answer.array(lambda: _metadata_topic(answer)))
 
 
-def describe(address: tuple[str, int], topic: str, *, within_s: float) -> TopicAnswer:
-    """Ask for one topic with its ELR (KIP-966, Kafka 3.8 and newer). Raises OSError or ValueError."""
+def describe(connection: Connection, topic: str) -> TopicAnswer:
+    """Ask for one topic with its ELR (KIP-966, Kafka 3.8 and newer)."""
     body = Writer()
     body.array([topic], lambda name: body.text(name).tags()).fixed("i", MOST_PARTITIONS).fixed("b", -1).tags()
-    answer = ask(address, DESCRIBE, DESCRIBE_VERSION, body, within_s)
+    answer = connection.ask(DESCRIBE, DESCRIBE_VERSION, body)
     answer.fixed("i")
     (described,) = answer.array(lambda: _described_topic(answer))
     return described
 
 
-def leads(address: tuple[str, int], topic: str, epochs: dict[int, int], *, within_s: float) -> dict[int, int]:
-    """Ask a broker, as the leader at these `epochs` by partition, for the ends; error code by partition.
+def list_offsets(
+    connection: Connection,
+    epochs: Mapping[Place, int],
+    which: int = LATEST,
+    isolation: int = READ_UNCOMMITTED,
+) -> dict[Place, tuple[int, int]]:
+    """Ask a broker, as the leader at these epochs, for the offset `which`: (error code, offset) by partition.
 
-    0: it serves the partition as its leader. Metadata alone does not say so: a broker learns that it leads
-    a little earlier than it acts on it. Raises OSError or ValueError.
+    Error 0: it serves the partition as its leader at just that epoch. Metadata alone does not say so: a
+    broker learns that it leads a little earlier than it acts on it.
     """
-    body = Writer().fixed("ib", -1, 0)
+    body = Writer().fixed("ib", -1, isolation)
 
-    def partition(item: tuple[int, int]) -> object:
-        return body.fixed("iiq", item[0], item[1], LATEST).tags()
+    def partition(place: Place) -> object:
+        return body.fixed("iiq", place[1], epochs[place], which).tags()
 
-    body.array([topic], lambda name: body.text(name).array(epochs.items(), partition).tags()).tags()
-    answer = ask(address, LIST_OFFSETS, LIST_OFFSETS_VERSION, body, within_s)
+    def topic(name: str) -> object:
+        return body.text(name).array([place for place in epochs if place[0] == name], partition).tags()
+
+    body.array(dict.fromkeys(name for name, _ in epochs), topic).tags()
+    answer = connection.ask(LIST_OFFSETS, LIST_OFFSETS_VERSION, body)
     answer.fixed("i")
-    return dict(pair for pairs in answer.array(lambda: _offsets_topic(answer)) for pair in pairs)
+    return {place: told for rows in answer.array(lambda: _offsets_topic(answer)) for place, told in rows}
 
 
 def _broker(answer: Reader) -> int:
@@ -139,15 +153,16 @@ def _partition(answer: Reader, *, with_elr: bool) -> PartitionAnswer:
     )
 
 
-def _offsets_topic(answer: Reader) -> list[tuple[int, int]]:
-    answer.text()
+def _offsets_topic(answer: Reader) -> list[tuple[Place, tuple[int, int]]]:
+    name = answer.text()
 
-    def partition() -> tuple[int, int]:
+    def partition() -> tuple[Place, tuple[int, int]]:
         number, error = answer.fixed("i"), answer.fixed("h")
-        answer.take(8 + 8 + 4)
+        answer.fixed("q")
+        offset, _ = answer.fixed("q"), answer.fixed("i")
         answer.tags()
-        return number, error
+        return (name, number), (error, offset)
 
-    pairs = list(answer.array(partition))
+    rows = list(answer.array(partition))
     answer.tags()
-    return pairs
+    return rows

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from compose.errors import ViewError
 from compose.kafka import broker_api
+from compose.kafka.wire import Connection
 from compose.protocols import PartitionState
 from compose.waiting import wait_until
 
@@ -53,7 +54,7 @@ class ClusterView:
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
         """Leader of every partition of every topic that is not internal. Raises ViewError."""
-        said = self._ask_all(lambda _, address: broker_api.metadata(address, None, within_s=ASK_S))
+        said = self._ask_all(lambda _, broker: broker_api.metadata(broker, None))
         if not said:
             raise ViewError("no broker answers")
         topics: dict[str, list[broker_api.TopicAnswer]] = {}
@@ -110,7 +111,7 @@ class ClusterView:
 
     def _unsettled(self, topic: str) -> str:
         """What keeps `topic` from being settled, "" if nothing."""
-        said = self._ask_all(lambda _, address: broker_api.metadata(address, [topic], within_s=ASK_S))
+        said = self._ask_all(lambda _, broker: broker_api.metadata(broker, [topic]))
         alive = {broker for answer in said.values() for broker in answer.brokers}
         if silent := alive - said.keys():
             return f"no answer from {sorted(silent)}"
@@ -126,16 +127,14 @@ class ClusterView:
         return self._not_serving(topic, known)
 
     def _not_serving(self, topic: str, known: Iterable[tuple[int, int, int]]) -> str:
-        epochs: dict[int, dict[int, int]] = {}
+        epochs: dict[int, dict[broker_api.Place, int]] = {}
         for partition, leader, epoch in known:
-            epochs.setdefault(leader, {})[partition] = epoch
-        asked = self._ask_all(
-            lambda node, address: broker_api.leads(address, topic, epochs[node], within_s=ASK_S), set(epochs)
-        )
+            epochs.setdefault(leader, {})[topic, partition] = epoch
+        asked = self._ask_all(lambda node, broker: broker_api.list_offsets(broker, epochs[node]), set(epochs))
         errors = {
-            f"{topic}-{p} on {node}": error
-            for node, codes in asked.items()
-            for p, error in codes.items()
+            f"{name}-{partition} on {node}": error
+            for node, told in asked.items()
+            for (name, partition), (error, _) in told.items()
             if error
         }
         silent = epochs.keys() - asked.keys()
@@ -149,18 +148,21 @@ class ClusterView:
 
     def _topic_by_broker(self, topic: str) -> dict[int, broker_api.TopicAnswer]:
         if self._tells_elr:
-            return self._ask_all(lambda _, address: broker_api.describe(address, topic, within_s=ASK_S))
-        return self._ask_all(
-            lambda _, address: broker_api.metadata(address, [topic], within_s=ASK_S).topics[0]
-        )
+            return self._ask_all(lambda _, broker: broker_api.describe(broker, topic))
+        return self._ask_all(lambda _, broker: broker_api.metadata(broker, [topic]).topics[0])
 
     def _ask_all(
-        self, ask: Callable[[int, Address], Answer], only: set[int] | None = None
+        self, ask: Callable[[int, Connection], Answer], only: set[int] | None = None
     ) -> dict[int, Answer]:
         """The answers of those brokers that answer in time, asked side by side."""
+
+        def in_time(node: int, address: Address) -> Answer:
+            with Connection(address, within_s=ASK_S) as broker:
+                return ask(node, broker)
+
         asked = {node: address for node, address in self._brokers.items() if only is None or node in only}
         with ThreadPoolExecutor(len(asked) or 1) as pool:
-            futures = {node: pool.submit(ask, node, address) for node, address in asked.items()}
+            futures = {node: pool.submit(in_time, node, address) for node, address in asked.items()}
         return {
             node: f.result()
             for node, f in futures.items()

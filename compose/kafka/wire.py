@@ -1,4 +1,4 @@
-"""The codec of Kafka's protocol, as far as broker_api.py needs it: one request to one broker, in time.
+"""The codec of Kafka's protocol, as far as broker_api.py needs it: requests to one broker, answered in time.
 
 Requests and answers are "flexible" (KIP-482): compact strings and arrays, whose length is written plus one
 so that 0 is null, and tagged fields at the end of every structure.
@@ -7,6 +7,7 @@ so that 0 is null, and tagged fields at the end of every structure.
 import socket
 import struct
 from collections.abc import Callable, Iterable
+from types import TracebackType
 from typing import TypeVar
 
 CLIENT_ID = b"highwater-view"
@@ -101,19 +102,55 @@ class Reader:
             self.take(self.count())
 
 
-def ask(address: tuple[str, int], key: int, version: int, body: Writer, within_s: float) -> Reader:
-    """Send a request of API `key`, and return the body of its answer. Raises OSError or ValueError."""
-    header = struct.pack(">hhih", key, version, 1, len(CLIENT_ID)) + CLIENT_ID + b"\0"
-    request = header + bytes(body.raw)
-    with socket.create_connection(address, timeout=within_s) as connection:
-        connection.sendall(struct.pack(">i", len(request)) + request)
-        (size,) = struct.unpack(">i", _exactly(connection, 4))
+class Connection:
+    """A connection to one broker, opened by the first request; an error closes it, and the next request opens
+    a new one. Used by one thread."""
+
+    def __init__(self, address: tuple[str, int], *, within_s: float) -> None:
+        """`within_s` bounds the connecting and each wait for bytes of an answer."""
+        self.address, self._within_s = address, within_s
+        self._socket: socket.socket | None = None
+        self._asked = 0
+
+    def ask(self, key: int, version: int, body: Writer) -> Reader:
+        """Send a request of API `key`, and return the body of its answer. Raises OSError or ValueError."""
+        try:
+            return self._ask(key, version, body)
+        except BaseException:
+            self.close()
+            raise
+
+    def _ask(self, key: int, version: int, body: Writer) -> Reader:
+        if self._socket is None:
+            self._socket = socket.create_connection(self.address, timeout=self._within_s)
+        self._asked += 1
+        header = struct.pack(">hhih", key, version, self._asked, len(CLIENT_ID)) + CLIENT_ID + b"\0"
+        self._socket.sendall(struct.pack(">i", len(header) + len(body.raw)) + header + body.raw)
+        (size,) = struct.unpack(">i", _exactly(self._socket, 4))
         if not 0 < size <= LARGEST_ANSWER:
-            raise ValueError(f"{address[0]}:{address[1]} announces an answer of {size} bytes")
-        answer = Reader(_exactly(connection, size))
-    answer.fixed("i")
-    answer.tags()
-    return answer
+            raise ValueError(f"{self.address[0]}:{self.address[1]} announces an answer of {size} bytes")
+        answer = Reader(_exactly(self._socket, size))
+        answered = answer.fixed("i")
+        if answered != self._asked:
+            raise ValueError(f"answer to request {answered}, asked was {self._asked}")
+        answer.tags()
+        return answer
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def __enter__(self) -> "Connection":
+        """Nothing to do yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Hang up."""
+        self.close()
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:

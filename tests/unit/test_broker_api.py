@@ -8,7 +8,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from compose.kafka.broker_api import MetadataAnswer, PartitionAnswer, TopicAnswer, describe, leads, metadata
+from compose.kafka.broker_api import (
+    MetadataAnswer,
+    PartitionAnswer,
+    TopicAnswer,
+    describe,
+    list_offsets,
+    metadata,
+)
+from compose.kafka.wire import Connection
 
 UUID = bytes(range(16))
 
@@ -71,8 +79,8 @@ def test_metadata() -> None:
         + number("i", 0)
         + TAGS
     )
-    with broker(answer + TAGS) as (address, got):
-        said = metadata(address, ["orders"], within_s=2)
+    with broker(answer + TAGS) as (address, got), Connection(address, within_s=2) as one:
+        said = metadata(one, ["orders"])
     assert said == MetadataAnswer(
         brokers=(2,),
         topics=(
@@ -98,8 +106,8 @@ def test_metadata() -> None:
 def test_all_or_no_topics(topics: list[str] | None, sent: bytes) -> None:
     """Null asks for every topic, an empty array for none."""
     answer = number("i", 0) + b"\1" + b"\0" + number("i", -1) + b"\1" + TAGS
-    with broker(answer) as (address, got):
-        assert metadata(address, topics, within_s=2) == MetadataAnswer(brokers=(), topics=())
+    with broker(answer) as (address, got), Connection(address, within_s=2) as one:
+        assert metadata(one, topics) == MetadataAnswer(brokers=(), topics=())
     assert got[0].endswith(sent + b"\0\0" + TAGS)
 
 
@@ -108,28 +116,30 @@ def test_describe() -> None:
     for elr, expected in ((ids(2), (2,)), (b"\0", ())):
         partition = PARTITION + elr + b"\0" + ids() + TAGS
         topic = number("h", 0) + text("orders") + UUID + b"\1" + b"\2" + partition + number("i", 0) + TAGS
-        with broker(number("i", 0) + b"\2" + topic + b"\xff" + TAGS) as (address, _):
-            said = describe(address, "orders", within_s=2)
+        with (
+            broker(number("i", 0) + b"\2" + topic + b"\xff" + TAGS) as (address, _),
+            Connection(address, within_s=2) as one,
+        ):
+            said = describe(one, "orders")
         assert (said.internal, said.partitions[0].elr) == (True, expected)
 
 
-def test_leads() -> None:
+def test_list_offsets() -> None:
     """The error code of each partition tells whether the broker serves it as its leader."""
-    one = number("ih", 4, 0) + bytes(20) + TAGS
-    other = number("ih", 5, 6) + bytes(20) + TAGS
-    with broker(number("i", 0) + b"\2" + text("orders") + b"\3" + one + other + TAGS + TAGS) as (
-        address,
-        got,
-    ):
-        assert leads(address, "orders", {4: 7, 5: 8}, within_s=2) == {4: 0, 5: 6}
+    served = number("ihqqi", 4, 0, -1, 7000, 3) + TAGS
+    refused = number("ihqqi", 5, 6, -1, -1, -1) + TAGS
+    answer = number("i", 0) + b"\2" + text("orders") + b"\3" + served + refused + TAGS + TAGS
+    with broker(answer) as (address, got), Connection(address, within_s=2) as one:
+        told = list_offsets(one, {("orders", 4): 7, ("orders", 5): 8})
+    assert told == {("orders", 4): (0, 7000), ("orders", 5): (6, -1)}
     assert number("iiq", 4, 7, -1) + TAGS + number("iiq", 5, 8, -1) + TAGS in got[0]
 
 
 def test_long_strings() -> None:
     """Lengths from 127 on take two bytes."""
     answer = number("i", 0) + b"\1" + b"\0" + number("i", -1) + b"\1" + TAGS
-    with broker(answer) as (address, got):
-        metadata(address, ["x" * 249], within_s=2)
+    with broker(answer) as (address, got), Connection(address, within_s=2) as one:
+        metadata(one, ["x" * 249])
     assert b"\xfa\x01" + b"x" * 249 in got[0]
 
 
@@ -139,20 +149,24 @@ def test_long_strings() -> None:
 )
 def test_trouble(answer: bytes | None, error: type[Exception]) -> None:
     """No answer in time, or one that is cut short, is an error and never a guess."""
-    with broker(answer) as (address, _), pytest.raises(error):
-        metadata(address, ["orders"], within_s=0.3)
+    with (
+        broker(answer) as (address, _),
+        Connection(address, within_s=0.3) as one,
+        pytest.raises(error),
+    ):
+        metadata(one, ["orders"])
 
 
 def test_nobody_there() -> None:
     """A refused connection is an OSError."""
     with pytest.raises(OSError, match="refused"):
-        metadata(("127.0.0.1", 1), [], within_s=1)
+        metadata(Connection(("127.0.0.1", 1), within_s=1), [])
 
 
 def test_closed_before_the_answer(make_closing: Callable[[], tuple[str, int]]) -> None:
     """A connection that closes before the answer is whole is an OSError."""
     with pytest.raises(OSError, match=r"closed before the answer was whole|reset"):
-        metadata(make_closing(), [], within_s=1)
+        metadata(Connection(make_closing(), within_s=1), [])
 
 
 @pytest.fixture
@@ -165,3 +179,34 @@ def make_closing() -> Iterator[Callable[[], tuple[str, int]]]:
             return server.getsockname()
 
         yield make
+
+
+def test_a_standing_connection() -> None:
+    """Requests follow each other on one connection; after an error the next one opens another."""
+    answer = number("i", 0) + b"\1" + b"\0" + number("i", -1) + b"\1" + TAGS
+    accepted: list[list[int]] = []
+
+    def serve(server: socket.socket) -> None:
+        for answers in (2, 1):
+            connection, _ = server.accept()
+            accepted.append([])
+            with connection:
+                for _ in range(answers):
+                    (size,) = struct.unpack(">i", connection.recv(4, socket.MSG_WAITALL))
+                    request = connection.recv(size, socket.MSG_WAITALL)
+                    (asked,) = struct.unpack(">i", request[4:8])
+                    accepted[-1].append(asked)
+                    body = number("i", asked) + TAGS + answer
+                    connection.sendall(number("i", len(body)) + body)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, args=(server,), daemon=True)
+        thread.start()
+        with Connection(server.getsockname(), within_s=2) as one:
+            metadata(one, [])
+            metadata(one, [])
+            with pytest.raises(OSError, match=r"closed before the answer was whole|reset|[Bb]roken pipe"):
+                metadata(one, [])
+            metadata(one, [])
+        thread.join(5)
+    assert accepted == [[1, 2], [4]]

@@ -8,6 +8,7 @@ from compose.errors import ViewError
 from compose.kafka import broker_api
 from compose.kafka.broker_api import MetadataAnswer, PartitionAnswer, TopicAnswer
 from compose.kafka.view import ClusterView, merge
+from compose.kafka.wire import Connection
 
 BOOTSTRAP = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
 
@@ -40,29 +41,23 @@ class Brokers:
         self.alive = (1, 2, 3)
         self.codes = {0: 0}
 
-    def metadata(
-        self, address: tuple[str, int], topics: Iterable[str] | None, *, within_s: float
-    ) -> MetadataAnswer:
-        return MetadataAnswer(
-            brokers=self.alive, topics=(self.describe(address, "orders", within_s=within_s),)
-        )
+    def metadata(self, connection: Connection, topics: Iterable[str] | None) -> MetadataAnswer:
+        return MetadataAnswer(brokers=self.alive, topics=(self.describe(connection, "orders"),))
 
-    def describe(self, address: tuple[str, int], topic: str, *, within_s: float) -> TopicAnswer:
-        if address[1] not in self.topics:
+    def describe(self, connection: Connection, topic: str) -> TopicAnswer:
+        if connection.address[1] not in self.topics:
             raise TimeoutError("timed out")
-        return self.topics[address[1]]
+        return self.topics[connection.address[1]]
 
-    def leads(
-        self, address: tuple[str, int], topic: str, epochs: dict[int, int], *, within_s: float
-    ) -> dict[int, int]:
-        return self.codes
+    def list_offsets(self, connection: Connection, epochs: object) -> dict[tuple[str, int], tuple[int, int]]:
+        return {("orders", partition): (code, 5) for partition, code in self.codes.items()}
 
 
 @pytest.fixture
 def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
     """Brokers on ports 1, 2 and 3."""
     made = Brokers()
-    for name in ("metadata", "describe", "leads"):
+    for name in ("metadata", "describe", "list_offsets"):
         monkeypatch.setattr(broker_api, name, getattr(made, name))
     return made
 

@@ -11,8 +11,9 @@ from confluent_kafka import OFFSET_BEGINNING, KafkaError, Message
 from confluent_kafka import TopicPartition as Position
 
 from checkers.rows import TopicPartition
+from workloads.consumer import Client
 from workloads.payload import Encoder
-from workloads.reader import REWIND, Client, Reading
+from workloads.reader import REWIND, Reading
 from workloads.recorder import Recorder
 from workloads.seal import seal
 from workloads.worker import Worker
