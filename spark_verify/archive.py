@@ -1,26 +1,17 @@
 """A class archive (AppCDS) halves the time that Spark's JVM takes to start. It is a cache: made once,
 never needed.
 
-An archive fits one JVM and one set of jars, so its name is a digest of both; it is some 110 MB. `python -m
-spark_verify.archive` makes it: the JVM verifies a small history and writes down, at its end, which
-classes it loaded.
+An archive fits one JVM and one set of jars, so its name is a digest of both; it is some 110 MB.
+`make_archive.py` makes it.
 """
 
-import argparse
 import hashlib
 import os
-import sys
-import tempfile
 from pathlib import Path
 
-from compose import shell
-from compose.errors import ComposeError
-from compose.java import Java, find_java
-from compose.setup.progress import say_line, timed
-from spark_verify.errors import SparkVerifyError
+from compose.java import Java
 
-_LOADS_ARCHIVE = "-XX:SharedArchiveFile="
-_DUMP_TIMEOUT_S = 120
+LOADS_ARCHIVE = "-XX:SharedArchiveFile="
 
 
 def cache_dir() -> Path:
@@ -42,80 +33,13 @@ def archive_path(java: Java) -> Path:
 def archive_options(java: Java) -> tuple[str, ...]:
     """The JVM options that use the archive; none if there is no archive that fits."""
     archive = archive_path(java)
-    base = _base_path(archive)
+    base = base_path(archive)
     if not archive.is_file():
         return ()
     files = f"{base}:{archive}" if base.is_file() else str(archive)
-    return (f"{_LOADS_ARCHIVE}{files}", "-Xshare:auto")
+    return (f"{LOADS_ARCHIVE}{files}", "-Xshare:auto")
 
 
-def make_archive(java: Java | None = None) -> Path | None:
-    """Make the archive, if it is not there; None if this JVM cannot make one. Takes 20 s."""
-    java = java or find_java()
-    archive = archive_path(java)
-    if archive.is_file():
-        return archive
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    growing = archive.with_suffix(f".{os.getpid()}")
-    options = [f"-XX:ArchiveClassesAtExit={growing}"]
-    if not (java.home / "lib/server/classes.jsa").is_file():
-        base = _make_base(java, _base_path(archive))
-        options.append(f"{_LOADS_ARCHIVE}{base}")
-    try:
-        _live(java, options)
-        return growing.rename(archive) if growing.is_file() else None
-    finally:
-        growing.unlink(missing_ok=True)
-
-
-def _base_path(archive: Path) -> Path:
+def base_path(archive: Path) -> Path:
+    """Where the archive of Java's own classes belongs, for a Java that came without."""
     return archive.with_suffix(".base.jsa")
-
-
-def _make_base(java: Java, base: Path) -> Path:
-    """Small Java runtimes come without the archive of Java's own classes on which ours builds."""
-    command = [str(java.executable), "-Xshare:dump", f"{_LOADS_ARCHIVE}{base}"]
-    shell.run(command, timeout_s=_DUMP_TIMEOUT_S, check=False)
-    return base
-
-
-def _live(java: Java, java_options: list[str]) -> None:
-    """Have a JVM load whatever a verification needs."""
-    from spark_verify.session import SessionOptions, session
-    from spark_verify.synthetic import Shape, write_history
-    from spark_verify.verify import verify
-
-    with (
-        tempfile.TemporaryDirectory(prefix="highwater-archive-") as folder,
-        session(SessionOptions(java=java, java_options=tuple(java_options))) as spark,
-    ):
-        write_history(Path(folder), Shape(sends=1_000))
-        verify(Path(folder), spark)
-
-
-def remove_archives() -> None:
-    """Remove the archives of all JVMs and Sparks of this user."""
-    for archive in cache_dir().glob("spark-*.jsa"):
-        archive.unlink(missing_ok=True)
-
-
-def main() -> int:
-    """Make the archive, if it is not there, or remove it; that it cannot be made is told, and no error."""
-    parser = argparse.ArgumentParser(prog="python -m spark_verify.archive", description=__doc__)
-    parser.add_argument("--remove", action="store_true", help="remove every archive that was made")
-    if parser.parse_args().remove:
-        remove_archives()
-        return 0
-    try:
-        if archive_path(find_java()).is_file():
-            return 0
-        with timed("making an archive of Spark's classes, with which it starts in half the time", say_line):
-            if make_archive() is None:
-                say_line("this Java makes no archive: Spark starts slower")
-    except (SparkVerifyError, ComposeError) as error:
-        say_line(f"Spark starts slower: {error}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

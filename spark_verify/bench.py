@@ -26,8 +26,8 @@ from typing import Any
 import psutil
 
 from checkers.judgement import Property
-from spark_verify.archive import make_archive
 from spark_verify.duckdb_peer import judge
+from spark_verify.make_archive import make_archive
 from spark_verify.plant import plant
 from spark_verify.session import session
 from spark_verify.synthetic import Shape, write_history

@@ -79,7 +79,7 @@ def test_make_test_prepares_lints_and_runs_every_test_once():
     assert recipe == [
         "sh compose/setup/bootstrap.sh",
         ".venv/bin/python -m compose.setup.prepare",
-        ".venv/bin/python -m spark_verify.archive",
+        ".venv/bin/python -m spark_verify.make_archive",
         ".venv/bin/ruff check .",
         ".venv/bin/ruff format --check .",
         ".venv/bin/mypy",
