@@ -8,6 +8,7 @@ were.
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -136,6 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     results = _earlier()
     for name in wanted:
         print(f"measuring: {name}", flush=True)
+        os.sync()  # what the part before has written would be written back during this one
         results[name] = [dict(measured) for measured in PARTS[name]()]
         _write(results)
     print(page(_flat(results)))

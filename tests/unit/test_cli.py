@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -83,16 +84,18 @@ def test_a_valid_scenario_is_described_in_one_line(capsys: pytest.CaptureFixture
 
 
 def test_a_crash_of_the_tool_is_one_sentence_and_exit_4(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     def broken(arguments: object) -> int:
         raise RuntimeError("a bug")
 
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(commands, "doctor", broken)
     assert main(["doctor"]) == 4
     told = capsys.readouterr().err
-    assert told.startswith("highwater: internal error: RuntimeError: a bug; the traceback is in ")
-    assert "Traceback" not in told
+    (log,) = tmp_path.iterdir()
+    assert told == f"highwater: internal error: RuntimeError: a bug; the traceback is in {log}\n"
+    assert log.read_text().endswith("RuntimeError: a bug\n")
 
 
 def test_a_reader_that_goes_away_is_no_verdict() -> None:
