@@ -128,5 +128,5 @@ def test_kill_9_then_clean_leaves_nothing_and_check_says_unknown(tmp_path: Path)
     assert left_of(killed) == []
     report = judge(open_run(tmp_path / "latest"), reference)
     assert report.verdict is Verdict.UNKNOWN
-    assert any("the run did not end" in reason for reason in report.reasons)
+    assert any("the run did not end" in reason.sentence for reason in report.reasons)
     assert report.document["exposure"]["acked"] > 0
