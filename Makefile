@@ -7,14 +7,14 @@ demo: setup
 	$(BIN)/highwater run acks1-leader-kill acks-all-leader-kill
 
 test: setup lint without-docker
-	$(BIN)/pytest -m cluster
+	$(BIN)/pytest tests/cluster
 
 # Everything but the tests that start containers.
 test-fast: setup-python lint without-docker
 
 .PHONY: without-docker lint
 without-docker:
-	$(BIN)/pytest -m "not cluster" -n 2 --dist loadfile
+	$(BIN)/pytest tests/unit tests/spark -n 2 --dist loadfile
 
 lint:
 	$(BIN)/ruff check .

@@ -73,6 +73,8 @@ def test_ci_runs_the_test_command_of_the_readme_and_nothing_more():
 
 
 def test_make_test_prepares_lints_and_runs_every_test_once():
+    folders = {path.parent.relative_to(ROOT).parts[1] for path in ROOT.glob("tests/**/test_*.py")}
+    assert folders == {"unit", "spark", "cluster"}
     recipe = subprocess.run(
         ["make", "--no-print-directory", "-n", "test"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
@@ -84,6 +86,6 @@ def test_make_test_prepares_lints_and_runs_every_test_once():
         ".venv/bin/ruff format --check .",
         ".venv/bin/mypy",
         ".venv/bin/lint-imports",
-        '.venv/bin/pytest -m "not cluster" -n 2 --dist loadfile',
-        ".venv/bin/pytest -m cluster",
+        ".venv/bin/pytest tests/unit tests/spark -n 2 --dist loadfile",
+        ".venv/bin/pytest tests/cluster",
     ]

@@ -6,6 +6,7 @@ It ends with the last of them: tests that start clusters of their own have the m
 import itertools
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -36,10 +37,15 @@ def cluster(shared_cluster: DockerCluster) -> Iterator[DockerCluster]:
 
 def heal(cluster: DockerCluster) -> None:
     """Undo whatever a test may have left: frozen disks, paused or ended nodes, cut edges."""
-    for node in (*cluster.controllers, *cluster.brokers):
+
+    def revive(node: int) -> None:
         cluster.thaw(node)
         cluster.unpause(node)
         cluster.start(node)
+
+    nodes = (*cluster.controllers, *cluster.brokers)
+    with ThreadPoolExecutor(len(nodes)) as pool:
+        list(pool.map(revive, nodes))
     cluster.mesh.mend_all()
 
 
