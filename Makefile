@@ -23,21 +23,21 @@ lint:
 	$(BIN)/lint-imports
 
 fuzz: setup-python
-	$(BIN)/python -m spark_verify.fuzz
+	$(BIN)/python -m spark_verify.selftest.fuzz
 
 bench: setup
-	$(BIN)/python -m harness.bench
+	$(BIN)/python -m harness.bench.bench
 
 # Python packages, Java, Docker Engine and images: whatever is missing.
 setup:
 	@sh compose/setup/bootstrap.sh
 	@$(BIN)/python -m compose.setup.prepare
-	@$(BIN)/python -m spark_verify.make_archive
+	@$(BIN)/python -m spark_verify.make_class_archive
 
 setup-python:
 	@sh compose/setup/bootstrap.sh
 	@$(BIN)/python -m compose.setup.prepare --no-docker
-	@$(BIN)/python -m spark_verify.make_archive
+	@$(BIN)/python -m spark_verify.make_class_archive
 
 # Containers, networks, volumes and loop devices of every run, and what tools left in the checkout.
 clean:
@@ -48,5 +48,5 @@ clean:
 # Also the images and the virtual environment: the next set-up starts from nothing.
 distclean: clean
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m compose.setup.prepare --remove-images; fi
-	@if [ -x $(BIN)/python ]; then $(BIN)/python -m spark_verify.make_archive --remove; fi
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m spark_verify.make_class_archive --remove; fi
 	rm -rf .venv *.egg-info

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from checkers.history import NONE
-from checkers.rows import TopicPartition
+from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE
 
 
 class Property(StrEnum):

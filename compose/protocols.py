@@ -1,6 +1,6 @@
 """What the other rooms may ask of a cluster: `Cluster`, `Mesh`, `View`, and the plain data they give.
 
-The real ones are `compose.cluster.DockerCluster`, `compose.mesh.mesh.ToxiproxyMesh` and
+The real ones are `compose.cluster.start.DockerCluster`, `compose.mesh.mesh.ToxiproxyMesh` and
 `compose.kafka.view.ClusterView`.
 In-memory ones are in `tests/fakes/cluster.py`, so a schedule of faults is tested without Docker.
 Every call that changes something is idempotent and returns only after the change was read back.
@@ -102,7 +102,7 @@ class Mesh(Protocol):
         Not counted: requests (into a black hole they are still sent), and short connections that nobody saw.
         """
 
-    def knock(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
+    def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         """Those of `edges` through which a Kafka request was answered in time; all are asked at once."""
 
 

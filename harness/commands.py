@@ -7,14 +7,14 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TextIO
 
-from harness.resolve import Resolved, catalogue, draw_seed, find, resolve
+from harness.scenario.resolve import Resolved, catalogue, draw_seed, find, resolve
 
 # Spark, Docker and the Kafka client take seconds to import; a command imports the ones it needs.
 
 
 def run(arguments: Namespace) -> int:
     """`highwater run`: resolve everything first, then run one after the other."""
-    from harness.suite import Options, derived_seeds, run_suite
+    from harness.campaign.suite import Options, derived_seeds, run_suite
 
     sets = [*arguments.sets, *([f"cluster.kafka={arguments.kafka}"] if arguments.kafka else [])]
     first = draw_seed() if arguments.seed is None and arguments.repeat > 1 else arguments.seed
@@ -24,7 +24,7 @@ def run(arguments: Namespace) -> int:
     options = Options(out=arguments.out, as_json=arguments.json, argv=tuple(sys.argv[1:]))
     if arguments.repeat > 1:
         print(f"seeds {' '.join(map(str, seeds))}", file=options.progress, flush=True)
-    from harness.real_rooms import RealRooms
+    from harness.run.live_steps import RealRooms
 
     _prepare_images({order.topology.kafka for order in orders}, options.progress)
     with RealRooms(arguments.spark_master) as rooms:
@@ -53,7 +53,7 @@ def check(arguments: Namespace) -> int:
     if arguments.json:
         print(json.dumps(report.as_json(), indent=2))
     else:
-        from harness.summary import words
+        from harness.terminal.summary import words
 
         print(words(report))
     return report.verdict.exit_code

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 
-from compose import cleanup
+from compose.cleanup import cleanup
 from compose.setup.doctor import Check, examine
 from harness.errors import HighwaterError
 

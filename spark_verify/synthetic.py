@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from checkers.history import NONE, TABLES, Outcome, unit_path, write_table
+from checkers.history.tables import NONE, TABLES, Outcome, unit_path, write_table
 
 TOPIC = "bench"
 _GAP_NS = 20_000

@@ -5,7 +5,7 @@
     scan      workers   pass 1: each partition in one reading; counts, and what is suspicious (scan.py)
     reuse     both      no id belongs to two sends (reuse.py)
     recall    workers   pass 2, only if something is suspicious: its rows from all partitions (recall.py)
-    classify  driver    the reference rules decide on those rows (classify.py)
+    classify  driver    the reference rules decide on those rows (apply_rules.py)
 
 Several histories can be verified in the same jobs; they share nothing else.
 """
@@ -16,16 +16,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checkers.history import MalformedHistory
+from checkers.history.tables import MalformedHistory
 from checkers.judgement import Judgement
-from spark_verify import classify, tally
-from spark_verify.ids import Ids
-from spark_verify.jobs import asking_spark, run
-from spark_verify.plan import Plan, plan
-from spark_verify.recall import NOTHING, NOWHERE, Rows, Wanted, recall
-from spark_verify.reuse import find_reused, joined, words
-from spark_verify.scan import Findings, Scan, scan
-from spark_verify.unit import BATCH_ROWS, Unit
+from spark_verify.kernels.ids import Ids
+from spark_verify.partition_task import BATCH_ROWS, Unit
+from spark_verify.passes import apply_rules, tally
+from spark_verify.passes.duplicate_ids import find_reused, joined, words
+from spark_verify.passes.fetch import NOTHING, NOWHERE, Rows, Wanted, recall
+from spark_verify.passes.open_history import Plan, plan
+from spark_verify.passes.scan import Findings, Scan, scan
+from spark_verify.session.jobs import asking_spark, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -119,7 +119,7 @@ def _judge(case: _Case, rows: Sequence[Rows]) -> Judgement:
     return Judgement(
         examined=examined,
         undecided=undecided,
-        anomalies=classify.anomalies(case.plan, case.findings, rows),
+        anomalies=apply_rules.anomalies(case.plan, case.findings, rows),
         undecided_partitions=case.plan.undecided_partitions(),
         totals=tally.totals(case.scans),
     )

@@ -21,11 +21,11 @@ from threading import Event
 import numpy as np
 from confluent_kafka import Producer
 
+from workloads.clients.producer import FULL_S
 from workloads.errors import WorkloadError
 from workloads.plan import Setting, WorkloadPlan, producer_config
-from workloads.producer import FULL_S
 from workloads.run import start
-from workloads.worker import Worker, end
+from workloads.watched_thread import Worker, end
 
 RECORD_BYTES = 100
 BATCH_BYTES = 131_072
@@ -137,7 +137,7 @@ def bare(plan: WorkloadPlan, bootstrap: str, seconds: float) -> float:
 
 
 class _BareLoop:
-    """What workloads.producer does as fast as it goes, without ids, journals and outcomes."""
+    """What workloads.clients.producer does as fast as it goes, without ids, journals and outcomes."""
 
     def __init__(self, plan: WorkloadPlan, bootstrap: str) -> None:
         self.acked = 0

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.rows import TopicPartition
+from checkers.history.rows import TopicPartition
 from workloads.errors import PlanRefused
 from workloads.payload import HEADER_BYTES, Header
 

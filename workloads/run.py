@@ -22,16 +22,16 @@ from types import TracebackType
 import numpy as np
 from confluent_kafka import Consumer, KafkaException, Producer
 
-from checkers.rows import TopicPartition
+from checkers.history.rows import TopicPartition
+from workloads.clients.producer import PURGED_WITHIN_S, Producing
+from workloads.clients.reader import Reading
 from workloads.errors import NotWarm, PlanRefused
-from workloads.leaders import LeaderState, addresses
-from workloads.outcome import error_name
+from workloads.observe.leaders import LeaderState, addresses
+from workloads.observe.sampler import Sampler
 from workloads.plan import WorkloadPlan, producer_config
-from workloads.producer import PURGED_WITHIN_S, Producing
-from workloads.reader import Reading
-from workloads.recorder import Recorder
-from workloads.sampler import Sampler
-from workloads.worker import Worker, end
+from workloads.record.outcome import error_name
+from workloads.record.recorder import Recorder
+from workloads.watched_thread import Worker, end
 
 LAST_CALL_S = 10.0
 """How long a thread may take to leave its last call of a client, beyond what it was given."""

@@ -2,7 +2,7 @@
 
     healthy = random_history(rng)            every property holds, whatever the seed
     broken = damage(healthy, rng)            some random kinds of KINDS, applied one after the other
-    write(broken, directory)                 the Parquet layout of checkers/history.py
+    write(broken, directory)                 the Parquet layout of checkers/history/tables.py
 
 `KINDS` names each kind of damage and the properties of which at least one must notice it: a kill table tells
 whether an implementation does.

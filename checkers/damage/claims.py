@@ -6,9 +6,9 @@ from random import Random
 from checkers.damage.draft import Draft, NotApplicable, first, pick, swap
 from checkers.damage.kind import noticed_by, perhaps_harmless
 from checkers.damage.log import proof_of
-from checkers.history import NONE, Outcome
+from checkers.history.rows import Send
+from checkers.history.tables import NONE, Outcome
 from checkers.judgement import Property
-from checkers.rows import Send
 
 
 def _logged_send(draft: Draft, rng: Random, outcome: Outcome = Outcome.OK) -> Send:

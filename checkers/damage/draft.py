@@ -6,8 +6,7 @@ from operator import attrgetter
 from random import Random
 from typing import TypeVar
 
-from checkers.history import Outcome
-from checkers.rows import (
+from checkers.history.rows import (
     Fault,
     History,
     LogRecord,
@@ -19,6 +18,7 @@ from checkers.rows import (
     TopicPartition,
     Watermark,
 )
+from checkers.history.tables import Outcome
 
 Item = TypeVar("Item")
 

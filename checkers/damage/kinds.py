@@ -10,7 +10,7 @@ from checkers.damage.kind import Kind
 from checkers.damage.log import LOG_KINDS
 from checkers.damage.samples import SAMPLE_KINDS
 from checkers.damage.views import READ_KINDS
-from checkers.rows import History
+from checkers.history.rows import History
 
 __all__ = ["KINDS", "Kind", "damage"]
 

@@ -5,9 +5,9 @@ from random import Random
 
 from checkers.damage.draft import Draft, NotApplicable, first, pick, swap
 from checkers.damage.kind import noticed_by, perhaps_harmless
-from checkers.history import NONE, Outcome
+from checkers.history.rows import LogRecord, Proof, Send, TopicPartition
+from checkers.history.tables import NONE, Outcome
 from checkers.judgement import Property
-from checkers.rows import LogRecord, Proof, Send, TopicPartition
 
 STRANGER = 90
 """A producer number that no simulated history uses."""

@@ -6,9 +6,9 @@ from random import Random
 from checkers.damage.draft import Draft, NotApplicable, pick, swap
 from checkers.damage.kind import noticed_by, perhaps_harmless
 from checkers.damage.log import fresh, proof_of
-from checkers.history import NONE, Outcome
+from checkers.history.rows import Proof, Watermark
+from checkers.history.tables import NONE, Outcome
 from checkers.judgement import Property
-from checkers.rows import Proof, Watermark
 
 
 def _proof(draft: Draft, rng: Random) -> Proof:

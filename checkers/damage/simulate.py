@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from checkers.damage.draft import Draft
-from checkers.history import NONE, Outcome
-from checkers.rows import (
+from checkers.history.rows import (
     Fault,
     History,
     LogRecord,
@@ -20,6 +19,7 @@ from checkers.rows import (
     TopicPartition,
     Watermark,
 )
+from checkers.history.tables import NONE, Outcome
 
 STEP_NS = 1_000
 

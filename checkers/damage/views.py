@@ -5,9 +5,9 @@ from random import Random
 
 from checkers.damage.draft import Draft, pick, swap
 from checkers.damage.kind import noticed_by, perhaps_harmless
-from checkers.history import NONE
+from checkers.history.rows import Read
+from checkers.history.tables import NONE
 from checkers.judgement import Property
-from checkers.rows import Read
 
 
 def _read(draft: Draft, rng: Random) -> Read:

@@ -1,4 +1,4 @@
-"""Writes a history in memory as the Parquet files that checkers/load.py reads."""
+"""Writes a history in memory as the Parquet files that checkers/history/load.py reads."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from checkers.history import TABLES, unit_path, write_table
-from checkers.rows import History
+from checkers.history.rows import History
+from checkers.history.tables import TABLES, unit_path, write_table
 
 
 def write(history: History, history_dir: Path) -> None:

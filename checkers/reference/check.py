@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from checkers.history import NONE, Outcome
+from checkers.history.rows import History
+from checkers.history.tables import NONE, Outcome
 from checkers.judgement import Anomaly, Judgement, PartitionUndecided, Property, Totals
 from checkers.reference import durability, high_watermark, order, presence, reads
 from checkers.reference.facts import Facts
-from checkers.rows import History
 
 RULES: Mapping[Property, Callable[[Facts], Iterator[Anomaly]]] = MappingProxyType(
     {

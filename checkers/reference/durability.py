@@ -13,7 +13,7 @@ offset in [high watermark, log end) is undecided: it is on disk, but nobody coul
 
 from collections.abc import Iterator
 
-from checkers.history import NONE, Outcome
+from checkers.history.tables import NONE, Outcome
 from checkers.judgement import Anomaly, Property
 from checkers.reference.facts import Facts, of_record, of_send
 

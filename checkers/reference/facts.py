@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from checkers.history import NONE
+from checkers.history.rows import NO_ID, LogRecord, Proof, Read, RecordId, Send, TopicPartition, Watermark
+from checkers.history.tables import NONE
 from checkers.judgement import Anomaly, Property
-from checkers.rows import NO_ID, LogRecord, Proof, Read, RecordId, Send, TopicPartition, Watermark
 
 
 class Facts:

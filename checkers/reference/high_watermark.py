@@ -17,10 +17,10 @@ undecided.
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 
-from checkers.history import NONE
+from checkers.history.rows import Read, Send, TopicPartition
+from checkers.history.tables import NONE
 from checkers.judgement import Anomaly, Property
 from checkers.reference.facts import Facts, of_send
-from checkers.rows import Read, Send, TopicPartition
 
 Witnessed = dict[tuple[TopicPartition, int, int, int], Anomaly]
 

@@ -13,9 +13,9 @@ Records without an id take no part.
 from collections import defaultdict
 from collections.abc import Iterator
 
+from checkers.history.rows import LogRecord, Send, TopicPartition
 from checkers.judgement import Anomaly, Property
 from checkers.reference.facts import Facts, of_record
-from checkers.rows import LogRecord, Send, TopicPartition
 
 
 def duplicate(facts: Facts) -> Iterator[Anomaly]:

@@ -11,7 +11,7 @@ Counterexample:
 
 from collections.abc import Iterator
 
-from checkers.history import NONE
+from checkers.history.tables import NONE
 from checkers.judgement import Anomaly, Property
 from checkers.reference.facts import Facts, of_record
 

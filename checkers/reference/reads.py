@@ -16,10 +16,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from checkers.history import NONE
+from checkers.history.rows import Read, RecordId, TopicPartition
+from checkers.history.tables import NONE
 from checkers.judgement import Anomaly, Property
 from checkers.reference.facts import Facts
-from checkers.rows import Read, RecordId, TopicPartition
 
 
 def monotone_read(facts: Facts) -> Iterator[Anomaly]:

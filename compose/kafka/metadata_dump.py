@@ -4,12 +4,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from compose.disks import METADATA_LOG, Disks
 from compose.docker import containers
 from compose.docker.containers import ContainerSpec
 from compose.errors import NodeNotReady
-from compose.images import java_argv, kafka_image
-from compose.waiting import wait_until
+from compose.host.waiting import wait_until
+from compose.nodes.disks import METADATA_LOG, Disks
+from compose.spec.images import java_argv, kafka_image
 
 DUMP_S = 60.0
 HEAP_MIB = 256

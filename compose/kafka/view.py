@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from compose.errors import ViewError
+from compose.host.waiting import wait_until
 from compose.kafka import broker_api
 from compose.kafka.wire import Connection
 from compose.protocols import PartitionState
-from compose.waiting import wait_until
 
 ASK_S = 2.0
 EVERY_S = 0.1

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from compose.errors import MeshError
-from compose.mesh.knock import Knocker
-from compose.mesh.mesh_plan import Proxy
+from compose.mesh.probe import EdgeProbe
 from compose.mesh.traffic import Traffic
 from compose.protocols import CutMode, Edge
+from compose.spec.mesh_plan import Proxy
 
 
 class ProxyServer(Protocol):
@@ -35,12 +35,12 @@ class ToxiproxyMesh:
     """
 
     def __init__(
-        self, proxies: Iterable[Proxy], server: ProxyServer, traffic: Traffic, knocker: Knocker
+        self, proxies: Iterable[Proxy], server: ProxyServer, traffic: Traffic, edge_probe: EdgeProbe
     ) -> None:
         self._proxies: dict[Edge, list[Proxy]] = {}
         for proxy in proxies:
             self._proxies.setdefault(proxy.edge, []).append(proxy)
-        self._server, self._traffic, self._knocker = server, traffic, knocker
+        self._server, self._traffic, self._edge_probe = server, traffic, edge_probe
         self._owners: dict[Edge, dict[str, CutMode]] = {edge: {} for edge in self._proxies}
         # What the proxies of an edge were last told; no entry while that is uncertain, as after an error.
         self._told: dict[Edge, CutMode | None] = dict.fromkeys(self._proxies)
@@ -87,9 +87,9 @@ class ToxiproxyMesh:
         """Bytes of answers that came back over each edge, in the order of `edges`; see traffic.py."""
         return self._traffic.bytes()
 
-    def knock(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
-        """Those of `edges` through which a Kafka request was answered in time; see knock.py."""
-        return self._knocker.knock(self._known(edges), within_s=within_s)
+    def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
+        """Those of `edges` through which a Kafka request was answered in time; see probe.py."""
+        return self._edge_probe.probe(self._known(edges), within_s=within_s)
 
     def moved(self, node: int, address: str) -> None:
         """Let every edge to `node` lead to its new `address`."""

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from compose import images, shell
 from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable
+from compose.host import shell
+from compose.host.progress import Say, timed
 from compose.setup import debian, golang, kafka_libs
-from compose.setup.progress import Say, timed
 from compose.setup.registry import Registries
+from compose.spec import images
 
 # Not the machine's /tmp: that may be small, in memory, or mounted so that no device file works below it.
 WORK_DIR = Path("/var/tmp")

@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 from compose.errors import CommandFailed, MachineError
-from compose.setup.progress import Say
-from compose.shell import run_logged
+from compose.host.progress import Say
+from compose.host.shell import run_logged
 
 OS_RELEASE = Path("/etc/os-release")
 APT_TIMEOUT_S = 900

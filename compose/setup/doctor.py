@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from compose.docker import api as docker_api
 from compose.errors import ComposeError, EngineUnreachable
-from compose.java import find_java
+from compose.host.java import find_java
 from compose.setup import prepare
 
 if TYPE_CHECKING:

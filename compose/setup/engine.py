@@ -9,11 +9,11 @@ import shutil
 import time
 from pathlib import Path
 
-from compose import shell
 from compose.docker import api as docker_api
 from compose.errors import EngineUnreachable
+from compose.host import shell
+from compose.host.progress import Say
 from compose.setup import debian
-from compose.setup.progress import Say
 
 PID_FILE = Path("/var/run/docker.pid")
 LOG_FILE = Path("/var/log/highwater-dockerd.log")

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from compose import shell
 from compose.errors import CommandFailed
+from compose.host import shell
+from compose.host.progress import Say
 from compose.setup import python_packages
-from compose.setup.progress import Say
 
 # What the go.mod of Toxiproxy 2.12.0 asks for. Debian 12 has 1.19, which cannot even fetch a newer one.
 OLDEST_GO = (1, 23)

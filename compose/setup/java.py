@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from compose.errors import JavaMissing, MachineError
-from compose.java import OLDEST, Java, find_java
+from compose.host.java import OLDEST, Java, find_java
+from compose.host.progress import Say
 from compose.setup import debian, python_packages
-from compose.setup.progress import Say
 
 
 def ensure_java(say: Say) -> Java:

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from compose import images, shell
 from compose.docker import images as docker_images
 from compose.errors import CommandFailed, ImageUnavailable
+from compose.host import shell
+from compose.host.progress import Say
 from compose.setup import debian
-from compose.setup.progress import Say
+from compose.spec import images
 
 JARS_IN_IMAGE = "/opt/kafka/libs"
 MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from compose import images
 from compose.docker import api as docker_api
 from compose.docker import images as docker_images
 from compose.errors import ComposeError
+from compose.host.progress import Say, say_line
 from compose.setup import build, engine, java
-from compose.setup.progress import Say, say_line
 from compose.setup.registry import Registries
+from compose.spec import images
 
 EXIT_ERROR = 4
 EXIT_INTERRUPTED = 130
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _clean_after_a_dead_machine(say: Say) -> None:
     """Remove what is left of runs whose owners ended together with the last daemon."""
     # Imported here because it is rare, and quick set-up matters: cleaning takes a container of its own.
-    from compose import cleanup
+    from compose.cleanup import cleanup
 
     try:
         report = cleanup.clean_dead()

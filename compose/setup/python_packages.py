@@ -3,8 +3,8 @@
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from compose import shell
-from compose.setup.progress import Say
+from compose.host import shell
+from compose.host.progress import Say
 
 INSTALL_TIMEOUT_S = 600
 

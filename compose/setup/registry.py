@@ -8,7 +8,7 @@ from enum import Enum
 
 from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable
-from compose.setup.progress import Say
+from compose.host.progress import Say
 
 
 class Answer(Enum):

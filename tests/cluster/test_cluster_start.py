@@ -9,11 +9,11 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from compose.cluster import start
-from compose.docker import nets as docker_nets
+from compose.cluster.start import start
+from compose.docker import networks as docker_nets
 from compose.errors import DiskError, NodeNotReady, PortTaken
 from compose.kafka.view import ClusterView
-from compose.topology import Topology
+from compose.spec.topology import Topology
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from compose import images
 from compose.docker import api as docker_api
 from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable
 from compose.setup import prepare, registry
+from compose.spec import images
 
 # Formats a node, runs it until it has started, and counts its classes from our archive and from jars.
 COUNT_CLASSES = r"""

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import docker
 
+from checkers.history.load import load
 from checkers.judgement import Judgement
-from checkers.load import load
 from checkers.reference import check
-from checkers.verdict import Verdict
-from harness.judge import judge
-from harness.rundir import open_run
+from checkers.verdict.algebra import Verdict
+from harness.report.judge import judge
+from harness.run_directory.layout import open_run
 
 HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
 SMALL = ("cluster.brokers=1", "cluster.controllers=1", "topics.0.replication=1", "topics.0.config={}")

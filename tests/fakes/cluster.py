@@ -45,7 +45,7 @@ class FakeMesh:
     def is_cut(self, edge: Edge) -> bool:
         return bool(self.owners[edge])
 
-    def knock(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
+    def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         return frozenset(edge for edge in edges if not self.is_cut(edge))
 
     def bytes(self) -> Mapping[Edge, int]:

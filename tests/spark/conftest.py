@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_verify.session import session
+from spark_verify.session.session import session
 
 
 @pytest.fixture(scope="session")

@@ -6,14 +6,14 @@ from random import Random
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from inline_spark import InlineSpark
+from fakes.inline_spark import InlineSpark
 
 from checkers.damage import random_history, write
-from checkers.history import unit_path, write_table
+from checkers.history.load import load
+from checkers.history.tables import unit_path, write_table
 from checkers.judgement import Property
-from checkers.load import load
 from checkers.reference import check
-from spark_verify.fuzz import fuzz, specimen
+from spark_verify.selftest.fuzz import fuzz, specimen
 from spark_verify.synthetic import TOPIC, Shape, write_history
 from spark_verify.verify import verify
 

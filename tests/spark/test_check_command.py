@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from fakes.rundirs import make_run
+from fakes.run_directories import make_run
 
-from checkers.history import Outcome
-from checkers.rows import History, LogRecord, Proof, Send, TopicPartition
+from checkers.history.rows import History, LogRecord, Proof, Send, TopicPartition
+from checkers.history.tables import Outcome
 
 HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
 PLACE = {"topic": "orders", "partition": 0}

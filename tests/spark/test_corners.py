@@ -8,16 +8,16 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from inline_spark import InlineSpark
+from fakes.inline_spark import InlineSpark
 
 from checkers.damage import write
-from checkers.history import NONE, Outcome
+from checkers.history.rows import NO_ID, History, LogRecord, Proof, Read, Send, TopicPartition, Watermark
+from checkers.history.tables import NONE, Outcome
 from checkers.reference import check
-from checkers.rows import NO_ID, History, LogRecord, Proof, Read, Send, TopicPartition, Watermark
-from spark_verify.final_log import FinalLog
-from spark_verify.ids import Ids, match
-from spark_verify.jobs import balanced
-from spark_verify.recall import Sieve
+from spark_verify.kernels.final_log import FinalLog
+from spark_verify.kernels.ids import Ids, match
+from spark_verify.passes.fetch import Sieve
+from spark_verify.session.jobs import balanced
 from spark_verify.verify import verify
 
 TOPIC = "orders"

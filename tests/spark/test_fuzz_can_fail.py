@@ -6,13 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from inline_spark import InlineSpark
+from fakes.inline_spark import InlineSpark
 
 from checkers.damage import write
 from checkers.judgement import Judgement
 from checkers.reference import check
-from spark_verify import explain, fuzz, order, reads, recall, scan, unit, verify
-from spark_verify.ids import Ids
+from spark_verify import partition_task, verify
+from spark_verify.kernels import match_by_id, order, reads
+from spark_verify.kernels.ids import Ids
+from spark_verify.passes import fetch, scan
+from spark_verify.selftest import fuzz
 
 NOTHING = np.empty(0, np.int64)
 SEED = 16
@@ -21,7 +24,7 @@ SEED = 16
 def only_at_home(shared, wanted):
     """Pass 2 that asks each partition only for the ids that it suspects itself."""
     own = scan.scan(wanted.unit).findings
-    return recall.recall(
+    return fetch.recall(
         FixedIds([own.ids if own else Ids.none()]),
         replace(wanted, case=0),
     )
@@ -33,10 +36,10 @@ class FixedIds:
 
 
 BROKEN = {
-    "moved acks have no time": (explain, "_give_times", lambda *_: None),
-    "second copies of acks have no time": (explain, "_give_times_of_claims", lambda *_: None),
+    "moved acks have no time": (match_by_id, "_give_times", lambda *_: None),
+    "second copies of acks have no time": (match_by_id, "_give_times_of_claims", lambda *_: None),
     "whatever is absent is explained": (
-        explain,
+        match_by_id,
         "_unexplained",
         lambda residue, copies: (copies != 0) & (residue["outcome"] != 2),
     ),
@@ -56,7 +59,7 @@ BROKEN = {
     "reads beyond the log are passed over": (reads.Reads, "_add_absent", lambda *_: None),
     "order of reads is not looked at": (reads.Reads, "_add_order", lambda *_: None),
     "what was not read is decided": (
-        unit.Window,
+        partition_task.Window,
         "unread",
         lambda self, offsets: np.zeros(len(offsets), bool),
     ),

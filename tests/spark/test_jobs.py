@@ -5,7 +5,7 @@ import os
 import pytest
 
 from spark_verify.errors import SessionFailed, WorkerFailed
-from spark_verify.jobs import run
+from spark_verify.session.jobs import run
 
 
 def test_results_come_back_in_the_order_of_the_items(spark):

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from inline_spark import InlineSpark
+from fakes.inline_spark import InlineSpark
 
-from checkers.history import MalformedHistory, unit_path, write_table
-from checkers.load import load
+from checkers.history.load import load
+from checkers.history.tables import MalformedHistory, unit_path, write_table
 from spark_verify.synthetic import TOPIC, Shape, write_history
 from spark_verify.verify import verify
 

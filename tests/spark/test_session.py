@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from compose.java import Java, find_java
-from spark_verify.archive import archive_options, archive_path
+from compose.host.java import Java, find_java
 from spark_verify.errors import SessionFailed
-from spark_verify.session import TEMPORARY_PREFIX, SessionOptions, start
+from spark_verify.session.class_archive import archive_options, archive_path
+from spark_verify.session.session import TEMPORARY_PREFIX, SessionOptions, start
 from spark_verify.synthetic import Shape, write_history
 
 DEADLINE_S = 180
@@ -58,7 +58,7 @@ def wait_until(condition, what: str) -> None:
 WHOLE_LIFE = """
 import signal, sys
 before = signal.getsignal(signal.SIGINT)
-from spark_verify.session import SessionOptions, session, warm
+from spark_verify.session.session import SessionOptions, session, warm
 with session(SessionOptions(master=sys.argv[1])) as spark:
     warm(spark)
     assert signal.getsignal(signal.SIGINT) is before, "Spark took Ctrl-C over"
@@ -87,7 +87,7 @@ def test_a_session_prints_nothing_leaves_no_file_no_process_and_ctrl_c_alone(
 
 SLEEPER = """
 import time
-from spark_verify.session import start
+from spark_verify.session.session import start
 spark = start()
 print("started", flush=True)
 time.sleep(600)
@@ -119,9 +119,9 @@ DEAD_JVM = """
 import os, signal, sys
 from pathlib import Path
 from pyspark import SparkContext
-from spark_verify.archive import archive_options, archive_path
+from spark_verify.session.class_archive import archive_options, archive_path
 from spark_verify.errors import SessionFailed
-from spark_verify.session import session
+from spark_verify.session.session import session
 from spark_verify.verify import verify
 history = Path(sys.argv[1])
 with session() as spark:
@@ -150,14 +150,14 @@ def test_a_jvm_that_dies_is_told_and_the_next_session_works(tmp_path):
 ON_EXECUTORS = """
 import json, sys
 from pathlib import Path
-from spark_verify.session import SessionOptions, session
+from spark_verify.session.session import SessionOptions, session
 from spark_verify.verify import verify
 
 
 def where(_):
     import os
-    import checkers.history, spark_verify.scan
-    return [(os.getppid(), os.getcwd(), checkers.history.__file__, spark_verify.scan.__file__)]
+    import checkers.history.tables, spark_verify.passes.scan
+    return [(os.getppid(), os.getcwd(), checkers.history.tables.__file__, spark_verify.passes.scan.__file__)]
 
 
 with session(SessionOptions(master="local-cluster[2,1,1024]")) as spark:
@@ -180,7 +180,7 @@ def test_executors_run_the_code_that_was_shipped_to_them(tmp_path):
     for _, directory, *modules in answer["places"]:
         assert Path(directory).is_relative_to(folder)
         for module in modules:
-            archive = (Path(directory) / module).parents[1]
+            archive = (Path(directory) / module).parents[2]
             assert archive.suffix == ".zip"
             assert archive.parent == Path(directory)
     assert list(folder.iterdir()) == []

@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from compose.cluster import DockerCluster, start
+from compose.cluster.ready import wait_until_ready
+from compose.cluster.start import DockerCluster, start
 from compose.kafka.view import ClusterView
-from compose.ready import wait_until_ready
-from compose.topology import Topology
+from compose.spec.topology import Topology
 
 READY_S = 60.0
 SETTLED_S = 30.0

@@ -10,19 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from compose import cleanup
-from compose.cleanup import CleanReport
-from compose.cluster import DockerCluster, start
-from compose.docker import nets as docker_nets
+from compose.cleanup.cleanup import CleanReport, cleanup
+from compose.cluster.start import DockerCluster, start
+from compose.docker import networks as docker_nets
 from compose.errors import NodeStateError
-from compose.topology import Topology
+from compose.spec.topology import Topology
 
 SMALL = Topology(brokers=1, controllers=1, volume_mib=64)
 # A process that owns a small cluster, with a frozen disk and a paused node, until it is killed.
 OWNER = """
 import sys, time
-from compose.cluster import start
-from compose.topology import Topology
+from compose.cluster.start import start
+from compose.spec.topology import Topology
 with start(Topology(brokers=1, controllers=1, volume_mib=64), run_id=sys.argv[1]) as cluster:
     cluster.freeze(1)
     cluster.pause(101)

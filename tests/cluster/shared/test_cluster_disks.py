@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import Producer
 
-from compose.cluster import DockerCluster
+from compose.cluster.start import DockerCluster
 from compose.errors import NodeStateError
 from compose.kafka.view import ClusterView
 

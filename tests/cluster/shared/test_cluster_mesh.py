@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 
-from compose.cluster import DockerCluster
+from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
-from compose.properties import BROKER_PORTS, CLIENT_PORT, CONTROLLER_PORTS, host_name
 from compose.protocols import CLIENT, CutMode, Edge
+from compose.spec.server_properties import BROKER_PORTS, CLIENT_PORT, CONTROLLER_PORTS, host_name
 
 QUIET_S = 3.0
 # bash opens TCP connections by itself. Prints each "HOST PORT" that opens.
@@ -66,13 +66,13 @@ def test_isolated_node(cluster: DockerCluster, traffic: Callable[[], None], mode
     mine = of_node(cluster, 2)
     assert len(mine) == 8
     cluster.mesh.cut(mine, mode=mode, owner="test")
-    assert cluster.mesh.knock(mine, within_s=1) == frozenset()
+    assert cluster.mesh.probe(mine, within_s=1) == frozenset()
     silent = moved(cluster, traffic, QUIET_S)
     assert {edge: passed for edge, passed in silent.items() if Edge.parse(edge) in mine and passed} == {}
     assert silent["1->3"] > 0, "the others must go on"
 
     cluster.mesh.mend(mine, owner="test")
-    assert cluster.mesh.knock(mine, within_s=5) == frozenset(mine)
+    assert cluster.mesh.probe(mine, within_s=5) == frozenset(mine)
 
 
 def test_no_way_around(cluster: DockerCluster) -> None:
@@ -102,7 +102,7 @@ def test_client_edge(cluster: DockerCluster) -> None:
     host, port = cluster.clients[3]
     cluster.mesh.cut([edge], mode="blackhole", owner="test")
     with socket.create_connection((host, port), timeout=1) as connection:
-        connection.sendall(b"\0\0\0\x12\0\x12\0\0\0\0\0\1\0\5knock")
+        connection.sendall(b"\0\0\0\x12\0\x12\0\0\0\0\0\1\0\5probe")
         with pytest.raises(TimeoutError):
             connection.recv(1)
     cluster.mesh.cut([edge], mode="refuse", owner="test")
@@ -115,7 +115,7 @@ def answered(host: str, port: int) -> bytes:
     """The first byte of the answer to a request for API versions, b"" if refused or closed."""
     try:
         with socket.create_connection((host, port), timeout=3) as connection:
-            connection.sendall(b"\0\0\0\x0f\0\x12\0\0\0\0\0\1\0\5knock")
+            connection.sendall(b"\0\0\0\x0f\0\x12\0\0\0\0\0\1\0\5probe")
             return connection.recv(1)
     except ConnectionError:
         return b""
@@ -128,9 +128,9 @@ def test_two_owners(cluster: DockerCluster, view: ClusterView) -> None:
     cluster.mesh.cut([edge], mode="refuse", owner="kill#3")
     cluster.mesh.mend([edge], owner="kill#3")
     assert cluster.mesh.is_cut(edge)
-    assert cluster.mesh.knock([edge], within_s=1) == frozenset()
+    assert cluster.mesh.probe([edge], within_s=1) == frozenset()
     cluster.mesh.mend([edge], owner="partition#2")
-    assert cluster.mesh.knock([edge], within_s=5) == {edge}
+    assert cluster.mesh.probe([edge], within_s=5) == {edge}
 
 
 def test_mesh_survives_a_dead_node(cluster: DockerCluster) -> None:
@@ -143,5 +143,5 @@ def test_mesh_survives_a_dead_node(cluster: DockerCluster) -> None:
     assert time.monotonic() - began < 15
     cluster.start(3)
     deadline = time.monotonic() + 30
-    while cluster.mesh.knock(mine, within_s=1) != frozenset(mine):
+    while cluster.mesh.probe(mine, within_s=1) != frozenset(mine):
         assert time.monotonic() < deadline

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from compose.cluster import DockerCluster
+from compose.cluster.ready import wait_until_ready
+from compose.cluster.start import DockerCluster
 from compose.errors import NodeStateError
 from compose.kafka.view import ClusterView
-from compose.ready import wait_until_ready
 
 
 def test_pause(cluster: DockerCluster) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from compose.cluster import DockerCluster
+from compose.cluster.start import DockerCluster
 from compose.errors import ViewError
 from compose.kafka.view import ClusterView
 

@@ -11,12 +11,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     NewTopic,
 )
 
-from compose.cluster import DockerCluster
+from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from faults.clock import SystemClock
-from faults.parse import parse_steps
-from faults.record import FaultRecord
-from faults.scheduler import run_schedule
+from faults.plan.parse import parse_steps
+from faults.schedule.record import FaultRecord
+from faults.schedule.scheduler import run_schedule
 from shared.fault_traffic import traffic
 
 ORDERS, PARTITIONS = "fault-orders", 3

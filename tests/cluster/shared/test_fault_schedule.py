@@ -7,12 +7,12 @@ from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 
-from compose.cluster import DockerCluster
+from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from faults.clock import SystemClock
-from faults.parse import parse_steps
-from faults.record import FaultEvent, FaultRecord
-from faults.scheduler import run_schedule
+from faults.plan.parse import parse_steps
+from faults.schedule.record import FaultEvent, FaultRecord
+from faults.schedule.scheduler import run_schedule
 from shared.fault_traffic import Acked, traffic, wait_for_acks
 
 PARTITIONS = 3

@@ -9,13 +9,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from checkers.rows import TopicPartition
-from compose.cluster import DockerCluster
+from checkers.history.rows import TopicPartition
+from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
-from workloads.final_read import final_read, write_proofs
+from workloads.observe.final_read import final_read, write_proofs
 from workloads.plan import WorkloadPlan
+from workloads.record.seal import seal
 from workloads.run import Workload, start
-from workloads.seal import seal
 
 OK = 0
 

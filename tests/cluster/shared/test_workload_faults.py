@@ -8,13 +8,13 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from compose.cluster import DockerCluster
+from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from compose.protocols import Edge
-from workloads.final_read import final_read
+from workloads.observe.final_read import final_read
 from workloads.plan import WorkloadPlan
+from workloads.record.seal import seal
 from workloads.run import Workload, start
-from workloads.seal import seal
 
 OK = 0
 MIN_ISR_2 = {"min.insync.replicas": "2"}

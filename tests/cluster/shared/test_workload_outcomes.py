@@ -8,14 +8,14 @@ from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
-from killed_load import assert_every_record_is_explained, kill_a_load
+from fakes.killed_load import assert_every_record_is_explained, kill_a_load
 
-from compose.cluster import DockerCluster
+from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
-from workloads.final_read import final_read
+from workloads.observe.final_read import final_read
 from workloads.plan import WorkloadPlan
+from workloads.record.seal import seal
 from workloads.run import start
-from workloads.seal import seal
 
 OK, FAIL, INFO = 0, 1, 2
 

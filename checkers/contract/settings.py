@@ -1,0 +1,93 @@
+"""What the run really was: its settings as the cluster had them, its faults and elections as they happened.
+
+The contract is computed from this and never from what a scenario wished for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from checkers.contract.timeline import Clock, Timeline
+from checkers.history.rows import Context
+from checkers.history.tables import CheckersError
+
+
+class MalformedManifest(CheckersError):
+    """The manifest lacks what the contract is computed from; the message names the key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerPromise:
+    """What a producer asked for. `acks` is "0", "1" or "all"."""
+
+    acks: str
+    idempotence: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicPromise:
+    """The settings of a topic that decide what may be lost."""
+
+    min_isr: int = 1
+    unclean: bool = False
+    flush_messages: int = 0
+    """Records after which the log is flushed; 1: before each acknowledgement; 0: when the kernel likes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Realised:
+    """Everything the contract depends on."""
+
+    producers: Mapping[int, ProducerPromise]
+    topics: Mapping[str, TopicPromise]
+    elr: bool
+    clock: Clock
+    context: Context
+    timeline: Timeline = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "timeline", Timeline(self.context, self.clock))
+
+    def producer(self, number: int) -> ProducerPromise:
+        """The promise to a producer; an unlisted one (a client made anew) gets the strictest of all."""
+        strictest = max(self.producers.values(), key=lambda p: (p.acks == "all", p.acks, p.idempotence))
+        return self.producers.get(number, strictest)
+
+    def topic(self, name: str) -> TopicPromise:
+        """The settings of a topic; Kafka's defaults for one that the manifest does not list."""
+        return self.topics.get(name, TopicPromise())
+
+
+def realised(manifest: Mapping[str, Any], context: Context) -> Realised:
+    """Read the settings from a run's manifest; raises MalformedManifest.
+
+    Keys: clock {monotonic_ns, wall_ns}; producers [{producer, acks, idempotence}]; topics [{name, config}];
+    cluster {elr, broker_config}. A topic's settings fall back to the brokers', then to Kafka's defaults.
+    """
+    try:
+        brokers = manifest["cluster"].get("broker_config", {})
+        return Realised(
+            producers={
+                row["producer"]: ProducerPromise(acks=str(row["acks"]), idempotence=bool(row["idempotence"]))
+                for row in manifest["producers"]
+            }
+            or {0: ProducerPromise(acks="all", idempotence=True)},
+            topics={row["name"]: _topic(row.get("config", {}), brokers) for row in manifest["topics"]},
+            elr=bool(manifest["cluster"]["elr"]),
+            clock=Clock(**{key: int(manifest["clock"][key]) for key in ("monotonic_ns", "wall_ns")}),
+            context=context,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise MalformedManifest(f"manifest.json: {type(error).__name__} {error}") from None
+
+
+def _topic(config: Mapping[str, Any], brokers: Mapping[str, Any]) -> TopicPromise:
+    def setting(of_topic: str, of_broker: str, default: str) -> str:
+        return str(config.get(of_topic, brokers.get(of_broker, default))).lower()
+
+    return TopicPromise(
+        min_isr=int(setting("min.insync.replicas", "min.insync.replicas", "1")),
+        unclean=setting("unclean.leader.election.enable", "unclean.leader.election.enable", "false")
+        == "true",
+        flush_messages=int(setting("flush.messages", "log.flush.interval.messages", "0")),
+    )

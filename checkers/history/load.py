@@ -1,0 +1,255 @@
+"""Reads a history directory and trusts nothing in it: every defect is a MalformedHistory that names its file.
+
+`read_unit` is the one way into a file, for Spark workers too: what it returns has the columns, types and
+order that `tables` promises. `load` builds the whole in memory, for the reference and for small runs.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from checkers.history.rows import (
+    Context,
+    Fault,
+    History,
+    LogRecord,
+    MetadataChange,
+    Proof,
+    Read,
+    Send,
+    TopicPartition,
+    Watermark,
+)
+from checkers.history.tables import (
+    PARTITION_KEY,
+    PARTITIONED,
+    SCHEMA_VERSION,
+    TABLE_KEY,
+    TABLES,
+    TOPIC_KEY,
+    VERSION_KEY,
+    MalformedHistory,
+    Outcome,
+    file_schema,
+    unit_path,
+)
+
+Row = TypeVar("Row")
+
+
+def load(history_dir: Path) -> History:
+    """The whole history in memory, checked; raises MalformedHistory."""
+    context = load_context(history_dir)
+
+    def rows(table: str, row: Callable[..., Row]) -> list[Row]:
+        return [made for tp in context.partitions for made in _rows(history_dir, table, row, tp)]
+
+    sends = rows("sends", _send)
+    _refuse_reused_ids(history_dir / "sends", sends)
+    return History(
+        partitions=context.partitions,
+        watermarks=context.watermarks,
+        proofs=context.proofs,
+        faults=context.faults,
+        metadata=context.metadata,
+        sends=sends,
+        final_log=rows("final_log", LogRecord),
+        reads=rows("reads", Read),
+    )
+
+
+def load_context(history_dir: Path) -> Context:
+    """The small tables and the list of partitions; raises MalformedHistory. Opens no bulk file."""
+    found, proofs = load_proofs(history_dir)
+    return Context(
+        partitions=found,
+        watermarks=tuple(_rows(history_dir, "watermarks", Watermark)),
+        proofs=proofs,
+        faults=tuple(_rows(history_dir, "faults", Fault)),
+        metadata=tuple(_rows(history_dir, "metadata", MetadataChange)),
+    )
+
+
+def load_proofs(history_dir: Path) -> tuple[tuple[TopicPartition, ...], tuple[Proof, ...]]:
+    """Which partitions there are, and how their final reads ended; raises MalformedHistory."""
+    proofs = tuple(_rows(history_dir, "proofs", Proof))
+    found = partitions(history_dir)
+    _check_proofs(unit_path(history_dir, "proofs"), proofs, found)
+    return found, proofs
+
+
+def partitions(history_dir: Path) -> tuple[TopicPartition, ...]:
+    """Every partition that has a bulk file, sorted; one that lacks a file of any bulk table is malformed."""
+    found = {table: set(_units(history_dir, table)) for table in PARTITIONED}
+    every = sorted(set().union(*found.values()))
+    for tp in every:
+        for table in PARTITIONED:
+            if tp not in found[table]:
+                raise MalformedHistory(
+                    unit_path(history_dir, table, *tp), "missing, though the partition has other files"
+                )
+    return tuple(every)
+
+
+def read_unit(
+    path: Path,
+    table: str,
+    topic: str | None = None,
+    partition: int | None = None,
+    columns: Sequence[str] | None = None,
+) -> pa.Table:
+    """One file of a history, checked, with the columns of TABLES[table] (or those asked for) and no null.
+
+    Raises MalformedHistory for a file that is missing, truncated, not Parquet, not of this table,
+    partition or schema version, with other columns or types, or whose rows break the schema's promises.
+    """
+    file = open_unit(path, table, topic, partition)
+    try:
+        rows = file.read(columns=list(columns) if columns else None, use_threads=False)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise MalformedHistory(path, f"cannot be read: {_first_line(error)}") from None
+    _check_rows(path, table, rows, topic, partition)
+    return rows.replace_schema_metadata()
+
+
+def open_unit(
+    path: Path, table: str, topic: str | None = None, partition: int | None = None
+) -> pq.ParquetFile:
+    """One file with its footer checked and nothing read yet, to be read batch by batch.
+
+    Raises MalformedHistory as `read_unit` does, but for what only the rows show: the caller checks those.
+    """
+    file = _open(path)
+    _check_footer(path, file.schema_arrow, file_schema(table, topic, partition))
+    return file
+
+
+def _open(path: Path) -> pq.ParquetFile:
+    if not path.is_file():
+        raise MalformedHistory(path, "missing")
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise MalformedHistory(path, f"truncated, or not Parquet: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _check_footer(path: Path, found: pa.Schema, wanted: pa.Schema) -> None:
+    stamp = {key.decode(): value.decode(errors="replace") for key, value in (found.metadata or {}).items()}
+    version = stamp.get(VERSION_KEY)
+    if version is None:
+        raise MalformedHistory(path, f"a foreign file: its metadata has no {VERSION_KEY}")
+    if version != str(SCHEMA_VERSION):
+        raise MalformedHistory(path, f"schema version {version}; this tool reads {SCHEMA_VERSION}")
+    for key in (TABLE_KEY, TOPIC_KEY, PARTITION_KEY):
+        expected = wanted.metadata.get(key.encode())
+        if expected is not None and stamp.get(key) != expected.decode():
+            raise MalformedHistory(path, f"{key} is {stamp.get(key)!r}, expected {expected.decode()!r}")
+    if found.names != wanted.names:
+        raise MalformedHistory(path, f"wrong columns: {_difference(found.names, wanted.names)}")
+    for column in wanted:
+        if not found.field(column.name).type.equals(column.type):
+            kind = found.field(column.name).type
+            raise MalformedHistory(path, f"column {column.name} is {kind}, expected {column.type}")
+
+
+def _difference(found: list[str], wanted: list[str]) -> str:
+    missing, foreign = sorted(set(wanted) - set(found)), sorted(set(found) - set(wanted))
+    if not missing and not foreign:
+        return f"expected the order {', '.join(wanted)}"
+    return "; ".join(
+        f"{word} {', '.join(names)}" for word, names in (("missing", missing), ("unknown", foreign)) if names
+    )
+
+
+def _check_rows(path: Path, table: str, rows: pa.Table, topic: str | None, partition: int | None) -> None:
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        if column.null_count:
+            raise MalformedHistory(path, f"column {name} has {column.null_count} nulls")
+    if table in PARTITIONED:
+        for name, expected in (("topic", topic), ("partition", partition)):
+            _check_constant(path, rows, name, expected)
+    if table == "final_log" and "offset" in rows.column_names:
+        _check_ascending(path, rows["offset"])
+    if table == "sends" and "outcome" in rows.column_names:
+        _check_outcomes(path, rows["outcome"])
+
+
+def _check_constant(path: Path, rows: pa.Table, name: str, expected: object) -> None:
+    if name not in rows.column_names:
+        return
+    others = [value for value in pc.unique(rows[name]).to_pylist() if value != expected]
+    if others:
+        raise MalformedHistory(path, f"a row has {name} {others[0]!r}, the file is of {expected!r}")
+
+
+def _check_ascending(path: Path, offsets: pa.ChunkedArray) -> None:
+    if len(offsets) and offsets[0].as_py() < 0:
+        raise MalformedHistory(path, f"offset {offsets[0].as_py()} is negative")
+    rises = pc.greater(offsets.slice(1), offsets.slice(0, max(0, len(offsets) - 1)))
+    if not pc.all(rises, min_count=0).as_py():
+        row = pc.index(rises, False).as_py() + 1
+        raise MalformedHistory(
+            path, f"offsets do not ascend: {offsets[row - 1]} then {offsets[row]} at row {row}"
+        )
+
+
+def _check_outcomes(path: Path, outcomes: pa.ChunkedArray) -> None:
+    for value in pc.unique(outcomes).to_pylist():
+        if value not in list(Outcome):
+            raise MalformedHistory(path, f"outcome {value} is none of 0 ok, 1 fail, 2 info")
+
+
+def _check_proofs(path: Path, proofs: Sequence[Proof], found: Sequence[TopicPartition]) -> None:
+    seen: set[TopicPartition] = set()
+    for proof in proofs:
+        if proof.tp in seen:
+            raise MalformedHistory(path, f"two proofs of {proof.tp}")
+        if proof.tp not in found:
+            raise MalformedHistory(path, f"a proof of {proof.tp}, which has no files")
+        seen.add(proof.tp)
+
+
+def _refuse_reused_ids(path: Path, sends: Sequence[Send]) -> None:
+    seen: set[tuple[int, int]] = set()
+    for send in sends:
+        if send.id in seen:
+            raise MalformedHistory(path, f"two sends have the id {send.producer}/{send.sequence}")
+        seen.add(send.id)
+
+
+def _units(history_dir: Path, table: str) -> Iterator[TopicPartition]:
+    folder = history_dir / table
+    if not folder.is_dir():
+        raise MalformedHistory(folder, "missing: the run was not sealed, or this is no history")
+    for file in sorted(folder.glob("*.parquet")):
+        topic, dash, number = file.stem.rpartition("-")
+        if not dash or not number.isdecimal():
+            raise MalformedHistory(file, "not named <topic>-<partition>.parquet")
+        yield TopicPartition(topic, int(number))
+
+
+def _rows(
+    history_dir: Path, table: str, row: Callable[..., Row], tp: TopicPartition | None = None
+) -> Iterator[Row]:
+    topic, partition = tp or (None, None)
+    rows = read_unit(unit_path(history_dir, table, topic, partition), table, topic, partition)
+    columns = [_plain(column) for column in rows.columns]
+    for values in zip(*columns, strict=True):
+        yield row(**dict(zip(TABLES[table].names, values, strict=True)))
+
+
+def _plain(column: pa.ChunkedArray) -> list[Any]:
+    values = column.to_pylist()
+    return [tuple(value) for value in values] if pa.types.is_list(column.type) else values
+
+
+def _send(*, outcome: int, **columns: Any) -> Send:  # noqa: ANN401 - the columns of the table
+    return Send(outcome=Outcome(outcome), **columns)

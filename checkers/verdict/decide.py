@@ -1,0 +1,144 @@
+"""What a judgement, its labels and the run's evidence amount to, against what the scenario expects.
+
+Each rule yields reasons; none of them knows the others. `algebra` makes one verdict of them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from checkers.contract.label import Label
+from checkers.history.rows import Fault
+from checkers.judgement import Judgement, Property
+from checkers.verdict.algebra import Decision, PropertyResult, Reason, RunState, Status, Verdict, conclude
+
+Expectation = Literal["none", "permitted", "any"]
+LOSSES = (Property.ACKED_LOSS, Property.HW_LOSS, Property.UNKNOWN_OFFSET_ACK, Property.READ_UNCOMMITTED)
+Clauses = dict[tuple[Property, bool], Counter[str]]
+"""For each property, and whether it is permitted: how many anomalies stand under each clause."""
+
+
+def decide(
+    judgement: Judgement, labels: Sequence[Label], faults: Sequence[Fault], expect: Expectation, run: RunState
+) -> Decision:
+    """Weigh what was found (one label for each anomaly of the judgement) against what was expected."""
+    clauses = _clauses(judgement, labels)
+    properties = {each: _result(judgement, clauses, each) for each in Property}
+    reasons = [
+        *_run(run),
+        *_violations(clauses),
+        *_expectation(expect, clauses),
+        *_evidence(faults),
+        *_vacuity(judgement, faults),
+        *_undecided(judgement),
+    ]
+    return conclude(reasons, _passed(properties[Property.ACKED_LOSS]), properties)
+
+
+def _clauses(judgement: Judgement, labels: Sequence[Label]) -> Clauses:
+    found: Clauses = {(each, permitted): Counter() for each in Property for permitted in (False, True)}
+    for anomaly, label in zip(judgement.anomalies, labels, strict=True):
+        found[anomaly.property, label.permitted][label.clause] += 1
+    return found
+
+
+def _result(judgement: Judgement, clauses: Clauses, each: Property) -> PropertyResult:
+    violations, permitted = clauses[each, False].total(), clauses[each, True].total()
+    undecided = judgement.undecided[each]
+    return PropertyResult(
+        status=_status(violations, permitted, undecided),
+        examined=judgement.examined[each],
+        violations=violations,
+        permitted=permitted,
+        undecided=undecided,
+    )
+
+
+def _status(violations: int, permitted: int, undecided: int) -> Status:
+    if violations:
+        return "violated"
+    if permitted:
+        return "permitted"
+    return "undecided" if undecided else "holds"
+
+
+def _run(run: RunState) -> Iterable[Reason]:
+    yield from run.more
+    match run.state:
+        case "complete":
+            pass
+        case "failed":
+            yield Reason(Verdict.ERROR, f"the run failed: {run.problem or 'it does not say why'}")
+        case "interrupted":
+            yield Reason(Verdict.UNKNOWN, f"the run was interrupted: {run.problem or 'by its user'}")
+        case _:
+            yield Reason(Verdict.UNKNOWN, f"the run did not end: its state is still {run.state!r}")
+
+
+def _violations(clauses: Clauses) -> Iterable[Reason]:
+    for each in Property:
+        if found := clauses[each, False]:
+            yield Reason(Verdict.FAIL, f"{each.value} is violated {_times(found)}: {_main(found)}")
+
+
+def _expectation(expect: Expectation, clauses: Clauses) -> Iterable[Reason]:
+    for each in LOSSES if expect == "none" else ():
+        if found := clauses[each, True]:
+            yield Reason(
+                Verdict.FAIL,
+                f"{each.value} {_times(found)}: permitted by the contract, but this scenario expects none "
+                f"({_main(found)})",
+            )
+    if expect == "permitted" and not clauses[Property.ACKED_LOSS, True]:
+        yield Reason(
+            Verdict.UNKNOWN,
+            "weak control: a permitted loss of acknowledged records was expected and none was seen, "
+            "so the run has shown nothing",
+        )
+
+
+def _evidence(faults: Sequence[Fault]) -> Iterable[Reason]:
+    for fault in faults:
+        name = f"fault {fault.told(fault.target)}"
+        if not fault.proven:
+            yield Reason(Verdict.UNKNOWN, f"{name} has no evidence that it took effect")
+        elif not fault.recovered:
+            yield Reason(Verdict.UNKNOWN, f"{name} has no evidence that it was healed")
+
+
+def _vacuity(judgement: Judgement, faults: Sequence[Fault]) -> Iterable[Reason]:
+    """A run without acks shows nothing, nor does one without an ack after its first fault and any anomaly."""
+    injected = [fault.inject_ns for fault in faults if fault.inject_ns >= 0]
+    if not judgement.totals.ok:
+        yield Reason(Verdict.UNKNOWN, "no send was acknowledged, so nothing was put at risk")
+    elif injected and judgement.totals.last_ack_ns < min(injected) and not judgement.anomalies:
+        yield Reason(Verdict.UNKNOWN, "no send was acknowledged after the first fault began")
+
+
+def _undecided(judgement: Judgement) -> Iterable[Reason]:
+    for each in judgement.undecided_partitions:
+        yield Reason(Verdict.UNKNOWN, f"{each.topic}-{each.partition} is undecided: {each.reason}")
+    records = judgement.undecided[Property.ACKED_LOSS]
+    if records:
+        yield Reason(
+            Verdict.UNKNOWN, f"{records} acknowledged records are undecided: no final read reached them"
+        )
+
+
+def _passed(acked_loss: PropertyResult) -> Reason:
+    examined, lost = acked_loss.examined, acked_loss.permitted
+    if lost:
+        sentence = f"{lost} of {examined} acknowledged records were lost, as permitted and expected"
+    else:
+        sentence = f"all {examined} acknowledged records are in the final log, and no property is violated"
+    return Reason(Verdict.PASS, sentence)
+
+
+def _main(clauses: Counter[str]) -> str:
+    """The most frequent clause, and how many others there are."""
+    (first, _), *others = clauses.most_common()
+    return f"{first}; and {len(others)} other clause{'s' * (len(others) > 1)}" if others else first
+
+
+def _times(clauses: Counter[str]) -> str:
+    return "once" if clauses.total() == 1 else f"{clauses.total()} times"

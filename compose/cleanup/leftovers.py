@@ -1,0 +1,82 @@
+"""What runs have left on the engine and on its disks, grouped by run and by what became of their owners."""
+
+import json
+import re
+from dataclasses import dataclass, field
+
+from compose.docker.labels import RUN, Life, Owner
+from compose.docker.networks import Labelled, our_containers, our_networks, our_volumes
+
+DISK_FILE = re.compile(r"/(?P<run>[^/]+)/highwater_(?P=run)_\d+\.img(?P<deleted>\\x20\(deleted\))?$")
+
+
+@dataclass(slots=True, kw_only=True)
+class Remains:
+    """Everything of one run. `owners` is empty if only disks are left and nothing says whose they were."""
+
+    run_id: str
+    owners: set[Owner] = field(default_factory=set)
+    containers: list[Labelled] = field(default_factory=list)
+    networks: list[Labelled] = field(default_factory=list)
+    volumes: list[Labelled] = field(default_factory=list)
+    devices: list[str] = field(default_factory=list)
+    directories: list[str] = field(default_factory=list)
+
+    def life(self) -> Life:
+        """Alive if any owner is; foreign if one lives, or lived, elsewhere; else dead."""
+        lives = {owner.life() for owner in self.owners}
+        return "alive" if "alive" in lives else "foreign" if "foreign" in lives else "dead"
+
+    def is_empty(self) -> bool:
+        """Whether nothing is left of the run."""
+        return not (self.containers or self.networks or self.volumes or self.devices or self.directories)
+
+
+def on_engine() -> dict[str, Remains]:
+    """What carries our labels, by run."""
+    found: dict[str, Remains] = {}
+    for kind, things in (
+        ("containers", our_containers()),
+        ("networks", our_networks()),
+        ("volumes", our_volumes()),
+    ):
+        for thing in things:
+            remains = _of(found, thing.labels[RUN])
+            remains.owners.add(Owner.from_labels(thing.labels))
+            getattr(remains, kind).append(thing)
+    return found
+
+
+def add_disks(found: dict[str, Remains], listing: str) -> None:
+    """Add to `found` what `disk.sh list` has printed: directories of runs, and loop devices on our files."""
+    for line in listing.splitlines():
+        kind, _, rest = line.partition(" ")
+        first, _, last = rest.partition(" ")
+        if kind == "directory":
+            remains = _of(found, first)
+            remains.directories.append(first)
+            if owner := _owner(last):
+                remains.owners.add(owner)
+        elif kind == "device" and (match := DISK_FILE.search(last)) and _accounted_for(match, found):
+            _of(found, match["run"]).devices.append(first)
+
+
+def _accounted_for(file: re.Match[str], found: dict[str, Remains]) -> bool:
+    """Whether a loop device on `file` is this engine's to judge.
+
+    Loop devices are the kernel's: one whose run nothing else here tells of may belong to a living run of
+    another engine on the same kernel, unless its file is deleted.
+    """
+    return bool(file["deleted"]) or file["run"] in found
+
+
+def _of(found: dict[str, Remains], run_id: str) -> Remains:
+    return found.setdefault(run_id, Remains(run_id=run_id))
+
+
+def _owner(text: str) -> Owner | None:
+    try:
+        labels = json.loads(text)
+        return Owner.from_labels({str(key): str(value) for key, value in labels.items()})
+    except (ValueError, AttributeError):
+        return None

@@ -1,0 +1,198 @@
+"""The steps that bring a cluster up, side by side as far as one does not need another.
+
+The proxy comes first, since its host ports become part of the brokers' settings; beside it networks and the
+formatter; then disks, nodes, and, while these boot, the mesh.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from compose.cluster.docker_cluster import DockerCluster
+from compose.docker import containers, networks
+from compose.docker.containers import Container, ContainerSpec
+from compose.docker.labels import Owner
+from compose.errors import MeshError
+from compose.host.waiting import wait_until
+from compose.mesh.mesh import ToxiproxyMesh
+from compose.mesh.probe import EdgeProbe
+from compose.mesh.toxiproxy import SYN_RETRIES, ToxiproxyServer
+from compose.mesh.traffic import SS, Traffic
+from compose.nodes import storage_format
+from compose.nodes.disks import Disks, Helper, helper_spec, make_disks
+from compose.nodes.node import Node
+from compose.nodes.storage_format import PROPERTIES
+from compose.protocols import CLIENT
+from compose.spec.images import java_argv, kafka_image, toxiproxy_image
+from compose.spec.mesh_plan import client_edge_port, proxies, proxy_aliases
+from compose.spec.server_properties import host_name, render, server_properties
+from compose.spec.topology import Topology
+
+API_PORT = 8474
+API_S = 10.0
+AT_ONCE = 8
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A cluster about to be brought up; `appcds`: whether its JVMs use the class-data archive."""
+
+    topology: Topology
+    owner: Owner
+    appcds: bool
+
+    def name(self, part: object) -> str:
+        """What a part of this run is called in the engine."""
+        return f"hw-{self.owner.run_id}-{part}"
+
+    def network(self, source: object) -> str:
+        """The network in which `source` opens connections."""
+        return self.name(f"net-{source}")
+
+    def bring_up(self, took: "Stopwatch") -> DockerCluster:
+        """Start everything; the nodes' processes run then, and may not serve yet. Raises ComposeError."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            try:
+                return self._bring_up(pool, took)
+            except BaseException:
+                # What has not begun by an error, or by Ctrl-C, would only have to be taken down again.
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _bring_up(self, pool: ThreadPoolExecutor, took: "Stopwatch") -> DockerCluster:
+        networks = {node: pool.submit(self._create_network, node) for node in self.topology.nodes}
+        files = pool.submit(self._format, took)
+        proxy = self._start_proxy()
+        took.mark("proxy")
+        helper = pool.submit(self._start_helper, proxy)
+        joins = [pool.submit(self._join, proxy, node, made) for node, made in networks.items()]
+        disks = make_disks(helper.result(), self.owner, self.topology.nodes, mib=self.topology.volume_mib)
+        self._for_each_node(pool, lambda node: self._create_volume(disks, node))
+        disks.fill(storage_format.for_nodes(files.result(), self.topology.nodes))
+        took.mark("disks")
+        for join in joins:
+            join.result()
+        took.mark("networks")
+        properties = {node: self._properties(node, proxy) for node in self.topology.nodes}
+        nodes = self._for_each_node(pool, lambda node: self._start_node(node, properties[node]))
+        took.mark("nodes")
+        mesh = self._make_mesh(proxy, helper.result(), nodes)
+        took.mark("mesh")
+        return DockerCluster(
+            topology=self.topology,
+            labels=self.owner.labels(),
+            clients={node: self._client_address(node, proxy) for node in self.topology.broker_ids},
+            nodes=nodes,
+            properties=properties,
+            disks=disks,
+            mesh=mesh,
+        )
+
+    def _for_each_node(self, pool: ThreadPoolExecutor, do: Callable[[int], Result]) -> dict[int, Result]:
+        return dict(zip(self.topology.nodes, pool.map(do, self.topology.nodes), strict=True))
+
+    def _create_network(self, source: object) -> None:
+        # The clients' network needs a way to the machine's ports; the nodes' networks must have none to
+        # anywhere.
+        internal = source != CLIENT
+        networks.create_network(self.network(source), labels=self.owner.labels(), internal=internal)
+
+    def _start_proxy(self) -> Container:
+        self._create_network(CLIENT)
+        fixed = self.topology.client_port
+        ports = {client_edge_port(node): fixed + node if fixed else None for node in self.topology.broker_ids}
+        spec = ContainerSpec(
+            name=self.name("proxy"),
+            image=toxiproxy_image(),
+            command=("-host=0.0.0.0", f"-port={API_PORT}"),
+            labels=self.owner.labels(),
+            network=self.network(CLIENT),
+            ports={API_PORT: None, **ports},
+            sysctls={"net.ipv4.tcp_syn_retries": SYN_RETRIES},
+        )
+        return containers.start(spec)
+
+    def _start_helper(self, proxy: Container) -> Helper:
+        spec = helper_spec(
+            name=self.name("helper"), network=f"container:{proxy.id}", labels=self.owner.labels()
+        )
+        return Helper(container_id=containers.start(spec).id)
+
+    def _join(self, proxy: Container, node: int, created: "Future[None]") -> None:
+        created.result()
+        networks.connect(self.network(node), proxy.id, aliases=proxy_aliases(self.topology, str(node)))
+
+    def _format(self, took: "Stopwatch") -> dict[str, bytes]:
+        spec = storage_format.format_spec(
+            self.topology,
+            name=self.name("format"),
+            network="none",
+            labels=self.owner.labels(),
+            appcds=self.appcds,
+        )
+        files = storage_format.formatted(spec)
+        took.mark("format")
+        return files
+
+    def _create_volume(self, disks: Disks, node: int) -> None:
+        device = disks.devices[node]
+        networks.create_ext4_volume(self.name(f"data-{node}"), device=device, labels=self.owner.labels())
+
+    def _client_address(self, node: int, proxy: Container) -> tuple[str, int]:
+        return proxy.addresses[client_edge_port(node)]
+
+    def _properties(self, node: int, proxy: Container) -> str:
+        address = ""
+        if node in self.topology.broker_ids:
+            host, port = self._client_address(node, proxy)
+            address = f"{host}:{port}"
+        return render(server_properties(self.topology, node, client_address=address))
+
+    def _start_node(self, node: int, properties: str) -> Node:
+        broker = node in self.topology.broker_ids
+        heap = self.topology.broker_heap_mib if broker else self.topology.controller_heap_mib
+        spec = ContainerSpec(
+            name=self.name(node),
+            image=kafka_image(self.topology.kafka),
+            command=java_argv("kafka.Kafka", PROPERTIES, heap_mib=heap, archive=self.appcds),
+            labels=self.owner.labels(),
+            network=self.network(node),
+            hostname=host_name(node),
+            volumes={self.name(f"data-{node}"): "/data"},
+            files={PROPERTIES: properties},
+        )
+        container = containers.start(spec)
+        return Node(number=node, container_id=container.id, name=spec.name, network=spec.network)
+
+    def _make_mesh(self, proxy: Container, helper: Helper, nodes: Mapping[int, Node]) -> ToxiproxyMesh:
+        server = ToxiproxyServer(*proxy.addresses[API_PORT])
+        wait_until(
+            f"Toxiproxy in {proxy.name} answers", server.answers, bool, within_s=API_S, error=MeshError
+        )
+        plan = proxies(self.topology)
+        own = containers.addresses(proxy.id)
+        listens = {one.name: f"{own[self.network(one.edge.source)]}:{one.listen_port}" for one in plan}
+        to = {n: containers.addresses(node.container_id)[node.network] for n, node in nodes.items()}
+        server.create(
+            {one.name: (listens[one.name], f"{to[one.edge.target]}:{one.upstream_port}") for one in plan}
+        )
+        places = {listens[one.name]: one.edge for one in plan}
+        return ToxiproxyMesh(
+            plan, server, Traffic(places, lambda: helper.run(SS)), EdgeProbe(places, helper.run)
+        )
+
+
+class Stopwatch:
+    """Seconds since it was made, at each named mark."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self.marks: dict[str, float] = {}
+
+    def mark(self, name: str) -> None:
+        """The step `name` has ended now."""
+        self.marks[name] = time.monotonic() - self._began

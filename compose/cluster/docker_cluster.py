@@ -1,0 +1,208 @@
+"""A running cluster: nodes, disks and mesh behind one face, that of `compose.protocols.Cluster`."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from compose.docker import containers
+from compose.docker.labels import RUN
+from compose.errors import ComposeError, NodeStateError
+from compose.kafka import metadata_dump, quorum
+from compose.mesh.mesh import ToxiproxyMesh
+from compose.nodes import cpu_time
+from compose.nodes.disks import Disks, Helper
+from compose.nodes.node import Node, with_restarts
+from compose.protocols import ContainerState, ExecResult
+from compose.spec.topology import Topology
+
+EXEC_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartTimings:
+    """Seconds from the beginning of the start to the end of each step; steps run side by side."""
+
+    proxy_s: float
+    networks_s: float
+    format_s: float
+    disks_s: float
+    nodes_s: float
+    mesh_s: float
+    ready_s: float
+    appcds: bool
+
+
+class DockerCluster:
+    """Made by `start`; see `compose.protocols.Cluster` for what each method promises."""
+
+    def __init__(
+        self,
+        *,
+        topology: Topology,
+        labels: Mapping[str, str],
+        clients: Mapping[int, tuple[str, int]],
+        nodes: Mapping[int, Node],
+        properties: Mapping[int, str],
+        disks: Disks,
+        mesh: ToxiproxyMesh,
+    ) -> None:
+        self.topology, self.clients, self.mesh = topology, clients, mesh
+        self.timings: StartTimings | None = None
+        self._labels, self._nodes, self._properties, self._disks = labels, nodes, properties, disks
+        self._restarts = dict.fromkeys(nodes, 0)
+        self._addresses = {number: self.address(number) for number in nodes}
+        self._starting = {number: threading.Lock() for number in nodes}
+        self._dumping = threading.Lock()
+
+    @property
+    def helper(self) -> Helper:
+        """The standing helper container of this cluster."""
+        return self._disks.helper
+
+    @property
+    def run_id(self) -> str:
+        """The run this cluster belongs to."""
+        return self._labels[RUN]
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port,…` of the client edges, in the order of the brokers."""
+        return ",".join(f"{host}:{port}" for host, port in self.clients.values())
+
+    @property
+    def release(self) -> str:
+        """Kafka release."""
+        return self.topology.kafka
+
+    @property
+    def brokers(self) -> tuple[int, ...]:
+        """Nodes with the broker role."""
+        return self.topology.broker_ids
+
+    @property
+    def controllers(self) -> tuple[int, ...]:
+        """Nodes with the controller role."""
+        return self.topology.controller_ids
+
+    def state(self, node: int) -> ContainerState:
+        """What the engine says of the node now."""
+        return with_restarts(self._node(node).state(), self._restarts[node])
+
+    def pause(self, node: int) -> None:
+        """Stop every process of the node in place."""
+        self._node(node).pause()
+
+    def unpause(self, node: int) -> None:
+        """Let a paused node go on."""
+        self._node(node).unpause()
+
+    def kill(self, node: int) -> None:
+        """SIGKILL. Who waits for a frozen disk cannot die, so such a disk is thawed, behind a pause."""
+        if self._disks.is_frozen(node):
+            if self._node(node).state().status == "running":
+                self._node(node).pause()
+            self._disks.thaw(node)
+        self._node(node).kill()
+
+    def stop(self, node: int, *, within_s: float) -> None:
+        """SIGTERM, and wait for the exit."""
+        self._node(node).stop(within_s=within_s)
+
+    def start(self, node: int) -> None:
+        """Start an exited node, and let the edges to it follow if its address has changed."""
+        one = self._node(node)
+        with self._starting[node]:
+            if one.state().status != "running":
+                one.start()
+                self._restarts[node] += 1
+            address = self.address(node)
+            if address and address != self._addresses[node]:
+                self.mesh.moved(node, address)
+                self._addresses[node] = address
+
+    def freeze(self, node: int) -> None:
+        """Let every write to the node's disk block."""
+        self._node(node)
+        self._disks.freeze(node)
+
+    def thaw(self, node: int) -> None:
+        """Undo `freeze`."""
+        self._node(node)
+        self._disks.thaw(node)
+
+    def is_frozen(self, node: int) -> bool:
+        """Whether the node's disk is frozen."""
+        self._node(node)
+        return self._disks.is_frozen(node)
+
+    def drop_unsynced(self, node: int) -> None:
+        """Power cut of the node's disk."""
+        status = self._node(node).state().status
+        if status != "paused":
+            raise NodeStateError(
+                f"node {node} is {status}; pause it before its power cut, or it sees EIO and halts"
+            )
+        self._disks.drop_unsynced(node)
+
+    def log_bytes(self, node: int) -> int:
+        """Bytes of the `*.log` files; of a broker without its metadata log, which grows all by itself."""
+        return self._disks.log_bytes(node, with_metadata=node not in self.brokers)
+
+    def unsynced_bytes(self, node: int) -> int:
+        """Bytes of `*.log` files that a power cut would take."""
+        return self._disks.unsynced_bytes(node, with_metadata=node not in self.brokers)
+
+    def cpu_ns(self, node: int) -> int:
+        """CPU time of the node in its present life: from the kernel, or else as the engine tells it."""
+        container_id, pid = self._node(node).container_id, self.state(node).pid
+        told = cpu_time.of_container(container_id, pid) if pid else None
+        return containers.cpu_ns(container_id) if told is None else told
+
+    def tail(self, node: int, lines: int = 40) -> str:
+        """The last lines of the node's output."""
+        try:
+            return containers.logs(self._node(node).container_id, lines=lines)
+        except ComposeError as error:
+            return f"[no log of node {node}: {error}]"
+
+    def exec(self, node: int, argv: Sequence[str]) -> ExecResult:
+        """Run a command in the node's container."""
+        return containers.execute(self._node(node).container_id, argv, within_s=EXEC_S)
+
+    def active_controller(self) -> int | None:
+        """The leader of the quorum, as its members have written it down."""
+        alive = [n for n in self.controllers if self.state(n).status in ("running", "paused")]
+        leader = quorum.leader(self._disks.show(quorum.STATE_FILE, alive)) if alive else None
+        return leader if leader in alive else None
+
+    def metadata_records(self) -> list[dict[str, object]]:
+        """The decoded metadata log of the controller that has the most of it."""
+        with self._dumping:
+            return metadata_dump.records(self._labels, self.release, self.controllers, self._disks)
+
+    def collect(self, into: Path) -> None:
+        """Write `server.log` and `server.properties` of each node below `into`."""
+        for number in self._nodes:
+            directory = into / str(number)
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / "server.properties").write_text(self._properties[number])
+            (directory / "server.log").write_text(self._log(number))
+
+    def address(self, node: int) -> str:
+        """The node's IP address in its own network, "" while it does not run."""
+        one = self._node(node)
+        return containers.addresses(one.container_id).get(one.network, "")
+
+    def _log(self, number: int) -> str:
+        try:
+            return containers.logs(self._nodes[number].container_id)
+        except ComposeError as error:
+            return f"[no log of node {number}: {error}]\n"
+
+    def _node(self, number: int) -> Node:
+        if number not in self._nodes:
+            raise NodeStateError(
+                f"no node {number} in this cluster; it has {', '.join(map(str, self._nodes))}"
+            )
+        return self._nodes[number]

@@ -1,0 +1,49 @@
+"""What the machine must have before a cluster is started, so that a lack has a name and not a symptom."""
+
+from pathlib import Path
+
+from compose.docker import api as docker_api
+from compose.docker import images as docker_images
+from compose.errors import ImageUnavailable, MachineError
+from compose.spec.images import kafka_image, tools_image, toxiproxy_image
+from compose.spec.topology import Topology, memory_mib
+
+MEMINFO = Path("/proc/meminfo")
+
+
+def check(topology: Topology) -> None:
+    """Raise EngineUnreachable, ImageUnavailable or MachineError if `topology` cannot be started here."""
+    check_images(topology)
+    check_memory(memory_mib(topology), available_mib())
+
+
+def check_images(topology: Topology) -> None:
+    """Raise ImageUnavailable with the names of the images that the engine lacks."""
+    wanted = (kafka_image(topology.kafka), toxiproxy_image(), tools_image())
+    missing = [name for name in wanted if not docker_images.exists(name)]
+    if missing:
+        raise ImageUnavailable(
+            f"the Docker Engine has no image {', '.join(missing)}\n"
+            "    next step: `make setup` pulls or builds them"
+        )
+
+
+def check_memory(needed_mib: int, free_mib: int) -> None:
+    """Raise MachineError if the nodes may need more than there is, and so one would be killed for it."""
+    if needed_mib > free_mib:
+        raise MachineError(
+            f"memory: the nodes need up to {needed_mib} MiB, {free_mib} MiB are available\n"
+            "    next step: end other programs, or use fewer nodes or smaller heaps"
+        )
+
+
+def available_mib(meminfo: Path = MEMINFO) -> int:
+    """Memory that new processes can have on the engine's machine; all of it, if that is another machine."""
+    engine = docker_api.client()
+    total = int(engine.info()["MemTotal"]) // 2**20
+    if not engine.api.base_url.startswith("http+docker://localhost"):
+        return total
+    for line in meminfo.read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return min(total, int(line.split()[1]) // 1024)
+    return total

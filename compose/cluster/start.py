@@ -1,0 +1,92 @@
+"""A cluster as a `with` block: started from nothing, ready inside it, and taken down whatever happens."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from compose.cleanup import cleanup, leftovers
+from compose.cluster import preflight, ready
+from compose.cluster.bring_up import Launch, Stopwatch
+from compose.cluster.docker_cluster import DockerCluster, StartTimings
+from compose.docker.labels import owner_of
+from compose.errors import CleanupError, ComposeError, NodeStateError
+from compose.spec.topology import Topology
+
+__all__ = ["DockerCluster", "StartTimings", "start"]
+
+READY_S = 90.0
+
+
+@contextmanager
+def start(
+    topology: Topology,
+    *,
+    run_id: str,
+    owner_pid: int | None = None,
+    workdir: Path | None = None,
+    appcds: bool = True,
+    ready_within_s: float = READY_S,
+) -> Iterator[DockerCluster]:
+    """Start `topology` for the process `owner_pid` (None: this one); inside the block every broker serves.
+
+    If it does not come up, the nodes' logs are written to `workdir`/nodes. `appcds` False is for comparison
+    only. Raises ComposeError: EngineUnreachable, ImageUnavailable, MachineError, PortTaken, NodeNotReady,
+    ….
+    """
+    preflight.check(topology)
+    owner = owner_of(run_id, owner_pid if owner_pid is not None else os.getpid())
+    _refuse_a_second(run_id)
+    took = Stopwatch()
+    cluster: DockerCluster | None = None
+    try:
+        cluster = Launch(topology=topology, owner=owner, appcds=appcds).bring_up(took)
+        try:
+            ready.wait_until_ready(cluster, within_s=ready_within_s)
+        except ComposeError:
+            if workdir:
+                cluster.collect(workdir / "nodes")
+            raise
+        took.mark("ready")
+        cluster.timings = _timings(took, appcds)
+        yield cluster
+    except BaseException as error:
+        # What went wrong first is what the caller must see; trouble with the clean-up is only noted on it.
+        try:
+            _take_down(run_id, cluster)
+        except ComposeError as second:
+            error.add_note(str(second))
+        raise
+    _take_down(run_id, cluster)
+
+
+def _refuse_a_second(run_id: str) -> None:
+    """Raise NodeStateError if there is a run of this name; ending ours would end that one, too."""
+    if run_id in leftovers.on_engine():
+        raise NodeStateError(
+            f"run {run_id}: the engine has containers or networks of a run of this name\n"
+            "    next step: `highwater clean`, or wait until that run has ended"
+        )
+
+
+def _take_down(run_id: str, cluster: DockerCluster | None) -> None:
+    """Remove everything of the run. Raises CleanupError if something stays, EngineUnreachable."""
+    report = _clean(run_id, cluster)
+    if report.failed:
+        raise CleanupError(
+            f"run {run_id}: not all could be removed: {'; '.join(report.failed)}\n"
+            "    next step: `highwater clean`"
+        )
+
+
+def _clean(run_id: str, cluster: DockerCluster | None) -> cleanup.CleanReport:
+    """Clean up with the cluster's own helper while that works, as that is quicker; else with another one."""
+    if cluster:
+        with suppress(ComposeError):
+            return cleanup.clean_run(run_id, cluster.helper)
+    return cleanup.clean_run(run_id)
+
+
+def _timings(took: Stopwatch, appcds: bool) -> StartTimings:
+    seconds = {f"{name}_s": round(at, 3) for name, at in took.marks.items()}
+    return StartTimings(appcds=appcds, **seconds)

@@ -1,0 +1,152 @@
+"""The one module that runs commands on the machine.
+
+A command is a list of words, never a shell line. It has a deadline, and it cannot wait for input.
+"""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from compose.errors import CommandFailed
+from compose.host.progress import Say
+
+TAIL_LINES = 15
+HEARTBEAT_S = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """A command that ended: its exit code, and both outputs as text."""
+
+    argv: tuple[str, ...]
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the command ended with exit code 0."""
+        return self.code == 0
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    check: bool = True,
+) -> Completed:
+    """Run `argv` to its end. `env` is added to the environment.
+
+    Raises CommandFailed if it is not found or runs out of time, and, with `check`, if it ends with an error.
+    """
+    try:
+        done = subprocess.run(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            env=os.environ | (env or {}),
+            cwd=cwd,
+            check=False,
+        )
+    except OSError as error:
+        raise CommandFailed(f"{argv[0]}: could not be run: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise CommandFailed(f"{' '.join(argv)}: not finished after {timeout_s:g} s") from error
+    completed = Completed(argv=tuple(argv), code=done.returncode, stdout=done.stdout, stderr=done.stderr)
+    if check and not completed.ok:
+        raise CommandFailed(failure(completed))
+    return completed
+
+
+def failure(done: Completed) -> str:
+    """Say which command failed, how, and its last lines."""
+    lines = (done.stdout + done.stderr).strip().splitlines()[-TAIL_LINES:]
+    said = "\n".join(f"    {line}" for line in lines) or "    (it said nothing)"
+    return f"{' '.join(done.argv)}: exit code {done.code}\n{said}"
+
+
+def run_logged(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    say: Say,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> str:
+    """Run a long command to its end, tell its last line now and then, and return its whole output.
+
+    The output goes to a file, not a pipe: a daemon that a package starts may keep it open and not hold us up.
+    Raises CommandFailed.
+    """
+    with tempfile.NamedTemporaryFile(prefix="highwater-", suffix=".log") as log:
+        try:
+            process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env=os.environ | (env or {}),
+                cwd=cwd,
+            )
+        except OSError as error:
+            raise CommandFailed(f"{argv[0]}: could not be run: {error.strerror}") from error
+        path = Path(log.name)
+        try:
+            code = _wait(process, timeout_s, path, say)
+        except BaseException:
+            # Its children too: an interrupted debootstrap would go on in its chroot.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+        output = path.read_text(errors="replace")
+    done = Completed(argv=tuple(argv), code=code, stdout=output, stderr="")
+    if not done.ok:
+        raise CommandFailed(failure(done))
+    return output
+
+
+def _wait(process: subprocess.Popen[bytes], timeout_s: float, log: Path, say: Say) -> int:
+    begin_s = time.monotonic()
+    while True:
+        try:
+            return process.wait(timeout=HEARTBEAT_S)
+        except subprocess.TimeoutExpired:
+            waited_s = time.monotonic() - begin_s
+            lines = log.read_text(errors="replace").split("\n")
+            last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+            if waited_s > timeout_s:
+                raise CommandFailed(
+                    f"{process.args!r}: not finished after {timeout_s:g} s; last said: {last}"
+                ) from None
+            say(f"  {waited_s:.0f} s" + (f": {last[:90]}" if last else ""))
+
+
+def spawn_detached(argv: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None) -> int:
+    """Start `argv` in a session of its own with its output in `log`, and return its process id.
+
+    It holds none of our files open, so a pipe that reads our output ends when we do.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            close_fds=True,
+            cwd="/",
+            env=os.environ | (env or {}),
+        )
+    return process.pid

@@ -1,0 +1,30 @@
+"""Does anything answer through an edge? Asked with a Kafka request through the edge's own proxy.
+
+Counters say nothing of an edge that nobody uses now, such as the one to a leader that leads nothing any
+more. So a request is sent from the proxy's own network to the address on which the edge listens: it crosses
+that edge and no other.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from compose.protocols import Edge
+
+SCRIPT = "/highwater/probe.pl"
+
+
+class EdgeProbe:
+    """Sends a request through edges. `places` maps the address:port on which an edge listens to that edge.
+
+    `run` runs a command where the proxy's addresses are reachable, and returns what it printed.
+    """
+
+    def __init__(self, places: Mapping[str, Edge], run: Callable[[Sequence[str]], str]) -> None:
+        self._places, self._run = places, run
+
+    def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
+        """Those of `edges` through which an answer came in time; an edge of two proxies needs one answer."""
+        places = [place for place, edge in self._places.items() if edge in edges]
+        if not places:
+            return frozenset()
+        answered = self._run(["perl", SCRIPT, str(within_s), *places]).split()
+        return frozenset(self._places[place] for place in answered)

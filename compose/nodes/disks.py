@@ -1,0 +1,163 @@
+"""Each node's disk: an ext4 in a file behind a loop device; and the faults of a real file system.
+
+All work is done by recipes/disk.sh in a standing helper container, 0.05 s a call. The helper mounts a disk
+only for the time of a call, so a power cut finds no other mount that would keep the file system alive.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from compose.docker import containers
+from compose.docker.labels import Owner
+from compose.errors import DiskError
+from compose.mesh import probe
+from compose.spec.images import recipe, tools_image
+
+DISKS_DIR = PurePosixPath("/var/lib/highwater/disks")
+OWNER_FILE = "owner.json"
+SCRIPT = "/highwater/disk.sh"
+STAGE = "/highwater/fill"
+CALL_S = 20.0
+METADATA_LOG = "__cluster_metadata-0"
+
+FILE_LINE = re.compile(r"File size of (.*) is (\d+) \(\d+ blocks? of (\d+) bytes\)")
+EXTENT_LINE = re.compile(r"\s*\d+:\s*(\d+)\.\.\s*(\d+):.*:\s*(\S*)\s*$")
+
+
+def helper_spec(*, name: str, network: str, labels: Mapping[str, str]) -> containers.ContainerSpec:
+    """The container that does the work of this module, and looks at connections in `network`."""
+    return containers.ContainerSpec(
+        name=name,
+        image=tools_image(),
+        command=("sleep", "infinity"),
+        labels=labels,
+        network=network,
+        volumes={"/dev": "/dev", str(DISKS_DIR): str(DISKS_DIR)},
+        files={SCRIPT: recipe("disk.sh"), probe.SCRIPT: recipe("probe.pl")},
+        capabilities=("SYS_ADMIN",),
+        # Where there is AppArmor, Docker's default profile forbids to mount, whatever the capabilities.
+        security=("apparmor=unconfined",),
+        device_rules=("b 7:* rmw", "c 10:237 rmw"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Helper:
+    """The standing helper container."""
+
+    container_id: str
+
+    def disk(self, *argv: str, within_s: float = CALL_S) -> str:
+        """Run one verb of disk.sh and return what it printed. Raises DiskError."""
+        return self.run(["sh", SCRIPT, *argv], within_s=within_s)
+
+    def run(self, argv: Sequence[str], *, within_s: float = CALL_S) -> str:
+        """Run a command and return what it printed. Raises DiskError if it fails or takes longer."""
+        done = containers.execute(self.container_id, argv, within_s=within_s)
+        if done.exit_code != 0:
+            ran_out = f" (stopped after {within_s:g} s)" if done.exit_code in (124, 137) else ""
+            said = done.output.strip() or "it said nothing"
+            raise DiskError(f"{' '.join(argv)}: exit code {done.exit_code}{ran_out}: {said}")
+        return done.output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disks:
+    """The disks of one run's nodes."""
+
+    helper: Helper
+    directory: str
+    devices: Mapping[int, str]
+
+    def fill(self, files: Mapping[int, Mapping[str, bytes]]) -> None:
+        """Write each node's formatted files to its disk, synced, so that a power cut finds them whole."""
+        staged = {f"{STAGE}/{node}/{path}": text for node, few in files.items() for path, text in few.items()}
+        containers.put_files(self.helper.container_id, staged)
+        self.helper.disk("fill", STAGE, *(f"{node}={self.devices[node]}" for node in files))
+
+    def freeze(self, node: int) -> None:
+        """Flush the file system, then let every write to it block."""
+        self.helper.disk("freeze", self.devices[node])
+
+    def thaw(self, node: int) -> None:
+        """Undo `freeze`; nothing to do on a disk that is not frozen."""
+        self.helper.disk("thaw", self.devices[node])
+
+    def is_frozen(self, node: int) -> bool:
+        """Whether the disk is mounted and frozen, read from its superblock."""
+        return self.helper.disk("frozen", self.devices[node]).strip() == "yes"
+
+    def drop_unsynced(self, node: int) -> None:
+        """Shut the file system down without a flush: what was never synced is gone."""
+        self.helper.disk("drop", self.devices[node])
+
+    def log_bytes(self, node: int, *, with_metadata: bool) -> int:
+        """Bytes of all `*.log` files; `with_metadata`: also those of the KRaft metadata log."""
+        rows = (line.split(" ", 1) for line in self.helper.disk("logs", self.devices[node]).splitlines())
+        return sum(int(size) for size, path in rows if with_metadata or not path.startswith(METADATA_LOG))
+
+    def unsynced_bytes(self, node: int, *, with_metadata: bool) -> int:
+        """Bytes of `*.log` files that have no place on the disk yet, so that a power cut takes them.
+
+        A lower bound: what was written back in the last seconds has a place, but the journal may not know
+        it yet.
+        """
+        by_file = delayed_bytes(self.helper.disk("extents", self.devices[node]))
+        return sum(size for path, size in by_file.items() if with_metadata or METADATA_LOG not in path)
+
+    def show(self, path: str, nodes: Sequence[int]) -> dict[int, str]:
+        """The text of the file `path` of the data directory on each node's disk, "" where there is none."""
+        text = self.helper.disk("show", f"kafka/{path}", *(self.devices[node] for node in nodes))
+        parts = re.split(r"^== \S+\n", text, flags=re.MULTILINE)[1:]
+        return dict(zip(nodes, parts, strict=True))
+
+    def files(self, node: int, directory: str) -> dict[str, int]:
+        """Size by name of the files in `directory` of the node's data directory."""
+        lines = self.helper.disk("files", self.devices[node], f"kafka/{directory}").splitlines()
+        return {name: int(size) for size, name in (line.split(" ", 1) for line in lines)}
+
+    def copy_out(self, node: int, directory: str, names: Sequence[str], *, to: str) -> str:
+        """Copy files to the subdirectory `to` of the run's directory; its path on the engine's machine."""
+        path = f"{self.directory}/{to}"
+        self.helper.disk("copy", self.devices[node], f"kafka/{directory}", path, *names)
+        return path
+
+    def discard(self, path: str) -> None:
+        """Delete a directory that `copy_out` made."""
+        self.helper.disk("remove", path)
+
+
+def make_disks(helper: Helper, owner: Owner, nodes: Sequence[int], *, mib: int) -> Disks:
+    """Make a disk of `mib` MiB for each node; first the owner, so that a crash leaves nothing unnamed."""
+    directory = str(DISKS_DIR / owner.run_id)
+    helper.run(
+        [
+            "sh",
+            "-euc",
+            f'mkdir -p "$1"; echo "$2" > "$1/{OWNER_FILE}"',
+            "_",
+            directory,
+            json.dumps(owner.labels()),
+        ]
+    )
+    lines = helper.disk("make", directory, owner.run_id, str(mib), *map(str, nodes), within_s=60).split("\n")
+    devices = {int(node): device for node, device in (line.split() for line in lines if line)}
+    if set(devices) != set(nodes):
+        raise DiskError(f"{directory}: disks were made for nodes {sorted(devices)}, wanted {sorted(nodes)}")
+    return Disks(helper=helper, directory=directory, devices=devices)
+
+
+def delayed_bytes(filefrag: str) -> dict[str, int]:
+    """By file of `filefrag -e -v` output: bytes in extents that are not yet allocated, or not yet written."""
+    delayed: dict[str, int] = {}
+    path, size, block = "", 0, 0
+    for line in filefrag.splitlines():
+        if head := FILE_LINE.match(line):
+            path, size, block = head[1], int(head[2]), int(head[3])
+        elif (extent := EXTENT_LINE.match(line)) and {"delalloc", "unwritten"} & set(extent[3].split(",")):
+            first, last = int(extent[1]), int(extent[2])
+            delayed[path] = delayed.get(path, 0) + max(0, min(size, (last + 1) * block) - first * block)
+    return delayed

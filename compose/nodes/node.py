@@ -1,0 +1,94 @@
+"""One node's container: what it is doing, and the process faults, each read back before it returns."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from compose.docker import containers
+from compose.errors import NodeStateError, Refused, Vanished
+from compose.host.waiting import wait_until
+from compose.protocols import ContainerState, Status
+
+CHANGE_S = 20.0
+MISSING = ContainerState(status="missing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A node of the cluster: its number, container, and the network it lives in."""
+
+    number: int
+    container_id: str
+    name: str
+    network: str
+
+    def state(self) -> ContainerState:
+        """What the engine says of the container now."""
+        try:
+            return read_state(containers.inspect(self.container_id)["State"])
+        except Vanished:
+            return MISSING
+
+    def pause(self) -> None:
+        """Stop all of its processes in place."""
+        self._change("pause", "paused", {"paused"})
+
+    def unpause(self) -> None:
+        """Let it go on if it is paused."""
+        if self.state().status == "paused":
+            self._change("unpause", "running", {"running", "exited", "missing"})
+
+    def kill(self) -> None:
+        """SIGKILL; nothing to do if it has exited by itself."""
+        if self.state().status != "created":
+            self._change("kill", "exited", {"exited"})
+
+    def start(self) -> None:
+        """Start it if it does not run."""
+        self._change("start", "running", {"running"})
+
+    def stop(self, *, within_s: float) -> None:
+        """SIGTERM, then wait until it has exited. Raises NodeStateError after `within_s` seconds."""
+        if self.state().status == "paused":
+            raise NodeStateError(f"{self.name}: paused, and so cannot stop; unpause it first")
+        # A refusal says that it does not run, which is what was wanted; the wait sees to it.
+        with suppress(Refused):
+            containers.signal_stop(self.container_id, name=self.name)
+        self._wait("has stopped", lambda state: state.status in ("exited", "created"), within_s)
+
+    def _change(self, action: str, wanted: Status, done: set[str]) -> None:
+        before = self.state()
+        if before.status in done:
+            return
+        try:
+            containers.act(self.container_id, action, name=self.name)
+        except (Refused, Vanished) as error:
+            # It may have come into the wanted state by itself meanwhile; else its refusal is the news.
+            if self.state().status not in done:
+                raise NodeStateError(f"{self.name}: {before.status}; {error}") from error
+        self._wait(f"is {wanted} after {action}", lambda state: state.status in done, CHANGE_S)
+
+    def _wait(self, what: str, holds: Callable[[ContainerState], bool], within_s: float) -> None:
+        wait_until(f"{self.name} {what}", self.state, holds, within_s=within_s, error=NodeStateError)
+
+
+def read_state(state: dict[str, Any]) -> ContainerState:
+    """The engine's `State` as ours; what is being removed counts as missing, what restarts as running."""
+    status = {"restarting": "running", "dead": "exited", "removing": "missing"}.get(
+        state["Status"], state["Status"]
+    )
+    if status not in get_args(Status):
+        raise NodeStateError(f"the engine says {status!r}, which is no state of a container that we know")
+    alive = status in ("running", "paused")
+    return ContainerState(
+        status=status,
+        exit_code=None if alive or status == "created" else int(state["ExitCode"]),
+        pid=int(state["Pid"]) if alive else None,
+        started_at=str(state["StartedAt"]),
+    )
+
+
+def with_restarts(state: ContainerState, restarts: int) -> ContainerState:
+    """`state` with the number of times the node was started again."""
+    return replace(state, restarts=restarts)

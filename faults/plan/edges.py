@@ -1,0 +1,95 @@
+"""Which edges a partition cuts: arrows between roles, resolved at the moment of injection.
+
+    followers -> leader             connections that the followers open to the leader (their fetches)
+    all <-> node 1                  every edge from and to node 1, the clients' too
+    leader -> controllers, 1 <-> 2  several arrows
+
+An arrow means the edges of the mesh from any node on its left to any on its right; pairs between which the
+mesh has no edge (a node and itself, controller to broker) drop out.
+"""
+
+import re
+from dataclasses import dataclass
+
+from compose.protocols import CLIENT, Edge
+from faults.errors import BadStep, NoTarget
+from faults.plan.targets import Roles, Target, parse_target
+
+_ARROW = re.compile(r"(?P<left>[^<>]+?)\s*(?P<arrow><->|->)\s*(?P<right>[^<>]+)")
+_WORDS = "ROLE -> ROLE (one way) or ROLE <-> ROLE (both), as in 'followers -> leader', 'all <-> node 1'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrow:
+    """From one role to another, or between both."""
+
+    left: Target
+    right: Target
+    both_ways: bool
+
+    def __str__(self) -> str:
+        return f"{self.left} {'<->' if self.both_ways else '->'} {self.right}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeSet:
+    """One or more arrows."""
+
+    arrows: tuple[Arrow, ...]
+
+    def __str__(self) -> str:
+        """What `parse_edges` reads back to the same set."""
+        return ", ".join(map(str, self.arrows))
+
+
+def parse_edges(value: object, field: str = "edges") -> EdgeSet:
+    """Read arrows, separated by commas."""
+    if not isinstance(value, str):
+        raise BadStep(field, value, _WORDS)
+    return EdgeSet(arrows=tuple(_parse_arrow(each.strip(), field) for each in value.split(",")))
+
+
+def _parse_arrow(text: str, field: str) -> Arrow:
+    match = _ARROW.fullmatch(text)
+    if match is None:
+        raise BadStep(field, text, _WORDS)
+    arrow = Arrow(
+        left=parse_target(match["left"], field, edge_end=True),
+        right=parse_target(match["right"], field, edge_end=True),
+        both_ways=match["arrow"] == "<->",
+    )
+    if arrow.right.role == CLIENT and (not arrow.both_ways or arrow.left.role == CLIENT):
+        raise BadStep(field, text, "an arrow from the client: nobody opens a connection to it")
+    return arrow
+
+
+def around(target: Target) -> EdgeSet:
+    """Every edge from and to `target`: what a partition means that names a target and no edges."""
+    return EdgeSet(arrows=(Arrow(left=Target(role="all"), right=target, both_ways=True),))
+
+
+def resolve_edges(edges: EdgeSet, roles: Roles) -> tuple[Edge, ...]:
+    """The edges of the mesh that `edges` means now, sorted; NoTarget if there are none."""
+    found: set[Edge] = set()
+    for arrow in edges.arrows:
+        left, right = (end_names(end, _nodes_of(end, roles)) for end in (arrow.left, arrow.right))
+        found |= {edge for edge in roles.cluster.mesh.edges if joins(arrow, edge, left, right)}
+    if not found:
+        raise NoTarget(f"{edges}: the mesh has no edge between the nodes that hold these roles now")
+    return tuple(sorted(found))
+
+
+def joins(arrow: Arrow, edge: Edge, left: frozenset[str], right: frozenset[str]) -> bool:
+    """Whether `edge` leads from left to right, or back too if the arrow has both ways."""
+    source, target = edge.source, str(edge.target)
+    return (source in left and target in right) or (arrow.both_ways and source in right and target in left)
+
+
+def end_names(end: Target, nodes: tuple[int, ...]) -> frozenset[str]:
+    """Names of the edge ends that `end` means, if its nodes are `nodes`: their ids as text, and "client"."""
+    clients = frozenset({CLIENT}) if end.role in ("client", "all") else frozenset()
+    return clients | {str(node) for node in nodes}
+
+
+def _nodes_of(end: Target, roles: Roles) -> tuple[int, ...]:
+    return () if end.role == "client" else roles.nodes(end)

@@ -1,0 +1,74 @@
+"""What a schedule leaves behind: one record a step, and the events on the way.
+
+The columns of a record are those of the history's table `faults`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from faults.plan.steps import FaultKind
+
+Stage = Literal[
+    "waiting",
+    "injected",
+    "effect",
+    "unproven",
+    "healed",
+    "heal-failed",
+    "recovered",
+    "not-recovered",
+    "skipped",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultRecord:
+    """One step as it went; times are the clock's nanoseconds, -1: did not happen.
+
+    `effect_ns` is when the effect was first true, which may be earlier than when it was proven; `target` is
+    what the plan asked for, `nodes` and `edges` what that meant. `evidence` is JSON: what was seen under
+    "effect" and "recovery", or why it was not under "reason".
+    """
+
+    index: int
+    name: str
+    kind: FaultKind
+    target: str
+    nodes: tuple[int, ...] = ()
+    edges: tuple[str, ...] = ()
+    inject_ns: int = -1
+    effect_ns: int = -1
+    heal_ns: int = -1
+    recovered_ns: int = -1
+    proven: bool = False
+    recovered: bool = False
+    data_lost: tuple[int, ...] = ()
+    unclean: tuple[int, ...] = ()
+    evidence: str = "{}"
+
+    def row(self) -> dict[str, object]:
+        """The record by column, with lists where the table has lists."""
+        return {
+            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultEvent:
+    """A step has reached a stage; `detail` is one line for people."""
+
+    at_ns: int
+    index: int
+    name: str
+    kind: FaultKind
+    stage: Stage
+    nodes: tuple[int, ...] = ()
+    edges: tuple[str, ...] = ()
+    detail: str = ""
+
+
+def as_json(evidence: Mapping[str, object]) -> str:
+    """Evidence as one line of JSON, keys sorted."""
+    return json.dumps(evidence, sort_keys=True)

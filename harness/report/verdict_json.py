@@ -1,0 +1,115 @@
+"""All that a machine may want to know of a judged run: verdict.json, below its verdict."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from checkers.judgement import Judgement, Property
+from checkers.verdict.algebra import Decision, Verdict
+from checkers.verdict.explain import Explanation
+from checkers.verdict.exposure import Exposure
+from checkers.verdict.findings import Finding
+from harness.scenario.acceptance import parse_bound
+
+OBSERVED = ("cluster", "topics", "warm", "schedule", "settle", "final_read", "metadata", "seal")
+"""The phases before the judgement: their timings are facts of the run, the same at each check."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """All that is known of a run when it has been judged."""
+
+    manifest: Mapping[str, Any]
+    decision: Decision
+    judgement: Judgement
+    findings: tuple[tuple[Finding, Explanation], ...]
+    """The gravest; a report tells no more."""
+    findings_total: int
+    exposure: Exposure
+
+
+def outcome_of(judged: Judged) -> str:
+    """What happened to the acknowledged records, in plain words; of a run that shows nothing, why not."""
+    loss = judged.decision.properties[Property.ACKED_LOSS]
+    lost, acked = loss.permitted + loss.violations, judged.judgement.totals.ok
+    verdict, first = judged.decision.verdict, judged.decision.reasons[0].sentence
+    if verdict in (Verdict.UNKNOWN, Verdict.ERROR):
+        return first
+    count = f"{lost:,}" if lost else "none"
+    what = f"acks={_acks(judged.manifest)} lost {count} of {acked:,} acknowledged records"
+    if loss.violations:
+        return f"{what}, which its contract forbids"
+    how = ", as its contract permits" if lost else ""
+    other = verdict is Verdict.FAIL and not remark_of(judged)
+    return f"{what}{how}{f', but: {first}' if other else ''}"
+
+
+def remark_of(judged: Judged) -> str:
+    """What a permitted loss of acknowledged records means here, where it decides the verdict."""
+    loss = judged.decision.properties[Property.ACKED_LOSS]
+    if loss.violations or not loss.permitted:
+        return ""
+    match judged.decision.verdict, judged.manifest["expect"]:
+        case Verdict.PASS, "permitted":
+            return "expected loss seen"
+        case Verdict.FAIL, "none":
+            return "no loss was expected"
+    return ""
+
+
+def _acks(manifest: Mapping[str, Any]) -> str:
+    return "/".join(sorted({str(producer["acks"]) for producer in manifest["producers"]})) or "?"
+
+
+def as_json(judged: Judged) -> dict[str, Any]:
+    """All of the document below its verdict; equal for equal run directories."""
+    manifest = judged.manifest
+    copied = ("tool_version", "scenario", "seed", "release", "state", "problem", "phase", "expect", "topics")
+    return {
+        **{key: manifest[key] for key in copied},
+        "producers": manifest["producers"],
+        "cluster": manifest["cluster"],
+        "properties": {name.value: _property(judged, name) for name in Property},
+        "findings_total": judged.findings_total,
+        "findings": [_finding(finding, explanation) for finding, explanation in judged.findings],
+        "undecided_partitions": [
+            {"topic": each.topic, "partition": each.partition, "reason": each.reason}
+            for each in judged.judgement.undecided_partitions
+        ],
+        "exposure": judged.exposure.as_json(),
+        "accept": [_acceptance(line, judged.exposure) for line in manifest["accept"]],
+        "timings": {f"{name}_s": manifest["timings"].get(f"{name}_s") for name in OBSERVED},
+    }
+
+
+def _property(judged: Judged, name: Property) -> dict[str, Any]:
+    result = judged.decision.properties[name]
+    return {
+        "status": result.status,
+        "examined": result.examined,
+        "violations": result.violations,
+        "permitted": result.permitted,
+        "undecided": result.undecided,
+    }
+
+
+def _finding(finding: Finding, explanation: Explanation) -> dict[str, Any]:
+    return {
+        "label": finding.label.kind,
+        "clause": finding.label.clause,
+        "topic": finding.tp.topic,
+        "partition": finding.tp.partition,
+        "leader_epoch": finding.leader_epoch,
+        "first_offset": finding.first_offset,
+        "last_offset": finding.last_offset,
+        "records": finding.records,
+        "counts": {each.value: finding.counts[each] for each in finding.properties},
+        "line": explanation.line,
+        "evidence": list(explanation.evidence),
+    }
+
+
+def _acceptance(line: str, exposure: Exposure) -> dict[str, Any]:
+    bound = parse_bound(line)
+    value = exposure.metric(bound.metric)
+    return {"line": line, "value": value, "holds": None if value is None else bound.holds(value)}

@@ -1,0 +1,68 @@
+"""The load of a run, as the runner and the view want it: a scenario's workload in the other room's words."""
+
+import time
+
+from harness.scenario.model import Scenario
+from harness.terminal.progress import Snapshot
+from workloads.plan import WorkloadPlan
+from workloads.run import Workload
+
+WARM_S = 30.0
+STOP_S = 15.0
+
+
+def plan_of(scenario: Scenario, seed: int) -> WorkloadPlan:
+    """The load of a scenario in the workload room's words."""
+    workload = scenario.workload
+    return WorkloadPlan(
+        topics={topic.name: topic.partitions for topic in scenario.topics},
+        producers=workload.producers,
+        acks=workload.acks,
+        idempotence=workload.idempotent,
+        rate_per_s=workload.rate,
+        record_bytes=workload.record,
+        readers=workload.readers,
+        seed=seed,
+        delivery_timeout_s=workload.delivery_timeout_s,
+        client=workload.client,
+    )
+
+
+class RealLoad:
+    """A running workload, with its figures as the view wants them."""
+
+    def __init__(self, workload: Workload, active: dict[int, str]) -> None:
+        """`active` are the faults in force, kept by the rooms."""
+        self._workload, self._active = workload, active
+        self._last = (time.monotonic(), 0)
+
+    def wait_warm(self) -> None:
+        """Return when every producer has an ack on every partition."""
+        self._workload.wait_warm(within_s=WARM_S)
+
+    def check(self) -> None:
+        """Raise if a thread of the load has died."""
+        self._workload.check()
+
+    def snapshot(self) -> Snapshot:
+        """The figures now; the rate is that since the last call."""
+        stats, now = self._workload.stats(), time.monotonic()
+        (then, acked), self._last = self._last, (now, stats.acked)
+        states = self._workload.states()
+        return Snapshot(
+            acked=stats.acked,
+            failed=stats.failed,
+            indeterminate=stats.unknown,
+            acks_per_s=(stats.acked - acked) / max(now - then, 0.001),
+            isr={str(state.tp): len(state.isr) for state in states},
+            replication={str(state.tp): len(state.replicas) for state in states},
+            faults=tuple(self._active.values()),
+        )
+
+    def stop_producers(self) -> None:
+        """End the sending; what is outstanding after STOP_S is indeterminate."""
+        self._workload.stop_producers(within_s=STOP_S)
+
+    def stop(self) -> None:
+        """End everything."""
+        self._workload.stop()

@@ -1,0 +1,61 @@
+"""The Spark verifier as one callable: its session starts in the background and is there when needed."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from checkers.judgement import Judgement
+from compose.errors import JavaMissing
+from harness.errors import HighwaterError
+from spark_verify.errors import SparkVerifyError
+from spark_verify.session.session import SessionOptions, StartingSession, start_in_background, warm
+from spark_verify.verify import verify
+
+
+class SparkVerifier:
+    """One Spark session for any number of histories."""
+
+    def __init__(self, master: str) -> None:
+        """Nothing is started yet."""
+        self._options = SessionOptions(master=master)
+        self._starting: StartingSession | None = None
+        self._lock = threading.Lock()
+
+    def begin(self) -> StartingSession:
+        """Begin to start the session, once; returns at once."""
+        with self._lock:
+            self._starting = self._starting or start_in_background(self._options)
+            return self._starting
+
+    def warm_up(self) -> None:
+        """Have the workers ready soon; in a thread of its own, and without any promise."""
+        threading.Thread(target=self._warm, name="spark-warm-up", daemon=True).start()
+
+    def _warm(self) -> None:
+        try:
+            warm(self.begin().result())
+        except Exception:  # the verification will meet the same trouble, and tell it
+            return
+
+    def __call__(self, history: Path) -> Judgement:
+        """Judge one history. HighwaterError if Spark fails; MalformedHistory for what cannot be read."""
+        try:
+            return verify(history, self.begin().result())
+        except (SparkVerifyError, JavaMissing) as error:
+            raise HighwaterError(str(error)) from error
+
+    def close(self) -> None:
+        """End the session if there is one."""
+        if self._starting is not None:
+            self._starting.stop()
+
+
+@contextmanager
+def spark_verifier(master: str) -> Iterator[SparkVerifier]:
+    """A verifier for the length of a `with` block."""
+    verifier = SparkVerifier(master)
+    try:
+        yield verifier
+    finally:
+        verifier.close()

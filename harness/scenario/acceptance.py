@@ -1,0 +1,65 @@
+"""Acceptance lines of a scenario: "unavailable.max <= 20s", "indeterminate.ratio < 0.05".
+
+A metric is one number of the run's exposure; a duration is written with its unit. A line that does not hold
+makes the verdict FAIL; one whose metric is unknown in this run (no acknowledgement at all) makes it UNKNOWN.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from harness.scenario.units import duration_s
+
+OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+METRICS: Mapping[str, str] = {
+    "unavailable.max": "duration",
+    "indeterminate.ratio": "number",
+    "failed.ratio": "number",
+    "acked.count": "number",
+}
+LINE = re.compile(r"(?P<metric>[a-z.]+)\s*(?P<sign><=|>=|<|>)\s*(?P<bound>\S+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """One acceptance line as data; `bound` in seconds if the metric is a duration."""
+
+    text: str
+    metric: str
+    sign: str
+    bound: float
+
+    def holds(self, value: float) -> bool:
+        """Whether `value` satisfies the line."""
+        return OPERATORS[self.sign](value, self.bound)
+
+    def shown(self, value: float) -> str:
+        """`value` with its unit, for people."""
+        return f"{value:.3g} s" if METRICS[self.metric] == "duration" else f"{value:.4g}"
+
+
+def parse_bound(text: str) -> Bound:
+    """Read a line; ValueError says what is wrong with it."""
+    match = LINE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(
+            f"not an acceptance line: {text!r}; write METRIC <= BOUND, as in unavailable.max <= 20s"
+        )
+    if match["metric"] not in METRICS:
+        raise ValueError(f"unknown metric {match['metric']!r}; allowed: {', '.join(METRICS)}")
+    return Bound(text=text, metric=match["metric"], sign=match["sign"], bound=_bound(match))
+
+
+def _bound(match: re.Match[str]) -> float:
+    if METRICS[match["metric"]] == "duration":
+        return duration_s(match["bound"])
+    try:
+        return float(match["bound"])
+    except ValueError:
+        raise ValueError(f"not a number: {match['bound']!r}, the bound of {match['metric']}") from None

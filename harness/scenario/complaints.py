@@ -1,0 +1,79 @@
+"""From pydantic's findings to complaints to act on: "file:line:column: key: what is wrong; allowed: …"."""
+
+import difflib
+import typing
+from collections.abc import Iterable, Iterator, Sequence
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from harness.scenario.positions import Document, Path
+
+
+def complaints(error: ValidationError, document: Document, model: type[BaseModel]) -> list[str]:
+    """One line for each finding, in the order of the file's keys as pydantic met them."""
+    return [_complaint(found, document, model) for found in error.errors()]
+
+
+def at(document: Document, path: Path, text: str, *, of_key: bool = False) -> str:
+    """A complaint about the value (or key) at `path`."""
+    return f"{document.place(path, of_key=of_key)}: {dotted(path)}: {text}"
+
+
+def dotted(path: Path) -> str:
+    """("faults", 0, "do") → "faults[0].do"."""
+    words = [f"[{word}]" if isinstance(word, int) else f".{word}" for word in path]
+    return "".join(words).removeprefix(".")
+
+
+def unknown(value: object, allowed: Iterable[str]) -> str:
+    """ "unknown …; allowed: …", with the nearest allowed one first if it looks like a slip."""
+    choices = sorted(allowed)
+    near = difflib.get_close_matches(str(value), choices, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"unknown {value!r}; {hint}allowed: {', '.join(choices)}"
+
+
+def _complaint(found: ErrorDetails, document: Document, model: type[BaseModel]) -> str:
+    path = found["loc"]
+    if found["type"] == "extra_forbidden":
+        return at(document, path, _unknown_key(path, model), of_key=True)
+    if found["type"] == "missing":
+        return at(document, path, "is missing")
+    if found["type"] == "literal_error":
+        allowed = found["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        return at(document, path, unknown(found["input"], allowed))
+    return at(document, path, _reason(found))
+
+
+def _unknown_key(path: Path, model: type[BaseModel]) -> str:
+    return unknown(path[-1], keys_of(model_at(model, path[:-1]))).replace("unknown", "unknown key", 1)
+
+
+def _reason(found: ErrorDetails) -> str:
+    message = found["msg"].removeprefix("Value error, ")
+    if found["type"] == "value_error":
+        return message
+    return f"{message[0].lower()}{message[1:]}, found {found['input']!r}"
+
+
+def keys_of(model: type[BaseModel]) -> list[str]:
+    """The keys a person may write for `model`."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel]:
+    """The model that describes the map at `path` below `model`."""
+    for word in path:
+        if isinstance(word, int):
+            continue
+        field = next(f for name, f in model.model_fields.items() if word in (name, f.alias))
+        model = next(_models_in(field.annotation))
+    return model
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in typing.get_args(annotation):
+        yield from _models_in(argument)

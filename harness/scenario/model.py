@@ -1,0 +1,127 @@
+"""The scenario file as typed data: every key there is, its unit and its default.
+
+The models check one value at a time; what does not fit together is in harness/scenario_rules.py.
+One page for people: docs/scenarios.md.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from harness.scenario.acceptance import parse_bound
+from harness.scenario.units import Duration, Rate, Size
+
+Acks = Literal["0", "1", "all"]
+AckedLoss = Literal["none", "permitted", "any"]
+
+
+def _as_word(value: object) -> object:
+    """`acks: 1` and `acks: "1"` are the same to a person."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _kafka_config(value: object) -> object:
+    """Kafka's configuration values are text; YAML reads some of them as numbers and booleans."""
+    if not isinstance(value, dict):
+        return value
+    return {key: _config_text(item) for key, item in value.items()}
+
+
+def _config_text(item: object) -> object:
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    return str(item) if isinstance(item, (int, float)) else item
+
+
+def _acceptance(line: str) -> str:
+    parse_bound(line)
+    return line
+
+
+AcceptLine = Annotated[str, AfterValidator(_acceptance)]
+KafkaConfig = Annotated[dict[str, str], BeforeValidator(_kafka_config)]
+
+
+class Part(BaseModel):
+    """Base of all parts: unknown keys are refused, nothing is converted silently, nothing changes later."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+
+
+class ClusterPart(Part):
+    """How many nodes of which release; the configurations add to (or replace) the harness's fast settings."""
+
+    brokers: int = Field(default=3, ge=1)
+    controllers: int = Field(default=3, ge=1)
+    combined: bool = False
+    kafka: str = Field(default="4.3.1", pattern=r"^\d+\.\d+\.\d+$")
+    elr: bool | None = None
+    volume: Size = 1 << 30
+    broker_config: KafkaConfig = {}
+    controller_config: KafkaConfig = {}
+
+
+class TopicPart(Part):
+    """One topic to create before the load starts."""
+
+    name: str = Field(pattern=r"^[a-zA-Z0-9._-]{1,200}$")
+    partitions: int = Field(default=6, ge=1, le=1000)
+    replication: int = Field(default=3, ge=1)
+    config: KafkaConfig = {}
+
+
+class WorkloadPart(Part):
+    """What the clients do. The load lasts `lasts` after it is warm, and until `tail` after the last fault."""
+
+    producers: int = Field(default=4, ge=1, le=64)
+    acks: Annotated[Acks, BeforeValidator(_as_word)] = "all"
+    idempotence: bool | None = None
+    rate: Rate = 2000.0
+    record: Size = 200
+    readers: int = Field(default=2, ge=0, le=16)
+    lasts_s: Duration = Field(default=10.0, alias="lasts")
+    tail_s: Duration = Field(default=2.0, alias="tail")
+    warm: bool = True
+    delivery_timeout_s: Duration = Field(default=60.0, alias="delivery_timeout")
+    client: KafkaConfig = {}
+
+    @property
+    def idempotent(self) -> bool:
+        """What the producers are told: as asked, else on wherever acks=all."""
+        return self.acks == "all" if self.idempotence is None else self.idempotence
+
+
+class SettlePart(Part):
+    """Deadlines of what follows the load."""
+
+    full_isr_s: Duration = Field(default=60.0, alias="full_isr")
+    final_read_s: Duration = Field(default=60.0, alias="final_read")
+
+
+class ExpectPart(Part):
+    """What the run must show of acknowledged loss.
+
+    `none`: there is none. `permitted`: it is seen, and permitted. `any`: seen or not, but permitted.
+    """
+
+    acked_loss: AckedLoss = "none"
+
+
+class Scenario(Part):
+    """A whole scenario file. A resolved one has a seed, no storm, and nothing left to draw."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
+    about: str = ""
+    seed: int | None = Field(default=None, ge=0, lt=1 << 63)
+    cluster: ClusterPart = ClusterPart()
+    topics: list[TopicPart] = Field(min_length=1)
+    workload: WorkloadPart = WorkloadPart()
+    faults: list[dict[str, Any]] = []
+    storm: dict[str, Any] | None = None
+    settle: SettlePart = SettlePart()
+    expect: ExpectPart = ExpectPart()
+    accept: list[AcceptLine] = []
+
+    def as_plain(self) -> dict[str, Any]:
+        """A resolved scenario as it is written to a file, with every default spelled out."""
+        return self.model_dump(mode="json", by_alias=True, exclude={"storm"})

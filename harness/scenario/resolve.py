@@ -1,0 +1,164 @@
+"""From a scenario file to one that leaves nothing open: defaults, `--set`, seed, every random choice drawn.
+
+What is written as scenario.yaml reads back to the same resolved scenario, and draws nothing.
+"""
+
+import io
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+
+from compose.spec.topology import Topology, edges
+from faults.errors import BadStep
+from faults.plan.parse import KEYS as STEP_KEYS
+from faults.plan.parse import parse_steps, write_step
+from faults.plan.steps import FaultStep
+from faults.plan.storm import KEYS as STORM_KEYS
+from faults.plan.storm import parse_storm, storm
+from faults.plan.validate import Facts, TopicFacts, validate
+from harness.errors import ScenarioError, UsageError
+from harness.scenario.complaints import at, complaints, unknown
+from harness.scenario.model import Scenario
+from harness.scenario.positions import Document, load, override
+from harness.scenario.positions import Path as KeyPath
+from harness.scenario.rules import impossible, topology_of
+
+SHIPPED = Path(__file__).parent / "library"
+SEED_BITS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """A scenario with a seed and without a storm, its faults as data, its cluster as a topology."""
+
+    scenario: Scenario
+    steps: tuple[FaultStep, ...]
+    topology: Topology
+
+    @property
+    def seed(self) -> int:
+        """The seed of every choice; a resolved scenario has one."""
+        assert self.scenario.seed is not None
+        return self.scenario.seed
+
+    def text(self) -> str:
+        """The resolved scenario as YAML."""
+        out = io.StringIO()
+        writer = YAML()
+        writer.width = 110
+        writer.dump(self.scenario.as_plain(), out)
+        return out.getvalue()
+
+
+def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | None = None) -> Resolved:
+    """Check a scenario and draw every choice; raises ScenarioError with one complaint a line."""
+    document = load(text, filename)
+    override(document, sets)
+    asked = _validated(document)
+    topology = topology_of(asked.cluster)
+    chosen = next((each for each in (seed, asked.seed) if each is not None), None)
+    chosen = draw_seed() if chosen is None else chosen
+    steps = _steps(asked, _facts(asked, topology), chosen, document)
+    closed = _closed(asked, topology, steps, chosen)
+    return Resolved(scenario=closed, steps=steps, topology=topology_of(closed.cluster))
+
+
+def _closed(asked: Scenario, topology: Topology, steps: Sequence[FaultStep], seed: int) -> Scenario:
+    """`asked` with everything written out that it left to defaults or to chance."""
+    return asked.model_copy(
+        update={
+            "seed": seed,
+            "storm": None,
+            "faults": [write_step(step) for step in steps],
+            "cluster": asked.cluster.model_copy(update={"elr": topology.elr_on}),
+            "workload": asked.workload.model_copy(update={"idempotence": asked.workload.idempotent}),
+        }
+    )
+
+
+def draw_seed() -> int:
+    """A new seed, short enough to be typed."""
+    return secrets.randbits(SEED_BITS)
+
+
+def _validated(document: Document) -> Scenario:
+    try:
+        scenario = Scenario.model_validate(document.data)
+    except ValidationError as error:
+        raise ScenarioError(complaints(error, document, Scenario)) from None
+    findings = [at(document, path, text) for path, text in impossible(scenario)]
+    if findings:
+        raise ScenarioError(findings)
+    return scenario
+
+
+def _facts(scenario: Scenario, topology: Topology) -> Facts:
+    return Facts(
+        brokers=topology.broker_ids,
+        controllers=topology.controller_ids,
+        edges=edges(topology),
+        topics=tuple(
+            TopicFacts(name=topic.name, partitions=topic.partitions, replication=topic.replication)
+            for topic in scenario.topics
+        ),
+    )
+
+
+def _steps(scenario: Scenario, facts: Facts, seed: int, document: Document) -> tuple[FaultStep, ...]:
+    """The schedule as written, or as drawn."""
+    try:
+        if scenario.storm is not None:
+            return storm(parse_storm(scenario.storm), seed=seed, facts=facts)
+        return validate(parse_steps(scenario.faults), facts)
+    except BadStep as refusal:
+        raise ScenarioError([_complaint(refusal, document, in_storm=scenario.storm is not None)]) from None
+
+
+def _complaint(refusal: BadStep, document: Document, *, in_storm: bool) -> str:
+    path: KeyPath = ("storm", refusal.field) if in_storm else ("faults", refusal.step or 0, refusal.field)
+    keys = STORM_KEYS if in_storm else STEP_KEYS
+    if refusal.field == "storm":
+        return at(document, ("storm",), f"{refusal.value}; allowed: {refusal.allowed}")
+    if refusal.field not in keys:
+        return at(
+            document, path, unknown(refusal.field, keys).replace("unknown", "unknown key", 1), of_key=True
+        )
+    if refusal.value is None:
+        return at(document, path, f"is missing; allowed: {refusal.allowed}")
+    return at(document, path, f"{refusal.value!r} is refused; allowed: {refusal.allowed}")
+
+
+def find(name: str) -> tuple[str, str]:
+    """The text and the name of a scenario file: a path, or one of the shipped names. Raises UsageError."""
+    path = SHIPPED / f"{name}.yaml"
+    if name not in shipped():
+        path = Path(name)
+        if not path.exists() and "/" not in name and not name.endswith((".yaml", ".yml")):
+            raise UsageError(f"scenario: {unknown(name, shipped())}; or give the path of a file")
+    try:
+        return path.read_text(), str(path if path.parent != SHIPPED else path.name)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UsageError(f"{path}: cannot be read: {reason}") from None
+
+
+def shipped() -> list[str]:
+    """Names of the scenarios that come with the tool."""
+    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+
+
+def catalogue() -> Iterator[dict[str, Any]]:
+    """Name, purpose and expectation of each shipped scenario."""
+    for name in shipped():
+        resolved = resolve(*find(name), seed=0)
+        yield {
+            "name": name,
+            "about": resolved.scenario.about,
+            "expect": resolved.scenario.expect.acked_loss,
+            "faults": len(resolved.steps),
+        }

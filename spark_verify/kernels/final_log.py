@@ -1,0 +1,80 @@
+"""The final log of one partition as arrays, and where in them an offset is."""
+
+import numpy as np
+import numpy.typing as npt
+
+from checkers.history.tables import MalformedHistory
+from spark_verify.kernels.ids import Ids
+from spark_verify.partition_task import Columns, Ints, Unit
+
+LOG_COLUMNS = ("offset", "producer", "sequence", "checksum")
+_ROOM_FOR_HOLES = 8
+"""An index by offset may be this much larger than the log; beyond that, offsets are searched for."""
+
+
+class FinalLog:
+    """Arrays of one length, one entry (a *row*) for each record, offsets ascending: 28 bytes a record."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.offset: Ints = columns["offset"]
+        self.producer: npt.NDArray[np.int32] = columns["producer"]
+        self.sequence: Ints = columns["sequence"]
+        self.checksum: Ints = columns["checksum"]
+        self._first = int(self.offset[0]) if len(self) else 0
+        span = int(self.offset[-1]) - self._first + 1 if len(self) else 0
+        self._dense = span == len(self)
+        self._index: npt.NDArray[np.int32] | None = None
+        if not self._dense and span <= _ROOM_FOR_HOLES * len(self):
+            self._index = np.full(span, -1, np.int32)
+            self._index[self.offset - self._first] = np.arange(len(self), dtype=np.int32)
+
+    @classmethod
+    def empty(cls) -> "FinalLog":
+        """A log without records."""
+        return cls(_EMPTY)
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    def ids(self) -> Ids:
+        """The id of each record."""
+        return Ids(producer=self.producer, sequence=self.sequence)
+
+    def rows_at(self, offsets: Ints) -> Ints:
+        """The row at each offset, -1 where the log has none."""
+        if not self._dense and self._index is None:
+            found = np.minimum(self.rank(offsets), len(self) - 1)
+            return np.where(self.offset[found] == offsets, found, -1)
+        rows = offsets - self._first
+        span = len(self) if self._index is None else len(self._index)
+        rows[(rows < 0) | (rows >= span)] = -1
+        if self._index is not None:
+            inside = rows >= 0
+            rows[inside] = self._index[rows[inside]]
+        return rows
+
+    def rank(self, offsets: Ints) -> Ints:
+        """How many records lie below each offset."""
+        return np.searchsorted(self.offset, offsets)
+
+
+def read_final_log(unit: Unit) -> FinalLog:
+    """The whole log of a partition; raises MalformedHistory, also when its offsets do not ascend."""
+    parts = list(unit.batches("final_log", LOG_COLUMNS))
+    columns = {
+        name: np.concatenate([part[name] for part in parts]) if parts else _EMPTY[name]
+        for name in LOG_COLUMNS
+    }
+    offset = columns["offset"]
+    if len(offset) and offset[0] < 0:
+        raise MalformedHistory(unit.path("final_log"), f"offset {offset[0]} is negative")
+    falls = np.flatnonzero(offset[1:] <= offset[:-1])
+    if falls.size:
+        before, after = offset[falls[0] : falls[0] + 2]
+        raise MalformedHistory(
+            unit.path("final_log"), f"offsets do not ascend: {before} then {after} at row {falls[0] + 1}"
+        )
+    return FinalLog(columns)
+
+
+_EMPTY: Columns = {name: np.empty(0, np.int32 if name == "producer" else np.int64) for name in LOG_COLUMNS}

@@ -1,0 +1,93 @@
+"""Sets of record ids as two arrays, without packing: every int32 producer and int64 sequence is a valid
+id."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from checkers.history.rows import NO_ID, RecordId
+from spark_verify.partition_task import Bools, Columns, Ints
+
+Producers = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ids:
+    """Record ids: `producer[i], sequence[i]` is one of them."""
+
+    producer: Producers
+    sequence: Ints
+
+    @classmethod
+    def of(cls, columns: Columns) -> "Ids":
+        """The ids of rows with the columns producer and sequence."""
+        return cls(producer=columns["producer"].astype(np.int32, copy=False), sequence=columns["sequence"])
+
+    @classmethod
+    def none(cls) -> "Ids":
+        """No id."""
+        return cls(producer=np.empty(0, np.int32), sequence=np.empty(0, np.int64))
+
+    @classmethod
+    def joined(cls, parts: "list[Ids]") -> "Ids":
+        """All ids of the parts, each as often as it is in them."""
+        every = [cls.none(), *parts]
+        return cls(
+            producer=np.concatenate([part.producer for part in every]),
+            sequence=np.concatenate([part.sequence for part in every]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.producer)
+
+    def __getitem__(self, wanted: npt.NDArray[np.generic]) -> "Ids":
+        return Ids(producer=self.producer[wanted], sequence=self.sequence[wanted])
+
+    def order(self) -> Ints:
+        """Where each id comes from when they are sorted; stable."""
+        return np.lexsort((self.sequence, self.producer))
+
+    def sorted(self) -> "Ids":
+        """The same ids, by producer and sequence."""
+        return self[self.order()]
+
+    def repeats(self) -> Bools:
+        """Which of them are equal to the one before."""
+        found = np.zeros(len(self), bool)
+        found[1:] = (self.producer[1:] == self.producer[:-1]) & (self.sequence[1:] == self.sequence[:-1])
+        return found
+
+    def unique(self) -> "Ids":
+        """Each id once, sorted."""
+        ordered = self.sorted()
+        return ordered[~ordered.repeats()]
+
+    def at(self, place: int) -> RecordId:
+        """One of them."""
+        return RecordId(int(self.producer[place]), int(self.sequence[place]))
+
+    def nameless(self) -> Bools:
+        """Which of them say that a record has no id."""
+        found: Bools = (self.producer == NO_ID.producer) & (self.sequence == NO_ID.sequence)
+        return found
+
+    def keys(self) -> Ints:
+        """One integer for each id: equal for equal ids, seldom equal for others."""
+        mixed: Ints = self.sequence ^ (self.producer.astype(np.int64) << 40)
+        return mixed
+
+
+def match(wanted: Ids, among: Ids) -> Ints:
+    """For each wanted id its place in `among` (the first, if there are several), or -1."""
+    both = Ids.joined([among, wanted])
+    if not len(wanted) or not len(among):
+        return np.full(len(wanted), -1)
+    order = both.order()  # stable: of equal ids, those of `among` come first
+    groups = np.flatnonzero(~both[order].repeats())
+    sizes = np.diff(np.append(groups, len(order)))
+    leaders = np.empty(len(order), np.int64)
+    leaders[order] = np.repeat(order[groups], sizes)
+    found = leaders[len(among) :]
+    found[found >= len(among)] = -1
+    return found

@@ -1,0 +1,86 @@
+"""What a worker is given: one partition of one history, with all that must be known about it beforehand."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from checkers.history.load import open_unit
+from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE, MalformedHistory, unit_path
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Columns = dict[str, npt.NDArray[Any]]
+"""Columns of a batch by name, all of one length, read-only."""
+
+BATCH_ROWS = 65_536
+"""What a core's cache holds of the columns of a batch: larger ones were slower, and smaller ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """What the proof of a decided partition says: [log_start, high_watermark) was read, the rest to
+    log_end not."""
+
+    log_start: int
+    high_watermark: int
+    log_end: int
+
+    def unread(self, offsets: Ints) -> Bools:
+        """Which offsets are on disk but could not be read, so that nothing can be said of them."""
+        return (offsets >= self.high_watermark) & (offsets < self.log_end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One partition of one history."""
+
+    history_dir: str
+    topic: str
+    partition: int
+    rows: int
+    """In all of its files: how heavy it is."""
+    window: Window | None
+    """None: its final read is not proven complete, it decides nothing."""
+    highest: int = NONE
+    """The greatest sampled high watermark."""
+    batch_rows: int = BATCH_ROWS
+    """How many rows are looked at together; the answer does not depend on it."""
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    def path(self, table: str) -> Path:
+        """Its file of a bulk table."""
+        return unit_path(Path(self.history_dir), table, self.topic, self.partition)
+
+    def batches(self, table: str, columns: Sequence[str]) -> Iterator[Columns]:
+        """Columns of its file of a table, batch by batch in file order; raises MalformedHistory."""
+        path = self.path(table)
+        for batch in self.record_batches(table, columns):
+            yield {name: _values(path, name, batch.column(name)) for name in columns}
+
+    def record_batches(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The same as Arrow data."""
+        path = self.path(table)
+        with open_unit(path, table, self.topic, self.partition) as file:
+            batches = file.iter_batches(self.batch_rows, columns=list(columns), use_threads=False)
+            try:
+                yield from batches
+            except (pa.ArrowException, OSError, ValueError) as error:
+                said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                raise MalformedHistory(path, f"cannot be read: {said}") from None
+
+
+def _values(path: Path, name: str, column: pa.Array) -> npt.NDArray[Any]:
+    if column.null_count:
+        raise MalformedHistory(path, f"column {name} has nulls")
+    values: npt.NDArray[Any] = column.to_numpy(zero_copy_only=True)
+    return values

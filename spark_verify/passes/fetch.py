@@ -1,0 +1,108 @@
+"""Pass 2, on a worker: fetch every row of the suspicious ids, and every read at the suspicious offsets.
+
+Pass 1 made the two sets so that they are closed: the record at a suspicious offset, and whoever was
+acknowledged there, have suspicious ids. So the rows that this fetches from *all* partitions are a
+subset on which the reference rules "by id", "by offset" and those of order give the same answers as on
+the whole history.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from checkers.history.tables import TABLES
+from spark_verify.kernels.ids import Ids
+from spark_verify.partition_task import Bools, Ints, Unit
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+
+_PLACE = ("topic", "partition")
+_LEAST_ROOM, _ROOM_PER_VALUE = 1 << 16, 16
+
+
+class Sieve:
+    """A set of integers that says for 65,536 others in 0.2 ms that they are not in it."""
+
+    def __init__(self, values: Ints) -> None:
+        self._values = np.sort(values)
+        room = max(_LEAST_ROOM, _ROOM_PER_VALUE * len(self._values))
+        self._shift = np.uint64(64 - (room - 1).bit_length())
+        self._marked = np.zeros(1 << (64 - int(self._shift)), bool)
+        self._marked[self._places(self._values)] = True
+
+    def holds(self, values: Ints) -> Bools:
+        """Which of the values are in the set."""
+        found: Bools = self._marked[self._places(values)]
+        perhaps = np.flatnonzero(found)
+        places = np.minimum(np.searchsorted(self._values, values[perhaps]), len(self._values) - 1)
+        found[perhaps] = self._values[places] == values[perhaps]
+        return found
+
+    def _places(self, values: Ints) -> npt.NDArray[np.uint64]:
+        # Fibonacci hashing: the golden ratio's bits spread neighbours, which ids and offsets are.
+        hashed: npt.NDArray[np.uint64] = (
+            values.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        ) >> self._shift
+        return hashed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be fetched from one partition."""
+
+    unit: Unit
+    case: int
+    """Which of the sets of ids is that of its history."""
+    offsets: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """The rows that were fetched: tables with the columns of TABLES, but for those that name the
+    partition."""
+
+    sends: pa.Table
+    final_log: pa.Table
+    reads: pa.Table
+
+
+def recall(shared: "Broadcast[list[Ids]]", wanted: Wanted) -> Rows:
+    """Fetch rows of one partition; raises MalformedHistory. Of an undecided partition, only sends count.
+
+    `shared` has the suspicious ids of each history.
+    """
+    unit, ids = wanted.unit, shared.value[wanted.case]
+    keys, offsets = Sieve(ids.keys()), Sieve(wanted.offsets)
+
+    def suspicious(batch: pa.RecordBatch) -> Bools:
+        columns = {name: batch.column(name).to_numpy() for name in ("producer", "sequence")}
+        return keys.holds(Ids.of(columns).keys())
+
+    def at_suspicious_place(batch: pa.RecordBatch) -> Bools:
+        return offsets.holds(batch.column("offset").to_numpy())
+
+    decided = unit.window is not None
+    return Rows(
+        sends=_fetch(unit, "sends", suspicious if len(ids) else None),
+        final_log=_fetch(unit, "final_log", suspicious if len(ids) and decided else None),
+        reads=_fetch(unit, "reads", at_suspicious_place if wanted.offsets.size and decided else None),
+    )
+
+
+def _fetch(unit: Unit, table: str, test: Callable[[pa.RecordBatch], Bools] | None) -> pa.Table:
+    batches = unit.record_batches(table, _schema(table).names) if test else ()
+    found = [batch.filter(pa.array(test(batch))) for batch in batches if test]
+    return pa.Table.from_batches([batch for batch in found if len(batch)], _schema(table))
+
+
+def _schema(table: str) -> pa.Schema:
+    return pa.schema([field for field in TABLES[table] if field.name not in _PLACE])
+
+
+NOWHERE: Ints = np.empty(0, np.int64)
+NOTHING = Rows(**{table: _schema(table).empty_table() for table in ("sends", "final_log", "reads")})

@@ -1,0 +1,196 @@
+"""How fast the verifier decides, against DuckDB SQL that decides the same properties on the same files.
+
+    python -m spark_verify.selftest.bench --rows 1000000 --rows 10000000
+
+`rows` are send attempts; a history has three times as many rows. *Warm* is a session that has verified
+before, *cold* a new process from its start to its verdict, *first* a session that was started while the
+cluster ran. Spark and DuckDB take turns, so that both see the same neighbours on a busy machine; the
+median of the rounds counts. Both get all cores.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from checkers.judgement import Property
+from spark_verify.make_class_archive import make_archive
+from spark_verify.selftest.duckdb_peer import judge
+from spark_verify.selftest.inject_damage import plant
+from spark_verify.session.session import session
+from spark_verify.synthetic import Shape, write_history
+from spark_verify.verify import verify
+
+SIZES = (1_000_000, 10_000_000)
+LIVE = 1_000_000
+"""A run on one machine has at most so many sends: its user waits for the verdict."""
+WORKDIR = Path("build/bench")
+_ROUNDS = 5
+_PEER = "DuckDB SQL"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One measurement. `ratio` is value / peer_value; `target` its bound (of the value, where there is
+    no peer)."""
+
+    name: str
+    value: float
+    unit: str
+    peer: str = ""
+    peer_value: float | None = None
+    target: float | None = None
+    """None: reported, not promised."""
+
+    def as_row(self) -> dict[str, Any]:
+        """The record as the bench's report wants it."""
+        ratio = self.value / self.peer_value if self.peer_value else None
+        met = None if self.target is None else (self.value if ratio is None else ratio) <= self.target
+        return asdict(self) | {"ratio": ratio, "met": met}
+
+
+def bench_verifier(sizes: Sequence[int] = SIZES, workdir: Path = WORKDIR) -> list[dict[str, Any]]:
+    """Measure the verifier on histories of so many sends; `workdir` keeps them for the next time.
+
+    Each record has name, value, unit, peer, peer_value, ratio, target and met.
+    """
+    workdir.mkdir(parents=True, exist_ok=True)
+    make_archive()
+    return [record.as_row() for rows in sizes for record in _measure(rows, workdir)]
+
+
+def _measure(rows: int, workdir: Path) -> list[Record]:
+    label = f"verifier, {rows / 1e6:g}M sends"
+    history = _history(workdir / f"verifier-{rows}", rows)
+    cold_s, peak_bytes = _cold(history)
+    first_s, warm_s, peer_s = _in_turns(history)
+    records = [
+        Record(name=f"{label}, warm", value=warm_s, unit="s", peer=_PEER, peer_value=peer_s, target=0.5),
+        # Of a small history, cold is the start of the session, which a run does not wait for.
+        Record(
+            name=f"{label}, cold",
+            value=cold_s,
+            unit="s",
+            peer=_PEER,
+            peer_value=peer_s,
+            target=None if rows <= LIVE else 2.0,
+        ),
+        Record(name=f"{label}, cold, peak memory", value=peak_bytes / 1e9, unit="GB", target=2.0),
+    ]
+    if rows <= LIVE:
+        others = len(disagreements(history, workdir))
+        records += [
+            Record(name=f"{label}, first of a session", value=first_s, unit="s", target=3.0),
+            Record(
+                name=f"{label}, damaged: counts that differ from {_PEER}", value=others, unit="", target=0
+            ),
+        ]
+    return records
+
+
+def disagreements(history: Path, workdir: Path) -> dict[Property, tuple[int, int]]:
+    """The properties of which Spark and DuckDB count another number of anomalies in a damaged copy."""
+    with tempfile.TemporaryDirectory(dir=workdir) as folder, session() as spark:
+        damaged = Path(shutil.copytree(history, Path(folder) / "damaged"))
+        plant(damaged)
+        ours = Counter(anomaly.property for anomaly in verify(damaged, spark).anomalies)
+        theirs = judge(damaged, threads=_cores())
+    assert all(theirs.values()), f"the damage left a property unharmed: {theirs}"
+    return {wanted: (ours[wanted], theirs[wanted]) for wanted in Property if ours[wanted] != theirs[wanted]}
+
+
+def _history(directory: Path, rows: int) -> Path:
+    if not directory.exists():
+        growing = directory.with_suffix(".growing")
+        shutil.rmtree(growing, ignore_errors=True)
+        write_history(growing, Shape(sends=rows))
+        growing.rename(directory)
+    return directory
+
+
+def _in_turns(history: Path) -> tuple[float, float, float]:
+    """Seconds of the first verification of a session, of a later one, and of DuckDB."""
+    with session() as spark:
+        first_s = _seconds(lambda: verify(history, spark))
+        rounds = [
+            (_seconds(lambda: verify(history, spark)), _seconds(lambda: judge(history, threads=_cores())))
+            for _ in range(_ROUNDS)
+        ]
+    warm_s, peer_s = (statistics.median(column) for column in zip(*rounds, strict=True))
+    return first_s, warm_s, peer_s
+
+
+_COLD = """
+import sys, time
+from pathlib import Path
+from spark_verify.session.session import start, stop
+from spark_verify.verify import verify
+spark = start()
+verify(Path(sys.argv[1]), spark)
+print(time.monotonic(), flush=True)
+stop(spark)
+"""
+
+
+def _cold(history: Path) -> tuple[float, int]:
+    """Seconds from the start of a new process to its verdict, and the most memory of it and its children."""
+    began = time.monotonic()
+    with psutil.Popen([sys.executable, "-c", _COLD, str(history)], stdout=subprocess.PIPE) as process:
+        peak_bytes = 0
+        while process.poll() is None:
+            peak_bytes = max(peak_bytes, _resident_bytes(process))
+            time.sleep(0.05)
+        said = process.stdout.read()
+    return float(said) - began, peak_bytes
+
+
+def _resident_bytes(root: psutil.Process) -> int:
+    """The memory of a process and all below it; pages that they share count for each."""
+    total = 0
+    with suppress(psutil.NoSuchProcess):
+        for process in (root, *root.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                total += process.memory_info().rss
+    return total
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    began = time.monotonic()
+    action()
+    return time.monotonic() - began
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
+def main() -> int:
+    """Measure, and print a line for each record; the exit code is 1 if a target was missed."""
+    parser = argparse.ArgumentParser(prog="python -m spark_verify.selftest.bench", description=__doc__)
+    parser.add_argument("--rows", type=int, action="append", help="send attempts; may be given again")
+    parser.add_argument("--workdir", type=Path, default=WORKDIR)
+    asked = parser.parse_args()
+    rows = bench_verifier(asked.rows or SIZES, asked.workdir)
+    for row in rows:
+        against = f", {row['peer']} {row['peer_value']:.2f}, ratio {row['ratio']:.2f}" if row["peer"] else ""
+        verdict = {True: "met", False: "MISSED", None: "no target"}[row["met"]]
+        bound = "" if row["target"] is None else f", target {row['target']}"
+        print(f"{row['name']}: {row['value']:.2f} {row['unit']}{against}{bound}: {verdict}")
+    print(f"load average {os.getloadavg()[0]:.1f} on {_cores()} cores")
+    return 1 if any(row["met"] is False for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""Compares the Spark verdict with the reference on random small histories with random damage.
+
+    python -m spark_verify.selftest.fuzz --histories 5000 --seed 1
+
+Most histories are verified many to a job, through the same code as one alone; a sample goes through
+`verify` one by one. Each history is a function of the seed and its number, so `--only N` shows one
+again. Ends with a kill table: for each kind of damage, done alone to a healthy history, how often it
+was noticed. Exits with 1 on a mismatch, or if damage that must be noticed was not.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from checkers.damage import KINDS, damage, random_history, write
+from checkers.damage.draft import Draft, NotApplicable
+from checkers.history.rows import History
+from checkers.judgement import Judgement
+from checkers.reference import check
+from spark_verify.session.session import SessionOptions, session
+from spark_verify.verify import verify, verify_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BATCH = 125
+_BATCH_ROWS = (2, 65_536, 7)
+"""Small histories are read in batches of so few rows too, so that what spans two batches is tried."""
+_TELL_EVERY_S = 10
+_ALONE_EVERY = 100
+"""One history of so many is verified by itself."""
+_SINGLE_EVERY = 4
+"""One history of so many has one kind of damage, all kinds in turn; it counts in the kill table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specimen:
+    """One random history. `kind` is the only damage it has, if it counts in the kill table."""
+
+    number: int
+    history: History
+    kind: str | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is to be verified by itself."""
+        return self.number % _ALONE_EVERY == 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What a fuzz run found."""
+
+    compared: int = 0
+    alone: int = 0
+    violated: int = 0
+    """Histories in which the reference found an anomaly: agreement on healthy ones alone would say little."""
+    mismatches: list[str] = field(default_factory=list)
+    done: Counter[str] = field(default_factory=Counter)
+    noticed: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def survivors(self) -> list[str]:
+        """Kinds of damage that must always be noticed, and were not."""
+        return [
+            name for name, kind in KINDS.items() if kind.noticed_by and self.noticed[name] < self.done[name]
+        ]
+
+
+def specimen(seed: int, number: int) -> Specimen:
+    """The history with this number; the same whenever it is asked for."""
+    rng = Random(f"{seed}/{number}")
+    healthy = random_history(rng)
+    turn, single = divmod(number, _SINGLE_EVERY)
+    if single:
+        return Specimen(number=number, history=damage(healthy, rng, most=rng.choice((2, 4, 8))))
+    kind = list(KINDS.values())[turn % len(KINDS)]
+    draft = Draft.of(healthy)
+    try:
+        kind.apply(draft, rng)
+    except NotApplicable:
+        return Specimen(number=number, history=healthy)
+    return Specimen(number=number, history=draft.freeze(), kind=kind.name)
+
+
+def fuzz(specimens: Iterable[Specimen], spark: "SparkSession", folder: Path) -> Outcome:
+    """Compare both implementations on each specimen; the files of those that differ stay in `folder`."""
+    outcome = Outcome()
+    stream = iter(specimens)
+    told = time.monotonic()
+    while batch := list(islice(stream, _BATCH)):
+        for one, found in _judged(batch, spark, folder):
+            _compare(one, found, folder / str(one.number), outcome)
+        if time.monotonic() - told > _TELL_EVERY_S:
+            told = time.monotonic()
+            print(f"{outcome.compared} compared, {len(outcome.mismatches)} mismatches", flush=True)
+    return outcome
+
+
+def _judged(
+    batch: Sequence[Specimen], spark: "SparkSession", folder: Path
+) -> Iterator[tuple[Specimen, Judgement]]:
+    places = {one.number: folder / str(one.number) for one in batch}
+    for one in batch:
+        write(one.history, places[one.number])
+    together = [one for one in batch if not one.alone]
+    batch_rows = _BATCH_ROWS[batch[0].number // _BATCH % len(_BATCH_ROWS)]
+    found = verify_all([places[one.number] for one in together], spark, batch_rows=batch_rows)
+    yield from zip(together, found, strict=True)
+    for one in batch:
+        if one.alone:
+            yield one, verify(places[one.number], spark)
+
+
+def _compare(one: Specimen, found: Judgement, folder: Path, outcome: Outcome) -> None:
+    wanted = check(one.history)
+    outcome.compared += 1
+    outcome.alone += one.alone
+    outcome.violated += bool(wanted.anomalies)
+    if one.kind:
+        must = KINDS[one.kind].noticed_by
+        outcome.done[one.kind] += 1
+        outcome.noticed[one.kind] += any(not must or a.property in must for a in found.anomalies)
+    if agree(found, wanted):
+        shutil.rmtree(folder)
+    else:
+        outcome.mismatches.append(f"history {one.number} ({folder}): {_difference(found, wanted)}")
+
+
+def agree(found: Judgement, wanted: Judgement) -> bool:
+    """Whether two judgements say the same, evidence included."""
+    return found.key() == wanted.key() and _told(found) == _told(wanted)
+
+
+def _told(judgement: Judgement) -> Counter[str]:
+    """The anomalies with all of their evidence, in any order."""
+    return Counter(map(repr, judgement.anomalies))
+
+
+def _difference(found: Judgement, wanted: Judgement) -> str:
+    """What only one of them says, in short."""
+    ours, theirs = _told(found), _told(wanted)
+    parts = [f"only Spark: {told}" for told in ours - theirs]
+    parts += [f"only reference: {told}" for told in theirs - ours]
+    for name in ("examined", "undecided", "totals", "undecided_partitions"):
+        if getattr(found, name) != getattr(wanted, name):
+            parts.append(f"{name} {getattr(found, name)} instead of {getattr(wanted, name)}")
+    return "; ".join(parts)[:1000]
+
+
+def report(outcome: Outcome) -> str:
+    """The kill table and the counts, as text."""
+    lines = ["damage, alone in a healthy history       done  noticed"]
+    for name, kind in KINDS.items():
+        note = "" if kind.noticed_by else "  (may be harmless)"
+        lines.append(f"  {name:<37} {outcome.done[name]:>5} {outcome.noticed[name]:>8}{note}")
+    lines += [f"mismatch: {line}" for line in outcome.mismatches]
+    lines += [f"not always noticed: {name}" for name in outcome.survivors]
+    lines.append(
+        f"{outcome.compared} histories ({outcome.violated} with anomalies, {outcome.alone} verified alone), "
+        f"{len(outcome.mismatches)} mismatches"
+    )
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; the exit code is 1 if the implementations differ or damage went unnoticed."""
+    parser = argparse.ArgumentParser(prog="python -m spark_verify.selftest.fuzz", description=__doc__)
+    parser.add_argument("--histories", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int, help="compare this one history, and keep its files")
+    parser.add_argument("--spark-master", default="local[*]")
+    asked = parser.parse_args(arguments)
+    numbers = range(asked.histories) if asked.only is None else [asked.only]
+    print(f"seed {asked.seed}", flush=True)
+    folder = Path(tempfile.mkdtemp(prefix="highwater-fuzz-"))
+    began = time.monotonic()
+    with session(SessionOptions(master=asked.spark_master)) as spark:
+        outcome = fuzz((specimen(asked.seed, number) for number in numbers), spark, folder)
+    if not outcome.mismatches:
+        shutil.rmtree(folder)
+    print(report(outcome))
+    print(f"{time.monotonic() - began:.0f} s, seed {asked.seed}")
+    return 1 if outcome.mismatches or outcome.survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,271 @@
+"""A cluster in which time matters: bytes cross open edges, logs grow, nodes boot, replicas fall behind.
+
+It lives on a virtual clock. Put a name into `deaf` ("pause", "cut", ...) and that call returns as if it had
+worked, and changes nothing: then no fault may claim to be proven.
+"""
+
+from collections.abc import Collection, Mapping
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from compose.errors import DiskError
+from compose.protocols import ContainerState, Edge, PartitionState
+from fakes.cluster import FakeCluster, FakeMesh, full_mesh
+from faults.clock import VirtualClock, ns
+
+CALL_NS = ns(0.05)
+LAG_NS = ns(3.0)
+
+
+class Inline(Executor):
+    """Runs a job at once, where it is submitted."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@dataclass
+class Slow(Inline):
+    """Looks that take `latency_ns` of the world's time; what they see is from their beginning."""
+
+    clock: VirtualClock
+    latency_ns: int = ns(0.3)
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future, done_ns = super().submit(fn, *args, **kwargs), self.clock.now_ns() + self.latency_ns
+        result = future.result
+
+        def wait(timeout: float | None = None) -> Any:
+            until_ns = done_ns if timeout is None else self.clock.now_ns() + ns(timeout)
+            self.clock.sleep_until(min(done_ns, until_ns))
+            if done_ns > until_ns:
+                raise TimeoutError
+            return result()
+
+        future.done = lambda: self.clock.now_ns() >= done_ns  # type: ignore[method-assign]
+        future.result = wait  # type: ignore[method-assign]
+        return future
+
+
+@dataclass
+class WorldMesh(FakeMesh):
+    """Edges that pass a byte each microsecond while they are open, used, and both ends run."""
+
+    world: "World" = field(kw_only=True)
+    quiet: set[Edge] = field(default_factory=set)
+
+    def cut(self, edges: Any, *, mode: Any, owner: str) -> None:
+        self.world.settle()
+        if "cut" not in self.world.deaf:
+            super().cut(edges, mode=mode, owner=owner)
+
+    def mend(self, edges: Any, *, owner: str) -> None:
+        self.world.settle()
+        self.world.fail("mend")
+        if "mend" not in self.world.deaf:
+            super().mend(edges, owner=owner)
+
+    def passes(self, edge: Edge) -> bool:
+        ends = [node for node in (edge.source, str(edge.target)) if node.isdecimal()]
+        return not self.is_cut(edge) and all(self.world.serves(int(node)) for node in ends)
+
+    def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
+        return frozenset(edge for edge in edges if self.passes(edge))
+
+    def bytes(self) -> Mapping[Edge, int]:
+        self.world.settle()
+        return super().bytes()
+
+
+@dataclass
+class World(FakeCluster):
+    """Three brokers and controllers; orders-0 is led by `leader` until it dies, then by the next in sync."""
+
+    clock: VirtualClock = field(default_factory=VirtualClock)
+    leader: int = 1
+    epoch: int = 0
+    deaf: set[str] = field(default_factory=set)
+    failing: dict[str, list[Exception]] = field(default_factory=dict)
+    flushed: bool = False
+    boot_ns: int = ns(3.0)
+    rejoin_ns: int = ns(0.5)
+    lingers_ns: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        edges = full_mesh(self.brokers, self.controllers)
+        self.mesh: WorldMesh = WorldMesh(edges, calls=self.calls, world=self)
+        self.boots: dict[int, int] = dict.fromkeys((*self.brokers, *self.controllers), -ns(3600))
+        self.well: dict[int, bool] = dict.fromkeys(self.brokers, True)
+        self.in_sync: dict[int, bool] = dict.fromkeys(self.brokers, True)
+        self.well_or_ill_since_ns: dict[int, int] = dict.fromkeys(self.brokers, -ns(3600))
+        self.cut_off: set[int] = set()
+        self.died_ns: dict[int, int] = {}
+        self._settled_ns = self.clock.now_ns()
+
+    def settle(self) -> None:
+        """Let what has happened since the last call show in the counters."""
+        now_ns = self.clock.now_ns()
+        passed_us = (now_ns - self._settled_ns) // 1000
+        self._settled_ns = now_ns
+        for edge in self.mesh.edges:
+            if edge not in self.mesh.quiet and self.mesh.passes(edge):
+                self.mesh.traffic[edge] = self.mesh.traffic.get(edge, 0) + passed_us
+        for node, state in self.states.items():
+            if state.status == "running":
+                self.cpu[node] += passed_us
+                if node not in self.frozen:
+                    self.logs[node] += passed_us
+                    self.unsynced[node] = 0 if self.flushed else self.unsynced[node] + passed_us
+        self._settle_isr(now_ns)
+
+    def serves(self, node: int) -> bool:
+        booted = self.clock.now_ns() - self.boots[node] >= self.boot_ns
+        return self.states[node].status == "running" and booted and node not in self.cut_off
+
+    def _well(self, node: int) -> bool:
+        fetches = Edge(source=str(node), target=self.leader)
+        return self.serves(node) and (node == self.leader or not self.mesh.is_cut(fetches))
+
+    def _settle_isr(self, now_ns: int) -> None:
+        for node in self.brokers:
+            well = self._well(node)
+            if well != self.well[node]:
+                self.well[node], self.well_or_ill_since_ns[node] = well, now_ns
+            lasted_ns = now_ns - self.well_or_ill_since_ns[node]
+            if self.states[node].status == "exited" or (not well and lasted_ns >= LAG_NS):
+                self.in_sync[node] = False
+            elif well and lasted_ns >= self.rejoin_ns:
+                self.in_sync[node] = True
+
+    def isr(self) -> tuple[int, ...]:
+        self.settle()
+        return tuple(node for node in self.brokers if node == self.leader or self.in_sync[node])
+
+    def fail(self, name: str) -> None:
+        if self.failing.get(name):
+            raise self.failing[name].pop(0)
+
+    def _do(self, name: str, node: int) -> None:
+        super()._do(name, node)
+        self.fail(name)
+        self.clock.advance(CALL_NS)
+        self.settle()
+
+    def pause(self, node: int) -> None:
+        self._unless_deaf("pause", node)
+
+    def freeze(self, node: int) -> None:
+        self._unless_deaf("freeze", node)
+
+    def thaw(self, node: int) -> None:
+        self._unless_deaf("thaw", node)
+
+    def unpause(self, node: int) -> None:
+        self._unless_deaf("unpause", node)
+
+    def kill(self, node: int) -> None:
+        if node in self.frozen:
+            self.thaw(node)
+        self._unless_deaf("kill", node)
+        self.died_ns[node] = self.clock.now_ns()
+        self._elect()
+
+    def start(self, node: int) -> None:
+        was = self.states[node].status
+        assert was != "exited" or self._readable(node), "a node does not start on a disk that is cut off"
+        self._unless_deaf("start", node)
+        if was == "exited" and self.states[node].status == "running":
+            self.boots[node] = self.clock.now_ns()
+            self.cut_off.discard(node)
+
+    def stop(self, node: int, *, within_s: float) -> None:
+        assert node not in self.frozen, "who waits for a frozen disk cannot end"
+        if "stop" in self.deaf:
+            self._do("stop", node)
+        else:
+            super().stop(node, within_s=within_s)
+        self._elect()
+
+    def drop_unsynced(self, node: int) -> None:
+        assert self.states[node].status == "paused", "the power is cut while the node is paused"
+        assert node not in self.frozen, "a frozen disk cannot be cut off"
+        self._unless_deaf("drop_unsynced", node)
+        self.cut_off.add(node)
+
+    def _unless_deaf(self, name: str, node: int) -> None:
+        if name in self.deaf:
+            self._do(name, node)
+        else:
+            getattr(super(), name)(node)
+
+    def _elect(self) -> None:
+        if self.states[self.leader].status == "exited":
+            alive = [node for node in self.isr() if self.states[node].status == "running"]
+            self.leader, self.epoch = (alive or [self.leader])[0], self.epoch + 1
+
+    def log_bytes(self, node: int) -> int:
+        self.settle()
+        if not self._readable(node):
+            raise DiskError(f"node {node}: the file system answers with an I/O error")
+        return super().log_bytes(node)
+
+    def _readable(self, node: int) -> bool:
+        """Whether the disk was not cut off, or was mounted anew since, some time after the node's death."""
+        if node not in self.cut_off:
+            return True
+        dead_for_ns = self.clock.now_ns() - self.died_ns.get(node, self.clock.now_ns())
+        return self.states[node].status == "exited" and dead_for_ns >= self.lingers_ns
+
+    def unsynced_bytes(self, node: int) -> int:
+        self.settle()
+        return super().unsynced_bytes(node)
+
+    def cpu_ns(self, node: int) -> int:
+        self.settle()
+        return self.cpu[node]
+
+    def state(self, node: int) -> ContainerState:
+        self.settle()
+        return super().state(node)
+
+
+@dataclass
+class WorldView:
+    """What the world's brokers tell of orders-0."""
+
+    world: World
+
+    def describe(self, topic: str) -> tuple[PartitionState, ...]:
+        world = self.world
+        return (
+            PartitionState(
+                topic="orders",
+                partition=0,
+                leader=world.leader if world.states[world.leader].status != "exited" else -1,
+                leader_epoch=world.epoch,
+                replicas=world.brokers,
+                isr=world.isr(),
+            ),
+        )
+
+    def leader(self, topic: str, partition: int) -> int:
+        return self.describe(topic)[0].leader
+
+    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
+        return self.world.isr()
+
+    def leaders(self) -> Mapping[tuple[str, int], int]:
+        return {("orders", 0): self.leader("orders", 0)}
+
+    def wait_until_settled(self, topic: str, *, within_s: float) -> None:
+        raise NotImplementedError
+
+    def wait_for_full_isr(self, topics: Any, *, within_s: float) -> None:
+        raise NotImplementedError

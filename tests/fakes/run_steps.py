@@ -1,0 +1,110 @@
+"""Rooms without a world outside: each step notes that it was taken, and breaks or presses Ctrl-C if told."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any
+
+from checkers.history.rows import Proof
+from checkers.verdict.algebra import Verdict
+from fakes.cluster import FakeCluster
+from harness.report.report import Report
+from harness.run.steps import Say
+from harness.run_directory.layout import RunDir
+from harness.scenario.resolve import Resolved
+from harness.terminal.progress import Snapshot
+
+
+@dataclass
+class FakeLoad:
+    """A load that is warm at once and acknowledges nothing."""
+
+    rooms: "FakeRooms"
+
+    def wait_warm(self) -> None:
+        self.rooms.take("wait_warm")
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot()
+
+    def check(self) -> None:
+        pass
+
+    def stop_producers(self) -> None:
+        self.rooms.take("stop_producers")
+
+    def stop(self) -> None:
+        self.rooms.take("stop")
+
+
+@dataclass
+class FakeRooms:
+    """`taken` is what was called, in order.
+
+    `breaks` maps a step to the error it raises, `presses` to how often Ctrl-C is pressed in it.
+    """
+
+    taken: list[str] = field(default_factory=list)
+    breaks: dict[str, Exception] = field(default_factory=dict)
+    presses: dict[str, int] = field(default_factory=dict)
+    verdict: Verdict = Verdict.PASS
+
+    def take(self, step: str) -> None:
+        self.taken.append(step)
+        for _ in range(self.presses.get(step, 0)):
+            os.kill(os.getpid(), signal.SIGINT)
+        if step in self.breaks:
+            raise self.breaks[step]
+
+    @contextmanager
+    def cluster(self, resolved: Resolved, run: RunDir) -> Iterator[FakeCluster]:
+        self.take("cluster")
+        try:
+            yield FakeCluster()
+        finally:
+            self.take("cluster removed")
+
+    def describe(self, cluster: object) -> dict[str, Any]:
+        return {"run_id": "fake"}
+
+    def make_topics(self, cluster: object, resolved: Resolved) -> list[dict[str, Any]]:
+        self.take("make_topics")
+        return []
+
+    @contextmanager
+    def load(self, cluster: object, resolved: Resolved, run: RunDir) -> Iterator[FakeLoad]:
+        self.take("load")
+        try:
+            yield FakeLoad(self)
+        finally:
+            self.take("load ended")
+
+    def run_faults(
+        self, cluster: object, resolved: Resolved, run: RunDir, *, stop: Event, say: Say
+    ) -> tuple[str, ...]:
+        self.take("run_faults")
+        return ()
+
+    def warm_up(self) -> None:
+        self.take("warm_up")
+
+    def wait_in_sync(self, cluster: object, resolved: Resolved) -> None:
+        self.take("wait_in_sync")
+
+    def final_read(self, cluster: object, resolved: Resolved, run: RunDir) -> tuple[Proof, ...]:
+        self.take("final_read")
+        return ()
+
+    def save_timeline(self, cluster: object, run: RunDir) -> None:
+        self.take("save_timeline")
+
+    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> dict[str, Any]:
+        self.take("seal")
+        return {"producers": []}
+
+    def judge(self, run: RunDir) -> Report:
+        self.take("judge")
+        return Report(verdict=self.verdict, outcome="as told")

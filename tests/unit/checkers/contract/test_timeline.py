@@ -1,0 +1,136 @@
+"""Who led, who was in sync, and who may have gone on acknowledging, at any second of a run."""
+
+import pytest
+from fakes.judged_run import CLOCK, cut, down, led, ns, sampled, world
+
+from checkers.history.rows import TopicPartition
+
+TP = TopicPartition("orders", 0)
+EVERYBODY = (1, 2, 3)
+
+
+def timeline(*events):
+    """The timeline of a run with these events."""
+    return world(*events).timeline
+
+
+def test_wall_clock_times_become_seconds_of_the_run():
+    """One pair of readings ties the clocks."""
+    assert CLOCK.at(5_002_500) == ns(2.5)
+    assert CLOCK.seconds(ns(2.5)) == "2.50 s"
+
+
+def test_the_state_at_a_time_is_the_last_one_told_before_it():
+    """Or the first one, for any time before that."""
+    told = timeline(led(5, 2, 6, (2, 3)), led(1, 1, 5, EVERYBODY))
+    seen = [told.at(TP, ns(second)).leader_epoch for second in (0, 1, 4.9, 5, 9)]
+    assert seen == [5, 5, 5, 6, 6]
+    assert told.at(TopicPartition("orders", 1), ns(3)) is None
+
+
+def test_changes_of_one_millisecond_keep_the_order_of_their_partition_epochs():
+    """The metadata log's clock is coarse."""
+    first, second = led(1.0, 1, 5, EVERYBODY), led(1.0, 2, 6, (2, 3))
+    object.__setattr__(second, "partition_epoch", first.partition_epoch + 1)
+    assert timeline(second, first).at(TP, ns(2)).leader == 2
+
+
+def test_a_change_of_the_isr_is_no_election():
+    """Nor is a partition without a leader, nor its first leader."""
+    told = timeline(led(0, 1, 5, EVERYBODY), led(1, 1, 5, (1,)), led(2, -1, 6, (1,)), led(3, 1, 7, (1,)))
+    assert [(e.at_ns, e.leader, e.deposed, e.unclean) for e in told.elections(TP)] == [(ns(3), 1, 1, False)]
+
+
+@pytest.mark.parametrize(
+    ("isr", "elr", "unclean"), [((1, 2), (), False), ((), (2,), False), ((1,), (3,), True), ((), (), True)]
+)
+def test_an_election_is_clean_from_the_isr_or_the_elr_just_before_it(isr, elr, unclean):
+    """Anybody else is elected uncleanly."""
+    told = timeline(led(0, 1, 5, EVERYBODY), led(1, -1, 6, isr, elr), led(2, 2, 7, (2,)))
+    assert [e.unclean for e in told.elections(TP)] == [unclean]
+
+
+FOR_EVER = 1 << 62
+
+
+@pytest.mark.parametrize(
+    ("event", "until"),
+    [
+        (led(9, 2, 6, EVERYBODY), ns(9)),
+        (cut(3), FOR_EVER),
+        (down(3, 2), FOR_EVER),
+        (down(3, 2, kind="stop"), FOR_EVER),
+        (down(0.5, 1), FOR_EVER),
+        (down(7, 1), FOR_EVER),
+        (down(1, 1), -1),
+        (down(3, 1), -1),
+        (down(5, 1), -1),
+        (down(3, 1, kind="stop"), -1),
+    ],
+)
+def test_a_deposed_leader_acts_until_it_is_in_sync_again_unless_it_was_down(event, until):
+    """Broker 1 led from second 1 to 5: what shut it down before or after does not count."""
+    told = timeline(led(0, 3, 4, EVERYBODY), led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), cut(2), event)
+    election = told.elections(TP)[1]
+    assert (election.leader, election.deposed, election.deposed_until_ns) == (2, 1, until)
+
+
+def test_a_deposed_leader_is_suspect_from_its_election_until_a_second_after_its_return():
+    """Its last acknowledgements may wait in a client's queue."""
+    told = timeline(led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), led(9, 2, 6, EVERYBODY))
+    suspect = [second for second in (4.9, 5, 8, 9.9, 10) if told.zombie_at(TP, ns(second))]
+    assert suspect == [5, 8, 9.9]
+
+
+def test_a_leader_that_is_elected_again_is_no_suspect():
+    """It knows."""
+    told = timeline(led(1, 1, 5, EVERYBODY), led(5, 1, 6, EVERYBODY))
+    assert told.zombie_at(TP, ns(5)) is None
+
+
+@pytest.mark.parametrize(
+    ("isrs", "back"),
+    [
+        ([(0, EVERYBODY), (4, (2, 3)), (9, EVERYBODY)], 9),
+        ([(0, EVERYBODY), (4, (2, 3))], None),
+        ([(0, EVERYBODY)], None),
+        ([(0, EVERYBODY), (5, EVERYBODY)], None),
+        ([(0, (2, 3)), (6, EVERYBODY)], 6),
+        ([(0, (2, 3)), (2, EVERYBODY), (6, (2, 3))], None),
+        ([(0, EVERYBODY), (3, (2, 3)), (6, EVERYBODY), (7, (2, 3)), (8, EVERYBODY)], 6),
+    ],
+)
+def test_a_node_is_back_when_it_is_in_sync_after_having_been_out(isrs, back):
+    """Broker 1, counted from second 3; what was before does not count."""
+    told = timeline(*(led(second, 2, 5, isr) for second, isr in isrs))
+    assert told.rejoined(TP, 1, ns(3)) == (None if back is None else ns(back))
+
+
+def test_samples_tell_of_epochs_and_of_the_isr_where_there_is_no_metadata_log():
+    """In the order of time; a lower epoch is a deposed leader's, an unknown one is nobody's."""
+    told = timeline(
+        sampled(6, 0, leader=2, epoch=6, isr=(2, 3)),
+        sampled(1, 0, leader=1, epoch=5),
+        sampled(2, 0, leader=1, epoch=5),
+        sampled(3, 0, leader=1, epoch=5, isr=(1, 2)),
+        sampled(7, 0, leader=1, epoch=5),
+        sampled(8, 0, leader=-1, epoch=-1, isr=()),
+        sampled(9, 0, leader=2, epoch=6),
+    )
+    assert [(s.since_ns, s.leader, s.leader_epoch, sorted(s.isr)) for s in told.states(TP)] == [
+        (ns(1), 1, 5, [1, 2, 3]),
+        (ns(3), 1, 5, [1, 2]),
+        (ns(6), 2, 6, [2, 3]),
+        (ns(9), 2, 6, [1, 2, 3]),
+    ]
+
+
+def test_samples_without_any_epoch_tell_nothing():
+    """Nobody said who led."""
+    assert timeline(sampled(1, 0, epoch=-1), sampled(2, 0, epoch=-1, isr=(1,))).states(TP) == ()
+
+
+def test_the_metadata_log_outranks_the_samples():
+    """It is complete."""
+    told = timeline(sampled(1, 0, leader=3, epoch=9), led(1, 1, 5, EVERYBODY))
+    assert [s.leader for s in told.states(TP)] == [1]

@@ -1,0 +1,218 @@
+"""What makes a run PASS, FAIL, UNKNOWN or ERROR, one reason at a time and in company."""
+
+import pytest
+from fakes.judged_run import ALL_POWERED_OFF, LEADER_KILLED, QUIET, cut, down, led, lost, ns, world
+
+from checkers.contract.label import judge_contract
+from checkers.judgement import Judgement, PartitionUndecided, Property, Totals
+from checkers.verdict.algebra import Reason, RunState, Verdict, worst
+from checkers.verdict.decide import decide
+
+COMPLETE = RunState(state="complete")
+
+
+def judged(*anomalies, ok=1000, last_ack=20, undecided_partitions=(), undecided=0) -> Judgement:
+    """A judgement of a run with some acknowledged records."""
+    return Judgement(
+        examined=dict.fromkeys(Property, ok),
+        undecided=dict.fromkeys(Property, undecided),
+        anomalies=anomalies,
+        undecided_partitions=undecided_partitions,
+        totals=Totals(sends=ok, ok=ok, first_ack_ns=ns(1), last_ack_ns=ns(last_ack)),
+    )
+
+
+def decision_of(judgement, realised, expect="none", run=COMPLETE):
+    """The decision, with the labels that the contract gives."""
+    labels = judge_contract(judgement.anomalies, realised)
+    return decide(judgement, labels, realised.context.faults, expect, run)
+
+
+def decided(judgement, realised, expect="none", run=COMPLETE):
+    """Verdict and sentences."""
+    decision = decision_of(judgement, realised, expect, run)
+    return decision.verdict.value, [reason.sentence for reason in decision.reasons]
+
+
+def test_a_run_without_any_reason_against_it_passes():
+    """And says what it examined."""
+    assert decided(judged(), world(*LEADER_KILLED)) == (
+        "PASS",
+        ["all 1000 acknowledged records are in the final log, and no property is violated"],
+    )
+
+
+def test_a_violation_fails_and_says_which():
+    """With the promise that was broken."""
+    assert decided(judged(lost(), lost(offset=8)), world(*LEADER_KILLED)) == (
+        "FAIL",
+        ["acked-loss is violated 2 times: acks=all: no fault or election permits it"],
+    )
+
+
+@pytest.mark.parametrize("expect", ["none", "permitted", "any"])
+def test_a_violation_fails_whatever_was_expected(expect):
+    """Expected loss must be permitted loss."""
+    assert decided(judged(lost("duplicate")), world(*QUIET), expect)[0] == "FAIL"
+
+
+def test_a_permitted_loss_fails_a_scenario_that_expects_none():
+    """The contract allows it, the scenario does not."""
+    assert decided(judged(lost()), world(*LEADER_KILLED, acks="1")) == (
+        "FAIL",
+        [
+            "acked-loss once: permitted by the contract, but this scenario expects none "
+            "(acks=1: the leader of orders-0 changed at 7.00 s (to broker 2, epoch 6), "
+            "maybe before it was replicated)"
+        ],
+    )
+
+
+@pytest.mark.parametrize("expect", ["permitted", "any"])
+def test_a_permitted_loss_passes_where_it_is_expected_or_allowed(expect):
+    """The positive control has shown what it can."""
+    assert decided(judged(lost()), world(*LEADER_KILLED, acks="1"), expect) == (
+        "PASS",
+        ["1 of 1000 acknowledged records were lost, as permitted and expected"],
+    )
+
+
+def test_an_expected_loss_that_was_not_seen_is_a_weak_control():
+    """It has not shown that the harness would see one."""
+    verdict, sentences = decided(judged(), world(*LEADER_KILLED, acks="1"), "permitted")
+    assert verdict == "UNKNOWN"
+    assert sentences[0].startswith("weak control: ")
+
+
+def test_a_permitted_loss_of_other_records_is_no_control_of_acknowledged_loss():
+    """Only acknowledged records count."""
+    seen = lost("hw-loss", acked=None)
+    assert decided(judged(seen), world(*ALL_POWERED_OFF), "permitted")[0] == "UNKNOWN"
+    assert decided(judged(seen), world(*ALL_POWERED_OFF), "none")[0] == "FAIL"
+    assert decided(judged(seen), world(*ALL_POWERED_OFF), "any")[0] == "PASS"
+
+
+def test_a_permitted_duplicate_does_not_fail_a_scenario_that_expects_no_loss():
+    """Nothing is lost."""
+    assert decided(judged(lost("duplicate")), world(*QUIET, acks="1"))[0] == "PASS"
+
+
+def test_a_run_without_any_ack_is_unknown():
+    """An empty history too: nothing was put at risk."""
+    assert decided(judged(ok=0, last_ack=-1), world(*QUIET)) == (
+        "UNKNOWN",
+        ["no send was acknowledged, so nothing was put at risk"],
+    )
+
+
+def test_a_run_without_an_ack_after_its_first_fault_began_is_unknown():
+    """Unless something was lost: that is not vacuous."""
+    assert decided(judged(last_ack=3.9), world(*LEADER_KILLED)) == (
+        "UNKNOWN",
+        ["no send was acknowledged after the first fault began"],
+    )
+    assert decided(judged(last_ack=4.1), world(*LEADER_KILLED))[0] == "PASS"
+    assert decided(judged(last_ack=4.1), world(*LEADER_KILLED, down(8, 2)))[0] == "PASS"
+    assert decided(judged(lost(), last_ack=3.9), world(*ALL_POWERED_OFF), "permitted")[0] == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("proven", "recovered", "sentence"),
+    [
+        (False, False, "fault kill-1 (kill of leader) has no evidence that it took effect"),
+        (True, False, "fault kill-1 (kill of leader) has no evidence that it was healed"),
+    ],
+)
+def test_a_fault_without_evidence_makes_the_run_unknown(proven, recovered, sentence):
+    """Of its effect, or of its end."""
+    fault = down(4, 1)
+    object.__setattr__(fault, "proven", proven)
+    object.__setattr__(fault, "recovered", recovered)
+    assert decided(judged(), world(*QUIET, fault)) == ("UNKNOWN", [sentence])
+
+
+def test_an_undecided_partition_makes_the_run_unknown_and_gives_its_reason():
+    """A final read without a proof."""
+    undecided = PartitionUndecided(topic="orders", partition=3, reason="replica 2 is not in sync")
+    verdict, sentences = decided(judged(undecided_partitions=(undecided,), undecided=4), world(*QUIET))
+    assert verdict == "UNKNOWN"
+    assert sentences == [
+        "orders-3 is undecided: replica 2 is not in sync",
+        "4 acknowledged records are undecided: no final read reached them",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("state", "problem", "verdict", "sentence"),
+    [
+        ("failed", "broker 2 did not come up", "ERROR", "the run failed: broker 2 did not come up"),
+        ("failed", "", "ERROR", "the run failed: it does not say why"),
+        ("interrupted", "", "UNKNOWN", "the run was interrupted: by its user"),
+        ("running", "", "UNKNOWN", "the run did not end: its state is still 'running'"),
+    ],
+)
+def test_a_run_that_did_not_complete_is_never_green(state, problem, verdict, sentence):
+    """Whatever it found until then."""
+    assert decided(judged(), world(*QUIET), run=RunState(state=state, problem=problem)) == (
+        verdict,
+        [sentence],
+    )
+
+
+def test_what_else_the_harness_has_to_say_counts():
+    """A missed acceptance line, for example."""
+    missed = Reason(Verdict.FAIL, "unavailable.max <= 20s is missed: 31 s")
+    run = RunState(state="complete", more=(missed,))
+    assert decided(judged(), world(*QUIET), run=run) == ("FAIL", [missed.sentence])
+
+
+def test_the_worst_reason_wins_and_all_are_told():
+    """FAIL before ERROR before UNKNOWN."""
+    verdict, sentences = decided(
+        judged(lost(), ok=0),
+        world(*QUIET),
+        run=RunState(state="failed", problem="disk full"),
+    )
+    assert verdict == "FAIL"
+    assert [sentence.split(":")[0] for sentence in sentences] == [
+        "acked-loss is violated once",
+        "the run failed",
+        "no send was acknowledged, so nothing was put at risk",
+    ]
+
+
+def test_a_suite_is_as_bad_as_its_worst_run():
+    """Exit codes 1 > 4 > 3 > 0."""
+    assert [v.exit_code for v in Verdict] == [1, 4, 3, 0]
+    assert worst([Verdict.PASS, Verdict.UNKNOWN, Verdict.ERROR, Verdict.FAIL]).exit_code == 1
+    assert worst([Verdict.PASS, Verdict.UNKNOWN, Verdict.ERROR]).exit_code == 4
+    assert worst([Verdict.PASS, Verdict.UNKNOWN]).exit_code == 3
+    assert worst([Verdict.PASS, Verdict.PASS]).exit_code == 0
+    assert worst([]).exit_code == 0
+
+
+def test_each_property_answers_with_the_worst_that_applies():
+    """Violated, permitted, undecided or holds, with its counts."""
+    judgement = judged(lost(), lost(offset=8, sent=8, acked=8.1), lost("duplicate"), undecided=2)
+    properties = decision_of(judgement, world(*LEADER_KILLED, acks="1"), "any").properties
+    acked_loss = properties[Property.ACKED_LOSS]
+    assert (acked_loss.status, acked_loss.violations, acked_loss.permitted) == ("violated", 1, 1)
+    assert properties[Property.DUPLICATE].status == "permitted"
+    assert properties[Property.CONTENT].status == "undecided"
+    clean = decision_of(judged(), world(*QUIET)).properties
+    assert {result.status for result in clean.values()} == {"holds"}
+
+
+def test_many_clauses_are_told_by_the_most_frequent_one():
+    """And the number of the others."""
+    anomalies = [lost(), lost(offset=8), lost(offset=-1)]
+    assert decided(judged(*anomalies), world(*QUIET))[1] == [
+        "acked-loss is violated 3 times: acks=all: no fault or election permits it; and 1 other clause"
+    ]
+
+
+@pytest.mark.parametrize("expect", ["none", "any"])
+def test_a_cut_that_loses_nothing_under_acks_all_passes(expect):
+    """The twin of the positive control."""
+    events = (led(0, 1, 5, (1, 2, 3)), cut(2, healed=5))
+    assert decided(judged(), world(*events), expect)[0] == "PASS"

@@ -1,0 +1,101 @@
+"""Each image is made from what a registry has, or from packages; one broken way leaves the other open."""
+
+from pathlib import Path
+
+import pytest
+
+from compose.docker import images as docker_images
+from compose.errors import ImageUnavailable
+from compose.setup import build, debian, kafka_libs
+from compose.spec import images
+
+
+class Registry:
+    """Pretends to hold some images."""
+
+    def __init__(self, *held: str) -> None:
+        self._held = held
+
+    def pull(self, reference: str) -> bool:
+        return reference in self._held
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The ways that were taken, in order."""
+    taken: list[str] = []
+    monkeypatch.setattr(build, "_base_on_published", lambda say: taken.append("published Debian"))
+    monkeypatch.setattr(build, "_base_by_debootstrap", lambda say: taken.append("debootstrap"))
+    monkeypatch.setattr(build, "_compile_toxiproxy", lambda binary, say: taken.append("Go"))
+    monkeypatch.setattr(kafka_libs, "from_image", lambda name, work: taken.append(f"jars of {name}"))
+    monkeypatch.setattr(kafka_libs, "from_maven", lambda release, work, say: taken.append(f"Maven {release}"))
+    monkeypatch.setattr(docker_images, "tag", lambda old, new: taken.append(f"tag {old}"))
+    monkeypatch.setattr(docker_images, "build", lambda context, **_: ())
+    return taken
+
+
+def say(line: str) -> None:
+    """Say nothing."""
+
+
+def test_with_a_registry_nothing_is_compiled_here(ways):
+    registry = Registry("debian:bookworm-slim", "apache/kafka:4.3.1", "ghcr.io/shopify/toxiproxy:2.12.0")
+    build.build_base(registry, say)
+    build.build_toxiproxy(registry, say)
+    build.build_kafka("4.3.1", registry, say)
+    assert ways == [
+        "published Debian",
+        "tag ghcr.io/shopify/toxiproxy:2.12.0",
+        "jars of apache/kafka:4.3.1",
+    ]
+
+
+def test_without_a_registry_packages_are_enough(ways):
+    build.build_base(Registry(), say)
+    build.build_toxiproxy(Registry(), say)
+    build.build_kafka("3.6.1", Registry(), say)
+    assert ways == ["debootstrap", "Go", "Maven 3.6.1"]
+
+
+def test_a_published_debian_that_cannot_install_packages_leaves_debootstrap(ways, monkeypatch):
+    def fail(say: object) -> None:
+        raise ImageUnavailable("apt-get update failed in the container")
+
+    monkeypatch.setattr(build, "_base_on_published", fail)
+    build.build_base(Registry("debian:bookworm-slim"), say)
+    assert ways == ["debootstrap"]
+
+
+def test_a_published_kafka_of_unknown_layout_leaves_maven(ways, monkeypatch):
+    def fail(name: str, work: Path) -> None:
+        raise ImageUnavailable(f"{name}: no kafka_2.13 jar")
+
+    monkeypatch.setattr(kafka_libs, "from_image", fail)
+    build.build_kafka("4.3.1", Registry("apache/kafka:4.3.1"), say)
+    assert ways == ["Maven 4.3.1"]
+
+
+def test_without_registry_and_without_root_it_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(debian, "may_install", lambda: False)
+    with pytest.raises(ImageUnavailable, match="next step: `make setup` as root on Debian"):
+        build.build_base(Registry(), say)
+
+
+@pytest.mark.parametrize(
+    ("release", "needed"), [("3.6.1", False), ("3.9.1", False), ("4.0.0", True), ("10.0.0", True)]
+)
+def test_releases_from_4_on_need_a_logging_binding(release, needed):
+    assert kafka_libs.needs_log4j2_binding(release) is needed
+
+
+def test_jars_without_kafka_among_them_are_refused(tmp_path):
+    (tmp_path / "libs").mkdir()
+    (tmp_path / "libs" / "slf4j-api-1.7.36.jar").touch()
+    with pytest.raises(ImageUnavailable, match=r"no kafka_2.13 jar .*slf4j-api-1.7.36.jar"):
+        kafka_libs._expect_kafka_in(tmp_path / "libs", "somewhere")
+
+
+def test_the_published_names_are_those_of_the_projects():
+    assert images.published_kafka("4.3.1") == "apache/kafka:4.3.1"
+    assert images.published_toxiproxy() == "ghcr.io/shopify/toxiproxy:2.12.0"
+    assert images.published_debian() == "debian:bookworm-slim"

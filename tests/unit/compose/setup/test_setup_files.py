@@ -1,0 +1,91 @@
+"""The files that set-up reads: pinned by hash, the same pins everywhere, and no address of any registry."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[4]
+RECIPES = ROOT / "compose/recipes"
+PINNED = (
+    ROOT / "requirements.txt",
+    ROOT / "requirements-build.txt",
+    RECIPES / "requirements-go.txt",
+    RECIPES / "requirements-java.txt",
+)
+READ_BY_SETUP = (
+    *PINNED,
+    ROOT / "requirements.in",
+    ROOT / "Makefile",
+    ROOT / ".ci/run",
+    ROOT / "compose/setup/bootstrap.sh",
+)
+
+
+def pins(path: Path) -> dict[str, set[str]]:
+    """Return the hashes of each `name==version` in a requirements file."""
+    text = path.read_text().replace("\\\n", " ")
+    return {
+        line.split()[0]: set(re.findall(r"--hash=(\S+)", line))
+        for line in text.splitlines()
+        if line and not line.startswith((" ", "#"))
+    }
+
+
+@pytest.mark.parametrize("path", PINNED, ids=lambda path: path.name)
+def test_every_package_has_one_exact_version_and_hashes(path):
+    assert pins(path)
+    for name, hashes in pins(path).items():
+        assert re.fullmatch(r"[a-z0-9._-]+==[0-9a-z.]+", name)
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", one) for one in hashes)
+        assert hashes
+
+
+def test_what_builds_packages_is_pinned_as_in_the_full_list():
+    full = pins(ROOT / "requirements.txt")
+    build = pins(ROOT / "requirements-build.txt")
+    assert set(build) == {
+        name for name in full if name.split("==")[0] in ("setuptools", "wheel", "packaging")
+    }
+    assert all(full[name] == hashes for name, hashes in build.items())
+
+
+@pytest.mark.parametrize("path", [*READ_BY_SETUP, *sorted(RECIPES.glob("*.*"))], ids=lambda path: path.name)
+def test_no_file_of_set_up_holds_an_address(path):
+    """Registries are reached under the names that the machine's own clients know."""
+    assert "://" not in re.sub(r"(CLIENT|BROKER|CONTROLLER)://", "", path.read_text())
+
+
+@pytest.mark.parametrize(
+    "path", [ROOT / "compose/setup/bootstrap.sh", RECIPES / "archive.sh"], ids=lambda path: path.name
+)
+def test_shell_scripts_parse(path):
+    assert subprocess.run(["sh", "-n", path], check=False).returncode == 0
+
+
+def test_ci_runs_the_test_command_of_the_readme_and_nothing_more():
+    lines = [
+        line for line in (ROOT / ".ci/run").read_text().splitlines() if line and not line.startswith("#")
+    ]
+    assert lines == ["set -eu", 'cd "$(dirname "$0")/.."', "exec make test"]
+    assert "make test" in (ROOT / "README.md").read_text()
+
+
+def test_make_test_prepares_lints_and_runs_every_test_once():
+    folders = {path.parent.relative_to(ROOT).parts[1] for path in ROOT.glob("tests/**/test_*.py")}
+    assert folders == {"unit", "spark", "cluster"}
+    recipe = subprocess.run(
+        ["make", "--no-print-directory", "-n", "test"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert recipe == [
+        "sh compose/setup/bootstrap.sh",
+        ".venv/bin/python -m compose.setup.prepare",
+        ".venv/bin/python -m spark_verify.make_class_archive",
+        ".venv/bin/ruff check .",
+        ".venv/bin/ruff format --check .",
+        ".venv/bin/mypy",
+        ".venv/bin/lint-imports",
+        ".venv/bin/pytest tests/unit tests/spark -n 2 --dist loadfile",
+        ".venv/bin/pytest tests/cluster",
+    ]

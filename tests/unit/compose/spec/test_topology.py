@@ -1,0 +1,91 @@
+"""What a topology is, and which ones are refused before anything starts."""
+
+from typing import Any
+
+import pytest
+
+from compose.errors import TopologyError
+from compose.protocols import Edge
+from compose.spec.topology import Topology, edges, memory_mib
+
+
+def test_default_nodes() -> None:
+    """Three brokers and three separate controllers, numbered apart."""
+    topology = Topology()
+    assert topology.broker_ids == (1, 2, 3)
+    assert topology.controller_ids == (101, 102, 103)
+    assert topology.nodes == (1, 2, 3, 101, 102, 103)
+
+
+def test_combined_nodes() -> None:
+    """With combined roles the first nodes are both, and there are no others."""
+    topology = Topology(brokers=5, controllers=3, combined=True)
+    assert topology.broker_ids == topology.nodes == (1, 2, 3, 4, 5)
+    assert topology.controller_ids == (1, 2, 3)
+
+
+def test_default_edges() -> None:
+    """3 client edges, 6 between brokers, 9 from brokers to controllers, 6 between controllers."""
+    text = [str(edge) for edge in edges(Topology())]
+    assert len(text) == len(set(text)) == 24
+    assert text[:5] == ["client->1", "client->2", "client->3", "1->2", "1->3"]
+    assert sum(edge.startswith("10") and "->10" in edge for edge in text) == 6
+    assert not [edge for edge in text if edge.startswith("10") and "->10" not in edge]
+
+
+def test_combined_edges() -> None:
+    """Combined nodes have one edge for both roles, and all three are joined in both directions."""
+    got = {str(edge) for edge in edges(Topology(combined=True))}
+    assert got == {"client->1", "client->2", "client->3", "1->2", "1->3", "2->1", "2->3", "3->1", "3->2"}
+
+
+@pytest.mark.parametrize(
+    ("release", "asked", "on"),
+    [("3.9.1", None, False), ("4.0.0", None, False), ("4.0.0", True, True), ("4.1.1", None, True),
+     ("4.3.1", None, True), ("4.3.1", False, False)],
+)  # fmt: skip
+def test_elr(release: str, asked: bool | None, on: bool) -> None:
+    """ELR is off up to 4.0 and on from 4.1, unless the topology says otherwise."""
+    assert Topology(kafka=release, elr=asked).elr_on is on
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"brokers": 0}, "brokers: 0; give 1 to 50"),
+        ({"brokers": 2, "controllers": 3, "combined": True}, "each controller is one of the brokers"),
+        ({"kafka": "latest"}, "'latest' is not a release"),
+        ({"kafka": "2.8.1"}, "2.8.1 is too old"),
+        ({"kafka": "3.9.1", "elr": True}, "do not exist in 3.9.1"),
+        ({"volume_mib": 10}, "at least 64 MiB"),
+        ({"client_port": 80}, "client port: 80"),
+        ({"broker_config": {"node.id": 7}}, "node.id is set by highwater"),
+        ({"broker_config": {"Min ISR": 2}}, "'Min ISR' is not the name of a Kafka setting"),
+        ({"broker_config": {"broker.session.timeout.ms": 9000}}, "only controllers read"),
+        ({"broker_config": {"min.insync.replicas": 4}}, "4 with 3 brokers can never be met"),
+        ({"broker_config": {"min.insync.replicas": "two"}}, "'two' is not a whole number"),
+        ({"broker_config": {"a": "1\nb=2"}}, "more than one line"),
+    ],
+)  # fmt: skip
+def test_impossible(wrong: dict[str, Any], said: str) -> None:
+    """A cluster that cannot exist is refused with the value and what would be right."""
+    with pytest.raises(TopologyError, match=said.replace("(", r"\(")):
+        Topology(**wrong)
+
+
+def test_memory() -> None:
+    """The need is counted per node and role."""
+    assert memory_mib(Topology()) == 3 * (512 + 64) + 3 * (256 + 64)
+
+
+@pytest.mark.parametrize("text", ["1", "1->", "->1", "a->1", "1->client", "1-2"])
+def test_bad_edge(text: str) -> None:
+    """A text that is no edge is refused with the right form."""
+    with pytest.raises(ValueError, match="SOURCE->TARGET"):
+        Edge.parse(text)
+
+
+def test_edge_text() -> None:
+    """An edge is written as it is read."""
+    assert str(Edge.parse("client->3")) == "client->3"
+    assert Edge.parse("2->1") == Edge(source="2", target=1)

@@ -1,0 +1,286 @@
+"""Every fault is proven by its effect, on a cluster that reacts; on one that does not, none is."""
+
+import json
+from threading import Event
+
+import pytest
+from fakes.fault_world import Inline, World, WorldView
+
+from compose.errors import NodeStateError
+from compose.protocols import Edge
+from faults.clock import ns
+from faults.plan.parse import parse_steps
+from faults.schedule.record import FaultRecord
+from faults.schedule.scheduler import run_schedule
+
+CUT = {"do": "partition", "edges": "followers -> leader", "for": "3s"}
+BLACKHOLE = CUT | {"mode": "blackhole"}
+PAUSE = {"do": "pause", "target": "follower", "for": "3s"}
+KILL = {"do": "kill", "target": "leader", "for": "3s"}
+STOP = {"do": "stop", "target": "leader", "for": "3s"}
+STALL = {"do": "disk-stall", "target": "leader", "for": "3s"}
+POWER = {"do": "power-loss", "target": "brokers", "for": "1s"}
+ALL = (CUT, BLACKHOLE, PAUSE, KILL, STOP, STALL, POWER)
+
+
+def run(world: World, *words: dict[str, str]) -> tuple[FaultRecord, ...]:
+    """Run steps, the first 5 s after the start, on the world's own clock."""
+    steps = parse_steps([{"at": "5s", **words[0]}, *words[1:]])
+    return run_schedule(
+        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, eyes=Inline()
+    )
+
+
+def seen(record: FaultRecord) -> dict[str, object]:
+    """What was seen of the effect."""
+    effect = json.loads(record.evidence)["effect"]
+    assert isinstance(effect, dict)
+    return effect
+
+
+def reason(record: FaultRecord) -> str:
+    """Why there is no evidence."""
+    return str(json.loads(record.evidence)["reason"])
+
+
+@pytest.mark.parametrize("words", ALL, ids=lambda words: f"{words['do']} {words.get('mode', '')}")
+def test_every_fault_is_proven_and_recovers(words: dict[str, str]) -> None:
+    """On a cluster that reacts, effect and recovery are proven, and dated in order."""
+    (record,) = run(World(), words)
+    assert (record.proven, record.recovered) == (True, True), record.evidence
+    assert ns(5) <= record.inject_ns <= record.effect_ns <= record.heal_ns <= record.recovered_ns
+    assert record.inject_ns - ns(5) < ns(0.1)
+    assert record.effect_ns - record.inject_ns < ns(1)
+
+
+@pytest.mark.parametrize(
+    ("words", "deaf", "why"),
+    [
+        (CUT, "cut", "not still for long enough"),
+        (BLACKHOLE, "cut", "not still for long enough"),
+        (PAUSE, "pause", "states: {'2': 'running'}"),
+        (KILL, "kill", "exit codes: {'1': None}"),
+        (STOP, "stop", "exit codes: {'1': None}"),
+        (STALL, "freeze", "frozen: {'1': False}"),
+        (POWER, "kill", "exit codes: {'1': None"),
+        (POWER, "drop_unsynced", "unsynced bytes and lost none"),
+    ],
+)
+def test_no_effect_no_evidence(words: dict[str, str], deaf: str, why: str) -> None:
+    """A cluster on which the call did nothing leaves the fault unproven, with what was seen instead."""
+    (record,) = run(World(deaf={deaf}), words)
+    assert not record.proven
+    assert record.effect_ns == -1
+    assert why in reason(record)
+
+
+@pytest.mark.parametrize(
+    ("words", "deaf", "lacking"),
+    [
+        (CUT, "mend", "no byte and no answer on 2->1, 3->1"),
+        (PAUSE, "unpause", "node 2 is paused"),
+        (KILL, "start", "node 1 is exited"),
+        (STOP, "start", "node 1 is exited"),
+        (STALL, "thaw", "log of node 1 has not grown since the thaw"),
+        (POWER, "start", "node 1 is exited"),
+    ],
+)
+def test_no_recovery(words: dict[str, str], deaf: str, lacking: str) -> None:
+    """A cluster on which healing did nothing leaves the fault unrecovered a minute later."""
+    world = World(deaf={deaf})
+    (record,) = run(world, words)
+    assert (record.proven, record.recovered, record.recovered_ns) == (True, False, -1)
+    assert lacking in str(json.loads(record.evidence)["recovery"])
+    assert ns(60) <= world.clock.now_ns() - record.heal_ns < ns(61)
+
+
+def quieten(world: World, *edges: str) -> None:
+    """Nobody sends anything over these edges."""
+    world.mesh.quiet |= {Edge.parse(edge) for edge in edges}
+
+
+def test_a_partition_shows_which_bytes_stopped() -> None:
+    """The evidence of a cut names the bytes that had passed, in which time, and for how long none did."""
+    (record,) = run(World(), CUT)
+    assert seen(record) == {
+        "bytes_before": {"2->1": 1_000_000, "3->1": 1_000_000},
+        "bytes_before_over_s": 1.0,
+        "no_byte_for_s": 0.8,
+        "answered_before_not_after": [],
+        "shut_before": [],
+    }
+    assert record.edges == ("2->1", "3->1")
+    assert record.nodes == (1, 2, 3)
+
+
+def test_a_quiet_edge_is_proven_by_asking() -> None:
+    """An edge that nobody used is asked before and after the cut; an edge in use proves itself."""
+    world = World()
+    quieten(world, "3->1")
+    (record,) = run(world, CUT)
+    assert (record.proven, record.recovered) == (True, True)
+    assert seen(record)["answered_before_not_after"] == ["3->1"]
+    assert list(seen(record)["bytes_before"]) == ["2->1"]  # type: ignore[call-overload]
+
+
+def test_quiet_edges_that_go_on_answering_are_no_evidence() -> None:
+    """If every edge was quiet and still answers after the cut, the cut is not proven."""
+    world = World(deaf={"cut"})
+    quieten(world, "2->1", "3->1")
+    (record,) = run(world, CUT)
+    assert not record.proven
+    assert "still answering: 2->1, 3->1" in reason(record)
+
+
+def test_edges_that_were_shut_before_are_no_evidence() -> None:
+    """Cutting only what another fault had cut already proves nothing."""
+    first, second = run(World(), CUT, CUT | {"after": "previous.begin + 1s", "for": "1s"})
+    assert (first.proven, second.proven) == (True, False)
+    assert "no byte crossed these edges before the cut" in reason(second)
+
+
+def test_an_edge_that_was_shut_before_is_told_apart() -> None:
+    """What another fault had cut is named as such, and the rest proves the cut."""
+    wider = {"do": "partition", "edges": "all -> leader", "for": "2s", "after": "previous.begin + 1s"}
+    first, second = run(World(), CUT | {"for": "5s"}, wider)
+    assert (first.proven, second.proven) == (True, True)
+    assert seen(second)["shut_before"] == ["2->1", "3->1"]
+
+
+def test_a_pause_shows_the_time_that_stood_still() -> None:
+    """The evidence of a pause names the CPU time of before, and for how long none was used after."""
+    (record,) = run(World(), PAUSE)
+    assert seen(record) == {
+        "states": {"2": "paused"},
+        "cpu_ns_before": {"2": 1_000_000},
+        "no_cpu_for_s": 0.8,
+    }
+
+
+def test_a_stall_shows_the_log_that_stood_still() -> None:
+    """The evidence of a stall names what the log had grown by, and for how long it did not after."""
+    (record,) = run(World(), STALL)
+    assert seen(record) == {
+        "frozen": [1],
+        "log_bytes_grown_before": {"1": 1_000_000},
+        "log_bytes_grown_before_over_s": 1.0,
+        "log_still_for_s": 0.8,
+    }
+
+
+def test_a_log_that_did_not_grow_before_is_no_evidence() -> None:
+    """A log that stood still anyway does not show that the disk is frozen."""
+    world = World()
+    world.log_bytes = lambda node: 1000  # type: ignore[method-assign]
+    (record,) = run(world, STALL)
+    assert not record.proven
+    assert "the log did not grow before the stall either" in reason(record)
+
+
+def test_cpu_time_that_did_not_rise_before_is_no_evidence() -> None:
+    """A node that used no CPU time anyway does not show that it is paused."""
+    world = World()
+    world.cpu_ns = lambda node: 7  # type: ignore[method-assign]
+    (record,) = run(world, PAUSE)
+    assert not record.proven
+    assert "CPU time did not rise before the pause either" in reason(record)
+
+
+def test_power_loss_shows_what_is_gone() -> None:
+    """The evidence names unsynced and lost bytes of each node, and the toll names the nodes."""
+    world = World()
+    (record,) = run(world, POWER)
+    lost = seen(record)["lost_log_bytes"]
+    assert lost == seen(record)["unsynced_log_bytes_before"]
+    assert isinstance(lost, dict)
+    assert min(lost.values()) >= 5_000_000
+    assert seen(record)["exit_codes"] == {"1": 137, "2": 137, "3": 137}
+    assert seen(record)["all_paused_within_s"] == 0.15
+    assert (record.data_lost, record.unclean) == ((1, 2, 3), (1, 2, 3))
+
+
+def test_power_loss_of_a_flushed_log_loses_nothing() -> None:
+    """Where everything was synced, the fault is proven without a loss, and its toll names no lost data."""
+    (record,) = run(World(flushed=True), POWER)
+    assert record.proven
+    assert seen(record)["lost_log_bytes"] == {"1": 0, "2": 0, "3": 0}
+    assert (record.data_lost, record.unclean) == ((), (1, 2, 3))
+
+
+def test_lost_data_counts_without_proof() -> None:
+    """If the nodes do not die, the cut is unproven, but the contract learns whose data it may have taken."""
+    (record,) = run(World(deaf={"kill"}), POWER)
+    assert (record.proven, record.data_lost) == (False, (1, 2, 3))
+
+
+def test_no_node_is_started_on_a_disk_that_is_still_cut_off() -> None:
+    """A dead file system may linger where it is mounted; healing waits, and says so."""
+    world = World(lingers_ns=ns(2.5))
+    (record,) = run(world, POWER)
+    assert (record.proven, record.recovered) == (True, True)
+    assert record.heal_ns - record.inject_ns > ns(2.5)
+
+
+def test_power_is_cut_from_all_nodes_at_one_instant() -> None:
+    """All nodes are paused before any loses data, and all have lost data before any is killed."""
+    world = World()
+    run(world, POWER)
+    order = [call for call in world.calls if call.split()[0] in ("pause", "drop_unsynced", "kill", "start")]
+    assert order == [
+        f"{do} {node}" for do in ("pause", "drop_unsynced", "kill", "start") for node in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "unclean"), [(KILL, (1,)), (STOP, ()), (POWER, (1, 2, 3)), (PAUSE, ()), (STALL, ()), (CUT, ())]
+)
+def test_the_toll_of_unclean_shutdowns(words: dict[str, str], unclean: tuple[int, ...]) -> None:
+    """Only a kill and a power cut end a node uncleanly."""
+    (record,) = run(World(), words)
+    assert record.unclean == unclean
+
+
+def test_a_node_that_does_not_stop_is_killed() -> None:
+    """A stop that takes too long ends in a kill: unproven as a stop, and an unclean shutdown."""
+    world = World(failing={"stop": [NodeStateError("node 1 still runs 30 s after SIGTERM")]})
+    (record,) = run(world, STOP)
+    assert (record.proven, record.recovered, record.unclean) == (False, True, (1,))
+    assert "exit codes: {'1': 137}" in reason(record)
+
+
+@pytest.mark.parametrize("words", [KILL, STOP, POWER | {"target": "leader"}])
+def test_the_edges_to_a_dead_node_are_closed(words: dict[str, str]) -> None:
+    """Every edge to the node, the clients' too, closes with it, and opens after it was started.
+
+    Before its death, where a proxy would else hang dialling the dead; but a node that stops in order needs
+    its edges until then.
+    """
+    world = World()
+    run(world, words | {"name": "it"})
+    to_1 = [f"{source}->1" for source in ("client", 2, 3)]
+    cuts = [f"cut {edge} refuse it" for edge in to_1]
+    end = ["stop 1", *cuts] if words is STOP else [*cuts, "kill 1"]
+    assert world.calls[-8:] == [*end, "start 1", *(f"mend {edge} it" for edge in to_1)]
+
+
+def test_a_pause_closes_no_edge() -> None:
+    """A paused node goes on where it was: its connections hang, as they would."""
+    world = World()
+    run(world, PAUSE)
+    assert not [call for call in world.calls if call.startswith("cut")]
+
+
+def test_recovery_waits_for_the_isr() -> None:
+    """A restarted node has recovered when it is in sync again, not when it runs."""
+    (record,) = run(World(rejoin_ns=ns(20)), KILL)
+    assert record.recovered
+    assert record.recovered_ns - record.heal_ns > ns(20)
+
+
+def test_the_isr_need_not_become_better_than_it_was() -> None:
+    """A replica that was out of sync before the fault is not waited for after it."""
+    world = World()
+    cut_off = {"do": "partition", "edges": "3 -> 1", "for": "40s"}
+    _, pause = run(world, cut_off, PAUSE | {"target": "node 2", "after": "previous.begin + 5s"})
+    assert pause.recovered
+    assert pause.recovered_ns - pause.heal_ns < ns(5)

@@ -1,0 +1,167 @@
+"""The words of a scenario become plain data and come back; what is wrong is refused with its field."""
+
+import pytest
+from fakes.view import partition
+
+from faults.errors import BadStep
+from faults.plan.conditions import IsrAtMost, IsrIsLeader, LeaderChanged, NoLeader, holds, parse_condition
+from faults.plan.parse import parse_duration, parse_step, parse_steps, write_step
+from faults.plan.steps import After, At, FaultStep, When
+from faults.plan.targets import Target, TopicPartition
+
+KILL = {"do": "kill", "target": "leader", "for": "8s"}
+
+
+def test_a_scenario() -> None:
+    """The steps of the acks=1 leader kill become a partition at 5 s and a kill 2 s after its begin."""
+    cut, kill = parse_steps(
+        [
+            {"at": "5s", "do": "partition", "edges": "followers -> leader", "mode": "refuse", "for": "3s"},
+            {"after": "previous.begin + 2s", "do": "kill", "target": "leader", "for": "8s"},
+        ]
+    )
+    assert (cut.name, cut.kind, cut.start, cut.hold_s, cut.mode) == (
+        "partition-1",
+        "partition",
+        At(offset_s=5.0),
+        3.0,
+        "refuse",
+    )
+    assert str(cut.edges) == "followers -> leader"
+    assert kill == FaultStep(
+        name="kill-2",
+        kind="kill",
+        start=After(anchor="partition-1", moment="begin", delay_s=2.0),
+        hold_s=8.0,
+        target=Target(role="leader"),
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"at": "0s", "do": "partition", "edges": "all <-> node 1", "mode": "blackhole", "for": "1.5s"},
+        {"after": "x.end + 250ms", "do": "pause", "target": "follower 2(orders-0)", "for": "2m"},
+        {"after": "x.recovered", "do": "disk-stall", "target": "nodes 1+2", "for": "500ms"},
+        {"when": "isr.size(orders-0) <= 1", "within": "20s", "do": "power-loss", "target": 1, "for": "0s"},
+        {"when": "leader.changed", "do": "stop", "target": "active controller", "for": "1h"},
+    ],
+)
+def test_writing(words: dict[str, object]) -> None:
+    """A step is written as words that read back to the same step."""
+    step = parse_step({"name": "it", **words})
+    assert parse_step(write_step(step)) == step
+
+
+def test_a_partition_of_a_target() -> None:
+    """A partition that names a target and no edges cuts it off from everybody, clients too."""
+    step = parse_step({"at": "1s", "do": "partition", "target": "leader", "for": "2s"})
+    assert (str(step.edges), step.target, step.mode) == ("all <-> leader", None, "refuse")
+    assert step.asked == "all <-> leader"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"do": "meteor"}, "do"),
+        ({"do": None}, "do"),
+        ({"for": "-2s"}, "for"),
+        ({"for": 3}, "for"),
+        ({"for": "3"}, "for"),
+        ({"for": None}, "for"),
+        ({"for": "1e3s"}, "for"),
+        ({"at": "soon"}, "at"),
+        ({"at": True}, "at"),
+        ({"after": "previous.end", "at": "1s"}, "at"),
+        ({"after": "previous.end"}, "after"),
+        ({"after": "x.middle"}, "after"),
+        ({"after": "x.end - 1s"}, "after"),
+        ({"after": "x.end + 1"}, "after"),
+        ({"when": "moon == full"}, "when"),
+        ({"when": "isr.size <= -1"}, "when"),
+        ({"at": "1s", "within": "2s"}, "within"),
+        ({"mode": "refuse"}, "mode"),
+        ({"edges": "1->2"}, "edges"),
+        ({"target": "boss"}, "target"),
+        ({"name": "previous"}, "name"),
+        ({"name": "Two words"}, "name"),
+        ({"colour": "red"}, "colour"),
+        ({"do": "partition"} | {"mode": "slow"}, "mode"),
+        ({"do": "partition", "edges": "1->2"}, "edges"),
+    ],
+)
+def test_refusing(change: dict[str, object], field: str) -> None:
+    """A wrong value is refused with the key it stood at."""
+    start = {} if {"at", "after", "when"} & set(change) else {"at": "1s"}
+    with pytest.raises(BadStep) as caught:
+        parse_step(KILL | start | change)
+    assert caught.value.field == field
+
+
+def test_refusing_no_start() -> None:
+    """A step that does not say when is refused."""
+    with pytest.raises(BadStep, match="exactly one of at, after, when"):
+        parse_step(KILL)
+
+
+def test_refusing_says_which_step() -> None:
+    """In a plan the refusal carries the index of the step, and its message the bad and the allowed values."""
+    with pytest.raises(BadStep) as caught:
+        parse_steps([KILL | {"at": "1s"}, KILL | {"at": "1s", "do": "meteor"}])
+    assert caught.value.step == 1
+    assert str(caught.value) == (
+        "step 2, do: 'meteor' is refused; "
+        "allowed: one of partition, pause, kill, stop, disk-stall, power-loss"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("0s", 0.0), ("500ms", 0.5), ("2.5s", 2.5), ("10m", 600.0), ("1 h", 3600.0)]
+)
+def test_durations(text: str, seconds: float) -> None:
+    """Durations carry their unit."""
+    assert parse_duration(text, "for") == seconds
+
+
+ORDERS = TopicPartition(topic="orders", partition=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("isr.size(orders-0) <= 1", IsrAtMost(size=1, of=ORDERS)),
+        ("isr.size<=2", IsrAtMost(size=2)),
+        ("isr(orders-0) == {leader}", IsrIsLeader(of=ORDERS)),
+        ("isr == { leader }", IsrIsLeader()),
+        ("leader.changed(orders-0)", LeaderChanged(of=ORDERS)),
+        ("leader == none", NoLeader()),
+    ],
+)
+def test_conditions(text: str, condition: object) -> None:
+    """The four events, each with or without a partition, read and written."""
+    assert parse_condition(text) == condition
+    assert parse_condition(str(condition)) == condition
+
+
+def test_when_conditions_hold() -> None:
+    """Each event holds exactly when the brokers' state says so."""
+    before = partition("orders", 0, leader=1)
+    alone = partition("orders", 0, leader=1, isr=(1,))
+    moved = partition("orders", 0, leader=2, isr=(2, 3))
+    nobody = partition("orders", 0, leader=-1, isr=(1,))
+    truth = {
+        "isr.size <= 1": (False, True, False, True),
+        "isr.size <= 2": (False, True, True, True),
+        "isr == {leader}": (False, True, False, False),
+        "leader.changed": (False, False, True, False),
+        "leader == none": (False, False, False, True),
+    }
+    for text, expected in truth.items():
+        seen = tuple(holds(parse_condition(text), before, now) for now in (before, alone, moved, nobody))
+        assert seen == expected, text
+
+
+def test_the_default_wait_for_an_event() -> None:
+    """A step that does not say how long it waits for its event waits for a minute."""
+    step = parse_step(KILL | {"when": "leader.changed"})
+    assert step.start == When(condition=LeaderChanged(), within_s=60.0)

@@ -1,0 +1,85 @@
+"""A plan that cannot be run is refused before anything starts."""
+
+import pytest
+from fakes.cluster import full_mesh
+
+from faults.errors import BadStep
+from faults.plan.parse import parse_steps, write_step
+from faults.plan.validate import Facts, TopicFacts, validate
+
+BROKERS, CONTROLLERS = (1, 2, 3), (101, 102, 103)
+FACTS = Facts(
+    brokers=BROKERS,
+    controllers=CONTROLLERS,
+    edges=full_mesh(BROKERS, CONTROLLERS),
+    topics=(
+        TopicFacts(name="orders", partitions=2, replication=3),
+        TopicFacts(name="single", partitions=1, replication=1),
+    ),
+)
+CUT = {"at": "1s", "do": "partition", "edges": "followers -> leader", "for": "2s"}
+KILL = {"at": "1s", "do": "kill", "target": "leader", "for": "0s"}
+
+
+def test_the_default_partition_is_written_out() -> None:
+    """Roles and events that name no partition get partition 0 of the first topic."""
+    waiting = {"do": "pause", "target": "brokers", "for": "1s", "when": "leader.changed"}
+    cut, kill, pause = validate(parse_steps([CUT, KILL, waiting]), FACTS)
+    assert (cut.asked, kill.asked, pause.asked) == (
+        "followers(orders-0) -> leader(orders-0)",
+        "leader(orders-0)",
+        "brokers",
+    )
+    assert write_step(pause)["when"] == "leader.changed(orders-0)"
+
+
+@pytest.mark.parametrize(
+    ("step", "field", "value"),
+    [
+        (KILL | {"target": "node 4"}, "target", "node 4"),
+        (KILL | {"target": "leader(orders-2)"}, "target", "orders-2"),
+        (KILL | {"target": "leader(bills-0)"}, "target", "bills-0"),
+        (KILL | {"target": "follower 3"}, "target", "follower 3(orders-0)"),
+        (KILL | {"target": "followers(single-0)"}, "target", "followers(single-0)"),
+        (CUT | {"edges": "101 -> 1"}, "edges", "node 101 -> node 1"),
+        (CUT | {"edges": "1 -> 2, controllers -> leader"}, "edges", "controllers -> leader(orders-0)"),
+        (CUT | {"edges": "9 -> 1"}, "edges", "node 9"),
+        (CUT | {"for": "900ms"}, "for", "0.9s"),
+        (KILL | {"do": "pause", "for": "500ms"}, "for", "0.5s"),
+        (KILL | {"do": "disk-stall", "for": "1s"}, "for", "1s"),
+    ],
+)
+def test_refusing_a_step(step: dict[str, object], field: str, value: str) -> None:
+    """What the cluster does not have, or what could never be proven, is refused."""
+    with pytest.raises(BadStep) as caught:
+        validate(parse_steps([step]), FACTS)
+    assert (caught.value.step, caught.value.field, caught.value.value) == (0, field, value)
+
+
+def test_refusing_an_event_of_an_unknown_partition() -> None:
+    """An event of a partition that does not exist would never come."""
+    words = {"do": "kill", "target": "leader", "for": "0s", "when": "isr.size(orders-9) <= 1"}
+    with pytest.raises(BadStep, match="orders-9"):
+        validate(parse_steps([words]), FACTS)
+
+
+@pytest.mark.parametrize("anchor", ["later", "itself", "nobody"])
+def test_refusing_an_anchor_that_is_not_earlier(anchor: str) -> None:
+    """A step may follow an earlier step only."""
+    first = {"name": "itself", "do": "kill", "target": "leader", "for": "0s", "after": f"{anchor}.end"}
+    with pytest.raises(BadStep) as caught:
+        validate(parse_steps([first, KILL | {"name": "later"}]), FACTS)
+    assert (caught.value.step, caught.value.field, caught.value.value) == (0, "after", anchor)
+
+
+def test_refusing_a_name_twice() -> None:
+    """Two steps with one name could not be told apart."""
+    with pytest.raises(BadStep, match="step 2, name: 'x'"):
+        validate(parse_steps([KILL | {"name": "x"}, KILL | {"name": "x"}]), FACTS)
+
+
+def test_refusing_a_minority_of_one() -> None:
+    """One broker has no minority."""
+    alone = Facts(brokers=(1,), controllers=(101,), edges=full_mesh((1,), (101,)), topics=FACTS.topics)
+    with pytest.raises(BadStep, match="minority"):
+        validate(parse_steps([KILL | {"target": "minority"}]), alone)

@@ -1,0 +1,503 @@
+"""A plan is run in time, and always healed: ten minutes of it in milliseconds, on a virtual clock."""
+
+import json
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from threading import Event
+
+import pytest
+from fakes.fault_world import Inline, Slow, World, WorldView
+
+from compose.errors import NodeStateError
+from compose.protocols import Edge
+from faults.clock import SystemClock, ns
+from faults.plan.parse import parse_steps
+from faults.plan.steps import FaultStep
+from faults.plan.storm import Storm, storm
+from faults.plan.validate import Facts, TopicFacts
+from faults.schedule.record import FaultEvent, FaultRecord
+from faults.schedule.scheduler import run_schedule
+
+CUT = {"name": "cut", "at": "5s", "do": "partition", "edges": "followers -> leader", "for": "3s"}
+KILL = {"name": "kill", "at": "5s", "do": "kill", "target": "leader", "for": "3s"}
+PAUSE = {"name": "pause", "at": "5s", "do": "pause", "target": "node 3", "for": "3s"}
+STALL = {"name": "stall", "at": "5s", "do": "disk-stall", "target": "leader", "for": "3s"}
+
+
+class Log:
+    """Remembers events; `then` runs at each."""
+
+    def __init__(self, then: Callable[[FaultEvent], None] = lambda _: None) -> None:
+        self.events: list[FaultEvent] = []
+        self._then = then
+
+    def __call__(self, event: FaultEvent) -> None:
+        self.events.append(event)
+        self._then(event)
+
+    def stages(self, name: str) -> list[str]:
+        return [event.stage for event in self.events if event.name == name]
+
+
+def run(
+    world: World,
+    steps: tuple[FaultStep, ...],
+    *,
+    stop: Event | None = None,
+    log: Callable[[FaultEvent], None] = lambda _: None,
+    eyes: Inline | None = None,
+) -> tuple[FaultRecord, ...]:
+    """Run steps on the world's own clock."""
+    return run_schedule(
+        steps,
+        world,
+        WorldView(world),
+        world.clock,
+        stop=stop or Event(),
+        on_event=log,
+        eyes=eyes or Inline(),
+    )
+
+
+def plan(*words: dict[str, str]) -> tuple[FaultStep, ...]:
+    """Steps from words; a later "after" or "when" replaces the "at"."""
+    return parse_steps(
+        [
+            {k: v for k, v in each.items() if k != "at" or len({"after", "when"} & {*each}) == 0}
+            for each in words
+        ]
+    )
+
+
+def reason(record: FaultRecord) -> str:
+    """Why a step was not injected or not proven."""
+    return str(json.loads(record.evidence).get("reason", ""))
+
+
+def is_healed(world: World) -> bool:
+    """Whether nothing of any fault is left."""
+    return (
+        all(state.status == "running" for state in world.states.values())
+        and not world.frozen
+        and not any(world.mesh.is_cut(edge) for edge in world.mesh.edges)
+    )
+
+
+def test_the_schedule_of_the_leader_kill() -> None:
+    """Cut at 5 s, kill 2 s after the cut, each healed after its hold: to the millisecond."""
+    world = World()
+    cut, kill = run(world, plan(CUT, KILL | {"after": "previous.begin + 2s"}))
+    assert (cut.inject_ns, cut.heal_ns) == (ns(5), ns(8))
+    assert kill.inject_ns == ns(7)
+    assert (cut.proven, cut.recovered, kill.proven, kill.recovered) == (True, True, True, True)
+    assert is_healed(world)
+
+
+def test_a_ten_minute_storm_takes_a_moment() -> None:
+    """Ten minutes of drawn faults run in seconds at most, all proven, all recovered, never two at once."""
+    world = World()
+    topics = (TopicFacts(name="orders", partitions=1, replication=3),)
+    facts = Facts(brokers=world.brokers, controllers=world.controllers, edges=world.mesh.edges, topics=topics)
+    steps = storm(Storm(duration_s=600.0), seed=11, facts=facts)
+    began = time.monotonic()
+    records = run(world, steps)
+    assert time.monotonic() - began < 10
+    assert len(records) == len(steps) > 60
+    assert [record.name for record in records if not (record.proven and record.recovered)] == []
+    for before, after in pairwise(records):
+        assert before.recovered_ns < after.inject_ns
+    assert ns(400) < world.clock.now_ns() < ns(600)
+    assert is_healed(world)
+
+
+def test_the_same_plan_runs_the_same() -> None:
+    """Two runs of one plan leave equal records."""
+    steps = plan(CUT, KILL | {"after": "cut.begin + 1s"}, PAUSE | {"after": "kill.recovered + 1s"})
+    assert run(World(), steps) == run(World(), steps)
+
+
+MOMENTS = [("begin", "inject_ns"), ("end", "heal_ns"), ("recovered", "recovered_ns")]
+
+
+@pytest.mark.parametrize(("moment", "column"), MOMENTS)
+def test_moments(moment: str, column: str) -> None:
+    """A step can follow the begin, the end, or the proven recovery of another."""
+    cut, pause = run(World(), plan(CUT, PAUSE | {"after": f"cut.{moment} + 1500ms"}))
+    waited = pause.inject_ns - getattr(cut, column)
+    assert ns(1.5) <= waited <= ns(1.7)
+
+
+def test_roles_are_resolved_at_the_moment_of_injection() -> None:
+    """Killing the leader twice kills two nodes: the second time it is the one elected after the first."""
+    first, second = run(World(), plan(KILL, KILL | {"name": "again", "after": "kill.recovered"}))
+    assert (first.nodes, second.nodes) == ((1,), (2,))
+
+
+def test_a_vacant_role_is_waited_for() -> None:
+    """While nobody leads the partition the step waits, and records how late it was."""
+    world = World()
+    view = WorldView(world)
+    describe, vacant_until = view.describe, ns(8)
+    view.describe = lambda topic: tuple(  # type: ignore[method-assign]
+        state
+        if world.clock.now_ns() >= vacant_until
+        else type(state)(topic=topic, partition=0, leader=-1, leader_epoch=0, replicas=(1, 2, 3), isr=(1,))
+        for state in describe(topic)
+    )
+    (record,) = run_schedule(
+        plan(KILL), world, view, world.clock, stop=Event(), on_event=lambda _: None, eyes=Inline()
+    )
+    assert record.proven
+    assert record.inject_ns == ns(8)
+    assert json.loads(record.evidence)["late_s"] == 3.0
+
+
+def test_a_role_that_stays_vacant_skips_the_step_and_its_dependents() -> None:
+    """Without an active controller the pause is not injected, nor is what was to follow it."""
+    log = Log()
+    steps = plan(PAUSE | {"target": "active controller"}, KILL | {"after": "pause.end"}, CUT)
+    pause, kill, cut = run(World(controller=None), steps, log=log)
+    assert (pause.inject_ns, pause.proven, kill.inject_ns, kill.proven) == (-1, False, -1, False)
+    assert "active controller: no node holds this role now, for 5 s" in reason(pause)
+    assert "not injected: pause:" in reason(kill)
+    assert log.stages("kill") == ["skipped"]
+    assert cut.proven
+
+
+def test_an_event() -> None:
+    """A step that waits for the ISR to shrink is injected when it has, not before."""
+    steps = plan(CUT | {"for": "6s"}, PAUSE | {"when": "isr == {leader}", "target": "leader"})
+    cut, pause = run(World(), steps)
+    assert pause.proven
+    lag_limit = ns(3)
+    assert cut.inject_ns + lag_limit <= pause.inject_ns <= cut.inject_ns + lag_limit + ns(0.5)
+
+
+def test_an_event_is_measured_from_before_the_step_before() -> None:
+    """A change of leader that the kill itself brings about counts, however soon it comes."""
+    kill, pause, _ = run(World(), plan(KILL, PAUSE | {"when": "leader.changed"}, CUT | {"at": "30s"}))
+    assert pause.proven
+    assert kill.inject_ns < pause.inject_ns < kill.inject_ns + ns(0.5)
+
+
+def test_an_event_that_does_not_come() -> None:
+    """After its deadline the step is not injected, and says what was seen instead."""
+    world = World()
+    cut, pause = run(world, plan(CUT, PAUSE | {"when": "leader == none", "within": "10s"}))
+    assert cut.proven
+    assert pause.inject_ns == -1
+    assert "leader == none did not come within 10 s; seen last: PartitionState(" in reason(pause)
+    assert is_healed(world)
+
+
+def test_an_event_after_a_step_that_was_skipped() -> None:
+    """Nothing was injected that could bring the event about, so it is not waited for; later steps run."""
+    steps = plan(
+        PAUSE | {"target": "active controller"}, KILL | {"when": "leader.changed"}, CUT | {"at": "30s"}
+    )
+    _, kill, cut = run(World(controller=None), steps)
+    assert (kill.inject_ns, cut.proven) == (-1, True)
+    assert "not injected: pause: active controller" in reason(kill)
+
+
+def test_an_event_after_a_step_that_could_not_be_healed() -> None:
+    """The step before did begin, so its event is waited for, whatever became of its healing."""
+    world = World(failing={"unpause": [NodeStateError("gone")] * 99})
+    world.clock.call_at(ns(20), lambda: world.kill(1))
+    world.clock.call_at(ns(21), lambda: world.start(1))
+    _, cut = run(world, plan(PAUSE, CUT | {"when": "leader.changed"}))
+    assert ns(20) <= cut.inject_ns <= ns(20.5)
+
+
+def test_a_first_step_can_wait_for_an_event() -> None:
+    """The first step waits from the start of the schedule."""
+    world = World()
+    world.clock.call_at(ns(4), lambda: world.kill(2))
+    world.clock.call_at(ns(6), lambda: world.start(2))
+    (pause,) = run(world, plan(PAUSE | {"when": "isr.size <= 2"}))
+    assert ns(4) <= pause.inject_ns <= ns(4.4)
+
+
+def test_ctrl_c() -> None:
+    """When `stop` is set everything in force is healed, the latest first, and nothing more is injected."""
+    world, stop, log = World(), Event(), Log()
+    world.clock.call_at(ns(7), stop.set)
+    steps = plan(CUT | {"for": "60s"}, PAUSE | {"at": "6s", "for": "60s"}, KILL | {"at": "8s"})
+    cut, pause, kill = run(world, steps, stop=stop, log=log)
+    assert (cut.heal_ns, pause.heal_ns) == (ns(7.05), ns(7.05))
+    assert (cut.proven, cut.recovered, pause.proven, pause.recovered) == (True, True, True, True)
+    assert (kill.inject_ns, reason(kill)) == (-1, "not injected: the schedule was interrupted")
+    healed = [event.name for event in log.events if event.stage == "healed"]
+    assert healed == ["pause", "cut"]
+    assert is_healed(world)
+
+
+def test_ctrl_c_injects_no_dependents() -> None:
+    """Healing on the way out is no moment that other steps may follow."""
+    world, stop = World(), Event()
+    world.clock.call_at(ns(7), stop.set)
+    _, kill = run(world, plan(CUT | {"for": "60s"}, KILL | {"after": "cut.end"}), stop=stop)
+    assert kill.inject_ns == -1
+    assert "kill 1" not in world.calls
+
+
+def test_ctrl_c_waits_ten_seconds_for_a_recovery() -> None:
+    """Whoever interrupts a run does not wait a minute for a node that does not come back."""
+    world, stop = World(deaf={"start"}), Event()
+    world.clock.call_at(ns(7), stop.set)
+    (kill,) = run(world, plan(KILL | {"for": "60s"}), stop=stop)
+    assert not kill.recovered
+    assert world.clock.now_ns() - kill.heal_ns < ns(11)
+
+
+@pytest.mark.parametrize("stage", ["injected", "effect", "healed", "recovered"])
+def test_an_error_of_the_caller_heals(stage: str) -> None:
+    """Whatever `on_event` raises, and when, is raised after everything was healed."""
+
+    def fail(event: FaultEvent) -> None:
+        if (event.name, event.stage) == ("pause", stage):
+            raise RuntimeError(f"no screen for {event.stage}")
+
+    world = World()
+    with pytest.raises(RuntimeError, match=f"no screen for {stage}"):
+        run(world, plan(CUT | {"for": "60s"}, PAUSE), log=fail)
+    assert is_healed(world)
+
+
+def test_an_error_of_the_caller_at_every_event_heals() -> None:
+    """Not even a caller who raises at each event keeps anything from being healed."""
+
+    def fail(event: FaultEvent) -> None:
+        if event.at_ns >= ns(6):
+            raise RuntimeError(event.stage)
+
+    world = World()
+    with pytest.raises(RuntimeError, match="injected"):
+        run(world, plan(CUT | {"for": "60s"}, STALL | {"at": "6s"}), log=fail)
+    assert is_healed(world)
+
+
+def test_an_unexpected_error_of_the_cluster_heals() -> None:
+    """An error that no room knows, in an injection, is raised after everything was healed."""
+    world = World(failing={"pause": [ZeroDivisionError("a bug")]})
+    with pytest.raises(ZeroDivisionError):
+        run(world, plan(CUT | {"for": "60s"}, PAUSE))
+    assert is_healed(world)
+
+
+def test_an_unexpected_error_of_a_look_heals() -> None:
+    """A look at an effect that breaks in a way that no room knows keeps nothing from being healed."""
+    world = World()
+    world.clock.call_at(ns(5.3), lambda: setattr(world, "cpu_ns", lambda node: 1 // 0))
+    with pytest.raises(ZeroDivisionError):
+        run(world, plan(CUT | {"for": "60s"}, PAUSE))
+    assert is_healed(world)
+
+
+def test_a_failed_injection_is_healed_and_the_plan_goes_on() -> None:
+    """A cluster that refuses an injection leaves it unproven with the reason; other steps run."""
+    world = World(failing={"pause": [NodeStateError("node 2 could not be paused")]})
+    steps = plan(PAUSE | {"target": "1+2+3"}, KILL | {"after": "pause.end"})
+    pause, kill = run(world, steps)
+    assert (pause.proven, reason(pause)) == (False, "the injection failed: node 2 could not be paused")
+    assert kill.proven
+    assert is_healed(world)
+
+
+@pytest.mark.parametrize("failing", ["pause", "drop_unsynced", "kill"])
+def test_a_power_cut_that_fails_half_way_is_healed(failing: str) -> None:
+    """Wherever a power cut of three nodes breaks off, all three run again after it."""
+    words = {"name": "power", "at": "5s", "do": "power-loss", "target": "brokers", "for": "1s"}
+    world = World()
+
+    call = getattr(world, failing)
+
+    def fail_at_the_second(node: int) -> None:
+        if node == 2:
+            setattr(world, failing, call)
+            raise NodeStateError(f"{failing} of node 2")
+        call(node)
+
+    setattr(world, failing, fail_at_the_second)
+    (record,) = run(world, plan(words))
+    assert (record.proven, record.recovered) == (False, True)
+    assert is_healed(world)
+    assert not world.cut_off
+
+
+def test_a_heal_that_fails_is_tried_again() -> None:
+    """Two failures to unpause are reported, the third try heals."""
+    world = World(failing={"unpause": [NodeStateError("busy"), NodeStateError("still busy")]})
+    log = Log()
+    (pause,) = run(world, plan(PAUSE), log=log)
+    assert log.stages("pause") == ["injected", "effect", "heal-failed", "heal-failed", "healed", "recovered"]
+    assert "try 2: still busy" in [event.detail for event in log.events]
+    assert pause.recovered
+    assert ns(10) <= pause.heal_ns <= ns(10.2)
+
+
+def test_a_heal_that_always_fails_is_given_up_and_the_others_are_healed() -> None:
+    """After its last try a fault is reported as not healed; other faults are healed all the same."""
+    world = World(failing={"unpause": [NodeStateError("gone")] * 99})
+    log = Log()
+    pause, cut, kill = run(world, plan(PAUSE, CUT | {"at": "6s"}, KILL | {"after": "pause.end"}), log=log)
+    assert (pause.proven, pause.recovered, pause.heal_ns) == (True, False, -1)
+    assert "not healed after 5 tries" in reason(pause)
+    assert cut.heal_ns == ns(9)
+    assert kill.inject_ns == -1
+    assert log.stages("pause").count("heal-failed") == 10
+    assert not any(world.mesh.is_cut(edge) for edge in world.mesh.edges)
+
+
+def test_ctrl_c_gives_up_what_cannot_be_healed() -> None:
+    """After five tries, a second apart, the next fault is healed, and the records are there."""
+    world, stop, log = World(failing={"unpause": [NodeStateError("gone")] * 99}), Event(), Log()
+    world.clock.call_at(ns(7), stop.set)
+    steps = plan(CUT | {"for": "60s"}, PAUSE | {"at": "6s", "for": "60s"})
+    cut, pause = run(world, steps, stop=stop, log=log)
+    assert (pause.heal_ns, pause.recovered) == (-1, False)
+    assert log.stages("pause")[-6:] == [*["heal-failed"] * 5, "not-recovered"]
+    assert cut.heal_ns == ns(11)
+
+
+def test_a_last_look_before_healing() -> None:
+    """What has stood still for just long enough when the hold is over is proven by a last look."""
+    (pause,) = run(World(), plan(PAUSE | {"for": "800ms"}))
+    assert pause.proven
+
+
+def test_a_look_that_goes_on_when_the_hold_is_over_counts() -> None:
+    """A kill is healed at once, but not before the look at its effect has come back."""
+    world, log = World(), Log()
+    (kill,) = run(world, plan(KILL | {"for": "0s"}), log=log, eyes=Slow(world.clock))
+    assert kill.proven
+    assert log.stages("kill")[:3] == ["injected", "effect", "healed"]
+
+
+def test_a_look_that_takes_too_long_is_not_waited_for() -> None:
+    """Healing waits half a second for a look and no longer; what that look saw then counts no more."""
+    world, log = World(), Log()
+    slow = Slow(world.clock, latency_ns=ns(2))
+    (kill,) = run(world, plan(KILL | {"for": "0s"}), log=log, eyes=slow)
+    assert not kill.proven
+    assert kill.heal_ns - kill.inject_ns < ns(0.7)
+    assert reason(kill) == "no evidence of an effect: a look took 0.5 s more"
+    assert log.stages("kill") == ["injected", "unproven", "healed", "recovered"]
+
+
+def test_slow_looks_delay_no_other_step() -> None:
+    """Where each look takes 2 s, a step is late by its own looks, and by none at another step."""
+    world = World()
+    cut, pause = run(world, plan(CUT, PAUSE | {"at": "6s"}), eyes=Slow(world.clock, latency_ns=ns(2)))
+    assert ns(7) <= cut.inject_ns <= ns(7.3)
+    assert ns(8) <= pause.inject_ns <= ns(8.3)
+    assert ns(3) <= cut.heal_ns - cut.inject_ns <= ns(3.5)
+    assert ns(3) <= pause.heal_ns - pause.inject_ns <= ns(3.6)
+
+
+def test_unproven_is_said_before_healing() -> None:
+    """The caller learns that there is no evidence, and why, when the hold is over."""
+    log = Log()
+    run(World(deaf={"pause"}), plan(PAUSE), log=log)
+    assert log.stages("pause") == ["injected", "unproven", "healed", "recovered"]
+    assert "states: {'3': 'running'}" in next(each.detail for each in log.events if each.stage == "unproven")
+
+
+def test_two_cuts_of_one_edge() -> None:
+    """An edge stays cut until the last fault that holds it lets go."""
+    world, edge, was_cut = World(), Edge(source="2", target=1), []
+    for at_s in (8.5, 9.5):
+        world.clock.call_at(ns(at_s), lambda: was_cut.append(world.mesh.is_cut(edge)))
+    wide = CUT | {"name": "wide", "at": "6s", "edges": "all -> leader", "mode": "blackhole"}
+    first, second = run(world, plan(CUT, wide))
+    assert was_cut == [True, False]
+    assert (first.recovered, second.recovered) == (True, True)
+
+
+@pytest.mark.parametrize("words", [PAUSE, STALL | {"target": "node 3"}])
+def test_a_second_hold_of_one_node(words: dict[str, str]) -> None:
+    """A fault that finds its node paused or stalled already waits for its turn, and then proves itself."""
+    world = World()
+    first, second = run(world, plan(words, words | {"name": "again", "at": "6s"}))
+    assert (first.proven, second.proven) == (True, True)
+    assert ns(8) <= first.heal_ns <= second.inject_ns <= first.heal_ns + ns(0.6)
+    assert is_healed(world)
+
+
+@pytest.mark.parametrize("do", ["kill", "stop", "power-loss"])
+def test_an_end_of_a_node_whose_disk_is_frozen(do: str) -> None:
+    """The disk is thawed, since the node could not end; both faults are proven, and both recover."""
+    world = World()
+    end = KILL | {"at": "8s", "target": "node 1", "do": do}
+    stall, kill = run(world, plan(STALL | {"for": "10s"}, end))
+    assert world.calls.count("thaw 1") >= 1
+    assert (stall.proven, stall.recovered, kill.proven, kill.recovered) == (True, True, True, True)
+    assert is_healed(world)
+
+
+def test_a_kill_of_a_paused_node() -> None:
+    """The end of the pause does not disturb the dead node, and the restarted node is not paused."""
+    world = World()
+    pause, kill = run(world, plan(PAUSE, KILL | {"at": "7s", "target": "node 3", "for": "5s"}))
+    assert (pause.proven, pause.recovered, kill.proven, kill.recovered) == (True, True, True, True)
+    assert is_healed(world)
+
+
+@pytest.mark.parametrize(
+    ("words", "do"),
+    [
+        (PAUSE, "kill"),
+        (PAUSE, "power-loss"),
+        (STALL | {"target": "node 3"}, "kill"),
+        (STALL | {"target": "node 3"}, "stop"),
+        (STALL | {"target": "node 3"}, "power-loss"),
+    ],
+)
+def test_a_hold_ends_with_the_node(words: dict[str, str], do: str) -> None:
+    """What held a node before it died holds it no longer: a later fault lets go of it when it says so."""
+    world, held = World(), list[bool]()
+    end = KILL | {"do": do, "at": "7s", "target": "node 3", "for": "1s"}
+    later = words | {"name": "later", "at": "10s", "for": "5s"}
+
+    def note() -> None:
+        held.append(world.states[3].status == "paused" or 3 in world.frozen)
+
+    for at_s in (6, 9.5, 12, 17):
+        world.clock.call_at(ns(at_s), note)
+    run(world, plan(words | {"for": "18s"}, end, later))
+    assert held == [True, False, True, False]
+    assert is_healed(world)
+
+
+def test_recovery_waits_until_no_other_fault_is_in_force() -> None:
+    """The cut recovers long after its heal, because the leader is dead so long: that is not its failure."""
+    world = World()
+    cut, kill = run(world, plan(CUT, KILL | {"after": "cut.begin + 2s", "for": "90s"}))
+    assert (cut.recovered, kill.recovered) == (True, True)
+    assert cut.recovered_ns - cut.heal_ns > ns(80)
+
+
+def test_counters_are_read_only_when_a_step_is_near() -> None:
+    """A minute before the first step nobody looks at the cluster."""
+    world, looks = World(), []
+    read = world.mesh.bytes
+    world.mesh.bytes = lambda: looks.append(world.clock.now_ns()) or read()  # type: ignore[method-assign,func-returns-value]
+    run(world, plan(CUT | {"at": "60s"}))
+    assert min(looks) >= ns(58.5)
+
+
+def test_an_empty_plan() -> None:
+    """A plan without steps is over at once."""
+    world = World()
+    assert run(world, ()) == ()
+    assert world.clock.now_ns() == 0
+
+
+def test_the_default_eyes_are_threads() -> None:
+    """On the machine's own clock, with its own threads, a plan runs as well."""
+    world, log = World(boot_ns=0, rejoin_ns=0), Log()
+    steps = plan(KILL | {"at": "20ms", "for": "20ms"})
+    (record,) = run_schedule(steps, world, WorldView(world), SystemClock(), stop=Event(), on_event=log)
+    assert (record.proven, record.recovered) == (True, True)
+    assert log.stages("kill") == ["injected", "effect", "healed", "recovered"]

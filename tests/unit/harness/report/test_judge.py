@@ -1,0 +1,258 @@
+"""The verdict on a run directory: what it says, and that nothing unreadable is ever green."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from fakes.history_rows import TOPIC, history, info, logged, ok, read, sample
+from fakes.run_directories import MANIFEST, make_run, reference
+
+from checkers.history.rows import Fault, History, MetadataChange
+from checkers.verdict.algebra import Verdict
+from compose.docker.labels import owner_of
+from harness.errors import RunDirectoryError
+from harness.report.judge import judge
+from harness.report.report import Report
+from harness.run_directory.layout import RunDir
+from harness.terminal.summary import words
+
+SECOND = 1_000_000_000
+KEPT = history(ok(1, 0, at=0), logged(1, 0, 0))
+LOST = history(
+    ok(1, 0, at=0), logged(1, 0, 0), ok(1, 1, at=1, invoked=2 * SECOND, done=3 * SECOND), sample(1)
+)
+
+
+def judged(run: RunDir) -> Report:
+    return judge(run, reference)
+
+
+def killed_leader(rows: History) -> History:
+    """The same history, in which broker 1 was killed after 4 s and broker 2 was elected after 8 s."""
+    states = [(0, 1, 0, (1, 2, 3)), (8000, 2, 1, (2, 3)), (12000, 2, 1, (1, 2, 3))]
+    changes = tuple(
+        MetadataChange(
+            at_ms=at,
+            topic=TOPIC,
+            partition=0,
+            leader=leader,
+            leader_epoch=epoch,
+            partition_epoch=epoch,
+            isr=isr,
+        )
+        for at, leader, epoch, isr in states
+    )
+    kill = Fault(
+        index=0, name="kill", kind="kill", target="leader", nodes=(1,), unclean=(1,), inject_ns=4 * SECOND
+    )
+    return replace(
+        rows,
+        faults=(replace(kill, effect_ns=5 * SECOND, heal_ns=9 * SECOND, recovered_ns=12 * SECOND),),
+        metadata=changes,
+    )
+
+
+def sentences(report: Report) -> list[str]:
+    return [reason.sentence for reason in report.reasons]
+
+
+def test_a_run_that_kept_everything_passes_and_says_so_in_plain_words(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, KEPT))
+    assert words(report) == "PASS  acks=all lost none of 1 acknowledged records"
+    assert report.document["properties"]["acked-loss"]["status"] == "holds"
+
+
+def test_a_failure_opens_with_the_record_that_shows_it(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, killed_leader(LOST), schedule=["kill"]))
+    assert report.verdict is Verdict.FAIL
+    first, second, *rest = words(report).splitlines()
+    assert first.startswith(
+        "FAIL  orders-0 offset 1, record 1/1: acknowledged and lost; acknowledged at 3.00 s by broker 1, "
+        "leader epoch 0; no fault was active, kill"
+    )
+    assert " followed 1.00 s later; the high watermark of orders-0 was 1 then" in first
+    assert second == "  acks=all lost 1 of 2 acknowledged records, which its contract forbids"
+    assert rest == ["  - acked-loss is violated once: acks=all: no fault or election permits it"]
+
+
+def test_the_same_loss_under_acks_1_is_the_expected_one_of_a_positive_control(tmp_path: Path) -> None:
+    facts = {"producers": [{"producer": 1, "acks": "1", "idempotence": False}], "expect": "permitted"}
+    report = judged(make_run(tmp_path, killed_leader(LOST), schedule=["kill"], **facts))
+    assert words(report).startswith(
+        "PASS (expected loss seen)  acks=1 lost 1 of 2 acknowledged records, as its contract permits\n"
+        "  orders-0 offset 1, record 1/1: acknowledged and lost; "
+    )
+
+
+def test_a_permitted_loss_fails_a_scenario_that_expects_none(tmp_path: Path) -> None:
+    facts = {"producers": [{"producer": 1, "acks": "1", "idempotence": False}]}
+    report = judged(make_run(tmp_path, killed_leader(LOST), schedule=["kill"], **facts))
+    assert report.verdict_in_words == "FAIL (no loss was expected)"
+    assert report.headline.startswith("orders-0 offset 1, record 1/1: acknowledged and lost; ")
+
+
+def test_a_positive_control_without_loss_is_unknown(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, KEPT, expect="permitted"))
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.headline.startswith("weak control: ")
+
+
+def test_an_empty_history_is_unknown(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, history(unproven=[0])))
+    assert report.verdict is Verdict.UNKNOWN
+    assert "no send was acknowledged, so nothing was put at risk" in sentences(report)
+
+
+def test_a_missed_acceptance_line_fails_the_run_and_says_what_was_measured(tmp_path: Path) -> None:
+    acked = [ok(1, n, at=n, invoked=n * SECOND, done=n * SECOND + 1) for n in (0, 1, 5)]
+    rows = history(
+        *(replace(send, offset=at) for at, send in enumerate(acked)),
+        *(logged(1, n, at) for at, n in enumerate((0, 1, 5))),
+    )
+    report = judged(make_run(tmp_path, rows, accept=["unavailable.max <= 3s", "acked.count >= 3"]))
+    assert report.verdict is Verdict.FAIL
+    assert sentences(report) == ["acceptance: unavailable.max <= 3s: measured 4 s on orders-0"]
+    assert [line["holds"] for line in report.document["accept"]] == [False, True]
+
+
+def test_a_fault_of_the_schedule_that_nobody_recorded_is_unknown(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, KEPT, schedule=["kill"]))
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.headline.startswith("fault kill is in the schedule, and nothing was recorded of it")
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "said"),
+    [
+        ("history/final_log/orders-0.parquet", "remove", "missing, though the partition has other files"),
+        ("history/sends/orders-0.parquet", "truncate", "truncated, or not Parquet"),
+        ("history/faults.parquet", "remove", "missing"),
+        ("history/proofs.parquet", "text", "truncated, or not Parquet"),
+        ("history/watermarks.parquet", "foreign", "a foreign file"),
+        ("history/reads", "remove", "missing"),
+        ("manifest.json", "truncate", "not a readable manifest"),
+    ],
+)
+def test_a_damaged_run_is_unknown_with_the_file_and_what_is_wrong(
+    tmp_path: Path, file: str, damage: str, said: str
+) -> None:
+    run = make_run(tmp_path, KEPT)
+    path = tmp_path / file
+    if damage == "remove" and path.is_dir():
+        path.rename(tmp_path / "gone")
+    elif damage == "remove":
+        path.unlink()
+    elif damage == "truncate":
+        path.write_bytes(path.read_bytes()[:-20])
+    elif damage == "text":
+        path.write_text("not Parquet at all")
+    else:
+        pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)
+    report = judged(run)
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.headline.startswith(f"{path}: {said}")
+
+
+def test_a_partition_of_which_every_file_is_gone_is_missed(tmp_path: Path) -> None:
+    topics = [MANIFEST["topics"][0] | {"partitions": 2}]
+    report = judged(make_run(tmp_path, KEPT, topics=topics))
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.headline == f"{tmp_path / 'history'}: every file of partition orders-1 is missing"
+
+
+@pytest.mark.parametrize("state", ["running", "interrupted"])
+def test_a_run_that_did_not_end_is_unknown_even_if_all_it_holds_is_right(tmp_path: Path, state: str) -> None:
+    report = judged(make_run(tmp_path, KEPT, state=state))
+    assert report.verdict is Verdict.UNKNOWN
+
+
+def test_a_run_that_crashed_is_an_error_with_its_problem(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, KEPT, state="failed", problem="settle: broker 2 did not come up"))
+    assert report.verdict is Verdict.ERROR
+    assert "settle: broker 2 did not come up" in report.headline
+
+
+def test_a_run_that_was_killed_before_any_load_is_unknown_with_the_phase(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, None, state="running", phase="cluster"))
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.headline == (
+        f"{tmp_path}: the run ended in phase 'cluster' before any load: its harness was killed"
+    )
+
+
+def test_a_killed_run_without_proofs_decides_nothing_and_counts_what_it_recorded(tmp_path: Path) -> None:
+    run = make_run(tmp_path, history(ok(1, 0, at=0), info(1, 1), unproven=[0]), state="running")
+    (run.history / "proofs.parquet").unlink()
+    (run.history / "faults.parquet").unlink()
+    report = judged(run)
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.document["exposure"]["acked"] == 1
+    assert report.document["findings"] == []
+
+
+def test_a_run_whose_process_is_alive_is_left_alone(tmp_path: Path) -> None:
+    owner = owner_of("x", os.getpid())
+    run = make_run(
+        tmp_path, None, state="running", owner={"pid": owner.pid, "start": owner.start, "host": owner.host}
+    )
+    with pytest.raises(RunDirectoryError, match=r"the run still goes on, in process \d+; check it later"):
+        judged(run)
+
+
+def test_the_document_and_the_summary_are_the_same_each_time(tmp_path: Path) -> None:
+    run = make_run(tmp_path, killed_leader(LOST), schedule=["kill"])
+    first, again = judged(run), judged(run)
+    assert json.dumps(first.document) == json.dumps(again.document)
+    assert first.as_markdown() == again.as_markdown()
+    assert first.as_markdown().startswith("# FAIL: demo, seed 7\n")
+
+
+def test_a_failure_after_the_judgement_is_an_error_in_both_files(tmp_path: Path) -> None:
+    """A tear-down that failed leaves no green page behind."""
+    run = make_run(tmp_path, history(ok(1, 0, at=0), logged(1, 0, 0), read(1, 0, 0)))
+    before = judged(run)
+    before.with_problem("a loop device is left").write(run)
+    assert before.verdict is Verdict.PASS
+    told = json.loads(run.verdict.read_text())
+    assert (told["verdict"], told["outcome"]) == ("ERROR", "a loop device is left")
+    assert told["reasons"] == [{"verdict": "ERROR", "sentence": "a loop device is left"}]
+    assert told["properties"]["acked-loss"]["status"] == "holds"
+    page = run.summary.read_text()
+    assert page.startswith("# ERROR: demo, seed 7\n\na loop device is left\n")
+    assert "PASS" not in page
+
+
+def test_a_violation_outweighs_a_failure_after_it(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, killed_leader(LOST), schedule=["kill"])).with_problem("late trouble")
+    assert report.verdict is Verdict.FAIL
+    assert sentences(report)[-1] == "late trouble"
+    assert "- ERROR: late trouble" in report.as_markdown()
+
+
+def test_a_copy_that_was_read_before_a_power_failure_is_lost_with_it_though_a_retry_was_acknowledged_later(
+    tmp_path: Path,
+) -> None:
+    """The first attempt is read at 3 s, the power goes at 4 s, the retry is acked elsewhere at 13 s."""
+    rows = history(
+        ok(1, 0, at=0, invoked=SECOND, done=2 * SECOND),
+        logged(1, 0, 0),
+        ok(1, 1, at=2, invoked=2 * SECOND, done=13 * SECOND),
+        logged(2, 0, 1),
+        info(2, 0, invoked=12 * SECOND),
+        logged(1, 1, 2),
+        replace(read(1, 1, 1), read_ns=3 * SECOND),
+    )
+    cut = killed_leader(rows)
+    power = replace(cut.faults[0], kind="power-loss", nodes=(1, 2, 3), unclean=(1, 2, 3), data_lost=(1, 2, 3))
+    facts = {"schedule": ["kill"], "expect": "any"}
+    report = judged(make_run(tmp_path, replace(cut, faults=(power,)), **facts))
+    assert report.document["properties"]["hw-loss"]["permitted"] == 1
+    assert report.verdict is Verdict.PASS
+
+
+def test_reads_are_counted_as_witnesses(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, history(ok(1, 0, at=0), logged(1, 0, 0), read(1, 0, 0))))
+    assert report.document["properties"]["read-uncommitted"]["examined"] == 1

@@ -1,0 +1,51 @@
+import os
+import signal
+
+import pytest
+
+from harness.errors import Interrupted
+from harness.run.interrupts import Interrupts
+
+
+def press(number: signal.Signals = signal.SIGINT) -> None:
+    os.kill(os.getpid(), number)
+
+
+def test_in_an_orderly_part_the_first_signal_only_asks_to_stop() -> None:
+    said: list[str] = []
+    with Interrupts(said.append) as interrupts, interrupts.orderly():
+        press()
+        assert interrupts.stop.is_set()
+        assert interrupts.received == signal.SIGINT
+    assert said == ["stopping the load and healing all faults, then judging; once more tears down now"]
+
+
+def test_the_second_signal_tears_down_now_and_the_exit_code_is_that_of_the_first() -> None:
+    with Interrupts(lambda text: None) as interrupts, interrupts.orderly():
+        press(signal.SIGTERM)
+        with pytest.raises(Interrupted):
+            press(signal.SIGINT)
+        assert interrupts.received == signal.SIGTERM
+
+
+def test_where_there_is_nothing_to_judge_yet_the_first_signal_tears_down() -> None:
+    with Interrupts(lambda text: None), pytest.raises(Interrupted) as raised:
+        press(signal.SIGTERM)
+    assert raised.value.exit_code == 143
+
+
+def test_a_user_who_goes_on_pressing_cannot_break_the_tear_down() -> None:
+    said: list[str] = []
+    with Interrupts(said.append):
+        with pytest.raises(Interrupted):
+            press()
+        press()
+        press()
+    assert said[1:] == ["already tearing down; this takes a few seconds"] * 2
+
+
+def test_the_handlers_that_were_there_before_are_given_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupts(lambda text: None):
+        assert signal.getsignal(signal.SIGINT) != before
+    assert signal.getsignal(signal.SIGINT) == before

@@ -1,0 +1,233 @@
+"""Scenario files: what is refused, with which words at which place, and what a resolved one looks like."""
+
+import pytest
+
+from harness.errors import ScenarioError, UsageError
+from harness.scenario.resolve import catalogue, find, resolve, shipped
+
+GOOD = """\
+name: demo
+cluster: {brokers: 3, controllers: 3}
+topics:
+  - {name: orders, partitions: 2, replication: 3, config: {min.insync.replicas: 2}}
+workload: {acks: all, rate: 2000/s}
+faults:
+  - {at: 5s, do: kill, target: leader, for: 3s}
+"""
+
+
+def refusal(old: str, new: str) -> str:
+    """The complaints about GOOD with `old` replaced."""
+    assert old in GOOD
+    with pytest.raises(ScenarioError) as refused:
+        resolve(GOOD.replace(old, new), "demo.yaml", seed=1)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (
+            "brokers: 3",
+            "broker: 3",
+            "demo.yaml:2:11: cluster.broker: unknown key 'broker'; did you mean brokers? allowed: "
+            "broker_config, brokers, combined, controller_config, controllers, elr, kafka, volume",
+        ),
+        ("name: demo", "nome: demo", "demo.yaml:1:1: name: is missing\n"),
+        (
+            "brokers: 3",
+            "brokers: three",
+            "demo.yaml:2:20: cluster.brokers: input should be a valid integer, found",
+        ),
+        (
+            "brokers: 3",
+            "brokers: 0",
+            "demo.yaml:2:20: cluster.brokers: input should be greater than or equal to 1",
+        ),
+        (
+            "replication: 3",
+            "replication: 4",
+            "demo.yaml:4:48: topics[0].replication: 4 replicas do not fit on 3 brokers",
+        ),
+        (
+            "replicas: 2",
+            "replicas: 5",
+            "demo.yaml:4:81: topics[0].config.min.insync.replicas: 5 in-sync replicas of 3: "
+            "every acks=all write would be refused",
+        ),
+        (
+            "replicas: 2",
+            "replicas: two",
+            "demo.yaml:4:81: topics[0].config.min.insync.replicas: expected a number of replicas from 1",
+        ),
+        (
+            "replication: 3, config: {min.insync.replicas: 2}",
+            "replication: 1",
+            "demo.yaml:4:5: topics[0].config.min.insync.replicas: 2 in-sync replicas of 1, "
+            "the brokers' setting: every acks=all write would be refused",
+        ),
+        ("acks: all", "acks: 2", "demo.yaml:5:18: workload.acks: unknown '2'; allowed: 0, 1, all"),
+        (
+            "acks: all",
+            "acks: 1, idempotence: true",
+            "demo.yaml:5:34: workload.idempotence: an idempotent producer needs acks: all, found acks: 1",
+        ),
+        (
+            "rate: 2000/s",
+            "rate: 2000",
+            "demo.yaml:5:29: workload.rate: not a rate: 2000; write records per second, as in 2000/s, or max",
+        ),
+        (
+            "rate: 2000/s",
+            "lasts: 5",
+            "demo.yaml:5:30: workload.lasts: not a duration: 5; allowed: a duration with its unit",
+        ),
+        (
+            "do: kill",
+            "do: explode",
+            "demo.yaml:7:18: faults[0].do: 'explode' is refused; allowed: one of "
+            "partition, pause, kill, stop, disk-stall, power-loss",
+        ),
+        ("do: kill, ", "", "demo.yaml:7:5: faults[0].do: is missing; allowed: one of partition, pause"),
+        (
+            "for: 3s",
+            "for: -3s",
+            "demo.yaml:7:45: faults[0].for: '-3s' is refused; allowed: a duration with its unit",
+        ),
+        (
+            "for: 3s",
+            "four: 3s",
+            "demo.yaml:7:40: faults[0].four: unknown key 'four'; did you mean for? allowed: after",
+        ),
+        (
+            "target: leader",
+            "target: lieder",
+            "demo.yaml:7:32: faults[0].target: 'lieder' is refused; allowed:",
+        ),
+        (
+            "target: leader",
+            "target: node 9",
+            "demo.yaml:7:32: faults[0].target: 'node 9' is refused; allowed: one of",
+        ),
+        (
+            "controllers: 3",
+            "controllers: 5, combined: true",
+            "demo.yaml:2:36: cluster.controllers: 5 with 3 brokers; with combined roles each controller",
+        ),
+        ("controllers: 3", "kafka: 2.8.0", "demo.yaml:2:30: cluster.kafka: 2.8.0 is too old; the oldest"),
+        (
+            "controllers: 3",
+            "kafka: 4.3",
+            "demo.yaml:2:30: cluster.kafka: input should be a valid string, found 4.3",
+        ),
+        (
+            "rate: 2000/s",
+            "client: {acks: 1}",
+            "demo.yaml:5:38: workload.client.acks: is set by the harness; use the key workload.acks",
+        ),
+        (
+            "workload:",
+            "storm: {}\nworkload:",
+            "demo.yaml:5:8: storm: a scenario has faults or a storm, not both",
+        ),
+    ],
+)
+def test_the_impossible_is_refused_at_its_place(old: str, new: str, complaint: str) -> None:
+    assert refusal(old, new).startswith(complaint)
+
+
+def test_a_storm_is_drawn_from_the_seed_alone_and_written_out() -> None:
+    text = GOOD[: GOOD.index("faults:")] + "storm: {duration: 60s}\n"
+    first, again, other = (resolve(text, "demo.yaml", seed=seed) for seed in (5, 5, 6))
+    assert first.steps == again.steps != other.steps
+    assert {step.kind for step in first.steps} == {"partition", "pause", "disk-stall"}
+    assert resolve(first.text(), "scenario.yaml", seed=99).steps == first.steps
+
+
+@pytest.mark.parametrize(
+    ("storm", "complaint"),
+    [
+        (
+            "{duration: 2s}",
+            "demo.yaml:6:19: storm.duration: '2s' is refused; allowed: at least ",
+        ),
+        ("{}", "demo.yaml:6:8: storm.duration: is missing; allowed: a duration with its unit"),
+        (
+            "{duration: 60s, kinds: [kill]}",
+            "demo.yaml:6:31: storm.kinds: ['kill'] is refused; allowed: a list of partition, pause",
+        ),
+        (
+            "{duration: 60s, kind: [pause]}",
+            "demo.yaml:6:24: storm.kind: unknown key 'kind'; did you mean kinds? allowed: duration",
+        ),
+    ],
+)
+def test_a_storm_that_cannot_be_is_refused(storm: str, complaint: str) -> None:
+    text = GOOD[: GOOD.index("faults:")] + f"storm: {storm}\n"
+    with pytest.raises(ScenarioError) as refused:
+        resolve(text, "demo.yaml")
+    assert str(refused.value).startswith(complaint)
+
+
+def test_all_complaints_about_the_keys_are_told_at_once() -> None:
+    text = GOOD.replace("brokers: 3", "broker: 3").replace("rate: 2000/s", "rate: 7")
+    with pytest.raises(ScenarioError) as refused:
+        resolve(text, "demo.yaml")
+    assert [line.split(": ")[1] for line in refused.value.complaints] == ["cluster.broker", "workload.rate"]
+
+
+def test_a_value_from_the_command_line_is_checked_like_one_from_the_file() -> None:
+    with pytest.raises(ScenarioError) as refused:
+        resolve(GOOD, "demo.yaml", sets=["topics.0.replication=4"])
+    assert refused.value.complaints == (
+        "--set topics.0.replication=4: topics[0].replication: 4 replicas do not fit on 3 brokers",
+    )
+
+
+def test_a_resolved_scenario_reads_back_to_itself_and_draws_nothing() -> None:
+    first = resolve(GOOD, "demo.yaml", sets=["workload.rate=max", "settle.full_isr=90s"])
+    again = resolve(first.text(), "scenario.yaml")
+    assert again == first
+    assert again.text() == first.text()
+
+
+def test_the_seed_of_the_command_line_outranks_that_of_the_file_which_outranks_chance() -> None:
+    assert resolve(GOOD + "seed: 7\n", "demo.yaml", seed=8).seed == 8
+    assert resolve(GOOD + "seed: 7\n", "demo.yaml").seed == 7
+    assert resolve(GOOD, "demo.yaml").seed != resolve(GOOD, "demo.yaml").seed
+
+
+def test_idempotence_follows_acks_unless_it_is_asked_for() -> None:
+    assert resolve(GOOD, "demo.yaml").scenario.workload.idempotence is True
+    assert resolve(GOOD, "demo.yaml", sets=["workload.acks=1"]).scenario.workload.idempotence is False
+
+
+def test_each_shipped_scenario_is_valid_and_says_what_it_is_for() -> None:
+    assert shipped() == [
+        "acks-all-leader-kill",
+        "acks1-leader-kill",
+        "baseline",
+        "power-failure-all",
+        "power-failure-all-flushed",
+        "storm",
+    ]
+    assert all(entry["about"] for entry in catalogue())
+
+
+def test_the_positive_and_the_negative_control_have_the_same_schedule() -> None:
+    one, every = (resolve(*find(name), seed=1) for name in ("acks1-leader-kill", "acks-all-leader-kill"))
+    assert one.steps == every.steps
+    assert (one.scenario.workload.acks, every.scenario.workload.acks) == ("1", "all")
+
+
+def test_an_unknown_scenario_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(UsageError) as refused:
+        find("acks1-leader-kil")
+    assert str(refused.value).startswith(
+        "scenario: unknown 'acks1-leader-kil'; did you mean acks1-leader-kill?"
+    )
+
+
+def test_a_file_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(UsageError, match=r"absent\.yaml: cannot be read: No such file or directory"):
+        find("absent.yaml")

@@ -1,0 +1,153 @@
+"""The sealed history holds each send exactly once, with the outcome that was journaled or else info."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from confluent_kafka import KafkaError
+
+from checkers.history.rows import TopicPartition
+from checkers.history.tables import Outcome
+from workloads.errors import JournalUnreadable
+from workloads.record import seal as sealing
+from workloads.record.recorder import FLUSH_NS, Recorder, SendRecorder
+from workloads.record.seal import ProducerFacts, seal
+
+PARTITIONS = (TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0))
+
+
+def sends(run: Path, partition: str) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = pq.read_table(run / "history/sends" / f"{partition}.parquet").to_pylist()
+    return rows
+
+
+def invoke(producer: SendRecorder, lanes: list[int], invoked_ns: int, checksums: list[int]) -> None:
+    producer.invoke(np.array(lanes, np.int16), invoked_ns, np.array(checksums, np.int64))
+
+
+def test_every_send_has_one_row_in_the_file_of_its_partition(tmp_path: Path) -> None:
+    with Recorder(tmp_path, PARTITIONS) as recorder:
+        producer = recorder.sends(acks="all", idempotent=True)
+        invoke(producer, [0, 2, 0], 10, [100, 101, 102])
+        invoke(producer, [1], 20, [103])
+        producer.complete(np.array([2, 0]), 30, Outcome.OK, np.array([7, -1]))
+        codes = np.array([KafkaError._MSG_TIMED_OUT], np.int16)
+        producer.complete(np.array([3]), 40, Outcome.INFO, np.array([-1]), codes)
+        producer.close()
+    sealed = seal(tmp_path)
+    assert sealed.producers == (ProducerFacts(producer=1, acks="all", idempotence=True),)
+    assert (sealed.sends, sealed.reads) == (4, 0)
+    first = {"topic": "a", "partition": 0, "producer": 1, "sequence": 0, "invoked_ns": 10, "error": ""}
+    assert sends(tmp_path, "a-0") == [
+        first | {"completed_ns": 30, "outcome": 0, "offset": -1, "checksum": 100},
+        first | {"sequence": 2, "completed_ns": 30, "outcome": 0, "offset": 7, "checksum": 102},
+    ]
+    (timed_out,) = sends(tmp_path, "a-1")
+    assert (timed_out["completed_ns"], timed_out["outcome"], timed_out["error"]) == (40, 2, "_MSG_TIMED_OUT")
+    (never,) = sends(tmp_path, "b-0")
+    assert (never["completed_ns"], never["outcome"], never["offset"], never["error"]) == (-1, 2, -1, "")
+
+
+def test_every_file_of_a_run_without_a_send_is_there_and_empty(tmp_path: Path) -> None:
+    with Recorder(tmp_path, PARTITIONS) as recorder:
+        recorder.watermarks()
+    seal(tmp_path)
+    written = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
+    bulk = [
+        f"history/{table}/{name}.parquet" for table in ("reads", "sends") for name in ("a-0", "a-1", "b-0")
+    ]
+    assert written == [*bulk, "history/watermarks.parquet"]
+    assert sends(tmp_path, "a-0") == []
+
+
+def test_the_journal_of_a_killed_run_is_sealed_as_far_as_it_is_whole(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, PARTITIONS)
+    producer = recorder.sends(acks="1", idempotent=False)
+    invoke(producer, [0, 0], 10, [100, 101])
+    producer.complete(np.array([0]), 30, Outcome.OK, np.array([7]))
+    producer.flush(30)
+    producer.complete(np.array([1]), 31, Outcome.OK, np.array([8]))  # not flushed: the process dies here
+    torn = tmp_path / "journal/sends-1.done.arrow"
+    with torn.open("ab") as file:
+        file.write(b"\xff\xff\xff\xff\x10\x01\x00\x00half a batch")
+    assert seal(tmp_path).sends == 2
+    assert [(row["outcome"], row["offset"]) for row in sends(tmp_path, "a-0")] == [(0, 7), (2, -1)]
+
+
+def test_an_invocation_is_on_file_before_invoke_returns(tmp_path: Path) -> None:
+    producer = Recorder(tmp_path, PARTITIONS).sends(acks="all", idempotent=True)
+    invoke(producer, [0], 10, [100])
+    assert seal(tmp_path).sends == 1
+
+
+def test_completions_are_on_file_a_quarter_of_a_second_later(tmp_path: Path) -> None:
+    producer = Recorder(tmp_path, PARTITIONS).sends(acks="all", idempotent=True)
+    invoke(producer, [0], 10, [100])
+    producer.flush(1_000)
+    producer.complete(np.array([0]), 30, Outcome.OK, np.array([7]))
+    producer.flush_if_due(1_000 + FLUSH_NS - 1)
+    size = (tmp_path / "journal/sends-1.done.arrow").stat().st_size
+    producer.flush_if_due(1_000 + FLUSH_NS)
+    assert (tmp_path / "journal/sends-1.done.arrow").stat().st_size > size
+    assert FLUSH_NS <= 500_000_000
+
+
+def test_a_run_longer_than_one_slice_is_sealed_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealing, "SLICE", 10)
+    with Recorder(tmp_path, PARTITIONS) as recorder:
+        for _ in range(2):
+            producer = recorder.sends(acks="all", idempotent=True)
+            for first in range(0, 96, 4):
+                lanes = np.arange(first, first + 4) % 3
+                invoke(producer, lanes.tolist(), first, list(range(first, first + 4)))
+            backwards = np.arange(95, -1, -1)
+            producer.complete(backwards, 500, Outcome.OK, backwards + 1000)
+            producer.close()
+    assert seal(tmp_path).sends == 192
+    rows = [row for name in ("a-0", "a-1", "b-0") for row in sends(tmp_path, name)]
+    told = {(row["producer"], row["sequence"]): row["offset"] for row in rows}
+    assert told == {(p, s): s + 1000 for p in (1, 2) for s in range(96)}
+    assert [row["sequence"] for row in sends(tmp_path, "a-1")][:32] == list(range(1, 96, 3))
+
+
+def test_sends_of_a_partition_are_in_the_order_of_their_sequence(tmp_path: Path) -> None:
+    with Recorder(tmp_path, PARTITIONS) as recorder:
+        producer = recorder.sends(acks="all", idempotent=True)
+        lanes = np.random.default_rng(1).integers(0, 3, 5000).astype(np.int16)
+        producer.invoke(lanes, 1, np.zeros(5000, np.int64))
+    seal(tmp_path)
+    for lane, name in enumerate(("a-0", "a-1", "b-0")):
+        assert [row["sequence"] for row in sends(tmp_path, name)] == np.flatnonzero(lanes == lane).tolist()
+
+
+def test_reads_keep_the_order_of_their_delivery(tmp_path: Path) -> None:
+    with Recorder(tmp_path, PARTITIONS) as recorder:
+        journal = recorder.reads(1)
+        for offsets in ([5, 6, 5], [6]):
+            count = len(offsets)
+            ones, none = np.ones(count, np.int32), np.full(count, -1)
+            columns = [np.zeros(count, np.int16), ones, ones, offsets, ones, ones, none, none, none]
+            types = ["int16", "int32", "int32", "int64", "int32", "int32", "int64", "int64", "int64"]
+            journal.write([pa.array(np.asarray(c, t)) for c, t in zip(columns, types, strict=True)])
+    assert seal(tmp_path).reads == 4
+    rows = pq.read_table(tmp_path / "history/reads/a-0.parquet").to_pylist()
+    assert [row["offset"] for row in rows] == [5, 6, 5, 6]
+    assert (rows[0]["topic"], rows[0]["partition"], rows[0]["reader"]) == ("a", 0, 1)
+
+
+def test_the_journals_are_gone_when_all_is_sealed_and_a_second_seal_says_so(tmp_path: Path) -> None:
+    with Recorder(tmp_path, PARTITIONS) as recorder:
+        recorder.watermarks()
+    seal(tmp_path)
+    assert not (tmp_path / "journal").exists()
+    with pytest.raises(JournalUnreadable, match="nothing was ever sent"):
+        seal(tmp_path)
+
+
+def test_a_run_killed_before_its_first_journal_has_a_head_is_told(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    (tmp_path / "journal/sends-1.invoked.arrow").write_bytes(b"\xff\xff")
+    with pytest.raises(JournalUnreadable, match="no journal with a whole head"):
+        seal(tmp_path)

@@ -1,0 +1,127 @@
+"""The final read: what is in every partition after all is healed, and the proof that it is all.
+
+A partition is proven iff, in this order,
+    1. every broker answers and names the same leader and epoch, and every replica is in sync;
+    2. that leader tells log start, last stable offset and high watermark in that epoch;
+    3. a fresh consumer has read from the log start to the high watermark;
+    4. every broker answers again, and 1 and 2 give the same: leader, epoch, log start and high watermark.
+Nobody may write meanwhile. Until the deadline whatever does not hold is tried again; then the proof is
+incomplete, with the last reason, and the verdict UNKNOWN: never a guess.
+"""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+from confluent_kafka import Consumer
+
+from checkers.history.rows import Proof, TopicPartition
+from checkers.history.tables import NONE, TABLES, unit_path, write_table
+from workloads.clients.consumer import MakeClient
+from workloads.observe.leaders import LeaderState
+from workloads.observe.partition_log import PartitionLog
+from workloads.observe.survey import Surveyor
+
+AT_ONCE = 3
+"""Partitions read at the same time: the decoding holds the interpreter's lock, more would only queue."""
+
+ROUND_S = 0.1
+
+
+def final_read(
+    bootstrap: str,
+    partitions: Sequence[TopicPartition],
+    history: Path,
+    *,
+    within_s: float,
+    make: MakeClient = Consumer,
+) -> tuple[Proof, ...]:
+    """Read `partitions` to a proven end within `within_s` seconds; one proof each, in their order.
+
+    Writes `history`/final_log, one file for each partition, whole or as far as it was read. The proofs
+    are only returned: see `write_proofs`.
+    """
+    reading = _FinalRead(bootstrap, partitions, history, make)
+    deadline = time.monotonic() + within_s
+    with Surveyor(bootstrap) as surveyor, ThreadPoolExecutor(AT_ONCE, "final-read") as pool:
+        while reading.open and time.monotonic() < deadline:
+            reading.round(surveyor, pool, deadline)
+    return reading.finish()
+
+
+def write_proofs(history: Path, proofs: Sequence[Proof]) -> None:
+    """Write `history`/proofs.parquet."""
+    rows = pa.Table.from_pylist([asdict(proof) for proof in proofs], TABLES["proofs"])
+    write_table(unit_path(history, "proofs"), "proofs", rows)
+
+
+class _FinalRead:
+    """What is known so far of each partition."""
+
+    def __init__(
+        self, bootstrap: str, partitions: Sequence[TopicPartition], history: Path, make: MakeClient
+    ) -> None:
+        self._logs = {tp: PartitionLog(tp, history, bootstrap, make) for tp in partitions}
+        self._proven: dict[TopicPartition, Proof] = {}
+        self._reasons = dict.fromkeys(partitions, "the time was up before the first question")
+        self._seen: dict[TopicPartition, LeaderState] = {}
+
+    @property
+    def open(self) -> list[TopicPartition]:
+        """Partitions without a proof."""
+        return [tp for tp in self._logs if tp not in self._proven]
+
+    def round(self, surveyor: Surveyor, pool: ThreadPoolExecutor, deadline: float) -> None:
+        """Survey, read what is settled, survey again; then a partition that is as it was is proven."""
+        before = surveyor.survey(self.open)
+        self._seen |= before.seen
+        self._reasons |= before.unsettled
+        ready = list(before.settled.values())
+        if not ready:
+            time.sleep(ROUND_S)
+            return
+        reached = list(pool.map(lambda state: self._logs[state.tp].read(state, deadline), ready))
+        after = surveyor.survey([state.tp for state in ready])
+        at_ns = time.monotonic_ns()
+        for state, short in zip(ready, reached, strict=True):
+            reason = short or after.unsettled.get(state.tp) or moved(state, after.settled[state.tp])
+            if reason:
+                self._reasons[state.tp] = reason
+            else:
+                self._proven[state.tp] = self._proof(state.tp, at_ns, after.settled[state.tp], "")
+
+    def finish(self) -> tuple[Proof, ...]:
+        """Close the files; the proofs, incomplete ones for what is still open."""
+        for log in self._logs.values():
+            log.finish()
+        at_ns = time.monotonic_ns()
+        return tuple(
+            self._proven.get(tp) or self._proof(tp, at_ns, self._seen.get(tp), self._reasons[tp])
+            for tp in self._logs
+        )
+
+    def _proof(self, tp: TopicPartition, at_ns: int, state: LeaderState | None, reason: str) -> Proof:
+        return Proof(
+            **tp._asdict(),
+            at_ns=at_ns,
+            log_start=state.log_start if state else NONE,
+            high_watermark=state.high_watermark if state else NONE,
+            last_stable=state.last_stable if state else NONE,
+            log_end=state.high_watermark if state else NONE,
+            read_to=self._logs[tp].read_to,
+            replicas=state.replicas if state else (),
+            isr=state.isr if state else (),
+            complete=not reason,
+            reason=reason,
+        )
+
+
+def moved(before: LeaderState, after: LeaderState) -> str:
+    """What changed while the partition was read; "" if nothing did."""
+    names = ("leader", "leader_epoch", "log_start", "high_watermark")
+    moved = [name for name in names if getattr(before, name) != getattr(after, name)]
+    told = (f"{name} {getattr(before, name)} became {getattr(after, name)}" for name in moved)
+    return ", ".join(told) + " while it was read" if moved else ""

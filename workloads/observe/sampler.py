@@ -1,0 +1,85 @@
+"""Samples of what each partition's leader says, several times a second; one thread for each broker.
+
+A broker that is dead, paused or cut off costs its own thread a time-out and nobody else anything.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from threading import Event
+
+import numpy as np
+import pyarrow as pa
+
+from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE, TABLES
+from workloads.errors import BrokerSilent
+from workloads.observe.leaders import Address, Broker, LeaderState
+from workloads.record.journal import Journal
+
+EVERY_S = 0.25
+ANSWER_WITHIN_S = 0.5
+OLDEST_NS = 1_000_000_000
+"""A sample is stamped with the end of its question. One that took longer tells of too long ago: dropped."""
+
+
+class Sampler:
+    """Writes the watermarks journal, and keeps the newest state of each partition for the readers."""
+
+    def __init__(self, partitions: Sequence[TopicPartition], journal: Journal) -> None:
+        self._partitions, self._journal = partitions, journal
+        self._latest: dict[TopicPartition, LeaderState] = {}
+        self._lock = threading.Lock()
+        self.samples = 0
+
+    def high_watermark(self, tp: TopicPartition) -> int:
+        """The newest high watermark of the greatest leader epoch seen; -1 before the first sample."""
+        state = self._latest.get(tp)
+        return NONE if state is None else state.high_watermark
+
+    def states(self) -> tuple[LeaderState, ...]:
+        """The newest state of each partition that was sampled yet."""
+        return tuple(self._latest.copy().values())
+
+    def watch(self, address: Address) -> Callable[[Event], None]:
+        """What one thread does: sample the partitions that the broker at `address` leads, until stopped."""
+
+        def run(stop: Event) -> None:
+            with Broker(address, within_s=ANSWER_WITHIN_S) as broker:
+                while not stop.wait(EVERY_S):
+                    self._sample(broker)
+
+        return run
+
+    def _sample(self, broker: Broker) -> None:
+        begin_ns = time.monotonic_ns()
+        try:
+            states = broker.ask(self._partitions).led
+        except BrokerSilent:
+            return
+        at_ns = time.monotonic_ns()
+        if states and at_ns - begin_ns <= OLDEST_NS:
+            self._record(at_ns, states)
+
+    def _record(self, at_ns: int, states: Sequence[LeaderState]) -> None:
+        with self._lock:
+            for state in states:
+                before = self._latest.get(state.tp)
+                if before is None or state.leader_epoch >= before.leader_epoch:
+                    self._latest[state.tp] = state
+            self._journal.write(_columns(at_ns, states))
+            self.samples += len(states)
+
+
+def _columns(at_ns: int, states: Sequence[LeaderState]) -> list[pa.Array]:
+    """The samples in the columns of the watermarks table."""
+    columns = {
+        "at_ns": np.full(len(states), at_ns),
+        "topic": [state.tp.topic for state in states],
+        "partition": [state.tp.partition for state in states],
+        **{
+            name: [getattr(state, name) for state in states]
+            for name in ("leader", "leader_epoch", "isr", "log_start", "high_watermark", "last_stable")
+        },
+    }
+    return [pa.array(columns[field.name], field.type) for field in TABLES["watermarks"]]

@@ -1,0 +1,207 @@
+"""Turns the journals of a run into the bulk tables of its history: one Parquet file for each partition.
+
+Works as well on what a killed run has left. A send that was invoked and has no completion in the journal is
+sealed as info with completed_ns -1. Memory is bounded by SLICE rows, whatever the length of the run.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE, TABLES, Outcome, file_schema, open_writer, unit_path, write_table
+from workloads.errors import JournalUnreadable
+from workloads.record import journal
+from workloads.record.outcome import error_name
+from workloads.record.recorder import INVOKED, READ
+
+SLICE = 1_000_000
+_INVOKED_TYPES = (np.int16, np.int64, np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerFacts:
+    """One producer instance, as the manifest lists it."""
+
+    producer: int
+    acks: str
+    idempotence: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """What was sealed."""
+
+    producers: tuple[ProducerFacts, ...] = ()
+    sends: int = 0
+    reads: int = 0
+
+
+def seal(run_dir: Path) -> Sealed:
+    """Write `history/{sends,reads}/` and `history/watermarks.parquet`, then remove the journals.
+
+    Files get their names when they are whole; a seal that is interrupted is done again from the journals.
+    JournalUnreadable: there is no journal, or none that says which partitions the run had.
+    """
+    directory, history = run_dir / "journal", run_dir / "history"
+    names = sorted(directory.glob("*.arrow"))
+    told = {path: facts for path in names if (facts := journal.facts(path)) is not None}
+    if not told:
+        raise JournalUnreadable(
+            f"{directory}: no journal with a whole head; nothing was ever sent in this run"
+        )
+    partitions = _partitions(told)
+    producers = [path for path in told if path.name.endswith(".invoked.arrow")]
+    readers = [path for path in told if path.name.startswith("reads-")]
+    with _Units(history, "sends", partitions) as units:
+        sends = sum(_seal_sends(path, int(told[path]["producer"]), units) for path in producers)
+    with _Units(history, "reads", partitions) as units:
+        reads = sum(_seal_reads(path, units) for path in readers)
+    _seal_watermarks(directory / "watermarks.arrow", history)
+    shutil.rmtree(directory)
+    return Sealed(producers=tuple(_producer(told[path]) for path in producers), sends=sends, reads=reads)
+
+
+def _partitions(told: dict[Path, dict[str, str]]) -> tuple[TopicPartition, ...]:
+    lists = {facts.get("partitions", "") for facts in told.values()}
+    if len(lists) != 1 or "" in lists:
+        raise JournalUnreadable(f"{next(iter(told)).parent}: journals of different runs, partitions {lists}")
+    return tuple(TopicPartition(*item) for item in json.loads(lists.pop()))
+
+
+def _producer(facts: dict[str, str]) -> ProducerFacts:
+    idempotence = bool(json.loads(facts["idempotence"]))
+    return ProducerFacts(producer=int(facts["producer"]), acks=facts["acks"], idempotence=idempotence)
+
+
+class _Units:
+    """The files of one bulk table, one for each partition, written together."""
+
+    def __init__(self, history: Path, table: str, partitions: Sequence[TopicPartition]) -> None:
+        self._table, self._partitions = table, partitions
+        self._paths = [unit_path(history, table, *tp) for tp in partitions]
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "_Units":
+        self._writers = [
+            self._stack.enter_context(open_writer(path.with_suffix(".growing"), self._table, *tp))
+            for path, tp in zip(self._paths, self._partitions, strict=True)
+        ]
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._stack.close()
+        if kind is None:
+            for path in self._paths:
+                path.with_suffix(".growing").rename(path)
+
+    def write(self, lanes: NDArray[np.int16], columns: dict[str, NDArray[Any] | pa.Array]) -> None:
+        """Give each row to the file of its lane; rows of a lane keep their order."""
+        order = np.argsort(lanes, kind="stable")
+        bounds = np.searchsorted(lanes[order], np.arange(len(self._partitions) + 1))
+        rows = pa.table(columns).take(pa.array(order))
+        for lane, writer in enumerate(self._writers):
+            begin, end = int(bounds[lane]), int(bounds[lane + 1])
+            if begin < end:
+                self._put(writer, self._partitions[lane], rows.slice(begin, end - begin))
+
+    def _put(self, writer: pq.ParquetWriter, tp: TopicPartition, rows: pa.Table) -> None:
+        home = {
+            "topic": _constant(tp.topic, rows.num_rows),
+            "partition": pa.array(np.full(rows.num_rows, tp.partition, np.int32)),
+        }
+        whole = home | dict(zip(rows.column_names, rows.columns, strict=True))
+        names = TABLES[self._table].names
+        writer.write_table(pa.table([whole[name] for name in names], schema=file_schema(self._table, *tp)))
+
+
+def _constant(text: str, count: int) -> pa.Array:
+    """A string column with one value, made without a Python object a row."""
+    return pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), [text]).cast(pa.string())
+
+
+def _seal_sends(path: Path, producer: int, units: _Units) -> int:
+    """Seal one producer instance, SLICE sequences at a time; how many sends it made."""
+    done_path = path.with_name(path.name.replace(".invoked.", ".done."))
+    total = 0
+    for invoked in _slices(path, INVOKED, _INVOKED_TYPES):
+        lanes, invoked_ns, checksums = invoked
+        count = len(lanes)
+        done = _completions(done_path, total, count)
+        columns = {
+            "producer": np.full(count, producer, np.int32),
+            "sequence": np.arange(total, total + count, dtype=np.int64),
+            "invoked_ns": invoked_ns,
+            "completed_ns": done["completed_ns"],
+            "outcome": done["outcome"],
+            "offset": done["offset"],
+            "checksum": checksums,
+            "error": _error_names(done["error"]),
+        }
+        units.write(lanes, columns)
+        total += count
+    return total
+
+
+def _completions(path: Path, first: int, count: int) -> dict[str, NDArray[Any]]:
+    """How the sends `first` .. `first + count - 1` ended, by position; info and -1 where nothing is known."""
+    ends: dict[str, NDArray[Any]] = {
+        "completed_ns": np.full(count, NONE, np.int64),
+        "outcome": np.full(count, Outcome.INFO, np.int8),
+        "offset": np.full(count, NONE, np.int64),
+        "error": np.zeros(count, np.int16),
+    }
+    for batch in journal.read(path) if path.is_file() else ():
+        place = batch.column("sequence").to_numpy() - first
+        mine = (place >= 0) & (place < count)
+        for name, column in ends.items():
+            column[place[mine]] = batch.column(name).to_numpy()[mine]
+    return ends
+
+
+def _error_names(codes: NDArray[np.int16]) -> pa.Array:
+    distinct, places = np.unique(codes, return_inverse=True)
+    names = [error_name(code) for code in distinct.tolist()]
+    return pa.DictionaryArray.from_arrays(places.astype(np.int32), names).cast(pa.string())
+
+
+def _seal_reads(path: Path, units: _Units) -> int:
+    total = 0
+    for lanes, *rest in _slices(path, READ, tuple(field.type.to_pandas_dtype() for field in READ)):
+        units.write(lanes, dict(zip(READ.names[1:], rest, strict=True)))
+        total += len(lanes)
+    return total
+
+
+def _slices(path: Path, schema: pa.Schema, types: Sequence[type]) -> Iterator[list[NDArray[Any]]]:
+    """The columns of a journal in portions of about SLICE rows."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in journal.read(path):
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= SLICE:
+            yield _join(held, schema, types)
+            held, rows = [], 0
+    if held:
+        yield _join(held, schema, types)
+
+
+def _join(batches: list[pa.RecordBatch], schema: pa.Schema, types: Sequence[type]) -> list[NDArray[Any]]:
+    columns = ([batch.column(name).to_numpy() for batch in batches] for name in schema.names)
+    return [np.concatenate(column).astype(t, copy=False) for column, t in zip(columns, types, strict=True)]
+
+
+def _seal_watermarks(path: Path, history: Path) -> None:
+    batches = list(journal.read(path)) if path.is_file() else []
+    rows = pa.Table.from_batches(batches, schema=None if batches else TABLES["watermarks"])
+    write_table(unit_path(history, "watermarks"), "watermarks", rows)
