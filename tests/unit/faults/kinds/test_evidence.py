@@ -27,7 +27,7 @@ def run(world: World, *words: dict[str, str]) -> tuple[FaultRecord, ...]:
     """Run steps, the first 5 s after the start, on the world's own clock."""
     steps = parse_steps([{"at": "5s", **words[0]}, *words[1:]])
     return run_schedule(
-        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, eyes=Inline()
+        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
     )
 
 
@@ -54,7 +54,7 @@ def test_every_fault_is_proven_and_recovers(words: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "deaf", "why"),
+    ("words", "ignored", "why"),
     [
         (CUT, "cut", "not still for long enough"),
         (BLACKHOLE, "cut", "not still for long enough"),
@@ -66,16 +66,16 @@ def test_every_fault_is_proven_and_recovers(words: dict[str, str]) -> None:
         (POWER, "drop_unsynced", "unsynced bytes and lost none"),
     ],
 )
-def test_no_effect_no_evidence(words: dict[str, str], deaf: str, why: str) -> None:
+def test_no_effect_no_evidence(words: dict[str, str], ignored: str, why: str) -> None:
     """A cluster on which the call did nothing leaves the fault unproven, with what was seen instead."""
-    (record,) = run(World(deaf={deaf}), words)
+    (record,) = run(World(ignores={ignored}), words)
     assert not record.proven
     assert record.effect_ns == -1
     assert why in reason(record)
 
 
 @pytest.mark.parametrize(
-    ("words", "deaf", "lacking"),
+    ("words", "ignored", "lacking"),
     [
         (CUT, "mend", "no byte and no answer on 2->1, 3->1"),
         (PAUSE, "unpause", "node 2 is paused"),
@@ -85,9 +85,9 @@ def test_no_effect_no_evidence(words: dict[str, str], deaf: str, why: str) -> No
         (POWER, "start", "node 1 is exited"),
     ],
 )
-def test_no_recovery(words: dict[str, str], deaf: str, lacking: str) -> None:
+def test_no_recovery(words: dict[str, str], ignored: str, lacking: str) -> None:
     """A cluster on which healing did nothing leaves the fault unrecovered a minute later."""
-    world = World(deaf={deaf})
+    world = World(ignores={ignored})
     (record,) = run(world, words)
     assert (record.proven, record.recovered, record.recovered_ns) == (True, False, -1)
     assert lacking in str(json.loads(record.evidence)["recovery"])
@@ -125,7 +125,7 @@ def test_a_quiet_edge_is_proven_by_asking() -> None:
 
 def test_quiet_edges_that_go_on_answering_are_no_evidence() -> None:
     """If every edge was quiet and still answers after the cut, the cut is not proven."""
-    world = World(deaf={"cut"})
+    world = World(ignores={"cut"})
     quieten(world, "2->1", "3->1")
     (record,) = run(world, CUT)
     assert not record.proven
@@ -209,7 +209,7 @@ def test_power_loss_of_a_flushed_log_loses_nothing() -> None:
 
 def test_lost_data_counts_without_proof() -> None:
     """If the nodes do not die, the cut is unproven, but the contract learns whose data it may have taken."""
-    (record,) = run(World(deaf={"kill"}), POWER)
+    (record,) = run(World(ignores={"kill"}), POWER)
     assert (record.proven, record.data_lost) == (False, (1, 2, 3))
 
 

@@ -3,11 +3,15 @@
 import pytest
 from fakes.view import partition
 
+from faults.durations import parse_duration
 from faults.errors import BadStep
-from faults.plan.conditions import IsrAtMost, IsrIsLeader, LeaderChanged, NoLeader, holds, parse_condition
-from faults.plan.parse import parse_duration, parse_step, parse_steps, write_step
-from faults.plan.steps import After, At, FaultStep, When
-from faults.plan.targets import Target, TopicPartition
+from faults.kinds.network.partition import PartitionStep
+from faults.kinds.process.kill import KillStep
+from faults.kinds.step import After, At, When
+from faults.plan.parse import parse_step, parse_steps, write_step
+from faults.targets.conditions import IsrAtMost, IsrIsLeader, LeaderChanged, NoLeader, holds, parse_condition
+from faults.targets.edges import parse_edges
+from faults.targets.target import Target, TopicPartition
 
 KILL = {"do": "kill", "target": "leader", "for": "8s"}
 
@@ -20,17 +24,16 @@ def test_a_scenario() -> None:
             {"after": "previous.begin + 2s", "do": "kill", "target": "leader", "for": "8s"},
         ]
     )
-    assert (cut.name, cut.kind, cut.start, cut.hold_s, cut.mode) == (
-        "partition-1",
-        "partition",
-        At(offset_s=5.0),
-        3.0,
-        "refuse",
+    assert cut == PartitionStep(
+        name="partition-1",
+        start=At(offset_s=5.0),
+        hold_s=3.0,
+        edges=parse_edges("followers -> leader"),
+        mode="refuse",
     )
-    assert str(cut.edges) == "followers -> leader"
-    assert kill == FaultStep(
+    assert cut.kind == "partition"
+    assert kill == KillStep(
         name="kill-2",
-        kind="kill",
         start=After(anchor="partition-1", moment="begin", delay_s=2.0),
         hold_s=8.0,
         target=Target(role="leader"),
@@ -56,7 +59,8 @@ def test_writing(words: dict[str, object]) -> None:
 def test_a_partition_of_a_target() -> None:
     """A partition that names a target and no edges cuts it off from everybody, clients too."""
     step = parse_step({"at": "1s", "do": "partition", "target": "leader", "for": "2s"})
-    assert (str(step.edges), step.target, step.mode) == ("all <-> leader", None, "refuse")
+    assert isinstance(step, PartitionStep)
+    assert (str(step.edges), step.mode) == ("all <-> leader", "refuse")
     assert step.asked == "all <-> leader"
 
 

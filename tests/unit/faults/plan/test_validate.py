@@ -5,7 +5,8 @@ from fakes.cluster import full_mesh
 
 from faults.errors import BadStep
 from faults.plan.parse import parse_steps, write_step
-from faults.plan.validate import Facts, TopicFacts, validate
+from faults.plan.validate import validate
+from faults.targets.facts import Facts, TopicFacts
 
 BROKERS, CONTROLLERS = (1, 2, 3), (101, 102, 103)
 FACTS = Facts(

@@ -7,8 +7,9 @@ from fakes.cluster import FakeCluster
 from fakes.view import FakeView, partition
 
 from faults.errors import BadStep, NoTarget
-from faults.plan.edges import parse_edges, resolve_edges
-from faults.plan.targets import Roles, Target, TopicPartition, parse_target
+from faults.targets.edges import parse_edges, resolve_edges
+from faults.targets.roles import Roles
+from faults.targets.target import Target, TopicPartition, parse_target
 
 
 def roles(leader: int = 2, cluster: FakeCluster | None = None) -> Roles:

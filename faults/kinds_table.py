@@ -1,0 +1,67 @@
+"""The tables of docs/faults.md, from the records of the kinds.
+
+`python -m faults.kinds_table docs/faults.md` rewrites them.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from faults.durations import write_duration
+from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.registry import KINDS
+
+BEGIN, END = "<!-- kinds of faults: generated -->", "<!-- end of generated -->"
+
+_EVIDENCE = (
+    "`do:`",
+    "what is done",
+    "evidence of the effect",
+    "healing",
+    "evidence of the recovery (within 60 s, counted from when no fault is in force)",
+)
+_TERMS = ("`do:`", "takes", "shortest `for`", "in a storm", "costs")
+
+
+def kinds_table() -> str:
+    """Both tables as Markdown: what a kind does and how it is proven, and on which terms it is used."""
+    evidence = [
+        (f"`{kind.name}`", kind.does, kind.effect, kind.healing, kind.recovery) for kind in KINDS.values()
+    ]
+    terms = [tuple(_terms(kind)) for kind in KINDS.values()]
+    return "\n".join((*_table(_EVIDENCE, evidence), "", *_table(_TERMS, terms)))
+
+
+def _terms(kind: FaultKind[Any]) -> Iterator[str]:
+    yield f"`{kind.name}`"
+    yield ", ".join(f"`{key}`" for key in kind.step.keys)
+    yield write_duration(kind.shortest_hold_s)
+    yield "no" if kind.storm is None else "yes"
+    yield ", ".join(_costs(kind.cost)) or "nothing"
+
+
+def _costs(cost: Cost) -> Iterator[str]:
+    if cost.ends_process:
+        yield "an unclean shutdown" if cost.unclean else "a controlled shutdown"
+    if cost.loses_unsynced_data:
+        yield "unsynced data"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for cells in (heads, ["---"] * len(heads), *rows):
+        yield "| " + " | ".join(cells) + " |"
+
+
+def rewritten(page: str) -> str:
+    """The page with the tables between its markers as they are now; ValueError if it has no markers."""
+    before, found_begin, rest = page.partition(BEGIN)
+    _, found_end, after = rest.partition(END)
+    if not found_begin or not found_end:
+        raise ValueError(f"the page has no {BEGIN!r} and {END!r}")
+    return f"{before}{BEGIN}\n{kinds_table()}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(rewritten(path.read_text()))

@@ -1,0 +1,38 @@
+"""docs/faults.md describes the kinds of faults that there are."""
+
+from pathlib import Path
+
+import pytest
+
+from faults.kinds.registry import KINDS
+from faults.kinds_table import kinds_table, rewritten
+
+PAGE = Path(__file__).parents[3] / "docs" / "faults.md"
+
+
+def test_the_page_holds_the_tables_of_the_registry() -> None:
+    """`python -m faults.kinds_table docs/faults.md` writes them."""
+    page = PAGE.read_text()
+    assert rewritten(page) == page
+
+
+def test_each_kind_has_a_row_in_both_tables() -> None:
+    """Told by its name in the first column."""
+    firsts = [line.split(" | ")[0] for line in kinds_table().splitlines() if line.startswith("| `")]
+    kinds = [f"| `{name}`" for name in KINDS]
+    assert firsts == ["| `do:`", *kinds, "| `do:`", *kinds]
+
+
+def test_the_terms_of_a_kind() -> None:
+    """Its keys, its shortest hold, whether a storm draws it, and what it costs."""
+    rows = kinds_table().splitlines()
+    assert "| `disk-stall` | `target` | 1.5s | yes | nothing |" in rows
+    assert "| `partition` | `target`, `edges`, `mode` | 1s | yes | nothing |" in rows
+    assert "| `stop` | `target` | 0s | no | a controlled shutdown |" in rows
+    assert "| `power-loss` | `target` | 0s | no | an unclean shutdown, unsynced data |" in rows
+
+
+def test_a_page_without_markers_is_refused() -> None:
+    """It is not overwritten."""
+    with pytest.raises(ValueError, match="no '<!-- kinds of faults: generated -->'"):
+        rewritten("# Faults")
