@@ -1,4 +1,4 @@
-"""The tables of docs/faults.md, from the records of the kinds.
+"""The tables of docs/faults.md, from the records of the kinds; and the defaults of a storm.
 
 `python -m faults.kinds_table docs/faults.md` rewrites them.
 """
@@ -11,6 +11,7 @@ from typing import Any
 from faults.durations import write_duration
 from faults.kinds.kind import Cost, FaultKind
 from faults.kinds.registry import KINDS
+from faults.plan.storm import Storm
 
 BEGIN, END = "<!-- kinds of faults: generated -->", "<!-- end of generated -->"
 
@@ -22,6 +23,16 @@ _EVIDENCE = (
     "evidence of the recovery (within 60 s, counted from when no fault is in force)",
 )
 _TERMS = ("`do:`", "takes", "shortest `for`", "in a storm", "costs")
+
+
+def storm_defaults() -> str:
+    """What a storm draws from, if the scenario gives its duration only."""
+    default = Storm(duration_s=0.0)
+    hold, gap = (
+        f"[{write_duration(each.low_s)}, {write_duration(each.high_s)}]"
+        for each in (default.holds, default.gaps)
+    )
+    return f"Defaults of a storm: `kinds: [{', '.join(default.kinds)}]`, `hold: {hold}`, `gap: {gap}`."
 
 
 def kinds_table() -> str:
@@ -54,12 +65,12 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 
 def rewritten(page: str) -> str:
-    """The page with the tables between its markers as they are now; ValueError if it has no markers."""
+    """The page with what is between its markers generated anew; ValueError if it has no markers."""
     before, found_begin, rest = page.partition(BEGIN)
     _, found_end, after = rest.partition(END)
     if not found_begin or not found_end:
         raise ValueError(f"the page has no {BEGIN!r} and {END!r}")
-    return f"{before}{BEGIN}\n{kinds_table()}\n{END}{after}"
+    return f"{before}{BEGIN}\n{kinds_table()}\n\n{storm_defaults()}\n{END}{after}"
 
 
 if __name__ == "__main__":

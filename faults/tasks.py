@@ -47,7 +47,7 @@ class Pending:
 
 
 class Signal(Generic[Result]):
-    """A value that comes once, or an error that says why it never comes. For tasks of one loop."""
+    """A value that comes once, or an error instead, if it never comes. For tasks of one loop."""
 
     def __init__(self) -> None:
         self._value: tuple[Result] | None = None

@@ -22,14 +22,14 @@ _START_KEYS = ("at", "after", "when")
 _OWN_KEYS = tuple(dict.fromkeys(key for kind in KINDS.values() for key in kind.step.keys))
 KEYS = ("name", "do", *_START_KEYS, "within", *_OWN_KEYS, "for")
 WITHIN_S = 60.0
-"""How long a step waits for its event if it does not say."""
+"""How long a step without `within` waits for its event."""
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _AFTER = re.compile(r"(?P<anchor>[a-z][a-z0-9-]*)\.(?P<moment>\w+)(?: ?\+ ?(?P<delay>.+))?")
 
 
 def parse_steps(plan: Sequence[Words]) -> tuple[Step, ...]:
-    """The steps of a plan, in order; a BadStep says which one."""
+    """The steps of a plan, in order; a BadStep has the index of its step."""
     steps: list[Step] = []
     for index, words in enumerate(plan):
         try:

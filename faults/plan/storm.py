@@ -117,13 +117,13 @@ def _parse_range(value: object, field: str, default: Range) -> Range:
 
 def _check(asked: Storm, facts: Facts) -> None:
     if min(len(facts.brokers), len(facts.controllers)) < _NODES_TO_SPARE or not facts.topics:
-        seen = (
+        given = (
             f"{len(facts.brokers)} brokers, {len(facts.controllers)} controllers, {len(facts.topics)} topics"
         )
-        raise BadStep("storm", seen, f"at least {_NODES_TO_SPARE} brokers and controllers, and a topic")
+        raise BadStep("storm", given, f"at least {_NODES_TO_SPARE} brokers and controllers, and a topic")
     if asked.duration_s < asked.shortest_s:
-        seen = f"{asked.duration_s:g}s"
-        raise BadStep("duration", seen, f"at least {asked.shortest_s:g}s, for {', '.join(asked.kinds)}")
+        given = f"{asked.duration_s:g}s"
+        raise BadStep("duration", given, f"at least {asked.shortest_s:g}s, for {', '.join(asked.kinds)}")
 
 
 def _musts(kinds: Sequence[str]) -> list[tuple[str, Shape]]:

@@ -91,7 +91,7 @@ class EventLoop:
             raise
 
     def _schedule(self, running: Running) -> None:
-        """See to it that the task is resumed when its wait is over."""
+        """Put into the queue when the task is resumed, or have its signal do so."""
         match running.wait:
             case Sleep(until_ns=until_ns):
                 self._at(until_ns, lambda: self._resume(running))

@@ -11,7 +11,7 @@ from faults.clock import Clock, ns
 from faults.kinds.evidence import Counter, CounterSample
 
 _STALE_NS = ns(2.5)
-"""A counter that moved longer ago than this says little about now."""
+"""A counter that moved longer ago than this proves little about now."""
 
 Isr = Mapping[tuple[str, int], tuple[int, ...]]
 """The replicas in sync, by topic and partition."""

@@ -41,7 +41,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vacant:
-    """There is nothing to hit now; `reason` says why."""
+    """There is nothing to hit now, for this `reason`."""
 
     reason: str
 

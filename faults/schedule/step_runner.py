@@ -27,7 +27,7 @@ RESOLVE_AGAIN_S = 0.25
 EVENT_AGAIN_S = 0.2
 EFFECT_AGAIN_S = 0.1
 LAST_PROBE_S = 0.5
-"""Healing late by this is better than no evidence; by more, the hold would not be what the plan says."""
+"""Healing late by this is better than no evidence; by more, the hold would not be that of the plan."""
 
 ONE_MORE_S = 1.5
 """What one probe may take that is begun when the hold is over: of a partition, 0.1 to 0.7 s."""

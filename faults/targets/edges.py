@@ -61,7 +61,7 @@ def _parse_arrow(text: str, field: str) -> Arrow:
         both_ways=match["arrow"] == "<->",
     )
     if arrow.right.role == CLIENT and (not arrow.both_ways or arrow.left.role == CLIENT):
-        raise BadStep(field, text, "an arrow from the client: nobody opens a connection to it")
+        raise BadStep(field, text, "an arrow from the client: no node opens a connection to it")
     return arrow
 
 

@@ -1,4 +1,4 @@
-"""What a scenario says of its cluster, and the refusal of targets that no such cluster has."""
+"""The cluster that a scenario describes, and the refusal of targets that it cannot have."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A cluster of names only: it remembers what was asked of it, and changes state as the real one would."""
+"""A cluster of names only: it records the calls that it gets, and changes state as the real one would."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from compose.protocols import CLIENT, ContainerState, CutMode, Edge, ExecResult, Status
-
-NOBODY: frozenset[str] = frozenset()
 
 
 def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge, ...]:
@@ -20,7 +18,7 @@ def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge,
 
 @dataclass
 class FakeMesh:
-    """Edges with owners; `traffic` is what `bytes()` answers, and `calls` what was asked, in order."""
+    """Edges with owners; `traffic` is what `bytes()` answers, and `calls` records the changes, in order."""
 
     edges: tuple[Edge, ...]
     owners: dict[Edge, dict[str, CutMode]] = field(default_factory=lambda: defaultdict(dict))

@@ -100,7 +100,7 @@ DISK_STALL = FaultKind(
     shortest_hold_s=1.5,
     storm=one_node(DiskStallStep, brokers_only=True),
     does="the node's file system is frozen: every write blocks, without an error",
-    effect="the superblock says frozen, and the log, which grew before, stands still for 0.75 s",
+    effect="the superblock is frozen, and the log, which grew before, stands still for 0.75 s",
     healing="thaw",
     recovery="the log grows, the node answers",
 )

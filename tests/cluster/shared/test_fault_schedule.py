@@ -88,7 +88,7 @@ def test_ctrl_c_heals(cluster: DockerCluster, view: ClusterView, make_topic: Cal
     assert not any(cluster.mesh.is_cut(edge) for edge in cluster.mesh.edges)
 
 
-class Deaf:
+class Ignoring:
     """Stands for a cluster or a mesh, on which calls of these names return and change nothing."""
 
     def __init__(self, real: Any, *names: str) -> None:
@@ -101,18 +101,18 @@ class Deaf:
 
     @property
     def mesh(self) -> Any:
-        """The mesh, which is as deaf."""
-        return Deaf(self._real.mesh, *self._names)
+        """The mesh, on which the same calls change nothing."""
+        return Ignoring(self._real.mesh, *self._names)
 
 
 def test_evidence_can_fail(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
     """On a real cluster to which nothing happens, no fault is proven, whatever the calls returned."""
     topic = make_topic(partitions=PARTITIONS)
-    deaf = Deaf(cluster, "cut", "pause", "freeze", "kill", "stop")
+    unchanged = Ignoring(cluster, "cut", "pause", "freeze", "kill", "stop")
     soon = {"at": "1500ms", "for": "2s"}
     with traffic(cluster.bootstrap, topic, partitions=PARTITIONS):
         records = run(
-            deaf,
+            unchanged,
             view,
             soon | {"do": "partition", "edges": f"followers({topic}-0) -> leader({topic}-0)"},
             soon | {"do": "partition", "edges": "1 -> controllers", "mode": "blackhole"},

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from faults.kinds.registry import KINDS
-from faults.kinds_table import kinds_table, rewritten
+from faults.kinds_table import kinds_table, rewritten, storm_defaults
 
 PAGE = Path(__file__).parents[3] / "docs" / "faults.md"
 
@@ -17,7 +17,7 @@ def test_the_page_holds_the_tables_of_the_registry() -> None:
 
 
 def test_each_kind_has_a_row_in_both_tables() -> None:
-    """Told by its name in the first column."""
+    """With its name in the first column."""
     firsts = [line.split(" | ")[0] for line in kinds_table().splitlines() if line.startswith("| `")]
     kinds = [f"| `{name}`" for name in KINDS]
     assert firsts == ["| `do:`", *kinds, "| `do:`", *kinds]
@@ -30,6 +30,13 @@ def test_the_terms_of_a_kind() -> None:
     assert "| `partition` | `target`, `edges`, `mode` | 1s | yes | nothing |" in rows
     assert "| `stop` | `target` | 0s | no | a controlled shutdown |" in rows
     assert "| `power-loss` | `target` | 0s | no | an unclean shutdown, unsynced data |" in rows
+
+
+def test_the_defaults_of_a_storm() -> None:
+    """As the code has them."""
+    assert storm_defaults() == (
+        "Defaults of a storm: `kinds: [partition, pause, disk-stall]`, `hold: [2s, 7s]`, `gap: [0.5s, 2s]`."
+    )
 
 
 def test_a_page_without_markers_is_refused() -> None:

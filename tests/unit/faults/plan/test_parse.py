@@ -103,12 +103,12 @@ def test_refusing(change: dict[str, object], field: str) -> None:
 
 
 def test_refusing_no_start() -> None:
-    """A step that does not say when is refused."""
+    """A step without a beginning is refused."""
     with pytest.raises(BadStep, match="exactly one of at, after, when"):
         parse_step(KILL)
 
 
-def test_refusing_says_which_step() -> None:
+def test_a_refusal_names_the_step() -> None:
     """In a plan the refusal carries the index of the step, and its message the bad and the allowed values."""
     with pytest.raises(BadStep) as caught:
         parse_steps([KILL | {"at": "1s"}, KILL | {"at": "1s", "do": "meteor"}])
@@ -148,11 +148,11 @@ def test_conditions(text: str, condition: object) -> None:
 
 
 def test_when_conditions_hold() -> None:
-    """Each event holds exactly when the brokers' state says so."""
+    """Each event holds exactly when the brokers' state fulfils it."""
     before = partition("orders", 0, leader=1)
     alone = partition("orders", 0, leader=1, isr=(1,))
     moved = partition("orders", 0, leader=2, isr=(2, 3))
-    nobody = partition("orders", 0, leader=-1, isr=(1,))
+    leaderless = partition("orders", 0, leader=-1, isr=(1,))
     truth = {
         "isr.size <= 1": (False, True, False, True),
         "isr.size <= 2": (False, True, True, True),
@@ -161,11 +161,11 @@ def test_when_conditions_hold() -> None:
         "leader == none": (False, False, False, True),
     }
     for text, expected in truth.items():
-        seen = tuple(holds(parse_condition(text), before, now) for now in (before, alone, moved, nobody))
-        assert seen == expected, text
+        found = tuple(holds(parse_condition(text), before, now) for now in (before, alone, moved, leaderless))
+        assert found == expected, text
 
 
 def test_the_default_wait_for_an_event() -> None:
-    """A step that does not say how long it waits for its event waits for a minute."""
+    """A step without `within` waits for its event for a minute."""
     step = parse_step(KILL | {"when": "leader.changed"})
     assert step.start == When(condition=LeaderChanged(), within_s=60.0)

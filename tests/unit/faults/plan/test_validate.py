@@ -74,7 +74,7 @@ def test_refusing_an_anchor_that_is_not_earlier(anchor: str) -> None:
 
 
 def test_refusing_a_name_twice() -> None:
-    """Two steps with one name could not be told apart."""
+    """Two steps with one name could not be distinguished."""
     with pytest.raises(BadStep, match="step 2, name: 'x'"):
         validate(parse_steps([KILL | {"name": "x"}, KILL | {"name": "x"}]), FACTS)
 

@@ -135,7 +135,7 @@ def test_roles_are_resolved_at_the_moment_of_injection() -> None:
 
 
 def test_a_vacant_role_is_waited_for() -> None:
-    """While nobody leads the partition the step waits, and records how late it was."""
+    """While no node leads the partition the step waits, and records how late it was."""
     world = World()
     view = WorldView(world)
     describe, vacant_until = view.describe, ns(8)
@@ -266,7 +266,7 @@ def test_an_error_of_the_caller_heals(stage: str) -> None:
 
 
 def test_an_error_of_the_caller_at_every_event_heals() -> None:
-    """Not even a caller who raises at each event keeps anything from being healed."""
+    """Not even a caller that raises at each event keeps anything from being healed."""
 
     def fail(event: FaultEvent) -> None:
         if event.at_ns >= ns(6):
