@@ -157,7 +157,7 @@ class Launch:
         heap = self.topology.broker_heap_mib if broker else self.topology.controller_heap_mib
         spec = ContainerSpec(
             name=self.name(node),
-            image=kafka_image(self.topology.kafka),
+            image=kafka_image(self.topology.release_of(node)),
             command=java_argv("kafka.Kafka", PROPERTIES, heap_mib=heap, archive=self.appcds),
             labels=self.owner.labels(),
             network=self.network(node),

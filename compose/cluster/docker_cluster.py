@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from compose.docker import containers
@@ -13,24 +12,10 @@ from compose.mesh.mesh import ToxiproxyMesh
 from compose.nodes import cpu_time
 from compose.nodes.disks import Disks, Helper
 from compose.nodes.node import Node, with_restarts
-from compose.protocols import ContainerState, ExecResult
+from compose.protocols import ContainerState, ExecResult, StartTimings
 from compose.spec.topology import Topology
 
 EXEC_S = 30.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartTimings:
-    """Seconds from the beginning of the start to the end of each step; steps run side by side."""
-
-    proxy_s: float
-    networks_s: float
-    format_s: float
-    disks_s: float
-    nodes_s: float
-    mesh_s: float
-    ready_s: float
-    appcds: bool
 
 
 class DockerCluster:
@@ -71,11 +56,6 @@ class DockerCluster:
         return ",".join(f"{host}:{port}" for host, port in self.clients.values())
 
     @property
-    def release(self) -> str:
-        """Kafka release."""
-        return self.topology.kafka
-
-    @property
     def brokers(self) -> tuple[int, ...]:
         """Nodes with the broker role."""
         return self.topology.broker_ids
@@ -84,6 +64,11 @@ class DockerCluster:
     def controllers(self) -> tuple[int, ...]:
         """Nodes with the controller role."""
         return self.topology.controller_ids
+
+    def release_of(self, node: int) -> str:
+        """Kafka release of the node."""
+        self._node(node)
+        return self.topology.release_of(node)
 
     def state(self, node: int) -> ContainerState:
         """What the engine says of the node now."""
@@ -179,7 +164,7 @@ class DockerCluster:
     def metadata_records(self) -> list[dict[str, object]]:
         """The decoded metadata log of the controller that has the most of it."""
         with self._dumping:
-            return metadata_dump.records(self._labels, self.release, self.controllers, self._disks)
+            return metadata_dump.records(self._labels, self.release_of, self.controllers, self._disks)
 
     def collect(self, into: Path) -> None:
         """Write `server.log` and `server.properties` of each node below `into`."""

@@ -31,7 +31,8 @@ def format_spec(
     options = ("--cluster-id", new_id(), "--config", PROPERTIES, *format_features(topology))
     return ContainerSpec(
         name=name,
-        image=kafka_image(topology.kafka),
+        # The oldest release, so that every node knows the metadata.version that is written.
+        image=kafka_image(topology.releases[0]),
         command=java_argv("kafka.tools.StorageTool", "format", *options, heap_mib=HEAP_MIB, archive=appcds),
         labels=labels,
         network=network,

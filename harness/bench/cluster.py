@@ -61,7 +61,7 @@ def run_kafka(cluster: DockerCluster, arguments: Sequence[str]) -> str:
     """Run a main class of the cluster's release on the host's network, with a whole JVM; its output."""
     spec = ContainerSpec(
         name=f"hw-{cluster.run_id}-tool-{time.monotonic_ns()}",
-        image=kafka_image(cluster.release),
+        image=kafka_image(cluster.release_of(cluster.brokers[0])),
         command=("java", "-Xmx1g", "-cp", CLASSPATH, *arguments),
         labels=owner_of(cluster.run_id, os.getpid()).labels(),
         network="host",

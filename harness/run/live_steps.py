@@ -71,7 +71,8 @@ class RealRooms:
 
     def describe(self, cluster: Cluster) -> dict[str, Any]:
         """What the manifest says of the cluster that was started."""
-        names = (images.kafka_image(cluster.release), images.toxiproxy_image())
+        releases = map(cluster.release_of, (*cluster.controllers, *cluster.brokers))
+        names = (*dict.fromkeys(map(images.kafka_image, releases)), images.toxiproxy_image())
         took = getattr(cluster, "timings", None)
         return {
             "run_id": cluster.run_id,
