@@ -7,7 +7,6 @@ Errors:
       NotWarm            producers had no acknowledgement on some partition when the time was up
       ThreadStuck        a thread did not end when it was told to
       JournalUnreadable  a journal of the run directory is not one, or is not there
-      BrokerSilent       a broker gave no usable answer to a direct question
 """
 
 
@@ -33,7 +32,3 @@ class ThreadStuck(WorkloadError):
 
 class JournalUnreadable(WorkloadError):
     """A journal is missing or foreign. A torn end is no error: it is what a crash leaves."""
-
-
-class BrokerSilent(WorkloadError):
-    """A broker could not be reached, hung up, or answered with what was not asked for."""

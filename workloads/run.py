@@ -23,11 +23,12 @@ import numpy as np
 from confluent_kafka import Consumer, KafkaException, Producer
 
 from checkers.history.rows import TopicPartition
+from compose.kafka.brokers import Brokers
 from workloads.clients.producer import PURGED_WITHIN_S, Producing
 from workloads.clients.reader import Reading
 from workloads.errors import NotWarm, PlanRefused
-from workloads.observe.leaders import LeaderState, addresses
-from workloads.observe.sampler import Sampler
+from workloads.observe.leaders import LeaderState
+from workloads.observe.sampler import ANSWER_WITHIN_S, Sampler
 from workloads.plan import WorkloadPlan, producer_config
 from workloads.record.outcome import error_name
 from workloads.record.recorder import Recorder
@@ -71,14 +72,15 @@ class Workload:
         self._plan = plan
         self._stack = ExitStack()
         recorder = self._stack.enter_context(Recorder(run_dir, plan.partitions))
-        self._sampler = Sampler(plan.partitions, recorder.watermarks())
+        brokers = self._stack.enter_context(Brokers(bootstrap, within_s=ANSWER_WITHIN_S))
+        self._sampler = Sampler(brokers, plan.partitions, recorder.watermarks())
         self._readings = [
             Reading(n, plan.partitions, bootstrap, recorder.reads(n), self._sampler.high_watermark, Consumer)
             for n in range(1, plan.readers + 1)
         ]
         self._producings = [Producing(plan, bootstrap, recorder, Producer) for _ in range(plan.producers)]
         self._watchers = [
-            *(Worker(f"sampler {a[0]}:{a[1]}", self._sampler.watch(a)) for a in addresses(bootstrap)),
+            *(Worker(f"sampler of broker {n}", self._sampler.sampling(n)) for n in brokers.numbers),
             *(Worker(f"reader {reading.number}", reading) for reading in self._readings),
         ]
         self._producers = [Worker(f"producer {n}", p) for n, p in enumerate(self._producings, 1)]
@@ -127,7 +129,7 @@ class Workload:
         )
 
     def states(self) -> tuple[LeaderState, ...]:
-        """What the samplers saw last of each partition: leader, in-sync replicas, high watermark."""
+        """The last sample of each partition: leader, in-sync replicas, high watermark."""
         return self._sampler.states()
 
     def stop_producers(self, *, within_s: float | None = None) -> None:

@@ -76,9 +76,7 @@ class ToxiproxyServer:
         """Accept connections of `name` and pass no byte, in either direction, on new and on old ones."""
         with self._calling(f"blackholing proxy {name}"):
             for toxic in BLACKHOLE.keys() - self._state(name).toxics:
-                self._add_toxic(
-                    name, toxic, type="timeout", stream=BLACKHOLE[toxic], attributes={"timeout": 0}
-                )
+                self._add_toxic(name, toxic, "timeout", BLACKHOLE[toxic], {"timeout": 0})
             # Only now: a proxy that opened first would let the first bytes through.
             self._change(name, {"enabled": True})
         self._expect(name, lambda s: s.enabled and s.toxics == BLACKHOLE.keys(), "a black hole")

@@ -45,8 +45,8 @@ def send_lines() -> Sequence[Mapping[str, Any]]:
     topology = Topology(volume_mib=VOLUME_MIB)
     with start(topology, run_id=run_id) as cluster, tempfile.TemporaryDirectory() as scratch:
         topics.create(cluster.bootstrap, [TOPIC])
-        view = ClusterView(cluster.bootstrap, release=cluster.release)
-        view.wait_until_settled(TOPIC.name, within_s=30)
+        with ClusterView(cluster.bootstrap) as view:
+            view.wait_until_settled(TOPIC.name, within_s=30)
         measured = send_throughput(
             cluster.bootstrap,
             TOPIC.name,

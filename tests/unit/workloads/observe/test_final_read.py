@@ -13,7 +13,7 @@ from fakes.mock_kafka import MockKafka
 from checkers.history.rows import TopicPartition
 from compose.kafka.broker_api import PartitionAnswer
 from workloads.observe.final_read import final_read, moved, write_proofs
-from workloads.observe.leaders import LeaderState, Told
+from workloads.observe.leaders import BrokerReport, LeaderState
 from workloads.observe.partition_log import PartitionLog
 from workloads.observe.survey import unsettled
 from workloads.payload import Encoder
@@ -134,8 +134,8 @@ def view(leader: int = 1, epoch: int = 1, isr: tuple[int, ...] = (1, 2, 3)) -> P
 def test_a_partition_is_settled_when_all_brokers_say_so(
     views: list[PartitionAnswer | None], leaders: list[LeaderState], reason: str
 ) -> None:
-    answers = [Told(known={TP: seen} if seen else {}, led=()) for seen in views]
-    assert unsettled(TP, answers, leaders) == reason
+    reports = [BrokerReport(known={TP: known} if known else {}, led=()) for known in views]
+    assert unsettled(TP, reports, leaders) == reason
 
 
 class Scripted:
