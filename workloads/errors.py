@@ -7,6 +7,7 @@ Errors:
       NotWarm            producers had no acknowledgement on some partition when the time was up
       ThreadStuck        a thread did not end when it was told to
       JournalUnreadable  a journal of the run directory is not one, or is not there
+      PeerFailed         what the bench compares the load with did not end with its figures
 """
 
 
@@ -32,3 +33,7 @@ class ThreadStuck(WorkloadError):
 
 class JournalUnreadable(WorkloadError):
     """A journal is missing or foreign. A torn end is no error: it is what a crash leaves."""
+
+
+class PeerFailed(WorkloadError):
+    """ProducerPerformance did not end with its figures."""

@@ -16,12 +16,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
-from confluent_kafka import Consumer
 
 from checkers.history.rows import Proof, TopicPartition
 from checkers.history.tables import NONE, TABLES, unit_path, write_table
 from compose.kafka.brokers import Brokers
-from workloads.clients.consumer import MakeClient
+from workloads.clients.consumer import exact_reader
+from workloads.clients.protocol import OpenLogReader
 from workloads.observe.leaders import LeaderState
 from workloads.observe.partition_log import PartitionLog
 from workloads.observe.survey import survey
@@ -40,14 +40,14 @@ def final_read(
     history: Path,
     *,
     within_s: float,
-    make: MakeClient = Consumer,
+    open_reader: OpenLogReader | None = None,
 ) -> tuple[Proof, ...]:
     """Read `partitions` to a proven end within `within_s` seconds; one proof each, in their order.
 
     Writes `history`/final_log, one file for each partition, whole or as far as it was read. The proofs
-    are only returned: see `write_proofs`.
+    are only returned: see `write_proofs`. `open_reader` None: librdkafka's.
     """
-    reading = _FinalRead(bootstrap, partitions, history, make)
+    reading = _FinalRead(partitions, history, open_reader or exact_reader(bootstrap))
     deadline = time.monotonic() + within_s
     with (
         Brokers(bootstrap, within_s=ANSWER_WITHIN_S) as brokers,
@@ -68,9 +68,9 @@ class _FinalRead:
     """What is known so far of each partition."""
 
     def __init__(
-        self, bootstrap: str, partitions: Sequence[TopicPartition], history: Path, make: MakeClient
+        self, partitions: Sequence[TopicPartition], history: Path, open_reader: OpenLogReader
     ) -> None:
-        self._logs = {tp: PartitionLog(tp, history, bootstrap, make) for tp in partitions}
+        self._logs = {tp: PartitionLog(tp, history, open_reader) for tp in partitions}
         self._proven: dict[TopicPartition, Proof] = {}
         self._reasons = dict.fromkeys(partitions, "the time was up before the first question")
         self._newest: dict[TopicPartition, LeaderState] = {}
