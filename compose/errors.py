@@ -39,7 +39,7 @@ class EngineUnreachable(MachineError):
 
 
 class JavaMissing(MachineError):
-    """No Java that Spark can run on; the message lists where it was looked for."""
+    """No Java that Spark can run on; the message lists the places that were searched."""
 
 
 class ImageUnavailable(MachineError):

@@ -1,8 +1,8 @@
-"""What the other rooms may ask of a cluster: `Cluster`, `Mesh`, `View`, and the plain data they give.
+"""What a cluster offers: `Cluster`, `Mesh`, `View`, and the plain data that they return.
 
 The real ones are `compose.cluster.start.DockerCluster`, `compose.mesh.mesh.ToxiproxyMesh` and
 `compose.kafka.view.ClusterView`.
-In-memory ones are in `tests/fakes/cluster.py`, so a schedule of faults is tested without Docker.
+In-memory ones are in `tests/fakes/cluster.py`, so that a schedule of faults is tested without Docker.
 Every call that changes something is idempotent and returns only after the change was read back.
 """
 
@@ -34,7 +34,7 @@ class Edge:
 
     @classmethod
     def parse(cls, text: str) -> "Edge":
-        """Read "2->1" or "client->1"; ValueError says what is wrong with any other text."""
+        """Read "2->1" or "client->1"; ValueError for any other text."""
         source, arrow, target = text.partition("->")
         if not arrow or not target.isdecimal() or not (source == CLIENT or source.isdecimal()):
             raise ValueError(f"not an edge: {text!r}; write SOURCE->TARGET, as in '2->1' or 'client->1'")
@@ -43,10 +43,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerState:
-    """What Docker says of one node's container.
+    """The state of one node's container as Docker reports it.
 
     `exit_code` is None while it lives; `pid` is None when no process lives; `started_at` (Docker's text)
-    tells one life of the container from the next; `restarts` counts its starts by `Cluster.start`.
+    differs from one life of the container to the next; `restarts` counts its starts by `Cluster.start`.
     """
 
     status: Status
@@ -66,7 +66,7 @@ class ExecResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionState:
-    """One partition as one broker sees it; `leader` -1: none; `leader_epoch` -1 and `elr` empty: not told."""
+    """One partition as brokers report it; `leader` -1: none; `leader_epoch` -1, `elr` empty: not reported."""
 
     topic: str
     partition: int
@@ -105,7 +105,7 @@ class Mesh(Protocol):
         """Hold `edges` cut for `owner`; where several owners hold one edge, `refuse` outranks `blackhole`."""
 
     def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
-        """Let go of `edges` for `owner`; an edge opens when its last owner has let go."""
+        """Release `edges` for `owner`; an edge opens when its last owner has released it."""
 
     def mend_all(self) -> None:
         """Open every edge, whoever holds it."""
@@ -116,7 +116,7 @@ class Mesh(Protocol):
     def bytes(self) -> Mapping[Edge, int]:
         """Bytes of answers that came back over each edge since the start of the cluster; never falls.
 
-        Not counted: requests (into a black hole they are still sent), and short connections that nobody saw.
+        Not counted: requests (into a black hole they are still sent), and connections too short to be read.
         """
 
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
@@ -154,7 +154,7 @@ class Cluster(Protocol):
         """Kafka release of the node, as "4.3.1"."""
 
     def state(self, node: int) -> ContainerState:
-        """What Docker says of the node now; a vanished container is `missing`, not an error."""
+        """The state of the node's container now; one that is gone is `missing`, not an error."""
 
     def pause(self, node: int) -> None:
         """Stop every process of the node in place (freezer)."""
@@ -166,7 +166,7 @@ class Cluster(Protocol):
         """SIGKILL, also of a paused node; returns when it has exited."""
 
     def stop(self, node: int, *, within_s: float) -> None:
-        """SIGTERM (controlled shutdown); NodeNotStopped if it has not exited `within_s` seconds later."""
+        """SIGTERM (controlled shutdown); NodeStateError if it has not exited `within_s` seconds later."""
 
     def start(self, node: int) -> None:
         """Start an exited node (mounts its volume again); returns when its process runs, before it serves."""
@@ -215,10 +215,10 @@ class Cluster(Protocol):
 
 
 class View(Protocol):
-    """Topics as the brokers see them, each broker asked by itself."""
+    """Topics as the brokers report them, each broker asked by itself."""
 
     def describe(self, topic: str) -> tuple[PartitionState, ...]:
-        """All partitions of `topic`, each as told by the reachable broker with the greatest leader epoch."""
+        """All partitions of `topic`, each as reported by the brokers with the greatest leader epoch."""
 
     def leader(self, topic: str, partition: int) -> int:
         """Leader of one partition; -1: none."""

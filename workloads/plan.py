@@ -24,7 +24,7 @@ class WorkloadPlan:
     """Producers, readers and what they send.
 
     `topics` gives the number of partitions by name; every producer writes to all of them. `rate_per_s` is
-    that of all producers together, None as fast as it goes. `spread` says how a record's partition is
+    that of all producers together, None as fast as it goes. `spread` is how a record's partition is
     chosen: "even" in turn, "seeded" at random, both a function of the sequence alone. `client` are settings
     of librdkafka that outrank those of this module, for producers.
     """
@@ -88,7 +88,7 @@ class WorkloadPlan:
 
 
 QUIET: Mapping[str, Setting] = {"log_level": 0}
-"""librdkafka writes each lost connection to stderr; under faults that is all one would see."""
+"""librdkafka writes each lost connection to stderr; under faults that would bury everything else."""
 
 
 def _scatter(sequences: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:

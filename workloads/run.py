@@ -136,12 +136,12 @@ class Workload:
     def stop_producers(self, *, within_s: float | None = None) -> None:
         """End the sending: wait for what is outstanding `within_s` (else the delivery time-out) seconds.
 
-        What is then still outstanding is purged and unknown. A second call does nothing.
+        What is then still outstanding is purged and indeterminate. A second call does nothing.
         """
-        patience_s = self._plan.delivery_timeout_s if within_s is None else within_s
+        wait_s = self._plan.delivery_timeout_s if within_s is None else within_s
         for producing in self._producings:
-            producing.finish_within_s = patience_s
-        end(self._producers, within_s=patience_s + PURGED_WITHIN_S + LAST_CALL_S)
+            producing.finish_within_s = wait_s
+        end(self._producers, within_s=wait_s + PURGED_WITHIN_S + LAST_CALL_S)
 
     def stop(self, *, within_s: float | None = None) -> None:
         """End everything; what was recorded is in the journals, and closed, when this returns."""

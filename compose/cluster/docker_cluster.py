@@ -1,4 +1,4 @@
-"""A running cluster: nodes, disks and mesh behind one face, that of `compose.protocols.Cluster`."""
+"""A running cluster: nodes, disks and mesh as one `compose.protocols.Cluster`."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ class DockerCluster:
         return self.topology.release_of(node)
 
     def state(self, node: int) -> ContainerState:
-        """What the engine says of the node now."""
+        """The state of the node now, as the engine reports it."""
         return with_restarts(self._node(node).state(), self._restarts[node])
 
     def pause(self, node: int) -> None:
@@ -126,7 +126,7 @@ class DockerCluster:
         status = self._node(node).state().status
         if status != "paused":
             raise NodeStateError(
-                f"node {node} is {status}; pause it before its power cut, or it sees EIO and halts"
+                f"node {node} is {status}; pause it before its power cut, or it meets EIO and halts"
             )
         self._disks.drop_unsynced(node)
 
@@ -139,10 +139,10 @@ class DockerCluster:
         return self._disks.unsynced_bytes(node, with_metadata=node not in self.brokers)
 
     def cpu_ns(self, node: int) -> int:
-        """CPU time of the node in its present life: from the kernel, or else as the engine tells it."""
+        """CPU time of the node in its present life: from the kernel, or else from the engine."""
         container_id, pid = self._node(node).container_id, self.state(node).pid
-        told = cpu_time.of_container(container_id, pid) if pid else None
-        return containers.cpu_ns(container_id) if told is None else told
+        used = cpu_time.of_container(container_id, pid) if pid else None
+        return containers.cpu_ns(container_id) if used is None else used
 
     def tail(self, node: int, lines: int = 40) -> str:
         """The last lines of the node's output."""

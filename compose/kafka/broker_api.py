@@ -1,7 +1,7 @@
 """Requests to *one* broker, and its answers as plain data.
 
-A Kafka client asks whichever broker it likes, and so cannot report what a certain broker knows: a zombie,
-say, that takes itself for the leader. Layouts: the message definitions in Kafka's
+A Kafka client asks whichever broker it likes, and so cannot report what a certain broker knows, such as a
+zombie that takes itself for the leader. Layouts: the message definitions in Kafka's
 clients/src/main/resources/common/message.
 
 Every function raises OSError or ValueError if the broker does not answer in time, or not as it should.
@@ -104,7 +104,7 @@ def list_offsets(
 ) -> dict[Place, tuple[int, int]]:
     """Ask a broker, as the leader at these epochs, for the offset `which`: (error code, offset) by partition.
 
-    Error 0: it serves the partition as its leader at just that epoch. Metadata alone does not say so: a
+    Error 0: it serves the partition as its leader at just that epoch. Metadata alone is no proof: a
     broker learns that it leads a little earlier than it acts on it.
     """
     body = Writer().fixed("ib", -1, isolation)

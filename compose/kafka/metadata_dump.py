@@ -95,8 +95,10 @@ def _dump(labels: Mapping[str, str], release: str, directory: str, names: Sequen
     finally:
         containers.remove(container.id, name=spec.name)
     if state["ExitCode"] != 0:
-        said = written["errors"].decode(errors="replace")[-2000:]
-        raise NodeNotReady(f"{spec.name}: DumpLogSegments failed with exit code {state['ExitCode']}:\n{said}")
+        output = written["errors"].decode(errors="replace")[-2000:]
+        raise NodeNotReady(
+            f"{spec.name}: DumpLogSegments failed with exit code {state['ExitCode']}:\n{output}"
+        )
     return written["output"].decode(errors="replace")
 
 

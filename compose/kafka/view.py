@@ -1,4 +1,4 @@
-"""Topics and partitions as the brokers see them, each broker asked by itself.
+"""Topics and partitions as the brokers report them, each broker asked by itself.
 
 One broker alone proves nothing: a zombie reports its old leadership and in-sync replicas for half a minute.
 So all are asked at once, and their answers are merged: the greatest leader epoch wins, and within it the

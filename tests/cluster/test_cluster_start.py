@@ -26,7 +26,7 @@ def run_id(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def test_combined_roles(run_id: str) -> None:
-    """Nodes with both roles serve, lose their power and come back; ELR is as the topology says."""
+    """Nodes with both roles serve, lose their power and come back; ELR is as in the topology."""
     topology = Topology(combined=True, elr=False)
     with start(topology, run_id=run_id) as cluster, ClusterView(cluster.bootstrap) as view:
         assert cluster.brokers == cluster.controllers == (1, 2, 3)

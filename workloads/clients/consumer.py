@@ -16,7 +16,7 @@ from workloads.plan import QUIET
 TRUNCATED = frozenset(
     {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
 )
-"""Codes of the errors that say: the log is no longer the one that was being read."""
+"""Codes of the errors that mean: the log is no longer the one that was being read."""
 
 
 class Client(Protocol):

@@ -1,6 +1,6 @@
 """One librdkafka producer of the load: a client instance after another, each driven by one thread.
 
-A client that goes fatal (say OUT_OF_ORDER_SEQUENCE_NUMBER after an unclean election) is purged, everything
+A client that goes fatal (OUT_OF_ORDER_SEQUENCE_NUMBER after an unclean election) is purged, everything
 it had outstanding is reported, and a new instance with a new producer number takes over.
 """
 

@@ -26,11 +26,6 @@ class SendCounts:
         self._warm: NDArray[np.bool_] = np.zeros(len(partitions), np.bool_)
 
     @property
-    def warm(self) -> bool:
-        """Whether the present instance has an acknowledgement on every partition."""
-        return bool(self._warm.all())
-
-    @property
     def cold_lanes(self) -> list[int]:
         """Lanes on which the present instance has no acknowledgement yet."""
         return [int(lane) for lane in np.flatnonzero(~self._warm)]

@@ -49,7 +49,7 @@ def seal(run_dir: Path) -> Sealed:
     """Write `history/{sends,reads}/` and `history/watermarks.parquet`, then remove the journals.
 
     Files get their names when they are whole; a seal that is interrupted is done again from the journals.
-    JournalUnreadable: there is no journal, or none that says which partitions the run had.
+    JournalUnreadable: there is no journal, or none that has the run's partitions.
     """
     directory, history = run_dir / "journal", run_dir / "history"
     names = sorted(directory.glob("*.arrow"))

@@ -1,4 +1,4 @@
-"""The bench reads its peer's figures right and says which target is met."""
+"""The bench reads its peer's figures right and shows which target is met."""
 
 import pytest
 

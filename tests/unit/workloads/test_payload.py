@@ -1,4 +1,4 @@
-"""A record can be told from every other, and a changed one from the one that was sent."""
+"""A record differs from every other, and a changed one from the one that was sent."""
 
 import zlib
 

@@ -98,7 +98,7 @@ def test_leaving_a_load_by_an_error_ends_it_at_once_and_keeps_the_error(tmp_path
 def test_a_thread_that_ends_by_itself_is_an_error() -> None:
     worker = Worker("brief", lambda _stop: None)
     worker.join(time.monotonic() + 5)
-    with pytest.raises(WorkloadDied, match="thread 'brief' of the workload ended before it was told to"):
+    with pytest.raises(WorkloadDied, match="thread 'brief' of the workload ended before it was stopped"):
         worker.check()
 
 

@@ -151,7 +151,7 @@ def test_describe() -> None:
 
 
 def test_list_offsets() -> None:
-    """The error code of each partition tells whether the broker serves it as its leader."""
+    """The error code of each partition shows whether the broker serves it as its leader."""
     served = number("ihqqi", 4, 0, -1, 7000, 3) + TAGS
     refused = number("ihqqi", 5, 6, -1, -1, -1) + TAGS
     answer = number("i", 0) + b"\2" + text("orders") + b"\3" + served + refused + TAGS + TAGS

@@ -30,7 +30,7 @@ def test_epoch_outranks_majority() -> None:
 
 
 def test_majority_within_an_epoch() -> None:
-    """In-sync replicas change without a new epoch, so there the majority tells."""
+    """In-sync replicas change without a new epoch, so there the majority decides."""
     stale, true = reports(1, 4, (1, 2, 3)), reports(1, 4, (1, 2))
     assert merge([stale, true, true])[0].isr == (1, 2)
 

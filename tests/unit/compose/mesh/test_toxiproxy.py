@@ -1,4 +1,4 @@
-"""The adapter against a server that may lie, fail, or say nothing."""
+"""The adapter against a server that may lie, fail, or not answer."""
 
 import json
 import threading
@@ -123,7 +123,7 @@ def test_open(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
 
 
 def test_a_change_that_did_not_take(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
-    """A server that says yes and changes nothing is found out."""
+    """A server that answers with success and changes nothing is noticed."""
     fake.deaf = True
     for change, wanted in ((server.refuse, "disabled"), (server.blackhole, "a black hole")):
         with pytest.raises(MeshError, match=f"proxy 1->2: should be {wanted}; the server has"):

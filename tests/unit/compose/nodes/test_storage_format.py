@@ -33,7 +33,7 @@ def test_old_release() -> None:
 
 
 def test_ids() -> None:
-    """Ids look like Kafka's, and never like an option."""
+    """Ids have Kafka's form, and never that of an option."""
     ids = {new_id() for _ in range(500)}
     assert len(ids) == 500
     assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}", one) for one in ids)

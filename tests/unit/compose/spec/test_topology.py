@@ -45,12 +45,12 @@ def test_combined_edges() -> None:
      ("4.3.1", None, True), ("4.3.1", False, False)],
 )  # fmt: skip
 def test_elr(release: str, asked: bool | None, on: bool) -> None:
-    """ELR is off up to 4.0 and on from 4.1, unless the topology says otherwise."""
+    """ELR is off up to 4.0 and on from 4.1, unless the topology sets it."""
     assert Topology(kafka=release, elr=asked).elr_on is on
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"brokers": 0}, "brokers: 0; give 1 to 50"),
         ({"brokers": 2, "controllers": 3, "combined": True}, "each controller is one of the brokers"),
@@ -71,9 +71,9 @@ def test_elr(release: str, asked: bool | None, on: bool) -> None:
         ({"broker_config": {"a": "1\nb=2"}}, "more than one line"),
     ],
 )  # fmt: skip
-def test_impossible(wrong: dict[str, Any], said: str) -> None:
+def test_impossible(wrong: dict[str, Any], message: str) -> None:
     """A cluster that cannot exist is refused with the value and what would be right."""
-    with pytest.raises(TopologyError, match=said.replace("(", r"\(")):
+    with pytest.raises(TopologyError, match=message.replace("(", r"\(")):
         Topology(**wrong)
 
 

@@ -70,16 +70,16 @@ def counted(*, offsets_known: bool = True) -> tuple[SendCounts, CountedSends, Re
 def test_an_acknowledgement_without_an_offset_is_counted_apart_and_warms_nothing() -> None:
     counts, sends, _ = counted()
     sends.acknowledged(np.array([0, 1]), np.array([4, -1]), at_ns=9)
-    assert (counts.acked, counts.acked_without_offset, counts.cold_lanes, counts.warm) == (2, 1, [1], False)
+    assert (counts.acked, counts.acked_without_offset, counts.cold_lanes) == (2, 1, [1])
     assert counts.last_ack_ns.tolist() == [9, 9]
     sends.acknowledged(np.array([3]), np.array([5]), at_ns=10)
-    assert counts.warm
+    assert counts.cold_lanes == []
 
 
 def test_with_acks_0_any_acknowledgement_warms() -> None:
     counts, sends, _ = counted(offsets_known=False)
     sends.acknowledged(np.array([0, 1]), np.array([-1, -1]), at_ns=9)
-    assert counts.warm
+    assert counts.cold_lanes == []
 
 
 def test_a_new_client_is_cold_and_what_was_counted_stays() -> None:
@@ -89,7 +89,7 @@ def test_a_new_client_is_cold_and_what_was_counted_stays() -> None:
     sends.indeterminate(np.array([3, 4]), ["_MSG_TIMED_OUT"] * 2, at_ns=9)
     counts.begin_instance()
     assert (counts.acked, counts.failed, counts.indeterminate) == (2, 1, 2)
-    assert (counts.instances, counts.warm) == (2, False)
+    assert (counts.instances, counts.cold_lanes) == (2, [0, 1])
     assert counts.errors == {"MSG_SIZE_TOO_LARGE": 1, "_MSG_TIMED_OUT": 2}
 
 

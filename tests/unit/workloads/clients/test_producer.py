@@ -72,7 +72,7 @@ def test_every_acknowledged_send_has_the_offset_where_it_is(tmp_path: Path) -> N
             until(lambda: counts.acked >= 50)
         rows = sealed(tmp_path)
         assert outcomes(rows) == {(OK, ""): len(rows)}
-        assert counts.warm
+        assert not counts.cold_lanes
         assert (counts.acked, counts.failed, counts.indeterminate) == (len(rows), 0, 0)
         assert all(row["invoked_ns"] < row["completed_ns"] for row in rows)
         for partition in (0, 1):
@@ -82,9 +82,9 @@ def test_every_acknowledged_send_has_the_offset_where_it_is(tmp_path: Path) -> N
 
 def test_a_clientthat_goes_fatal_is_replaced_and_what_it_had_outstanding_is_unknown(tmp_path: Path) -> None:
     with MockKafka(1, t=2) as kafka, producing(plan(), kafka.bootstrap, tmp_path) as counts:
-        until(lambda: counts.warm)
+        until(lambda: not counts.cold_lanes)
         kafka.answer(PRODUCE, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
-        until(lambda: counts.instances == 2 and counts.warm)
+        until(lambda: counts.instances == 2 and not counts.cold_lanes)
     rows = sealed(tmp_path)
     first = [row for row in rows if row["producer"] == 1]
     lost = {row["error"] for row in first if row["outcome"] == INFO}
@@ -115,7 +115,7 @@ def test_what_was_not_acknowledged_within_the_delivery_time_out_is_unknown(tmp_p
     with MockKafka(1, t=2) as kafka:
         impatient = plan(delivery_timeout_s=0.5)
         with producing(impatient, kafka.bootstrap, tmp_path) as counts:
-            until(lambda: counts.warm)
+            until(lambda: not counts.cold_lanes)
             kafka.down(1)
             until(lambda: counts.indeterminate > 0)
             kafka.up(1)
@@ -171,7 +171,7 @@ def test_a_refusal_is_definite_only_for_a_single_attempt(
 ) -> None:
     refused_once = plan(acks=acks, client=client)
     with MockKafka(1, t=2) as kafka, producing(refused_once, kafka.bootstrap, tmp_path) as counts:
-        until(lambda: counts.warm)
+        until(lambda: not counts.cold_lanes)
         kafka.answer(PRODUCE, KafkaError.MSG_SIZE_TOO_LARGE)
         until(lambda: counts.errors)
     refused = {outcome for outcome, error in outcomes(sealed(tmp_path)) if error == "MSG_SIZE_TOO_LARGE"}
@@ -181,14 +181,14 @@ def test_a_refusal_is_definite_only_for_a_single_attempt(
 def test_refusals_for_too_few_replicas_are_tried_again_until_acknowledged(tmp_path: Path) -> None:
     with MockKafka(1, t=2) as kafka, producing(plan(), kafka.bootstrap, tmp_path) as counts:
         kafka.answer(PRODUCE, *[KafkaError.NOT_ENOUGH_REPLICAS] * 3)
-        until(lambda: counts.warm)
+        until(lambda: not counts.cold_lanes)
     assert outcomes(sealed(tmp_path)).keys() == {(OK, "")}
 
 
 def test_acks_0_is_acknowledged_without_offsets_and_counted_apart(tmp_path: Path) -> None:
     with MockKafka(1, t=2) as kafka:
         with producing(plan(acks="0"), kafka.bootstrap, tmp_path) as counts:
-            until(lambda: counts.warm)
+            until(lambda: not counts.cold_lanes)
         rows = sealed(tmp_path)
     assert {(row["outcome"], row["offset"]) for row in rows} == {(OK, -1)}
     assert counts.acked_without_offset == counts.acked == len(rows)

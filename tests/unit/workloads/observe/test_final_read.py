@@ -1,4 +1,4 @@
-"""A final read ends by proof or says why it has none."""
+"""A final read ends by proof or with the reason why it has none."""
 
 import time
 from collections.abc import Sequence
