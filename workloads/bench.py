@@ -22,8 +22,9 @@ import numpy as np
 from confluent_kafka import Producer
 
 from workloads.clients.producer import FULL_S
-from workloads.errors import WorkloadError
-from workloads.plan import Setting, WorkloadPlan, producer_config
+from workloads.clients.producer import settings as producer_settings
+from workloads.errors import PeerFailed
+from workloads.plan import Setting, WorkloadPlan
 from workloads.run import start
 from workloads.watched_thread import Worker, end
 
@@ -37,10 +38,6 @@ PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"
 
 RunKafka = Callable[[Sequence[str]], str]
 """Run a main class of the cluster's Kafka release with arguments, on the host's network; its output."""
-
-
-class PeerFailed(WorkloadError):
-    """ProducerPerformance did not end with its figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +139,7 @@ class _BareLoop:
     def __init__(self, plan: WorkloadPlan, bootstrap: str) -> None:
         self.acked = 0
         self._plan = plan
-        self._client = Producer(producer_config(plan, bootstrap))
+        self._client = Producer(producer_settings(plan, bootstrap))
 
     def __call__(self, stop: Event) -> None:
         """Send until stopped, then flush."""

@@ -13,7 +13,7 @@ USAGE_US = re.compile(r"^usage_usec (\d+)$", re.MULTILINE)
 def of_container(
     container_id: str, pid: int, *, proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")
 ) -> int | None:
-    """Nanoseconds that the container whose main process is `pid` has used; None if this machine cannot tell.
+    """Nanoseconds that the container with the main process `pid` has used; None if this machine lacks them.
 
     On another machine `pid` would be nobody, or somebody else's process: its group does not bear the
     container's id then.

@@ -50,9 +50,10 @@ def heal(cluster: DockerCluster) -> None:
 
 
 @pytest.fixture
-def view(cluster: DockerCluster) -> ClusterView:
+def view(cluster: DockerCluster) -> Iterator[ClusterView]:
     """The shared cluster's partitions as its brokers see them."""
-    return ClusterView(cluster.bootstrap, release=cluster.release)
+    with ClusterView(cluster.bootstrap) as view:
+        yield view
 
 
 @pytest.fixture(scope="session")

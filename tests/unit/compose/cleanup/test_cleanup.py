@@ -153,17 +153,17 @@ def test_vanished_meanwhile(engine: FakeEngine) -> None:
 
 
 def test_without_the_tools_image(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an image for a helper the rest goes, and the disks are named as not looked at."""
+    """Without an image for a helper the rest goes, and the disks are named as not listed."""
     monkeypatch.setattr(docker_images, "exists", lambda name: False)
     assert cleanup.clean_dead().did_nothing()
     engine.add_run(DEAD, "/dev/loop1")
     report = cleanup.clean_dead()
     assert report.containers == ("dead-1-container",)
-    assert "nobody can look for them" in report.failed[0]
+    assert "they cannot be listed" in report.failed[0]
 
 
 def test_nothing_to_do(engine: FakeEngine) -> None:
-    """On a clean machine nothing is done, and that is said."""
+    """On a clean machine nothing is done, and that is reported."""
     report = cleanup.clean_dead()
     assert report.did_nothing()
     assert report.lines() == []
