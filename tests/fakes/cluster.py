@@ -22,6 +22,7 @@ class FakeMesh:
 
     edges: tuple[Edge, ...]
     owners: dict[Edge, dict[str, CutMode]] = field(default_factory=lambda: defaultdict(dict))
+    delays: dict[Edge, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
     traffic: dict[Edge, int] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
 
@@ -31,13 +32,20 @@ class FakeMesh:
             self.owners[edge][owner] = mode
             self.calls.append(f"cut {edge} {mode} {owner}")
 
+    def slow(self, edges: Iterable[Edge], *, delay_s: float, jitter_s: float, owner: str) -> None:
+        for edge in edges:
+            assert edge in self.edges, f"no such edge: {edge}"
+            self.delays[edge][owner] = delay_s
+            self.calls.append(f"slow {edge} {delay_s:g} {jitter_s:g} {owner}")
+
     def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
         for edge in edges:
-            if self.owners[edge].pop(owner, None):
+            if self.owners[edge].pop(owner, None) or self.delays[edge].pop(owner, None):
                 self.calls.append(f"mend {edge} {owner}")
 
     def mend_all(self) -> None:
         self.owners.clear()
+        self.delays.clear()
         self.calls.append("mend_all")
 
     def is_cut(self, edge: Edge) -> bool:
@@ -45,6 +53,12 @@ class FakeMesh:
 
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         return frozenset(edge for edge in edges if not self.is_cut(edge))
+
+    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
+        trips = {
+            edge: 0.01 + sum(self.delays[edge].values()) for edge in self.probe(edges, within_s=within_s)
+        }
+        return {edge: seconds for edge, seconds in trips.items() if seconds < within_s}
 
     def bytes(self) -> Mapping[Edge, int]:
         return {edge: self.traffic.get(edge, 0) for edge in self.edges}

@@ -86,6 +86,10 @@ class WorldMesh(FakeMesh):
         if "cut" not in self.world.ignores:
             super().cut(edges, mode=mode, owner=owner)
 
+    def slow(self, edges: Any, *, delay_s: float, jitter_s: float, owner: str) -> None:
+        if "slow" not in self.world.ignores:
+            super().slow(edges, delay_s=delay_s, jitter_s=jitter_s, owner=owner)
+
     def mend(self, edges: Any, *, owner: str) -> None:
         self.world.settle()
         self.world.fail("mend")
