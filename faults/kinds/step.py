@@ -152,19 +152,10 @@ class TargetStep(Step, ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgesStep(Step, ABC):
-    """A step that hits directed edges."""
+    """A step that hits directed edges; `edges_of` reads them, and a subclass adds how it hits them."""
 
     keys: ClassVar[tuple[str, ...]] = ("target", "edges")
     edges: EdgeSet
-
-    @classmethod
-    def parse(cls, head: Head, words: Words) -> Self:
-        """Read the edges."""
-        return cls(name=head.name, start=head.start, hold_s=head.hold_s, edges=edges_of(words))
-
-    def write(self) -> dict[str, str]:
-        """The edges."""
-        return {"edges": str(self.edges)}
 
     @property
     def asked(self) -> str:
