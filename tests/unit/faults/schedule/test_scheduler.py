@@ -445,9 +445,7 @@ def test_an_error_of_the_caller_in_a_slow_stop_heals() -> None:
 
 
 class SlowToRead(World):
-    """A world whose CPU counters take a second to read, once a step is near; the leader moves meanwhile."""
-
-    moves_at_ns: int = -1
+    """A world whose CPU counters take a second to read."""
 
     def cpu_ns(self, node: int) -> int:
         self.clock.advance(ns(1))
@@ -465,7 +463,7 @@ def test_a_role_that_was_resolved_long_ago_is_resolved_again(moves_at_s: float, 
 
 
 def test_unproven_is_reported_before_healing() -> None:
-    """The caller learns that there is no evidence, and why, when the hold is over."""
+    """That there is no evidence, and why, is an event when the hold is over."""
     log = Log()
     run(World(ignores={"pause"}), plan(PAUSE), log=log)
     assert log.stages("pause") == ["injected", "unproven", "healed", "recovered"]
@@ -562,10 +560,11 @@ def test_an_empty_plan() -> None:
     assert world.clock.now_ns() == 0
 
 
-def test_the_default_threads_are_threads() -> None:
+@pytest.mark.parametrize("words", [KILL, STOP])
+def test_the_default_threads_are_threads(words: dict[str, str]) -> None:
     """On the machine's own clock, with its own threads, a plan runs as well."""
     world, log = World(boot_ns=0, rejoin_ns=0), Log()
-    steps = plan(KILL | {"at": "20ms", "for": "20ms"})
+    steps = plan(words | {"at": "20ms", "for": "20ms"})
     (record,) = run_schedule(steps, world, WorldView(world), SystemClock(), stop=Event(), on_event=log)
     assert (record.proven, record.recovered) == (True, True)
-    assert log.stages("kill") == ["injected", "effect", "healed", "recovered"]
+    assert log.stages(record.name) == ["injected", "effect", "healed", "recovered"]
