@@ -1,4 +1,4 @@
-"""Runs that an earlier version recorded on real clusters, in schema 1, are judged as they were judged then."""
+"""Runs that an earlier version recorded on real clusters, in schema 1, keep the verdicts that they got."""
 
 import json
 import shutil
