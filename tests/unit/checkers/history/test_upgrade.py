@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from checkers.history.load import read_unit
+from checkers.history.load import load_context, read_unit
 from checkers.history.rows import Fault
 from checkers.history.tables import TABLES, MalformedHistory, write_table
 from checkers.history.upgrade import minor_of, schema_at
@@ -170,3 +170,22 @@ def test_when_a_node_is_down(node, at_ns, is_down):
         up_ns=(9, -1, -1),
     )
     assert fault.down_at(node, at_ns) is is_down
+
+
+RECORDED = Path(__file__).parents[3] / "fixtures" / "runs-of-schema-1"
+
+
+@pytest.mark.parametrize(
+    ("run", "outages"),
+    [
+        ("acks1-leader-kill", {"cut": (), "kill": (2,)}),
+        ("power-failure-all", {"power": (1, 2, 3)}),
+    ],
+)
+def test_the_outages_of_a_recorded_run_of_1_0(run, outages):
+    """Those of the nodes that its faults ended, from the injection to the healing."""
+    faults = load_context(RECORDED / run / "history").faults
+    assert {fault.name: fault.down for fault in faults} == outages
+    for fault in faults:
+        assert set(fault.down_ns) <= {fault.inject_ns}
+        assert set(fault.up_ns) <= {fault.heal_ns}
