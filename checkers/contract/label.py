@@ -25,7 +25,8 @@ from checkers.contract.clauses import deposed_leader, truncation, unreplicated
 from checkers.contract.settings import Realised
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly, Property
+from checkers.judgement import Anomaly
+from checkers.properties import Property
 
 CLIENT = "acknowledged without being written (client)"
 NEVER = 1 << 62

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from checkers.contract.timeline import Clock, Timeline
+from checkers.errors import CheckersError
 from checkers.history.rows import Context
-from checkers.history.tables import CheckersError
 
 
 class MalformedManifest(CheckersError):

@@ -146,7 +146,7 @@ class Fault:
     unclean: tuple[int, ...] = ()
     evidence: str = ""
 
-    def told(self, hit: str) -> str:
+    def described(self, hit: str) -> str:
         """The fault in a sentence: its name if it has one of its own, its kind, and what it hit."""
         what = f"{self.kind} of {hit}" if hit else self.kind
         return what if self.name == self.kind else f"{self.name} ({what})"

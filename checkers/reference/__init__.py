@@ -8,6 +8,8 @@ rules decide on what is left:
     by offset  right for each (partition, offset) of which it has the log record, all reads, and all sends
                acknowledged there, together with all watermarks and proofs of the partition
     whole      it needs every row of the partition
+
+A rule is registered by its line in the RULES at the end of its module.
 """
 
 from checkers.reference.check import check

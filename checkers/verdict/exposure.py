@@ -42,7 +42,7 @@ class Exposure:
         return self.acked + self.failed + self.indeterminate
 
     def metric(self, name: str) -> float | None:
-        """The value of a metric of harness.scenario.acceptance; None if this run cannot tell."""
+        """The value of a metric of harness.scenario.acceptance; None if this run does not show it."""
         match name:
             case "unavailable.max":
                 return self.longest_gap_s
@@ -55,7 +55,7 @@ class Exposure:
         raise AssertionError(f"{name} is no metric")
 
     def as_json(self) -> dict[str, Any]:
-        """What verdict.json says of it."""
+        """Its part of verdict.json."""
         return {
             "attempts": self.attempts,
             "acked": self.acked,

@@ -25,10 +25,10 @@ from typing import Any
 
 import psutil
 
-from checkers.judgement import Property
+from checkers.properties import Property
 from spark_verify.make_class_archive import make_archive
 from spark_verify.selftest.duckdb_peer import judge
-from spark_verify.selftest.inject_damage import plant
+from spark_verify.selftest.inject_damage import inject_damage
 from spark_verify.session.session import session
 from spark_verify.synthetic import Shape, write_history
 from spark_verify.verify import verify
@@ -104,11 +104,11 @@ def disagreements(history: Path, workdir: Path) -> dict[Property, tuple[int, int
     """The properties of which Spark and DuckDB count another number of anomalies in a damaged copy."""
     with tempfile.TemporaryDirectory(dir=workdir) as folder, session() as spark:
         damaged = Path(shutil.copytree(history, Path(folder) / "damaged"))
-        plant(damaged)
+        inject_damage(damaged)
         ours = Counter(anomaly.property for anomaly in verify(damaged, spark).anomalies)
         theirs = judge(damaged, threads=_cores())
     assert all(theirs.values()), f"the damage left a property unharmed: {theirs}"
-    return {wanted: (ours[wanted], theirs[wanted]) for wanted in Property if ours[wanted] != theirs[wanted]}
+    return {each: (ours[each], count) for each, count in theirs.items() if ours[each] != count}
 
 
 def _history(directory: Path, rows: int) -> Path:
@@ -152,8 +152,8 @@ def _cold(history: Path) -> tuple[float, int]:
         while process.poll() is None:
             peak_bytes = max(peak_bytes, _resident_bytes(process))
             time.sleep(0.05)
-        said = process.stdout.read()
-    return float(said) - began, peak_bytes
+        output = process.stdout.read()
+    return float(output) - began, peak_bytes
 
 
 def _resident_bytes(root: psutil.Process) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from checkers.judgement import Property
+from checkers.properties import Property
 
 _SETUP = """
 SET preserve_insertion_order = false;

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from checkers.history.tables import MalformedHistory
+from checkers.errors import MalformedHistory
 from spark_verify.errors import SessionFailed, WorkerFailed
 
 if TYPE_CHECKING:

@@ -9,17 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from checkers.damage import damage, random_history, write
+from checkers.errors import MalformedHistory
 from checkers.history.load import load, load_context, read_unit
 from checkers.history.rows import TopicPartition
-from checkers.history.tables import (
-    PARTITIONED,
-    TABLES,
-    MalformedHistory,
-    file_schema,
-    unit_path,
-    write_options,
-    write_table,
-)
+from checkers.history.tables import PARTITIONED, TABLES, file_schema, unit_path, write_options, write_table
 from checkers.reference import check
 
 SENDS = {

@@ -2,7 +2,7 @@
 
 from fakes.history_rows import fail, found, history, info, logged, ok, proof, read, sample
 
-from checkers.judgement import Property
+from checkers.properties import Property
 from checkers.reference import check
 
 
