@@ -1,4 +1,4 @@
-"""What a checker answers: the one type that the reference and the Spark implementation both return.
+"""What a checker returns: the one type that the reference and the Spark implementation both return.
 
 Two judgements of one history agree iff `Judgement.key()` is equal: anomalies are compared as a multiset of
 their keys, evidence is not compared.
@@ -17,7 +17,7 @@ from checkers.properties import Property
 class Anomaly:
     """One record (or offset) that breaks one property: the first six fields are its key, the rest evidence.
 
-    What `topic, partition, offset` are, and what the id is, the property's record says (`place`).
+    The property's record describes what `topic, partition, offset` and the id are (`place`).
     """
 
     property: Property
@@ -30,7 +30,7 @@ class Anomaly:
     """When the record's send was called; -1 if it is not known."""
     completed_ns: int = field(default=NONE, compare=False)
     """When the record was acknowledged (monotone-read: delivered); -1 if it is not known, or if the
-    acknowledgement was for another copy, at another offset, than the one that a reader saw."""
+    acknowledgement was for another copy, at another offset, than the one that a reader was given."""
     seen_ns: int = field(default=NONE, compare=False)
     """When a reader was given it at that offset; -1 if no reader is a witness."""
     acked_offset: int = field(default=NONE, compare=False)

@@ -51,7 +51,7 @@ class Property(StrEnum):
     )
     HW_LOSS = PropertyRecord(
         id="hw-loss",
-        sentence="nothing below the high watermark is lost, whatever its outcome was",
+        sentence="nothing below the high watermark is lost, also of sends that are not acknowledged",
         violated_when=(
             "an offset that was below the high watermark (delivered to a reader, or below a sampled high "
             "watermark) holds another record, or none, in the final log"
@@ -136,7 +136,7 @@ class Property(StrEnum):
     )
     PHANTOM = PropertyRecord(
         id="phantom",
-        sentence="the log holds nothing that nobody sent",
+        sentence="the log holds only what was sent to its partition",
         violated_when="no recorded send to its partition explains a log record",
         family=Family.ORDER,
         unit=ExaminedUnit.LOG_RECORD,
@@ -283,7 +283,7 @@ class Property(StrEnum):
     )
     EPOCH_STEP = PropertyRecord(
         id="epoch-step",
-        sentence="leader and partition epochs step as the protocol says",
+        sentence="leader and partition epochs step as the protocol has it",
         violated_when="an epoch in a replica's log or in the metadata log falls, or skips a step",
         family=Family.CONTROL_PLANE,
         unit=ExaminedUnit.PARTITION_STATE,
@@ -354,7 +354,7 @@ class Property(StrEnum):
     GROUP_COMMIT = PropertyRecord(
         id="group-commit",
         sentence="a committed offset never passes what was processed, nor falls within a generation",
-        violated_when="it does",
+        violated_when="a group commits an offset that it has not processed, or one below its last",
         family=Family.CONSUMERS,
         unit=ExaminedUnit.COMMITTED_OFFSET,
         needs=frozenset({EvidenceSource.COMMITTED_OFFSETS}),
@@ -365,7 +365,7 @@ class Property(StrEnum):
     ABORTED_READ = PropertyRecord(
         id="aborted-read",
         sentence="a read_committed reader is given no record of an aborted transaction",
-        violated_when="it is",
+        violated_when="such a reader is given one",
         family=Family.TRANSACTIONS,
         unit=ExaminedUnit.TRANSACTION,
         needs=_TRANSACTIONS | {EvidenceSource.READS},
@@ -385,7 +385,7 @@ class Property(StrEnum):
     HANGING_TRANSACTION = PropertyRecord(
         id="hanging-transaction",
         sentence="the last stable offset moves on",
-        violated_when="it stays behind a transaction that nobody will end",
+        violated_when="it stays below the records of a transaction that no client will end",
         family=Family.TRANSACTIONS,
         unit=ExaminedUnit.TRANSACTION,
         needs=_TRANSACTIONS,

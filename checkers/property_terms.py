@@ -1,4 +1,5 @@
-"""The terms in which a property is described: its family, what is counted, what it needs, its part in a loss."""
+"""The terms in which a property is described: its family, what is counted, what it needs, its part in a
+loss."""
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum
@@ -110,4 +111,4 @@ class PropertyRecord:
         missing = [source.value for source in EvidenceSource if source in self.needs - COLLECTED]
         if self.implemented:
             return ""
-        return f"not collected: {', '.join(missing)}" if missing else "no rule decides it yet"
+        return f"not collected: {', '.join(missing)}" if missing else "no rule yet"

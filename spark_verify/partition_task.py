@@ -1,6 +1,7 @@
 """What a worker is given: one partition of one history, with all that must be known about it beforehand.
 
-Array types of the room: `Ints` int64 and `Bools` bool, both of one dimension unless a docstring says more.
+Array types of the room: `Ints` int64 and `Bools` bool, both of one dimension unless a docstring states
+another shape.
 """
 
 from collections.abc import Iterator, Sequence

@@ -25,7 +25,7 @@ from spark_verify.passes.duplicate_ids import added, find_duplicate, id_words
 from spark_verify.passes.fetch import NOTHING, NOWHERE, Fetched, Wanted, fetch
 from spark_verify.passes.open_history import OpenedHistory, open_history
 from spark_verify.passes.scan import Scan, Suspects, scan
-from spark_verify.session.jobs import asking_spark, run
+from spark_verify.session.jobs import run, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,7 +107,7 @@ def _fetch(cases: Sequence[_Scanned], spark: "SparkSession") -> list[list[Fetche
 def _fetch_all(suspect_ids: Sequence[Ids], wanted: Sequence[Wanted], spark: "SparkSession") -> list[Fetched]:
     if not wanted:
         return []
-    with asking_spark():
+    with spark_errors():
         shared = spark.sparkContext.broadcast(list(suspect_ids))
         try:
             return run(spark, partial(fetch, shared), wanted, weight=lambda item: _rows(item.task))

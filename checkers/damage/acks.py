@@ -47,7 +47,7 @@ def ack_beyond_tail(history: EditableHistory, rng: Random) -> None:
 
 @perhaps_harmless
 def ack_unread(history: EditableHistory, rng: Random) -> None:
-    """A record was acknowledged where nobody could read: it is undecided for itself."""
+    """A record was acknowledged where no reader gets: it is undecided for itself."""
     send = _logged_send(history, rng)
     proof = proof_of(history, send.tp)
     log_end = proof.log_end + rng.randint(1, 3)
@@ -122,7 +122,7 @@ def jump_clock(history: EditableHistory, rng: Random) -> None:
 
 @noticed_by(Property.PHANTOM)
 def forget_send(history: EditableHistory, rng: Random) -> None:
-    """Nobody recorded the send of a record in the log."""
+    """The send of a record in the log was not recorded."""
     history.sends.remove(_logged_send(history, rng))
 
 

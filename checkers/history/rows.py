@@ -96,7 +96,7 @@ class Read(_Identified):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watermark(_Placed):
-    """One sample of a partition's offsets; each is -1 where the broker did not say."""
+    """One sample of a partition's offsets; each is -1 where the broker did not report it."""
 
     at_ns: int
     leader: int = NONE
@@ -154,7 +154,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataChange(_Placed):
-    """A partition's state after one record of the KRaft metadata log. `leader` is -1 while there is none."""
+    """A partition's state after one record of the KRaft metadata log. `leader` is -1 while there is none.
+
+    `at_ms` is the controller's wall clock.
+    """
 
     at_ms: int
     leader: int

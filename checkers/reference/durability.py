@@ -8,7 +8,7 @@ Counterexample:
     the final log of orders-0 holds 2/9 at offset 5, and 1/7 nowhere: acked-loss
 
 An ok report without an offset is an acknowledgement like any other. A record that was acknowledged at an
-offset in [high watermark, log end) is undecided: it is on disk, but nobody could read it.
+offset in [high watermark, log end) is undecided: it is on disk, but no reader could get it.
 """
 
 from collections.abc import Iterator, Mapping

@@ -60,11 +60,11 @@ class Facts:
         return (each for each in self._copies if each != NO_ID)
 
     def undecided(self, tp: TopicPartition, offset: int) -> bool:
-        """Whether the offset of a decided partition lies where nobody read: [high watermark, log end)."""
+        """Whether the offset of a decided partition is in [high watermark, log end), where no reader gets."""
         return self.proof[tp].high_watermark <= offset < self.proof[tp].log_end
 
     def acked(self) -> Iterator[Send]:
-        """The ok sends about which something can be said."""
+        """The ok sends of decided partitions whose offset is not in [high watermark, log end)."""
         return (send for send in self.sends if send.acked and not self.undecided(send.tp, send.offset))
 
     def now_at(self, tp: TopicPartition, offset: int) -> str:

@@ -2,7 +2,7 @@
 
 Invariant: an offset that was once below the high watermark holds the same record for ever.
 Evidence that an offset was below it, and of which record it held:
-    1. a reader was given a record there (readers see nothing above the high watermark)
+    1. a reader was given a record there (readers get nothing above the high watermark)
     2. a sampled high watermark lay above it: then *something* was there
     3. a record was acknowledged there, and the samples of one leader epoch begin before it was sent, end
        after it was acknowledged, and rise above it: the log that acknowledged it is the log that was sampled
@@ -88,7 +88,8 @@ def _left_its_place(facts: Facts, send: Send) -> bool:
 
 
 def _of_read(facts: Facts, wanted: Property, read: Read) -> Anomaly:
-    """What a reader was given is gone. A send retried after the loss was acknowledged elsewhere, and later."""
+    """What a reader was given is gone. A send retried after the loss was acknowledged elsewhere, and
+    later."""
     send = facts.send_of.get(read.id)
     acked_there = send is not None and send.acked and send.offset == read.offset
     return Anomaly(

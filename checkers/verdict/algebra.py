@@ -17,7 +17,7 @@ Status = Literal["violated", "permitted", "undecided", "holds", "nothing examine
 
 
 class Verdict(StrEnum):
-    """The answer to a run, worst first."""
+    """The answer for a run, worst first."""
 
     FAIL = "FAIL"
     ERROR = "ERROR"

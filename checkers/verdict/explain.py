@@ -1,4 +1,4 @@
-"""A finding in plain words: one line that says what happened, then the evidence for it.
+"""A finding in plain words: one line of what happened, then the evidence for it.
 
 The line names the record, when it was acknowledged, by which leader and epoch, the fault that was active,
 and what the high watermark did. Times are seconds from the run's start. The leader is the metadata log's at

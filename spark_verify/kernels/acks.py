@@ -31,7 +31,7 @@ class SendCounts:
     fail: int = 0
     ok_without_offset: int = 0
     ok_unread: int = 0
-    """Acknowledged in [high watermark, log end), where nobody can read."""
+    """Acknowledged in [high watermark, log end), where no reader gets."""
     first_ack_ns: int = NONE
     last_ack_ns: int = NONE
 

@@ -1,4 +1,5 @@
-"""Lists of record ids as two arrays, without packing: every int32 producer and int64 sequence is a valid id."""
+"""Lists of record ids as two arrays, without packing: every int32 producer and int64 sequence is a valid
+id."""
 
 from dataclasses import dataclass
 
@@ -13,7 +14,8 @@ Producers = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ids:
-    """n record ids: `producer[i], sequence[i]` is one of them. Shapes (n,); producer int32, sequence int64."""
+    """n record ids: `producer[i], sequence[i]` is one of them. Shapes (n,); producer int32, sequence
+    int64."""
 
     producer: Producers
     sequence: Ints

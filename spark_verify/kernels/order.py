@@ -1,4 +1,4 @@
-"""Which log records break an order, each with the record that proves it: both are what the rules need to see.
+"""Which log records break an order, each with the record that proves it: the rules need both.
 
 The reference rules for producer-order and real-time-order give the right answer on any part of the log
 that holds each offender together with a greatest record before it: fewer records before another one

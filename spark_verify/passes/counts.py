@@ -49,7 +49,8 @@ def examined_and_undecided(
 def _units(
     scans: Sequence[Scan], *, offsets: int, unread_acks: int = 0, unread_reads: int = 0
 ) -> dict[ExaminedUnit, int]:
-    """How many units there are in the partitions of `scans`, without those at offsets that nobody could read."""
+    """How many units there are in the partitions of `scans`, without those at offsets that no reader
+    gets."""
     reads = sum(scan.reads for scan in scans)
     acks = sum(scan.sends.ok for scan in scans) - unread_acks
     without_offset = sum(scan.sends.ok_without_offset for scan in scans)

@@ -130,7 +130,7 @@ def find_duplicate(parts: Sequence[IdWords]) -> RecordId | None:
     bits = np.concatenate([part.bits for part in parts])
     order = word.order()
     word, bits = word[order], bits[order]
-    # IdWords that only one partition has cannot clash: only the others are looked at one by one.
+    # Words that only one partition has cannot clash: only the others are compared one by one.
     shared = word.repeats()
     shared[:-1] |= shared[1:]
     for at in np.flatnonzero(shared).tolist():

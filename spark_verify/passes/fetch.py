@@ -54,7 +54,8 @@ class IntegerSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is to be fetched from one partition: rows of its history's suspicious ids, and reads at `offsets`."""
+    """What is to be fetched from one partition: rows of its history's suspicious ids, and reads at
+    `offsets`."""
 
     task: PartitionTask
     case: int

@@ -21,7 +21,6 @@ Change = Callable[[Arrays], Arrays]
 
 SOME = 300
 """How many records each damage touches."""
-PARTITIONS = 8
 
 
 def inject_damage(directory: Path, *, seed: int = 1) -> None:

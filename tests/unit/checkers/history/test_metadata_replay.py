@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from checkers.history.metadata_replay import MetadataRow, timeline
+from checkers.history.metadata_replay import timeline
+from checkers.history.rows import MetadataChange
 
 TOPIC = {"type": "TOPIC_RECORD", "data": {"name": "orders", "topicId": "bzxG"}}
 CREATED = {
@@ -26,9 +27,11 @@ def log(*records: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"offset": n, "timestamp_ms": 100 + n, **record} for n, record in enumerate(records)]
 
 
-def row(at_ms: int, leader: int, epochs: tuple[int, int], isr: tuple[int, ...], **more: Any) -> MetadataRow:
+def row(
+    at_ms: int, leader: int, epochs: tuple[int, int], isr: tuple[int, ...], **more: Any
+) -> MetadataChange:
     """A row of partition 0 of `orders`; `epochs`: of the leader, of the partition."""
-    return MetadataRow(
+    return MetadataChange(
         at_ms=at_ms, topic="orders", partition=0, leader=leader, leader_epoch=epochs[0],
         partition_epoch=epochs[1], replicas=(3, 1, 2), isr=isr, elr=more.get("elr", ()),
         last_known_elr=more.get("last_known_elr", ()),

@@ -238,7 +238,7 @@ def test_a_property_without_rules_is_not_decided_with_the_reason_and_changes_no_
     assert reasons[Property.EXACTLY_ONCE] == (
         "not collected: committed offsets of consumer groups, transactions of the clients"
     )
-    assert reasons[Property.LEADER_LEGAL] == "no rule decides it yet"
+    assert reasons[Property.LEADER_LEGAL] == "no rule yet"
     assert {reasons[each] for each in DECIDED} == {""}
 
 
