@@ -1,5 +1,4 @@
-"""The terms in which a property is described: its family, what is counted, what it needs, its part in a
-loss."""
+"""The terms that describe a property: family, what is counted, what it needs, its part in a loss."""
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum

@@ -66,7 +66,7 @@ def remove_archives() -> None:
 
 
 def main() -> int:
-    """Make the archive, if it is not there, or remove it; that it cannot be made is printed, and no error."""
+    """Make the archive, if it is not there, or remove it; that it cannot be made is told, and no error."""
     parser = argparse.ArgumentParser(prog="python -m spark_verify.make_class_archive", description=__doc__)
     parser.add_argument("--remove", action="store_true", help="remove every archive that was made")
     if parser.parse_args().remove:

@@ -10,8 +10,8 @@ Each clause checks the run's facts and yields a sentence if they permit the loss
 
 Invariant: a loss that no clause permits is a violation, whatever faults there were.
 Evidence: nodes that shut down uncleanly, with times (faults table); ISR, ELR and elections (metadata log,
-else the samples); min.insync.replicas, unclean election, flush.messages and ELR as realised. Counterexample
-to "two unclean shutdowns permit it":
+else the samples); min.insync.replicas, unclean election, flush.messages and ELR as realised.
+Counterexample to "two unclean shutdowns permit it":
     min.insync.replicas=2; the record is acknowledged at 5 s with ISR {1, 2, 3}
     broker 1 is killed at 6 s and in the ISR again at 9 s; broker 2 is killed at 12 s
     one unclean shutdown at a time is fewer than two: a violation

@@ -10,7 +10,8 @@ What follows from a permitted truncation (a reader was given the record) is perm
 
 Invariant: each anomaly gets one label, and a violation unless a clause permits it.
 Evidence: the manifest (settings), the faults table (who shut down uncleanly, when) and the metadata log (who
-was in sync, who was elected). Counterexample to "permitted because there was a fault":
+was in sync, who was elected).
+Counterexample to "permitted because there was a fault":
     acks=all, min.insync.replicas=2; broker 1 is killed; broker 2 is elected from the in-sync replicas
     an acknowledged record is gone: a violation, for one unclean shutdown is fewer than two
 

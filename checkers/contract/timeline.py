@@ -4,10 +4,10 @@ A leader is elected *cleanly* from the in-sync replicas or, with KIP-966, from t
 deposed leader that was cut off rather than dead may go on acknowledging (acks <= 1) until it learns of its
 successor. A partition that the metadata log does not name is known from the watermark samples, more coarsely.
 
-Invariant: at any time a partition has the state after its last change; before the first change, the first
-state. Evidence: the metadata log (wall clock of the controller, mapped to the run's clock by one reading of
-both), else the samples with the highest leader epoch so far; the faults (who was down, and so acknowledged
-nothing). Counterexample to "the new leader ends the acks of the old one":
+Invariant: at any time a partition has the state after its last change; before that, its first state.
+Evidence: the metadata log (wall clock of the controller, mapped to the run's clock by one reading of both),
+else the samples with the highest leader epoch so far; the faults (who was down, and acknowledged nothing).
+Counterexample to "the new leader ends the acks of the old one":
     broker 1 leads and is cut off from brokers 2 and 3; broker 2 is elected at 7 s
     broker 1 runs on: an acks=1 record that it acknowledged at 8 s was never replicated, and will be truncated
 """

@@ -1,8 +1,9 @@
 """Every rule over a whole history, with the count of what was examined: the reference judgement.
 
 Invariant: each decided property is either broken by an anomaly or holds for all that was examined of it; what
-is undecided is counted and never reported as holding. Evidence: the history alone. Counterexample to "no
-anomaly, so it holds":
+is undecided is counted and never reported as holding.
+Evidence: the history alone.
+Counterexample to "no anomaly, so it holds":
     three acks to orders-0, whose final read timed out;  no rule reports anything
     examined of acked-loss: 0, undecided: 3
     the property does not hold: it is undecided

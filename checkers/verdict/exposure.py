@@ -17,6 +17,7 @@ from checkers.history.rows import Context, Fault, TopicPartition
 from checkers.history.tables import NONE, Outcome, unit_path
 
 Times = NDArray[np.int64]
+"""Shape (acks of one partition,), ns of the run's clock, ascending."""
 SECOND_NS = 1_000_000_000
 COLUMNS = ["outcome", "completed_ns", "offset"]
 

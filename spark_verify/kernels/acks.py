@@ -1,5 +1,4 @@
-"""The acknowledgements of one partition laid over its final log: which log record is acknowledged in its
-place.
+"""The acks of one partition laid over its final log: which log record is acknowledged in its place.
 
 An ack is *placed* if it is an ok send whose acknowledged offset holds the log record with its id. All other
 sends (no offset, info, fail, or another record at that offset) are *unplaced*: match_by_id.py looks for their
@@ -117,8 +116,7 @@ class PlacedAcks:
 
 
 def acked_offsets(unplaced: Columns) -> Ints:
-    """Offsets, shape (k,), int64, at which unplaced sends were acknowledged: something else is there, or
-    nothing."""
+    """Offsets, shape (k,), int64, of unplaced acks: something else is there, or nothing."""
     offset: Ints = unplaced["offset"]
     acked: Bools = (unplaced["outcome"] == Outcome.OK) & (offset != NONE)
     return offset[acked]

@@ -1,5 +1,4 @@
-"""Lists of record ids as two arrays, without packing: every int32 producer and int64 sequence is a valid
-id."""
+"""Lists of record ids as two arrays, not packed: every int32 producer and int64 sequence is a valid id."""
 
 from dataclasses import dataclass
 

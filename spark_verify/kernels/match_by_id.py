@@ -1,8 +1,6 @@
-"""Matches by id what no placed ack explains by position, and names the ids that the reference rules decide
-on.
+"""Matches by id what no placed ack explains by position, and names the ids that the rules decide on.
 
-All of it is about one partition. What is at home in another partition matches nothing here, and pass 2 finds
-it.
+All of it is about one partition. What is at home in another one matches nothing here; pass 2 finds it.
 
 Arrays have one entry for each row of the log (shape (n,), n log rows), for each unplaced send (shape (m,)),
 or for each of some chosen rows (shape (k,)); rows and places in arrays are int64.

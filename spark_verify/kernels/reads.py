@@ -1,5 +1,4 @@
-"""What readers were given, laid over the final log: where they contradict it or each other, and where they
-skip.
+"""The reads of a partition laid over its final log: where they contradict it or each other, or skip.
 
 Columns of reads have shape (reads,); offsets and sequences are int64, `read_ns` is in ns.
 """

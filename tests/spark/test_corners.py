@@ -1,6 +1,6 @@
 """What random damage seldom hits, and what only large or odd histories have: spelled out.
 
-Each history is verified by our code in this process; the reference must say the same, evidence included.
+Each history is verified by our code in this process; the reference must find the same, evidence included.
 """
 
 from collections import Counter
@@ -70,7 +70,7 @@ def proof(high_watermark, start=0, log_end=None, on=0, complete=True) -> Proof:
 
 
 def found(tmp_path, *rows) -> list[tuple]:
-    """(property, partition, offset, producer, sequence) of each anomaly, as both implementations say."""
+    """(property, partition, offset, producer, sequence) of each anomaly, as both implementations find it."""
     history = History(
         partitions=tuple(sorted({TopicPartition(TOPIC, row.partition) for row in rows})),
         sends=[row for row in rows if isinstance(row, Send)],
@@ -91,10 +91,10 @@ def test_an_altered_record_that_nobody_read_is_found(tmp_path):
 
 
 @pytest.mark.parametrize("offset", [2, 7], ids=["below the log start", "above the high watermark"])
-def test_readers_who_disagree_where_the_log_can_say_nothing_are_found(tmp_path, offset):
+def test_readers_who_disagree_where_the_log_decides_nothing_are_found(tmp_path, offset):
     rows = (proof(6, start=5, log_end=9), ok(1, 0, at=5), logged(1, 0, 5))
-    told = (read(2, 0, offset), read(2, 1, offset, reader=1), read(2, 0, offset + 1))
-    assert found(tmp_path, *rows, *told) == [("same-for-all", 0, offset, -1, -1)]
+    given = (read(2, 0, offset), read(2, 1, offset, reader=1), read(2, 0, offset + 1))
+    assert found(tmp_path, *rows, *given) == [("same-for-all", 0, offset, -1, -1)]
 
 
 def test_an_acknowledged_offset_may_be_any_number(tmp_path):

@@ -57,7 +57,7 @@ BROKEN = {
         lambda values, others: np.flatnonzero(values[1:] < np.maximum.accumulate(others)[:-1]) + 1,
     ),
     "reads beyond the log are passed over": (reads.Reads, "_add_absent", lambda *_: None),
-    "order of reads is not looked at": (reads.Reads, "_add_order", lambda *_: None),
+    "order of reads is not compared": (reads.Reads, "_add_order", lambda *_: None),
     "what was not read is decided": (
         partition_task.Window,
         "unread",

@@ -1,4 +1,4 @@
-"""A file that is not what the history says is refused by name, whether the driver or a worker finds out."""
+"""A file that is not what the schema says is refused by name, whether the driver or a worker finds out."""
 
 import shutil
 from pathlib import Path

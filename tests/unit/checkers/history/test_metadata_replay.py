@@ -60,7 +60,7 @@ def test_election() -> None:
 
 
 def test_elr() -> None:
-    """ELR stays until it is told otherwise: by a change, by a clearing of the topic, or of all topics."""
+    """ELR stays until a record changes it: by a change, by a clearing of the topic, or of all topics."""
     lost = change(isr=[], leader=-1, eligibleLeaderReplicas=[1, 2], lastKnownElr=[3])
     rows = timeline(log(TOPIC, CREATED, lost, change(leader=1, isr=[1]), change(eligibleLeaderReplicas=[])))
     assert [(r.elr, r.last_known_elr) for r in rows[1:]] == [((1, 2), (3,)), ((1, 2), (3,)), ((), (3,))]
@@ -93,12 +93,12 @@ def test_aborted_transaction() -> None:
 
 
 def test_other_records() -> None:
-    """Records that say nothing of partitions make no rows."""
+    """Records that are not about partitions make no rows."""
     assert timeline(log({"type": "NO_OP_RECORD", "data": {}}, TOPIC)) == []
 
 
 def test_gap() -> None:
-    """A change of a partition that was never created says where the log is not whole."""
+    """A change of a partition that was never created shows where the log is not whole."""
     with pytest.raises(ValueError, match="offset 1: no earlier record creates partition 0 of bzxG"):
         timeline(log(TOPIC, change(leader=1)))
     with pytest.raises(ValueError, match="offset 0: no earlier record creates topic bzxG"):

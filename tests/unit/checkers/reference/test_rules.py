@@ -112,7 +112,7 @@ def test_holds(story):
 
 
 @pytest.mark.parametrize("story", HOLDS)
-def test_nothing_is_said_of_an_unproven_partition(story):
+def test_nothing_is_decided_about_an_unproven_partition(story):
     """The same rows without a proof: no anomaly, and everything undecided."""
     rows = [row for row in HOLDS[story] if not hasattr(row, "complete")]
     judgement = check(history(*rows, unproven=(0, 1)))
@@ -191,7 +191,7 @@ def test_the_ack_of_another_copy_is_no_evidence_of_the_copy_that_a_reader_saw():
     assert (loss.offset, loss.completed_ns, loss.acked_offset) == (0, -1, 1)
 
 
-def test_the_ack_of_the_copy_that_a_reader_saw_says_when_it_was_there():
+def test_the_ack_of_the_copy_that_a_reader_was_given_dates_it():
     """Both were at offset 0."""
     (loss,) = of_hw_loss(check(history(ok(1, 0, at=0, done=20), read(1, 0, 0), proof(0))))
     assert loss.completed_ns == 20
@@ -282,7 +282,7 @@ def test_a_lost_record_acked_at_its_epochs_exposed_offset_is_named_though_nobody
 
 
 def test_an_incomplete_proof_gives_its_reason():
-    """Or says that it has none."""
+    """Or shows that it has none."""
     unread = [proof(1, complete=False, reason="deadline"), proof(1, complete=False, on=1)]
     assert [u.reason for u in check(history(*unread)).undecided_partitions] == [
         "deadline",
@@ -290,7 +290,7 @@ def test_an_incomplete_proof_gives_its_reason():
     ]
 
 
-def test_the_counts_say_what_was_examined_and_what_is_undecided():
+def test_the_counts_are_of_what_was_examined_and_what_is_undecided():
     """Partition 0 is proven up to offset 3 of 4, partition 1 is not."""
     judgement = check(
         history(

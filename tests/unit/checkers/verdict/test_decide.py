@@ -38,14 +38,14 @@ def decided(judgement, realised, expect="none", run=COMPLETE):
 
 
 def test_a_run_without_any_reason_against_it_passes():
-    """And says what it examined."""
+    """And names what it examined."""
     assert decided(judged(), world(*LEADER_KILLED)) == (
         "PASS",
         ["all 1000 acknowledged records are in the final log, and no property is violated"],
     )
 
 
-def test_a_violation_fails_and_says_which():
+def test_a_violation_fails_and_names_it():
     """With the promise that was broken."""
     assert decided(judged(lost(), lost(offset=8)), world(*LEADER_KILLED)) == (
         "FAIL",
@@ -162,14 +162,14 @@ def test_a_run_that_did_not_complete_is_never_green(state, problem, verdict, sen
     )
 
 
-def test_what_else_the_harness_has_to_say_counts():
+def test_a_reason_that_the_harness_adds_counts():
     """A missed acceptance line, for example."""
     missed = Reason(Verdict.FAIL, "unavailable.max <= 20s is missed: 31 s")
     run = RunState(state="complete", more=(missed,))
     assert decided(judged(), world(*QUIET), run=run) == ("FAIL", [missed.sentence])
 
 
-def test_the_worst_reason_wins_and_all_are_told():
+def test_the_worst_reason_wins_and_all_are_reported():
     """FAIL before ERROR before UNKNOWN."""
     verdict, sentences = decided(
         judged(lost(), ok=0),
@@ -242,7 +242,7 @@ def test_a_property_without_rules_is_not_decided_with_the_reason_and_changes_no_
     assert {reasons[each] for each in DECIDED} == {""}
 
 
-def test_many_clauses_are_told_by_the_most_frequent_one():
+def test_many_clauses_are_summed_up_by_the_most_frequent_one():
     """And the number of the others."""
     anomalies = [lost(), lost(offset=8), lost(offset=-1)]
     assert decided(judged(*anomalies), world(*QUIET))[1] == [
