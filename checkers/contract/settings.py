@@ -3,7 +3,7 @@
 The contract is computed from this and never from what a scenario wished for.
 
 Invariant: each setting has the value that the cluster used, each fault and election the time it happened.
-Evidence: the manifest, which the run writes from what it read back, and the small tables of the history.
+Evidence: the run's manifest, and the small tables of the history.
 Counterexample to "the scenario asks for min.insync.replicas=2":
     the scenario asks for 2, the topic was created with 1
     one unclean shutdown permits a loss, and the verdict must show it
