@@ -6,9 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from checkers.errors import MalformedHistory
 from checkers.history.load import load_context, read_unit
 from checkers.history.rows import Fault
-from checkers.history.tables import TABLES, MalformedHistory, write_table
+from checkers.history.tables import TABLES, write_table
 from checkers.history.upgrade import minor_of, schema_at
 
 NEW = ("down", "down_ns", "up_ns")
