@@ -1,7 +1,7 @@
 """What can go wrong: faults with evidence of effect and of recovery, and the schedule that runs them.
 
 Where to find what, from the top:
-    kinds_table     the tables of docs/faults.md
+    documentation   the tables of docs/faults.md
     schedule/       `run_schedule` runs a plan against a cluster and always heals; one FaultRecord a step
     plan/           reads, checks, writes and draws plans: `parse_steps`, `validate`, `write_step`, `storm`
     kinds/          one module for each kind of fault, and their registry

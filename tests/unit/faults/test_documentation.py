@@ -1,17 +1,13 @@
 """docs/faults.md describes the kinds of faults that there are."""
 
-from pathlib import Path
-
 import pytest
 
+from faults.documentation import PAGE, kinds_table, rewritten, storm_defaults
 from faults.kinds.registry import KINDS
-from faults.kinds_table import kinds_table, rewritten, storm_defaults
-
-PAGE = Path(__file__).parents[3] / "docs" / "faults.md"
 
 
 def test_the_page_holds_the_tables_of_the_registry() -> None:
-    """`python -m faults.kinds_table docs/faults.md` writes them."""
+    """`python -m faults.documentation` writes them."""
     page = PAGE.read_text()
     assert rewritten(page) == page
 
@@ -41,5 +37,7 @@ def test_the_defaults_of_a_storm() -> None:
 
 def test_a_page_without_markers_is_refused() -> None:
     """It is not overwritten."""
-    with pytest.raises(ValueError, match="no '<!-- kinds of faults: generated -->'"):
+    with pytest.raises(
+        ValueError, match=r"no markers <!-- kinds: .* --> and <!-- end of kinds --> in this page"
+    ):
         rewritten("# Faults")

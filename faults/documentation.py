@@ -1,6 +1,8 @@
-"""The tables of docs/faults.md, from the records of the kinds; and the defaults of a storm.
+"""The part of docs/faults.md that follows from the records of the kinds, and from the defaults of a storm.
 
-`python -m faults.kinds_table docs/faults.md` rewrites them.
+    python -m faults.documentation        rewrites it, between its markers
+
+A test compares it with the file, so a record and its documentation cannot differ.
 """
 
 import sys
@@ -13,7 +15,8 @@ from faults.kinds.kind import Cost, FaultKind
 from faults.kinds.registry import KINDS
 from faults.plan.storm import Storm
 
-BEGIN, END = "<!-- kinds of faults: generated -->", "<!-- end of generated -->"
+PAGE = Path(__file__).parents[1] / "docs" / "faults.md"
+BEGIN, END = "<!-- kinds: python -m faults.documentation -->\n\n", "\n\n<!-- end of kinds -->"
 
 _EVIDENCE = (
     "`do:`",
@@ -66,13 +69,18 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 def rewritten(page: str) -> str:
     """The page with what is between its markers generated anew; ValueError if it has no markers."""
-    before, found_begin, rest = page.partition(BEGIN)
-    _, found_end, after = rest.partition(END)
-    if not found_begin or not found_end:
-        raise ValueError(f"the page has no {BEGIN!r} and {END!r}")
-    return f"{before}{BEGIN}\n{kinds_table()}\n\n{storm_defaults()}\n{END}{after}"
+    before, _, rest = page.partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise ValueError(f"no markers {BEGIN.strip()} and {END.strip()} in this page")
+    return f"{before}{BEGIN}{kinds_table()}\n\n{storm_defaults()}{END}{after}"
+
+
+def main() -> int:
+    """Rewrite docs/faults.md."""
+    PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    path.write_text(rewritten(path.read_text()))
+    sys.exit(main())
