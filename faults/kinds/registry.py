@@ -7,6 +7,7 @@ from typing import Any
 from faults.kinds.disk.disk_stall import DISK_STALL
 from faults.kinds.disk.power_loss import POWER_LOSS
 from faults.kinds.kind import FaultKind
+from faults.kinds.network.latency import LATENCY
 from faults.kinds.network.partition import PARTITION
 from faults.kinds.process.kill import KILL
 from faults.kinds.process.pause import PAUSE
@@ -20,6 +21,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     STOP,
     DISK_STALL,
     POWER_LOSS,
+    LATENCY,
 )
 
 KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})

@@ -13,11 +13,18 @@ from faults.schedule.scheduler import run_schedule
 
 NAMES = sorted(KINDS)
 
+NEEDED: dict[str, dict[str, str]] = {"latency": {"delay": "250ms", "for": "1.5s"}}
+"""What a step of a kind cannot be without, besides what it hits."""
+
 
 def words_of(name: str) -> dict[str, object]:
     """A step of the kind, in the words that it takes, held as shortly as it may be."""
     target = {"edges": "3 -> 1"} if "edges" in KINDS[name].step.keys else {"target": "node 2"}
-    return {"name": "it", "do": name, "at": "5s", "for": f"{KINDS[name].shortest_hold_s:g}s"} | target
+    return (
+        {"name": "it", "do": name, "at": "5s", "for": f"{KINDS[name].shortest_hold_s:g}s"}
+        | target
+        | NEEDED.get(name, {})
+    )
 
 
 def run(name: str) -> FaultRecord:
