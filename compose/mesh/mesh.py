@@ -30,7 +30,7 @@ class ProxyServer(Protocol):
 class ToxiproxyMesh:
     """Implements `compose.protocols.Mesh`. Safe to use from several threads.
 
-    Several faults may hold one edge. It is open when nobody does; else it refuses if any holder wants that,
+    Several faults may hold one edge. It is open when none does; else it refuses if any of them wants that,
     since a refused edge passes nothing either; else it is a black hole.
     """
 

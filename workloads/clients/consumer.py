@@ -45,7 +45,7 @@ def tailing_reader(bootstrap: str, make: MakeClient = Consumer) -> OpenLogReader
 
 
 def exact_reader(bootstrap: str, make: MakeClient = Consumer) -> OpenLogReader:
-    """Readers of logs that nobody writes to: they verify CRCs, report the ends, and fetch a lot at once."""
+    """Readers of logs that no longer grow: they verify CRCs, report the ends, and fetch a lot at once."""
     exact = {
         "enable.partition.eof": True,
         "check.crcs": True,
