@@ -21,8 +21,7 @@ from threading import Event
 import numpy as np
 from confluent_kafka import Producer
 
-from workloads.clients.producer import FULL_S
-from workloads.clients.producer import settings as producer_settings
+from workloads.clients.producer import FULL_S, producer_settings
 from workloads.errors import PeerFailed
 from workloads.plan import Setting, WorkloadPlan
 from workloads.run import start

@@ -15,7 +15,7 @@ from checkers.history.tables import NONE
 from workloads.payload import row_type
 
 
-class Reports:
+class DeliveryReports:
     """The reports since they were last taken; used by the one thread that polls the client."""
 
     def __init__(self, record_bytes: int) -> None:
