@@ -11,7 +11,7 @@ WorkloadError
 
 
 class WorkloadError(Exception):
-    """Base of every error of this room."""
+    """Root of all errors of `workloads`."""
 
 
 class PlanRefused(WorkloadError):
