@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from compose.cleanup.cleanup import CleanReport, cleanup
+from compose.cleanup import cleanup
+from compose.cleanup.cleanup import CleanReport
 from compose.cluster.start import DockerCluster, start
 from compose.docker import networks as docker_nets
 from compose.errors import NodeStateError
