@@ -23,7 +23,7 @@ Each message says what failed, where, the value seen, and the next step.
 
 
 class ComposeError(Exception):
-    """Root of all errors that this room raises."""
+    """Root of all errors of `compose`."""
 
 
 class TopologyError(ComposeError):

@@ -218,7 +218,7 @@ class Cluster(Protocol):
         """Run a command in the node's container, which must be running and not paused."""
 
     def active_controller(self) -> int | None:
-        """The controller that most quorum members take for their leader; None while there is none."""
+        """The leader of the greatest epoch in the quorum members' states; None while there is none."""
 
     def metadata_records(self) -> list[dict[str, object]]:
         """The decoded KRaft metadata log: dicts of offset, timestamp_ms, type, data, in order of offset."""

@@ -1,18 +1,17 @@
 """What can go wrong in a workload itself; what goes wrong in the cluster is an outcome, not an error.
 
-Errors:
-    WorkloadError
-      PlanRefused        a load was asked for that no client can make
-      WorkloadDied       a thread of the workload raised: the run's load was not what was asked for
-      NotWarm            producers had no acknowledgement on some partition when the time was up
-      ThreadStuck        a thread did not end when it was stopped
-      JournalUnreadable  a journal of the run directory is not one, or is not there
-      PeerFailed         what the bench compares the load with did not end with its figures
+WorkloadError
+├── PlanRefused           a load was asked for that no client can make
+├── WorkloadDied          a thread of the workload raised: the run's load was not what was asked for
+├── NotWarm               producers had no acknowledgement on some partition when the time was up
+├── ThreadStuck           a thread did not end when it was stopped
+├── JournalUnreadable     a journal of the run directory is missing or of another kind
+└── PeerFailed            what the bench compares the load with did not end with its figures
 """
 
 
 class WorkloadError(Exception):
-    """Base of every error of this room."""
+    """Root of all errors of `workloads`."""
 
 
 class PlanRefused(WorkloadError):

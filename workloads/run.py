@@ -24,8 +24,8 @@ import numpy as np
 from checkers.history.rows import TopicPartition
 from compose.kafka.brokers import Brokers
 from workloads.clients.consumer import tailing_reader
-from workloads.clients.producer import PURGED_WITHIN_S, Producing, validate
-from workloads.clients.reader import Reading
+from workloads.clients.producer import PURGED_WITHIN_S, ProducerLoop, check_settings
+from workloads.clients.reader import ReaderLoop
 from workloads.errors import NotWarm
 from workloads.observe.leaders import LeaderState
 from workloads.observe.sampler import ANSWER_WITHIN_S, Sampler
@@ -73,22 +73,22 @@ class Workload:
         recorder = self._stack.enter_context(Recorder(run_dir, plan.partitions))
         brokers = self._stack.enter_context(Brokers(bootstrap, within_s=ANSWER_WITHIN_S))
         self._sampler = Sampler(brokers, plan.partitions, recorder.watermarks())
-        self._readings = [
-            Reading(
+        self._reader_loops = [
+            ReaderLoop(
                 plan.partitions, tailing_reader(bootstrap), recorder.reads(n), self._sampler.high_watermark
             )
             for n in range(1, plan.readers + 1)
         ]
-        self._producings = [Producing(plan, bootstrap, recorder) for _ in range(plan.producers)]
-        self._watchers = [
+        self._producer_loops = [ProducerLoop(plan, bootstrap, recorder) for _ in range(plan.producers)]
+        self._observers = [
             *(Worker(f"sampler of broker {n}", self._sampler.sampling(n)) for n in brokers.numbers),
-            *(Worker(f"reader {n}", reading) for n, reading in enumerate(self._readings, 1)),
+            *(Worker(f"reader {n}", loop) for n, loop in enumerate(self._reader_loops, 1)),
         ]
-        self._producers = [Worker(f"producer {n}", p) for n, p in enumerate(self._producings, 1)]
+        self._producers = [Worker(f"producer {n}", loop) for n, loop in enumerate(self._producer_loops, 1)]
 
     def check(self) -> None:
         """Raise WorkloadDied if a thread has died."""
-        for worker in (*self._producers, *self._watchers):
+        for worker in (*self._producers, *self._observers):
             worker.check()
 
     def wait_warm(self, *, within_s: float = 30.0) -> None:
@@ -103,7 +103,7 @@ class Workload:
 
     def _cold(self) -> list[str]:
         names = [str(tp) for tp in self._plan.partitions]
-        cold = {n: p.counts.cold_lanes for n, p in enumerate(self._producings, 1)}
+        cold = {n: p.counts.cold_lanes for n, p in enumerate(self._producer_loops, 1)}
         return [f"producer {n} on {', '.join(names[i] for i in lanes)}" for n, lanes in cold.items() if lanes]
 
     def _errors(self) -> str:
@@ -111,7 +111,7 @@ class Workload:
 
     def stats(self) -> Stats:
         """The figures of this moment; raises nothing."""
-        counts = [producing.counts for producing in self._producings]
+        counts = [loop.counts for loop in self._producer_loops]
         errors = sum((each.errors.copy() for each in counts), Counter[str]())
         last = np.max([each.last_ack_ns for each in counts], axis=0).tolist()
         return Stats(
@@ -124,8 +124,8 @@ class Workload:
             instances=sum(each.instances for each in counts),
             last_ack_ns=dict(zip(self._plan.partitions, last, strict=True)),
             errors=dict(errors.most_common()),
-            delivered=sum(reading.delivered for reading in self._readings),
-            replaced_readers=sum(reading.replaced for reading in self._readings),
+            delivered=sum(loop.delivered for loop in self._reader_loops),
+            replaced_readers=sum(loop.replaced for loop in self._reader_loops),
             samples=self._sampler.samples,
         )
 
@@ -139,8 +139,8 @@ class Workload:
         What is then still outstanding is purged and indeterminate. A second call does nothing.
         """
         wait_s = self._plan.delivery_timeout_s if within_s is None else within_s
-        for producing in self._producings:
-            producing.finish_within_s = wait_s
+        for loop in self._producer_loops:
+            loop.finish_within_s = wait_s
         end(self._producers, within_s=wait_s + PURGED_WITHIN_S + LAST_CALL_S)
 
     def stop(self, *, within_s: float | None = None) -> None:
@@ -149,7 +149,7 @@ class Workload:
             try:
                 self.stop_producers(within_s=within_s)
             finally:
-                end(self._watchers, within_s=LAST_CALL_S)
+                end(self._observers, within_s=LAST_CALL_S)
 
     def __enter__(self) -> "Workload":
         """It has started already."""
@@ -173,5 +173,5 @@ def start(plan: WorkloadPlan, bootstrap: str, run_dir: Path) -> Workload:
 
     Raises PlanRefused, before anything is connected to, for client settings that the client does not take.
     """
-    validate(plan)
+    check_settings(plan)
     return Workload(plan, bootstrap, run_dir)

@@ -23,7 +23,7 @@ class Worker:
     def _run(self) -> None:
         try:
             self._work(self._stop)
-        except BaseException as error:  # kept whatever it is: a thread has nobody to raise to
+        except BaseException as error:  # kept whatever it is: a thread has no caller
             self._error = error
 
     def check(self) -> None:

@@ -1,8 +1,8 @@
 """Removing what runs have left: of dead owners, of one run at its end, or of all.
 
-Order matters. A frozen file system blocks the kill of whoever writes to it, and one with much unsynced data
-its unmounting, so disks are abandoned first; a volume and a network go after the containers that use them; a
-loop device goes after its file system was unmounted with them.
+Order matters. A frozen file system blocks the kill of a process that writes to it, and one with much unsynced
+data its unmounting, so disks are abandoned first; a volume and a network go after the containers that use
+them; a loop device goes after its file system was unmounted with them.
 """
 
 import os
@@ -170,7 +170,7 @@ def _stages(runs: list[Leftovers], helper: Helper | None) -> list[list[_Job]]:
 
 
 def _remove_container(one: Labelled) -> None:
-    """Remove it; where somebody else is at that already, wait until it is gone."""
+    """Remove it; where another process is removing it already, wait until it is gone."""
     try:
         docker_containers.remove(one.id, name=one.name)
     except Refused:

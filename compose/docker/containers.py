@@ -168,7 +168,7 @@ def _options(spec: ContainerSpec) -> dict[str, Any]:
         "device_cgroup_rules": list(spec.device_rules),
         "security_opt": list(spec.security),
         "sysctls": dict(spec.sysctls),
-        # The engine's default driver may be one that nobody can read back from.
+        # The engine's default driver may be one whose logs cannot be read back.
         "log_config": LogConfig(type="json-file", config=KEEP_LOG),
     }
 

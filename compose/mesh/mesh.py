@@ -42,9 +42,9 @@ class ProxyServer(Protocol):
 class ToxiproxyMesh:
     """Implements `compose.protocols.Mesh`. Safe to use from several threads.
 
-    Several faults may hold one edge. It is open when nobody does; else it refuses if any holder wants that,
-    since a refused edge passes nothing either; else it is a black hole. An open edge is as slow as the delays
-    of all its holders together.
+    Several faults may hold one edge. It is open when none does; else it refuses if any of them wants that,
+    since a refused edge passes nothing either; else it is a black hole. An edge that is not cut is as slow as
+    the delays of all its holders together.
     """
 
     def __init__(

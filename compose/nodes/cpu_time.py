@@ -15,8 +15,8 @@ def of_container(
 ) -> int | None:
     """Nanoseconds that the container with the main process `pid` has used; None if this machine lacks them.
 
-    On another machine `pid` would be nobody, or somebody else's process: its group does not bear the
-    container's id then.
+    If the engine is on another machine, `pid` is no process of this one or an unrelated one, whose group does
+    not have the container's id.
     """
     try:
         for line in (proc / str(pid) / "cgroup").read_text().splitlines():

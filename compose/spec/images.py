@@ -1,8 +1,8 @@
 """The names of our images, and how a JVM is started in one.
 
 An image's tag is a hash of everything that goes into it: a changed recipe gets a new name and is built, an
-unchanged one is found at once. The names are the same whether an image is pulled or built here, so nobody
-else has to know.
+unchanged one is found at once. The names are the same whether an image is pulled or built here, so no other
+module has to know.
 """
 
 import hashlib

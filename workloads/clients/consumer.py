@@ -19,7 +19,7 @@ TRUNCATED = frozenset(
 """Codes of the errors that mean: the log is no longer the one that was being read."""
 
 
-class Client(Protocol):
+class ConsumerClient(Protocol):
     """The part of confluent_kafka.Consumer that is used."""
 
     def assign(self, positions: list[Position], /) -> None:
@@ -35,27 +35,27 @@ class Client(Protocol):
 LaneOf = Mapping[tuple[str | None, int | None], int]
 """A partition's lane by its topic and number."""
 
-MakeClient = Callable[[dict[str, Any]], Client]
+MakeConsumer = Callable[[dict[str, Any]], ConsumerClient]
 """From librdkafka's settings to a client."""
 
 
-def tailing_reader(bootstrap: str, make: MakeClient = Consumer) -> OpenLogReader:
+def tailing_reader(bootstrap: str, make: MakeConsumer = Consumer) -> OpenLogReader:
     """Readers of growing logs."""
-    return lambda partitions: ConsumerLog(partitions, make(settings(bootstrap)))
+    return lambda partitions: ConsumerLog(partitions, make(consumer_settings(bootstrap)))
 
 
-def exact_reader(bootstrap: str, make: MakeClient = Consumer) -> OpenLogReader:
-    """Readers of logs that nobody writes to: they verify CRCs, report the ends, and fetch a lot at once."""
+def exact_reader(bootstrap: str, make: MakeConsumer = Consumer) -> OpenLogReader:
+    """Readers of logs that no longer grow: they verify CRCs, report the ends, and fetch a lot at once."""
     exact = {
         "enable.partition.eof": True,
         "check.crcs": True,
         "fetch.message.max.bytes": 8 << 20,
         "queued.max.messages.kbytes": 64 << 10,
     }
-    return lambda partitions: ConsumerLog(partitions, make(settings(bootstrap) | exact))
+    return lambda partitions: ConsumerLog(partitions, make(consumer_settings(bootstrap) | exact))
 
 
-def settings(bootstrap: str) -> dict[str, Any]:
+def consumer_settings(bootstrap: str) -> dict[str, Any]:
     """Settings of one consumer that is assigned, never a member of a group, and never moves by itself.
 
     With `auto.offset.reset=error` a truncated log is reported instead of silently sought in.
@@ -79,7 +79,7 @@ def settings(bootstrap: str) -> dict[str, Any]:
 class ConsumerLog:
     """Implements `protocol.LogReader`. Errors that pass by themselves are left to the client."""
 
-    def __init__(self, partitions: Sequence[TopicPartition], client: Client) -> None:
+    def __init__(self, partitions: Sequence[TopicPartition], client: ConsumerClient) -> None:
         self._partitions, self._client = partitions, client
         self._lane_of: LaneOf = {(tp.topic, tp.partition): lane for lane, tp in enumerate(partitions)}
 

@@ -15,7 +15,7 @@ from checkers.history.tables import NONE
 from workloads.payload import row_type
 
 
-class Reports:
+class DeliveryReports:
     """The reports since they were last taken; used by the one thread that polls the client."""
 
     def __init__(self, record_bytes: int) -> None:
@@ -60,6 +60,6 @@ class Reports:
         return sequences, errors
 
     def _sequences(self, values: Sequence[bytes | None]) -> NDArray[np.int64]:
-        """Which sends these are: librdkafka gives the payload back as it was handed over."""
+        """Which sends these are: librdkafka gives the payload back as it was given."""
         joined = b"".join([value or b"" for value in values])
         return np.ascontiguousarray(np.frombuffer(joined, self._row)["sequence"])

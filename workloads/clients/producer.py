@@ -15,7 +15,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from numpy.typing import NDArray
 
 from checkers.history.tables import NONE, Outcome
-from workloads.clients.delivery_reports import Reports
+from workloads.clients.delivery_reports import DeliveryReports
 from workloads.clients.outcome import error_name, outcome
 from workloads.clients.protocol import ClientReports
 from workloads.clients.send_counts import CountedSends, SendCounts
@@ -32,7 +32,7 @@ PURGED_WITHIN_S = 5.0
 """librdkafka reports what was purged at once; what it has not reported by then stays indeterminate."""
 
 
-class Client(Protocol):
+class ProducerClient(Protocol):
     """The part of confluent_kafka.Producer that is used."""
 
     @property
@@ -46,10 +46,10 @@ class Client(Protocol):
         """Give up everything in queues and in flight; each gets a delivery report."""
 
 
-MakeClient = Callable[[dict[str, Any]], Client]
+MakeProducer = Callable[[dict[str, Any]], ProducerClient]
 
 
-def settings(plan: WorkloadPlan, bootstrap: str) -> dict[str, Any]:
+def producer_settings(plan: WorkloadPlan, bootstrap: str) -> dict[str, Any]:
     """Settings of one producer.
 
     Reconnecting is tried every 0.5 s, for a client that waits longer reaches a healed cluster late. The
@@ -70,10 +70,10 @@ def settings(plan: WorkloadPlan, bootstrap: str) -> dict[str, Any]:
     }
 
 
-def validate(plan: WorkloadPlan) -> None:
+def check_settings(plan: WorkloadPlan) -> None:
     """Raise PlanRefused for client settings that the client does not take; nothing is connected to."""
     try:
-        Producer(settings(plan, ""))
+        Producer(producer_settings(plan, ""))
     except KafkaException as error:
         raise PlanRefused(f"client settings {dict(plan.client)}: {error.args[0].str()}") from error
 
@@ -81,15 +81,15 @@ def validate(plan: WorkloadPlan) -> None:
 class Instance:
     """One client from its making to its end; used by one thread."""
 
-    def __init__(self, plan: WorkloadPlan, bootstrap: str, make: MakeClient, reports: CountedSends) -> None:
+    def __init__(self, plan: WorkloadPlan, bootstrap: str, make: MakeProducer, reports: CountedSends) -> None:
         self._plan, self._reports = plan, reports
         self.fatal: KafkaError | None = None
         self._next = 0
         self._encoder = Encoder(reports.producer, plan.record_bytes, keyed=plan.keyed, headers=plan.headers)
         self._topics = [tp.topic for tp in plan.partitions]
         self._numbers = [tp.partition for tp in plan.partitions]
-        self._deliveries = Reports(plan.record_bytes)
-        self._client = make(settings(plan, bootstrap) | {"error_cb": self._on_error})
+        self._deliveries = DeliveryReports(plan.record_bytes)
+        self._client = make(producer_settings(plan, bootstrap) | {"error_cb": self._on_error})
 
     def drive(self, stop: Event, rate_per_s: float | None) -> None:
         """Send until `stop` is set or the client is fatal."""
@@ -185,11 +185,11 @@ class Instance:
                 report(sequences[rows], [names[row] for row in rows.tolist()], now_ns)
 
 
-class Producing:
+class ProducerLoop:
     """What one producer thread does: instance after instance until it is stopped."""
 
     def __init__(
-        self, plan: WorkloadPlan, bootstrap: str, reports: ClientReports, make: MakeClient = Producer
+        self, plan: WorkloadPlan, bootstrap: str, reports: ClientReports, make: MakeProducer = Producer
     ) -> None:
         self.counts = SendCounts(plan.partitions, offsets_known=plan.acks != "0")
         self.finish_within_s = plan.delivery_timeout_s

@@ -22,7 +22,7 @@ REWIND = 10_000
 """After a truncation, how far below the end to read again: what replaced the lost records is evidence."""
 
 
-class Reading:
+class ReaderLoop:
     """What one reader thread does."""
 
     def __init__(

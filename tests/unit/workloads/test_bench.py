@@ -15,8 +15,8 @@ def test_the_peer_is_judged_by_its_steady_state() -> None:
     assert last_rate(OUTPUT) == 267927.5
 
 
-def test_a_peer_without_figures_is_named_with_its_last_words() -> None:
-    with pytest.raises(PeerFailed, match="its last words: Exception in thread main"):
+def test_a_peer_without_figures_is_reported_with_the_end_of_its_output() -> None:
+    with pytest.raises(PeerFailed, match="the end of its output: Exception in thread main"):
         last_rate("Exception in thread main")
 
 

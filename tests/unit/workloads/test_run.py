@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError
 from fakes.mock_kafka import PRODUCE, MockKafka
 
 from checkers.history.rows import TopicPartition
-from workloads.clients.producer import validate
+from workloads.clients.producer import check_settings
 from workloads.errors import NotWarm, PlanRefused, ThreadStuck, WorkloadDied
 from workloads.plan import WorkloadPlan
 from workloads.record.journal import Journal
@@ -128,7 +128,7 @@ def test_a_load_that_cannot_be_made_is_refused_before_anything_starts(wrong: Any
 def test_client_settings_that_the_client_does_not_know_are_refused(
     tmp_path: Path, setting: dict[str, Any]
 ) -> None:
-    validate(plan(client={"linger.ms": "7"}))
+    check_settings(plan(client={"linger.ms": "7"}))
     with pytest.raises(PlanRefused, match=next(iter(setting))):
         start(plan(client=setting), "nowhere:1", tmp_path)
     assert not (tmp_path / "journal").exists()

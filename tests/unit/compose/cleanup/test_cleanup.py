@@ -42,7 +42,7 @@ class FakeEngine:
         self.listing.append(f"device {device} /disks/{owner.run_id}/highwater_{owner.run_id}_1.img")
 
     def start(self, spec: ContainerSpec) -> Container:
-        return Container(id="janitor", name=spec.name, addresses={})
+        return Container(id="own-helper", name=spec.name, addresses={})
 
     def do(self, what: str) -> None:
         self.done.append(what)
@@ -87,7 +87,7 @@ def test_only_the_dead(engine: FakeEngine) -> None:
         "remove /var/lib/highwater/disks/dead-1",
         "volume rm dead-1-volume",
         "network rm dead-1-network",
-        "rm janitor",
+        "rm own-helper",
     ]
     assert (report.containers, report.devices) == (("dead-1-container",), ("/dev/loop1",))
     assert report.left == ("alive-1: its owner is alive", "foreign-1: its owner is foreign")
@@ -112,7 +112,7 @@ def test_one_run_with_its_own_helper(engine: FakeEngine) -> None:
     report = cleanup.clean_run("alive-1", Helper(container_id="helper"))
     assert engine.done.index("rm alive-1-container") < engine.done.index("detach /dev/loop2")
     assert engine.done.index("detach /dev/loop2") < engine.done.index("rm helper")
-    assert not [what for what in engine.done if "dead" in what or "janitor" in what]
+    assert not [what for what in engine.done if "dead" in what or "own-helper" in what]
     assert report.left == ()
 
 
@@ -167,4 +167,4 @@ def test_nothing_to_do(engine: FakeEngine) -> None:
     report = cleanup.clean_dead()
     assert report.did_nothing()
     assert report.lines() == []
-    assert engine.done == ["rm janitor"]
+    assert engine.done == ["rm own-helper"]

@@ -16,7 +16,7 @@ def test_output_of_a_command_is_returned_as_text():
     assert (done.code, done.stdout, done.stderr) == (0, "out\n", "err\n")
 
 
-def test_a_failing_command_says_its_words_its_code_and_its_last_lines():
+def test_a_failing_command_reports_its_words_its_code_and_its_last_lines():
     with pytest.raises(CommandFailed) as raised:
         shell.run(["sh", "-c", "echo the disk is full; exit 3"], timeout_s=10)
     assert str(raised.value) == "sh -c echo the disk is full; exit 3: exit code 3\n    the disk is full"

@@ -69,7 +69,7 @@ def broker(*answers: bytes | None) -> Iterator[tuple[tuple[str, int], list[bytes
 
 
 def test_metadata() -> None:
-    """A broker's answer becomes the brokers that it takes for alive and its view of the topics."""
+    """A broker's answer becomes the brokers that it lists as alive and its view of the topics."""
     topic = number("h", 0) + text("orders") + UUID + b"\0" + b"\2" + PARTITION + ids() + TAGS
     answer = (
         number("i", 0)

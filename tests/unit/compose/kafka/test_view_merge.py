@@ -100,7 +100,7 @@ def test_settled(brokers: Brokers, view: ClusterView) -> None:
 
 
 def test_dead_broker(brokers: Brokers, view: ClusterView) -> None:
-    """A broker that nobody takes for alive is not waited for."""
+    """A broker that no broker lists as alive is not waited for."""
     del brokers.topics[3]
     assert settled(view) == "no answer from [3]"
     brokers.alive = (1, 2)

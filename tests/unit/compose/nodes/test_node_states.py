@@ -112,7 +112,7 @@ def test_vanished(engine: FakeEngine) -> None:
 
 
 def test_states() -> None:
-    """Docker's words for a container's life become ours."""
+    """Docker's states of a container become ours."""
     state = {"Status": "running", "ExitCode": 0, "Pid": 7, "StartedAt": "t1"}
     assert (read_state(state).pid, read_state(state).exit_code) == (7, None)
     assert read_state({**state, "Status": "restarting"}).status == "running"

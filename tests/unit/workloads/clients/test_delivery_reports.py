@@ -6,7 +6,7 @@ import numpy as np
 from confluent_kafka import KafkaError, Message
 
 from checkers.history.rows import TopicPartition
-from workloads.clients.delivery_reports import Reports
+from workloads.clients.delivery_reports import DeliveryReports
 from workloads.clients.send_counts import CountedSends, SendCounts
 from workloads.payload import Encoder
 
@@ -18,7 +18,7 @@ def report(number: int, offset: int) -> Message:
 
 
 def test_reports_are_taken_once_each_with_the_send_they_are_about() -> None:
-    reports = Reports(40)
+    reports = DeliveryReports(40)
     reports.deliver(None, report(2, 50))
     reports.deliver(None, report(0, 48))
     reports.deliver(KafkaError(KafkaError._MSG_TIMED_OUT), report(1, -1001))
@@ -36,7 +36,7 @@ def test_an_acknowledgement_without_an_offset_has_offset_minus_one_however_the_c
         def offset(self) -> int:
             return -1001
 
-    reports = Reports(40)
+    reports = DeliveryReports(40)
     reports.deliver(None, report(0, -1001))
     reports.deliver(None, report(1, 5))
     assert reports.take_acked()[1].tolist() == [-1, 5]
@@ -45,7 +45,7 @@ def test_an_acknowledgement_without_an_offset_has_offset_minus_one_however_the_c
 
 
 class Recorded:
-    """Reports that were passed on, by name."""
+    """DeliveryReports that were passed on, by name."""
 
     producer = 3
 

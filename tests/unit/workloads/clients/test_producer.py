@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, Producer
 from confluent_kafka import TopicPartition as Position
 from fakes.mock_kafka import PRODUCE, MockKafka
 
-from workloads.clients.producer import Producing
+from workloads.clients.producer import ProducerLoop
 from workloads.clients.send_counts import SendCounts
 from workloads.plan import WorkloadPlan
 from workloads.record import journal
@@ -28,7 +28,7 @@ OK, FAIL, INFO = 0, 1, 2
 def producing(plan: WorkloadPlan, bootstrap: str, run: Path, within_s: float = 5.0) -> Iterator[SendCounts]:
     """One producer of `plan` at work; `within_s` is what it has to flush."""
     with Recorder(run, plan.partitions) as recorder:
-        work = Producing(plan, bootstrap, recorder, Producer)
+        work = ProducerLoop(plan, bootstrap, recorder, Producer)
         work.finish_within_s = within_s
         worker = Worker("producer", work)
         try:
@@ -228,7 +228,7 @@ def test_no_record_is_given_to_the_clientbefore_it_is_on_file(tmp_path: Path, mo
     monkeypatch.setattr("workloads.clients.producer.PURGED_WITHIN_S", 0.1)
     client = JournalReader(tmp_path)
     with Recorder(tmp_path, plan().partitions) as recorder:
-        work = Producing(plan(), "nowhere:1", recorder, lambda _config: client)
+        work = ProducerLoop(plan(), "nowhere:1", recorder, lambda _config: client)
         work.finish_within_s = 0.0
         worker = Worker("producer", work)
         until(lambda: len(client.journaled_first) >= 20)

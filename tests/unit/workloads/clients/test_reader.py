@@ -11,8 +11,8 @@ from confluent_kafka import OFFSET_BEGINNING, KafkaError, Message
 from confluent_kafka import TopicPartition as Position
 
 from checkers.history.rows import TopicPartition
-from workloads.clients.consumer import Client, tailing_reader
-from workloads.clients.reader import REWIND, Reading
+from workloads.clients.consumer import ConsumerClient, tailing_reader
+from workloads.clients.reader import REWIND, ReaderLoop
 from workloads.payload import Encoder
 from workloads.record.recorder import Recorder
 from workloads.record.seal import seal
@@ -30,7 +30,7 @@ class Scripted:
         self.placed: list[list[int]] = []
         self.closed = 0
 
-    def make(self, config: dict[str, Any]) -> Client:
+    def make(self, config: dict[str, Any]) -> ConsumerClient:
         assert config["auto.offset.reset"] == "error"
         return _One(self, self.scripts.pop(0) if self.scripts else [])
 
@@ -63,11 +63,11 @@ def cut(partition: int) -> Message:
 
 
 def read_until(
-    what: Callable[[Reading], object], clients: Scripted, run: Path, ends: dict[int, int]
-) -> tuple[Reading, list[dict[str, Any]]]:
+    what: Callable[[ReaderLoop], object], clients: Scripted, run: Path, ends: dict[int, int]
+) -> tuple[ReaderLoop, list[dict[str, Any]]]:
     """Read until `what` holds; `ends` are the sampled high watermarks by partition."""
     with Recorder(run, PARTITIONS) as recorder:
-        reading = Reading(
+        reading = ReaderLoop(
             PARTITIONS,
             tailing_reader("x:1", clients.make),
             recorder.reads(7),

@@ -1,4 +1,4 @@
-"""Only leaders are believed, and a silent broker costs nobody else a sample."""
+"""Only leaders are believed, and a silent broker costs the others no sample."""
 
 import time
 from pathlib import Path
