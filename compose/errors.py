@@ -14,7 +14,8 @@ ComposeError
 │   └── Refused               the engine refuses because of the state that it is in
 ├── MeshError             a proxy did not take the state that it was given
 ├── DiskError             a node's file system could not be made, frozen, thawed or cut off
-├── ViewError             the brokers do not tell, in time, what was asked of them
+├── ViewError             the brokers do not answer a question in time, or their state is not the awaited one
+│   └── BrokerSilent          one broker gives no usable answer to a question
 └── CleanupError          something of a run could not be removed
 
 Each message says what failed, where, the value seen, and the next step.
@@ -22,7 +23,7 @@ Each message says what failed, where, the value seen, and the next step.
 
 
 class ComposeError(Exception):
-    """Root of all errors that this room raises."""
+    """Root of all errors of `compose`."""
 
 
 class TopologyError(ComposeError):
@@ -38,7 +39,7 @@ class EngineUnreachable(MachineError):
 
 
 class JavaMissing(MachineError):
-    """No Java that Spark can run on; the message lists where it was looked for."""
+    """No Java that Spark can run on; the message lists the places that were searched."""
 
 
 class ImageUnavailable(MachineError):
@@ -78,7 +79,11 @@ class DiskError(ComposeError):
 
 
 class ViewError(ComposeError):
-    """The brokers do not tell, or not in time, what was asked of them or waited for."""
+    """The brokers do not answer a question in time, or have not come to the state that was waited for."""
+
+
+class BrokerSilent(ViewError):
+    """One broker could not be reached, closed the connection, or gave no usable answer in time."""
 
 
 class CleanupError(ComposeError):

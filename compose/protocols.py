@@ -1,8 +1,8 @@
-"""What the other rooms may ask of a cluster: `Cluster`, `Mesh`, `View`, and the plain data they give.
+"""What a cluster offers: `Cluster`, `Mesh`, `View`, and the plain data that they return.
 
 The real ones are `compose.cluster.start.DockerCluster`, `compose.mesh.mesh.ToxiproxyMesh` and
 `compose.kafka.view.ClusterView`.
-In-memory ones are in `tests/fakes/cluster.py`, so a schedule of faults is tested without Docker.
+In-memory ones are in `tests/fakes/cluster.py`, so that a schedule of faults is tested without Docker.
 Every call that changes something is idempotent and returns only after the change was read back.
 """
 
@@ -34,7 +34,7 @@ class Edge:
 
     @classmethod
     def parse(cls, text: str) -> "Edge":
-        """Read "2->1" or "client->1"; ValueError says what is wrong with any other text."""
+        """Read "2->1" or "client->1"; ValueError for any other text."""
         source, arrow, target = text.partition("->")
         if not arrow or not target.isdecimal() or not (source == CLIENT or source.isdecimal()):
             raise ValueError(f"not an edge: {text!r}; write SOURCE->TARGET, as in '2->1' or 'client->1'")
@@ -43,10 +43,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerState:
-    """What Docker says of one node's container.
+    """The state of one node's container as Docker reports it.
 
     `exit_code` is None while it lives; `pid` is None when no process lives; `started_at` (Docker's text)
-    tells one life of the container from the next; `restarts` counts its starts by `Cluster.start`.
+    differs from one life of the container to the next; `restarts` counts its starts by `Cluster.start`.
     """
 
     status: Status
@@ -66,7 +66,7 @@ class ExecResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionState:
-    """One partition as one broker sees it; `leader` -1: none; `leader_epoch` -1 and `elr` empty: not told."""
+    """One partition as brokers report it; `leader` -1: none; `leader_epoch` -1, `elr` empty: not reported."""
 
     topic: str
     partition: int
@@ -75,6 +75,23 @@ class PartitionState:
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     elr: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartTimings:
+    """Seconds from the beginning of the start to the end of each step; steps run side by side.
+
+    `appcds`: whether the nodes' JVMs were started with the class-data archive.
+    """
+
+    proxy_s: float
+    networks_s: float
+    format_s: float
+    disks_s: float
+    nodes_s: float
+    mesh_s: float
+    ready_s: float
+    appcds: bool
 
 
 class Mesh(Protocol):
@@ -88,7 +105,7 @@ class Mesh(Protocol):
         """Hold `edges` cut for `owner`; where several owners hold one edge, `refuse` outranks `blackhole`."""
 
     def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
-        """Let go of `edges` for `owner`; an edge opens when its last owner has let go."""
+        """Release `edges` for `owner`; an edge opens when its last owner has released it."""
 
     def mend_all(self) -> None:
         """Open every edge, whoever holds it."""
@@ -99,7 +116,7 @@ class Mesh(Protocol):
     def bytes(self) -> Mapping[Edge, int]:
         """Bytes of answers that came back over each edge since the start of the cluster; never falls.
 
-        Not counted: requests (into a black hole they are still sent), and short connections that nobody saw.
+        Not counted: requests (into a black hole they are still sent), and connections too short to be read.
         """
 
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
@@ -112,10 +129,6 @@ class Cluster(Protocol):
     @property
     def run_id(self) -> str:
         """The run this cluster belongs to."""
-
-    @property
-    def release(self) -> str:
-        """Kafka release, as "4.3.1"."""
 
     @property
     def brokers(self) -> tuple[int, ...]:
@@ -133,8 +146,15 @@ class Cluster(Protocol):
     def mesh(self) -> Mesh:
         """The edges between the nodes and from the clients."""
 
+    @property
+    def timings(self) -> StartTimings | None:
+        """How long each step of the start took; None while the cluster is not ready yet."""
+
+    def release_of(self, node: int) -> str:
+        """Kafka release of the node, as "4.3.1"."""
+
     def state(self, node: int) -> ContainerState:
-        """What Docker says of the node now; a vanished container is `missing`, not an error."""
+        """The state of the node's container now; one that is gone is `missing`, not an error."""
 
     def pause(self, node: int) -> None:
         """Stop every process of the node in place (freezer)."""
@@ -146,7 +166,7 @@ class Cluster(Protocol):
         """SIGKILL, also of a paused node; returns when it has exited."""
 
     def stop(self, node: int, *, within_s: float) -> None:
-        """SIGTERM (controlled shutdown); NodeNotStopped if it has not exited `within_s` seconds later."""
+        """SIGTERM (controlled shutdown); NodeStateError if it has not exited `within_s` seconds later."""
 
     def start(self, node: int) -> None:
         """Start an exited node (mounts its volume again); returns when its process runs, before it serves."""
@@ -185,7 +205,7 @@ class Cluster(Protocol):
         """Run a command in the node's container, which must be running and not paused."""
 
     def active_controller(self) -> int | None:
-        """The controller that most quorum members take for their leader; None while there is none."""
+        """The leader of the greatest epoch in the quorum members' states; None while there is none."""
 
     def metadata_records(self) -> list[dict[str, object]]:
         """The decoded KRaft metadata log: dicts of offset, timestamp_ms, type, data, in order of offset."""
@@ -195,10 +215,10 @@ class Cluster(Protocol):
 
 
 class View(Protocol):
-    """Topics as the brokers see them, each broker asked by itself."""
+    """Topics as the brokers report them, each broker asked by itself."""
 
     def describe(self, topic: str) -> tuple[PartitionState, ...]:
-        """All partitions of `topic`, each as told by the reachable broker with the greatest leader epoch."""
+        """All partitions of `topic`, each as reported by the brokers with the greatest leader epoch."""
 
     def leader(self, topic: str, partition: int) -> int:
         """Leader of one partition; -1: none."""

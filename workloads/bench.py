@@ -5,7 +5,7 @@
 
 All three run on the host's network and reach the brokers through the same client proxies, one producer each,
 the same record size, linger, batch size and partitions, acks=all and idempotent, not compressed. They take
-turns (A B C, A B C, …), and medians are compared, for the machine's mood changes within minutes.
+turns (A B C, A B C, …), and medians are compared, for the machine's speed changes within minutes.
 Recorded are sends with everything that a run has, the samplers too, but no readers.
 """
 
@@ -21,9 +21,9 @@ from threading import Event
 import numpy as np
 from confluent_kafka import Producer
 
-from workloads.clients.producer import FULL_S
-from workloads.errors import WorkloadError
-from workloads.plan import Setting, WorkloadPlan, producer_config
+from workloads.clients.producer import FULL_S, producer_settings
+from workloads.errors import PeerFailed
+from workloads.plan import Setting, WorkloadPlan
 from workloads.run import start
 from workloads.watched_thread import Worker, end
 
@@ -37,10 +37,6 @@ PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"
 
 RunKafka = Callable[[Sequence[str]], str]
 """Run a main class of the cluster's Kafka release with arguments, on the host's network; its output."""
-
-
-class PeerFailed(WorkloadError):
-    """ProducerPerformance did not end with its figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +138,7 @@ class _BareLoop:
     def __init__(self, plan: WorkloadPlan, bootstrap: str) -> None:
         self.acked = 0
         self._plan = plan
-        self._client = Producer(producer_config(plan, bootstrap))
+        self._client = Producer(producer_settings(plan, bootstrap))
 
     def __call__(self, stop: Event) -> None:
         """Send until stopped, then flush."""
@@ -193,5 +189,5 @@ def last_rate(output: str) -> float:
     """The figure of the last summary in ProducerPerformance's output."""
     rates = re.findall(r"records sent, ([0-9.]+) records/sec", output)
     if not rates:
-        raise PeerFailed(f"ProducerPerformance gave no figures; its last words: {output[-500:]}")
+        raise PeerFailed(f"ProducerPerformance gave no figures; the end of its output: {output[-500:]}")
     return float(rates[-1])

@@ -1,18 +1,17 @@
-"""Everything that can go wrong in a workload itself; what goes wrong in the cluster is an outcome, no error.
+"""What can go wrong in a workload itself; what goes wrong in the cluster is an outcome, not an error.
 
-Errors:
-    WorkloadError
-      PlanRefused        a load was asked for that no client can make
-      WorkloadDied       a thread of the workload raised: the run's load was not what was asked for
-      NotWarm            producers had no acknowledgement on some partition when the time was up
-      ThreadStuck        a thread did not end when it was told to
-      JournalUnreadable  a journal of the run directory is not one, or is not there
-      BrokerSilent       a broker gave no usable answer to a direct question
+WorkloadError
+├── PlanRefused           a load was asked for that no client can make
+├── WorkloadDied          a thread of the workload raised: the run's load was not what was asked for
+├── NotWarm               producers had no acknowledgement on some partition when the time was up
+├── ThreadStuck           a thread did not end when it was stopped
+├── JournalUnreadable     a journal of the run directory is missing or of another kind
+└── PeerFailed            what the bench compares the load with did not end with its figures
 """
 
 
 class WorkloadError(Exception):
-    """Base of every error of this room."""
+    """Root of all errors of `workloads`."""
 
 
 class PlanRefused(WorkloadError):
@@ -35,5 +34,5 @@ class JournalUnreadable(WorkloadError):
     """A journal is missing or foreign. A torn end is no error: it is what a crash leaves."""
 
 
-class BrokerSilent(WorkloadError):
-    """A broker could not be reached, hung up, or answered with what was not asked for."""
+class PeerFailed(WorkloadError):
+    """ProducerPerformance did not end with its figures."""

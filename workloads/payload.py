@@ -1,4 +1,4 @@
-"""What a record carries, so that any reader can tell which send it is and whether it survived whole.
+"""What a record carries, so that a reader knows which send it is and whether it survived whole.
 
     value    magic and version 48 57 01 00 (4) · producer (4) · sequence (8) · CRC-32 of these (4) · padding
     key      the sequence (8), if records are keyed
@@ -47,7 +47,7 @@ def row_type(record_bytes: int) -> np.dtype[np.void]:
 def checksum(
     value: bytes | None, key: bytes | None, headers: Iterable[Header] | None, timestamp_ms: int
 ) -> int:
-    """The int64 that tells whether a record is the one that was sent: its definition, for one record."""
+    """The int64 that proves that a record is the one that was sent: its definition, for one record."""
     crc = zlib.crc32(key or b"", zlib.crc32(value or b"", timestamp_ms & _LOW))
     for name, content in headers or ():
         crc = zlib.crc32(content or b"", zlib.crc32(name.encode(), crc))

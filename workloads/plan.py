@@ -1,8 +1,8 @@
-"""What the clients of a run do, as plain data, and the client configurations that follow from it."""
+"""What the clients of a run do, as plain data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ class WorkloadPlan:
     """Producers, readers and what they send.
 
     `topics` gives the number of partitions by name; every producer writes to all of them. `rate_per_s` is
-    that of all producers together, None as fast as it goes. `spread` says how a record's partition is
+    that of all producers together, None as fast as it goes. `spread` is how a record's partition is
     chosen: "even" in turn, "seeded" at random, both a function of the sequence alone. `client` are settings
     of librdkafka that outrank those of this module, for producers.
     """
@@ -71,7 +71,7 @@ class WorkloadPlan:
 
     @property
     def idempotent(self) -> bool:
-        """What the producers are told: as asked, else on wherever acks=all."""
+        """What the producers are set to: as asked, else on wherever acks=all."""
         return self.acks == "all" if self.idempotence is None else self.idempotence
 
     @property
@@ -87,50 +87,8 @@ class WorkloadPlan:
         return (mixed % len(self.partitions)).astype(np.int16)
 
 
-def producer_config(plan: WorkloadPlan, bootstrap: str) -> dict[str, Any]:
-    """Settings of one producer.
-
-    Reconnecting is tried every 0.5 s, for a client that waits longer sees a healed cluster late. The
-    delivery time-out is long: a short one makes librdkafka bump its epoch and send written records again.
-    """
-    return {
-        "bootstrap.servers": bootstrap,
-        "acks": plan.acks,
-        "enable.idempotence": plan.idempotent,
-        "delivery.timeout.ms": round(plan.delivery_timeout_s * 1000),
-        "reconnect.backoff.ms": 100,
-        "reconnect.backoff.max.ms": 500,
-        "linger.ms": 5,
-        "queue.buffering.max.messages": max(100_000, 2 * plan.max_outstanding),
-        "topic.metadata.refresh.interval.ms": 5000,
-        **QUIET,
-        **plan.client,
-    }
-
-
-def reader_config(bootstrap: str) -> dict[str, Any]:
-    """Settings of one consumer that is assigned, never a member of a group, and never moves by itself.
-
-    With `auto.offset.reset=error` a truncated log is told instead of silently sought in.
-    """
-    return {
-        "bootstrap.servers": bootstrap,
-        "group.id": "highwater",
-        "enable.auto.commit": False,
-        "enable.auto.offset.store": False,
-        "auto.offset.reset": "error",
-        "isolation.level": "read_uncommitted",
-        "reconnect.backoff.ms": 100,
-        "reconnect.backoff.max.ms": 500,
-        "fetch.wait.max.ms": 100,
-        "fetch.error.backoff.ms": 100,
-        "topic.metadata.refresh.interval.ms": 5000,
-        **QUIET,
-    }
-
-
 QUIET: Mapping[str, Setting] = {"log_level": 0}
-"""librdkafka writes each lost connection to stderr; under faults that is all one would see."""
+"""librdkafka writes each lost connection to stderr; under faults that would bury everything else."""
 
 
 def _scatter(sequences: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:

@@ -20,16 +20,16 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
-from confluent_kafka import Consumer, KafkaException, Producer
 
 from checkers.history.rows import TopicPartition
-from workloads.clients.producer import PURGED_WITHIN_S, Producing
-from workloads.clients.reader import Reading
-from workloads.errors import NotWarm, PlanRefused
-from workloads.observe.leaders import LeaderState, addresses
-from workloads.observe.sampler import Sampler
-from workloads.plan import WorkloadPlan, producer_config
-from workloads.record.outcome import error_name
+from compose.kafka.brokers import Brokers
+from workloads.clients.consumer import tailing_reader
+from workloads.clients.producer import PURGED_WITHIN_S, ProducerLoop, check_settings
+from workloads.clients.reader import ReaderLoop
+from workloads.errors import NotWarm
+from workloads.observe.leaders import LeaderState
+from workloads.observe.sampler import ANSWER_WITHIN_S, Sampler
+from workloads.plan import WorkloadPlan
 from workloads.record.recorder import Recorder
 from workloads.watched_thread import Worker, end
 
@@ -71,21 +71,24 @@ class Workload:
         self._plan = plan
         self._stack = ExitStack()
         recorder = self._stack.enter_context(Recorder(run_dir, plan.partitions))
-        self._sampler = Sampler(plan.partitions, recorder.watermarks())
-        self._readings = [
-            Reading(n, plan.partitions, bootstrap, recorder.reads(n), self._sampler.high_watermark, Consumer)
+        brokers = self._stack.enter_context(Brokers(bootstrap, within_s=ANSWER_WITHIN_S))
+        self._sampler = Sampler(brokers, plan.partitions, recorder.watermarks())
+        self._reader_loops = [
+            ReaderLoop(
+                plan.partitions, tailing_reader(bootstrap), recorder.reads(n), self._sampler.high_watermark
+            )
             for n in range(1, plan.readers + 1)
         ]
-        self._producings = [Producing(plan, bootstrap, recorder, Producer) for _ in range(plan.producers)]
-        self._watchers = [
-            *(Worker(f"sampler {a[0]}:{a[1]}", self._sampler.watch(a)) for a in addresses(bootstrap)),
-            *(Worker(f"reader {reading.number}", reading) for reading in self._readings),
+        self._producer_loops = [ProducerLoop(plan, bootstrap, recorder) for _ in range(plan.producers)]
+        self._observers = [
+            *(Worker(f"sampler of broker {n}", self._sampler.sampling(n)) for n in brokers.numbers),
+            *(Worker(f"reader {n}", loop) for n, loop in enumerate(self._reader_loops, 1)),
         ]
-        self._producers = [Worker(f"producer {n}", p) for n, p in enumerate(self._producings, 1)]
+        self._producers = [Worker(f"producer {n}", loop) for n, loop in enumerate(self._producer_loops, 1)]
 
     def check(self) -> None:
         """Raise WorkloadDied if a thread has died."""
-        for worker in (*self._producers, *self._watchers):
+        for worker in (*self._producers, *self._observers):
             worker.check()
 
     def wait_warm(self, *, within_s: float = 30.0) -> None:
@@ -100,7 +103,7 @@ class Workload:
 
     def _cold(self) -> list[str]:
         names = [str(tp) for tp in self._plan.partitions]
-        cold = {n: p.progress.cold_lanes for n, p in enumerate(self._producings, 1)}
+        cold = {n: p.counts.cold_lanes for n, p in enumerate(self._producer_loops, 1)}
         return [f"producer {n} on {', '.join(names[i] for i in lanes)}" for n, lanes in cold.items() if lanes]
 
     def _errors(self) -> str:
@@ -108,37 +111,37 @@ class Workload:
 
     def stats(self) -> Stats:
         """The figures of this moment; raises nothing."""
-        done = [producing.progress for producing in self._producings]
-        errors = sum((progress.errors.copy() for progress in done), Counter[int]())
-        last = np.max([progress.last_ack_ns for progress in done], axis=0).tolist()
+        counts = [loop.counts for loop in self._producer_loops]
+        errors = sum((each.errors.copy() for each in counts), Counter[str]())
+        last = np.max([each.last_ack_ns for each in counts], axis=0).tolist()
         return Stats(
             at_ns=time.monotonic_ns(),
-            sent=sum(progress.sent for progress in done),
-            acked=sum(progress.acked for progress in done),
-            acked_without_offset=sum(progress.acked_without_offset for progress in done),
-            failed=sum(progress.failed for progress in done),
-            unknown=sum(progress.unknown_sends for progress in done),
-            instances=sum(progress.instances for progress in done),
+            sent=sum(each.sent for each in counts),
+            acked=sum(each.acked for each in counts),
+            acked_without_offset=sum(each.acked_without_offset for each in counts),
+            failed=sum(each.failed for each in counts),
+            unknown=sum(each.indeterminate for each in counts),
+            instances=sum(each.instances for each in counts),
             last_ack_ns=dict(zip(self._plan.partitions, last, strict=True)),
-            errors={error_name(code): count for code, count in errors.most_common()},
-            delivered=sum(reading.delivered for reading in self._readings),
-            replaced_readers=sum(reading.replaced for reading in self._readings),
+            errors=dict(errors.most_common()),
+            delivered=sum(loop.delivered for loop in self._reader_loops),
+            replaced_readers=sum(loop.replaced for loop in self._reader_loops),
             samples=self._sampler.samples,
         )
 
     def states(self) -> tuple[LeaderState, ...]:
-        """What the samplers saw last of each partition: leader, in-sync replicas, high watermark."""
+        """The last sample of each partition: leader, in-sync replicas, high watermark."""
         return self._sampler.states()
 
     def stop_producers(self, *, within_s: float | None = None) -> None:
         """End the sending: wait for what is outstanding `within_s` (else the delivery time-out) seconds.
 
-        What is then still outstanding is purged and unknown. A second call does nothing.
+        What is then still outstanding is purged and indeterminate. A second call does nothing.
         """
-        patience_s = self._plan.delivery_timeout_s if within_s is None else within_s
-        for producing in self._producings:
-            producing.finish_within_s = patience_s
-        end(self._producers, within_s=patience_s + PURGED_WITHIN_S + LAST_CALL_S)
+        wait_s = self._plan.delivery_timeout_s if within_s is None else within_s
+        for loop in self._producer_loops:
+            loop.finish_within_s = wait_s
+        end(self._producers, within_s=wait_s + PURGED_WITHIN_S + LAST_CALL_S)
 
     def stop(self, *, within_s: float | None = None) -> None:
         """End everything; what was recorded is in the journals, and closed, when this returns."""
@@ -146,7 +149,7 @@ class Workload:
             try:
                 self.stop_producers(within_s=within_s)
             finally:
-                end(self._watchers, within_s=LAST_CALL_S)
+                end(self._observers, within_s=LAST_CALL_S)
 
     def __enter__(self) -> "Workload":
         """It has started already."""
@@ -165,14 +168,10 @@ class Workload:
             error.add_note(f"while ending the workload: {another}")
 
 
-def validate(plan: WorkloadPlan) -> None:
-    """Raise PlanRefused for client settings that the client does not take; nothing is connected to."""
-    try:
-        Producer(producer_config(plan, ""))
-    except KafkaException as error:
-        raise PlanRefused(f"client settings {dict(plan.client)}: {error.args[0].str()}") from error
-
-
 def start(plan: WorkloadPlan, bootstrap: str, run_dir: Path) -> Workload:
-    """Start the load of `plan` against the brokers at `bootstrap`, recorded under `run_dir`/journal."""
+    """Start the load of `plan` against the brokers at `bootstrap`, recorded under `run_dir`/journal.
+
+    Raises PlanRefused, before anything is connected to, for client settings that the client does not take.
+    """
+    check_settings(plan)
     return Workload(plan, bootstrap, run_dir)

@@ -1,4 +1,4 @@
-"""A thread whose death is noticed: what it raises is kept, and told to whoever looks after it."""
+"""A thread whose death is noticed: what it raises is kept, and raised by `check`."""
 
 import threading
 import time
@@ -16,33 +16,33 @@ class Worker:
         self._work = work
         self._stop = Event()
         self._error: BaseException | None = None
-        # A daemon, for a client that hangs in a call must not keep the interpreter; `join` tells of it.
+        # A daemon, for a client that is blocked in a call must not keep the interpreter; `join` reports it.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         try:
             self._work(self._stop)
-        except BaseException as error:  # kept whatever it is: a thread has nobody to raise to
+        except BaseException as error:  # kept whatever it is: a thread has no caller
             self._error = error
 
     def check(self) -> None:
-        """Raise WorkloadDied if the thread has died of an error, or ended though nobody told it to."""
+        """Raise WorkloadDied if the thread has died of an error, or ended before it was stopped."""
         if self._error is not None:
-            told = f"{type(self._error).__name__}: {self._error}"
-            raise WorkloadDied(f"thread '{self.name}' of the workload died: {told}") from self._error
+            text = f"{type(self._error).__name__}: {self._error}"
+            raise WorkloadDied(f"thread '{self.name}' of the workload died: {text}") from self._error
         if not self._thread.is_alive() and not self._stop.is_set():
-            raise WorkloadDied(f"thread '{self.name}' of the workload ended before it was told to")
+            raise WorkloadDied(f"thread '{self.name}' of the workload ended before it was stopped")
 
     def stop(self) -> None:
-        """Tell the thread to end."""
+        """Ask the thread to end."""
         self._stop.set()
 
     def join(self, deadline: float) -> None:
         """Wait until the thread has ended; ThreadStuck if it has not at `deadline` (time.monotonic())."""
         self._thread.join(max(0.0, deadline - time.monotonic()))
         if self._thread.is_alive():
-            raise ThreadStuck(f"thread '{self.name}' of the workload has not ended; it hangs in a call")
+            raise ThreadStuck(f"thread '{self.name}' of the workload has not ended; it is blocked in a call")
 
 
 def end(workers: Iterable[Worker], *, within_s: float) -> None:

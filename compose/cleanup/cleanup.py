@@ -1,8 +1,8 @@
 """Removing what runs have left: of dead owners, of one run at its end, or of all.
 
-Order matters. A frozen file system blocks the kill of whoever writes to it, and one with much unsynced data
-its unmounting, so disks are abandoned first; a volume and a network go after the containers that use them; a
-loop device goes after its file system was unmounted with them.
+Order matters. A frozen file system blocks the kill of a process that writes to it, and one with much unsynced
+data its unmounting, so disks are abandoned first; a volume and a network go after the containers that use
+them; a loop device goes after its file system was unmounted with them.
 """
 
 import os
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 
-from compose.cleanup.leftovers import Remains, add_disks, on_engine
+from compose.cleanup.leftovers import Leftovers, add_disks, on_engine
 from compose.docker import containers as docker_containers
 from compose.docker import images as docker_images
 from compose.docker import networks as docker_nets
@@ -71,35 +71,35 @@ class CleanReport:
 
 def clean_dead() -> CleanReport:
     """Remove what runs of dead owners left, and only that. Raises EngineUnreachable."""
-    return _clean(lambda remains: remains.life() == "dead")
+    return _clean(lambda run: run.life() == "dead")
 
 
 def clean_all() -> CleanReport:
     """Remove everything that carries our labels, also of runs that are alive. Raises EngineUnreachable."""
-    return _clean(lambda remains: True)
+    return _clean(lambda run: True)
 
 
 def clean_run(run_id: str, helper: Helper | None = None) -> CleanReport:
     """Remove everything of one run, with its own `helper` if that still runs: the quick end of a cluster."""
-    report = _clean(lambda remains: remains.run_id == run_id, helper)
+    report = _clean(lambda run: run.run_id == run_id, helper)
     return replace(report, left=())
 
 
-def _clean(chosen: Callable[[Remains], bool], helper: Helper | None = None) -> CleanReport:
+def _clean(chosen: Callable[[Leftovers], bool], helper: Helper | None = None) -> CleanReport:
     found = on_engine()
     report = CleanReport()
-    with _janitor(helper) as janitor:
-        if janitor:
-            add_disks(found, janitor.disk("list", str(DISKS_DIR)))
+    with _standing_or_own(helper) as disk_helper:
+        if disk_helper:
+            add_disks(found, disk_helper.disk("list", str(DISKS_DIR)))
         elif found:
-            report = CleanReport(failed=(f"disks: nobody can look for them without image {tools_image()}",))
-        report += _remove([remains for remains in found.values() if chosen(remains)], janitor)
+            report = CleanReport(failed=(f"disks: they cannot be listed without image {tools_image()}",))
+        report += _remove([run for run in found.values() if chosen(run)], disk_helper)
     left = [f"{run.run_id}: its owner is {run.life()}" for run in found.values() if not chosen(run)]
     return replace(report, left=tuple(left))
 
 
 @contextmanager
-def _janitor(helper: Helper | None) -> Iterator[Helper | None]:
+def _standing_or_own(helper: Helper | None) -> Iterator[Helper | None]:
     """The `helper` that there is, or one of our own for a moment; None where there is no image for it."""
     if helper:
         yield helper
@@ -107,7 +107,7 @@ def _janitor(helper: Helper | None) -> Iterator[Helper | None]:
     if not docker_images.exists(tools_image()):
         yield None
         return
-    run_id = f"janitor-{uuid.uuid4().hex[:8]}"
+    run_id = f"cleanup-{uuid.uuid4().hex[:8]}"
     labels = owner_of(run_id, os.getpid()).labels()
     container = docker_containers.start(helper_spec(name=f"hw-{run_id}", network="none", labels=labels))
     try:
@@ -125,7 +125,7 @@ class _Job:
     do: Callable[[], object]
 
     def report(self) -> CleanReport:
-        """Do it, and say what came of it."""
+        """Do it, and report what came of it."""
         try:
             self.do()
         except Vanished:
@@ -135,7 +135,7 @@ class _Job:
         return CleanReport(**{self.kind: (self.name,)}) if self.kind else CleanReport()
 
 
-def _remove(runs: Iterable[Remains], helper: Helper | None) -> CleanReport:
+def _remove(runs: Iterable[Leftovers], helper: Helper | None) -> CleanReport:
     """Do the jobs of each stage at once, the stages one after the other; an error does not end it."""
     report = CleanReport()
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -145,7 +145,7 @@ def _remove(runs: Iterable[Remains], helper: Helper | None) -> CleanReport:
     return report
 
 
-def _stages(runs: list[Remains], helper: Helper | None) -> list[list[_Job]]:
+def _stages(runs: list[Leftovers], helper: Helper | None) -> list[list[_Job]]:
     def on_disk(kind: str, verb: str, names: Iterable[str], prefix: str = "") -> list[_Job]:
         if helper is None:
             return []
@@ -170,7 +170,7 @@ def _stages(runs: list[Remains], helper: Helper | None) -> list[list[_Job]]:
 
 
 def _remove_container(one: Labelled) -> None:
-    """Remove it; where somebody else is at that already, wait until it is gone."""
+    """Remove it; where another process is removing it already, wait until it is gone."""
     try:
         docker_containers.remove(one.id, name=one.name)
     except Refused:

@@ -11,8 +11,8 @@ DISK_FILE = re.compile(r"/(?P<run>[^/]+)/highwater_(?P=run)_\d+\.img(?P<deleted>
 
 
 @dataclass(slots=True, kw_only=True)
-class Remains:
-    """Everything of one run. `owners` is empty if only disks are left and nothing says whose they were."""
+class Leftovers:
+    """Everything of one run. `owners` is empty if only disks are left and nothing shows whose they were."""
 
     run_id: str
     owners: set[Owner] = field(default_factory=set)
@@ -27,51 +27,47 @@ class Remains:
         lives = {owner.life() for owner in self.owners}
         return "alive" if "alive" in lives else "foreign" if "foreign" in lives else "dead"
 
-    def is_empty(self) -> bool:
-        """Whether nothing is left of the run."""
-        return not (self.containers or self.networks or self.volumes or self.devices or self.directories)
 
-
-def on_engine() -> dict[str, Remains]:
+def on_engine() -> dict[str, Leftovers]:
     """What carries our labels, by run."""
-    found: dict[str, Remains] = {}
+    found: dict[str, Leftovers] = {}
     for kind, things in (
         ("containers", our_containers()),
         ("networks", our_networks()),
         ("volumes", our_volumes()),
     ):
         for thing in things:
-            remains = _of(found, thing.labels[RUN])
-            remains.owners.add(Owner.from_labels(thing.labels))
-            getattr(remains, kind).append(thing)
+            run = _of(found, thing.labels[RUN])
+            run.owners.add(Owner.from_labels(thing.labels))
+            getattr(run, kind).append(thing)
     return found
 
 
-def add_disks(found: dict[str, Remains], listing: str) -> None:
+def add_disks(found: dict[str, Leftovers], listing: str) -> None:
     """Add to `found` what `disk.sh list` has printed: directories of runs, and loop devices on our files."""
     for line in listing.splitlines():
         kind, _, rest = line.partition(" ")
         first, _, last = rest.partition(" ")
         if kind == "directory":
-            remains = _of(found, first)
-            remains.directories.append(first)
+            run = _of(found, first)
+            run.directories.append(first)
             if owner := _owner(last):
-                remains.owners.add(owner)
+                run.owners.add(owner)
         elif kind == "device" and (match := DISK_FILE.search(last)) and _accounted_for(match, found):
             _of(found, match["run"]).devices.append(first)
 
 
-def _accounted_for(file: re.Match[str], found: dict[str, Remains]) -> bool:
+def _accounted_for(file: re.Match[str], found: dict[str, Leftovers]) -> bool:
     """Whether a loop device on `file` is this engine's to judge.
 
-    Loop devices are the kernel's: one whose run nothing else here tells of may belong to a living run of
+    Loop devices are the kernel's: one whose run has nothing else here may belong to a living run of
     another engine on the same kernel, unless its file is deleted.
     """
     return bool(file["deleted"]) or file["run"] in found
 
 
-def _of(found: dict[str, Remains], run_id: str) -> Remains:
-    return found.setdefault(run_id, Remains(run_id=run_id))
+def _of(found: dict[str, Leftovers], run_id: str) -> Leftovers:
+    return found.setdefault(run_id, Leftovers(run_id=run_id))
 
 
 def _owner(text: str) -> Owner | None:

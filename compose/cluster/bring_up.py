@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class BringUp:
     """A cluster about to be brought up; `appcds`: whether its JVMs use the class-data archive."""
 
     topology: Topology
@@ -53,17 +53,17 @@ class Launch:
         """The network in which `source` opens connections."""
         return self.name(f"net-{source}")
 
-    def bring_up(self, took: "Stopwatch") -> DockerCluster:
+    def run(self, took: "Stopwatch") -> DockerCluster:
         """Start everything; the nodes' processes run then, and may not serve yet. Raises ComposeError."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             try:
-                return self._bring_up(pool, took)
+                return self._run(pool, took)
             except BaseException:
                 # What has not begun by an error, or by Ctrl-C, would only have to be taken down again.
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def _bring_up(self, pool: ThreadPoolExecutor, took: "Stopwatch") -> DockerCluster:
+    def _run(self, pool: ThreadPoolExecutor, took: "Stopwatch") -> DockerCluster:
         networks = {node: pool.submit(self._create_network, node) for node in self.topology.nodes}
         files = pool.submit(self._format, took)
         proxy = self._start_proxy()
@@ -157,7 +157,7 @@ class Launch:
         heap = self.topology.broker_heap_mib if broker else self.topology.controller_heap_mib
         spec = ContainerSpec(
             name=self.name(node),
-            image=kafka_image(self.topology.kafka),
+            image=kafka_image(self.topology.release_of(node)),
             command=java_argv("kafka.Kafka", PROPERTIES, heap_mib=heap, archive=self.appcds),
             labels=self.owner.labels(),
             network=self.network(node),

@@ -1,8 +1,7 @@
-"""A running cluster: nodes, disks and mesh behind one face, that of `compose.protocols.Cluster`."""
+"""A running cluster: nodes, disks and mesh as one `compose.protocols.Cluster`."""
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from compose.docker import containers
@@ -13,24 +12,10 @@ from compose.mesh.mesh import ToxiproxyMesh
 from compose.nodes import cpu_time
 from compose.nodes.disks import Disks, Helper
 from compose.nodes.node import Node, with_restarts
-from compose.protocols import ContainerState, ExecResult
+from compose.protocols import ContainerState, ExecResult, StartTimings
 from compose.spec.topology import Topology
 
 EXEC_S = 30.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartTimings:
-    """Seconds from the beginning of the start to the end of each step; steps run side by side."""
-
-    proxy_s: float
-    networks_s: float
-    format_s: float
-    disks_s: float
-    nodes_s: float
-    mesh_s: float
-    ready_s: float
-    appcds: bool
 
 
 class DockerCluster:
@@ -71,11 +56,6 @@ class DockerCluster:
         return ",".join(f"{host}:{port}" for host, port in self.clients.values())
 
     @property
-    def release(self) -> str:
-        """Kafka release."""
-        return self.topology.kafka
-
-    @property
     def brokers(self) -> tuple[int, ...]:
         """Nodes with the broker role."""
         return self.topology.broker_ids
@@ -85,8 +65,13 @@ class DockerCluster:
         """Nodes with the controller role."""
         return self.topology.controller_ids
 
+    def release_of(self, node: int) -> str:
+        """Kafka release of the node."""
+        self._node(node)
+        return self.topology.release_of(node)
+
     def state(self, node: int) -> ContainerState:
-        """What the engine says of the node now."""
+        """The state of the node now, as the engine reports it."""
         return with_restarts(self._node(node).state(), self._restarts[node])
 
     def pause(self, node: int) -> None:
@@ -141,7 +126,7 @@ class DockerCluster:
         status = self._node(node).state().status
         if status != "paused":
             raise NodeStateError(
-                f"node {node} is {status}; pause it before its power cut, or it sees EIO and halts"
+                f"node {node} is {status}; pause it before its power cut, or it meets EIO and halts"
             )
         self._disks.drop_unsynced(node)
 
@@ -154,10 +139,10 @@ class DockerCluster:
         return self._disks.unsynced_bytes(node, with_metadata=node not in self.brokers)
 
     def cpu_ns(self, node: int) -> int:
-        """CPU time of the node in its present life: from the kernel, or else as the engine tells it."""
+        """CPU time of the node in its present life: from the kernel, or else from the engine."""
         container_id, pid = self._node(node).container_id, self.state(node).pid
-        told = cpu_time.of_container(container_id, pid) if pid else None
-        return containers.cpu_ns(container_id) if told is None else told
+        used = cpu_time.of_container(container_id, pid) if pid else None
+        return containers.cpu_ns(container_id) if used is None else used
 
     def tail(self, node: int, lines: int = 40) -> str:
         """The last lines of the node's output."""
@@ -179,7 +164,7 @@ class DockerCluster:
     def metadata_records(self) -> list[dict[str, object]]:
         """The decoded metadata log of the controller that has the most of it."""
         with self._dumping:
-            return metadata_dump.records(self._labels, self.release, self.controllers, self._disks)
+            return metadata_dump.records(self._labels, self.release_of, self.controllers, self._disks)
 
     def collect(self, into: Path) -> None:
         """Write `server.log` and `server.properties` of each node below `into`."""

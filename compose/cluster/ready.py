@@ -1,12 +1,12 @@
 """When a cluster is ready: each broker answers clients, and knows all brokers as registered, not fenced."""
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 
 from compose.cluster.docker_cluster import DockerCluster
 from compose.errors import NodeNotReady
 from compose.host.waiting import wait_until
 from compose.kafka import broker_api
-from compose.kafka.wire import Connection
+from compose.kafka.brokers import Brokers
 
 ASK_S = 2.0
 EVERY_S = 0.2
@@ -17,37 +17,35 @@ def wait_until_ready(cluster: DockerCluster, *, within_s: float) -> None:
     """Return when `cluster` is ready.
 
     Raises NodeNotReady as soon as a node has exited, or after `within_s` seconds; the message has the node,
-    what was last seen, and the node's last log lines.
+    its last state, and its last log lines.
     """
+    with Brokers(cluster.bootstrap, within_s=ASK_S) as brokers:
 
-    def look() -> dict[int, str]:
-        _raise_if_exited(cluster)
-        with ThreadPoolExecutor(len(cluster.clients)) as pool:
-            answers = pool.map(lambda node: _lacks(cluster, node), cluster.clients)
-            return {node: lack for node, lack in zip(cluster.clients, answers, strict=True) if lack}
+        def lacks() -> Mapping[int, str]:
+            _raise_if_exited(cluster)
+            return _lacks(cluster, brokers)
 
-    try:
-        wait_until(
-            "brokers that are not ready: none",
-            look,
-            lambda lacks: not lacks,
-            within_s=within_s,
-            every_s=EVERY_S,
-        )
-    except NodeNotReady as error:
-        logs = (_log_lines(cluster, node) for node in look() or cluster.clients)
-        raise NodeNotReady(f"{error}\n" + "\n".join(logs)) from error
+        try:
+            wait_until(
+                "brokers that are not ready: none",
+                lacks,
+                lambda found: not found,
+                within_s=within_s,
+                every_s=EVERY_S,
+            )
+        except NodeNotReady as error:
+            logs = (_log_lines(cluster, node) for node in lacks() or cluster.brokers)
+            raise NodeNotReady(f"{error}\n" + "\n".join(logs)) from error
 
 
-def _lacks(cluster: DockerCluster, node: int) -> str:
-    """What `node` lacks to be ready, "" if nothing."""
-    try:
-        with Connection(cluster.clients[node], within_s=ASK_S) as broker:
-            known = broker_api.metadata(broker, []).brokers
-    except (OSError, ValueError) as error:
-        return f"no answer ({error})"
-    missing = set(cluster.brokers) - set(known)
-    return f"knows no unfenced broker {', '.join(map(str, sorted(missing)))}" if missing else ""
+def _lacks(cluster: DockerCluster, brokers: Brokers) -> dict[int, str]:
+    """What each broker lacks to be ready; those that lack nothing are left out."""
+    answers = brokers.ask_all(lambda _, broker: broker_api.metadata(broker, []).brokers)
+    found = {node: f"no answer ({reason})" for node, reason in answers.silent.items()}
+    for node, known in answers.given.items():
+        if missing := sorted(set(cluster.brokers) - set(known)):
+            found[node] = f"knows no unfenced broker {', '.join(map(str, missing))}"
+    return dict(sorted(found.items()))
 
 
 def _raise_if_exited(cluster: DockerCluster) -> None:
@@ -62,5 +60,5 @@ def _raise_if_exited(cluster: DockerCluster) -> None:
 
 
 def _log_lines(cluster: DockerCluster, node: int) -> str:
-    lines = cluster.tail(node, TAIL_LINES).splitlines() or ["(it said nothing)"]
+    lines = cluster.tail(node, TAIL_LINES).splitlines() or ["(no output)"]
     return "\n".join((f"last lines of node {node}:", *(f"    {line}" for line in lines)))

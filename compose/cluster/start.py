@@ -7,10 +7,11 @@ from pathlib import Path
 
 from compose.cleanup import cleanup, leftovers
 from compose.cluster import preflight, ready
-from compose.cluster.bring_up import Launch, Stopwatch
-from compose.cluster.docker_cluster import DockerCluster, StartTimings
+from compose.cluster.bring_up import BringUp, Stopwatch
+from compose.cluster.docker_cluster import DockerCluster
 from compose.docker.labels import owner_of
 from compose.errors import CleanupError, ComposeError, NodeStateError
+from compose.protocols import StartTimings
 from compose.spec.topology import Topology
 
 __all__ = ["DockerCluster", "StartTimings", "start"]
@@ -40,7 +41,7 @@ def start(
     took = Stopwatch()
     cluster: DockerCluster | None = None
     try:
-        cluster = Launch(topology=topology, owner=owner, appcds=appcds).bring_up(took)
+        cluster = BringUp(topology=topology, owner=owner, appcds=appcds).run(took)
         try:
             ready.wait_until_ready(cluster, within_s=ready_within_s)
         except ComposeError:
@@ -51,7 +52,7 @@ def start(
         cluster.timings = _timings(took, appcds)
         yield cluster
     except BaseException as error:
-        # What went wrong first is what the caller must see; trouble with the clean-up is only noted on it.
+        # The first error is the one to raise; trouble with the clean-up is only noted on it.
         try:
             _take_down(run_id, cluster)
         except ComposeError as second:

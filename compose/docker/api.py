@@ -1,6 +1,6 @@
 """The connection to the Docker Engine, and the one place where the SDK's errors become ours.
 
-With docker_containers.py, docker_nets.py and docker_images.py this is all that touches the Docker SDK.
+With containers.py, networks.py and images.py this is all that touches the Docker SDK.
 """
 
 import functools
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 API_TIMEOUT_S = 60
 
-# What the engine says (in small letters), our error, and what to do. Its own error codes do not tell these
-# apart.
+# The engine's message (in small letters), our error, and what to do. Its error codes are the same for all.
 KNOWN_TROUBLE: tuple[tuple[str, type[ComposeError], str], ...] = (
     ("port is already allocated", PortTaken, "another container has that host port: see `docker ps`"),
     ("address already in use", PortTaken, "another process has that host port: see `ss -ltnp`"),
@@ -61,9 +60,9 @@ def client() -> "DockerClient":
 
 @contextmanager
 def asking(what: str) -> Iterator[None]:
-    """Turn every error of the SDK inside into one of ours that says `what` was asked.
+    """Turn every error of the SDK inside into one of ours whose message has `what` was asked.
 
-    NotFound and Conflict pass as `Vanished` and `Refused`, since often they only say that a thing is done
+    NotFound and Conflict pass as `Vanished` and `Refused`, since often they only mean that a thing is done
     already.
     """
     import requests
@@ -85,8 +84,8 @@ def asking(what: str) -> Iterator[None]:
         raise EngineUnreachable(f"{what}: no Docker Engine answers: {error}") from error
 
 
-def _known(what: str, said: str) -> ComposeError:
+def _known(what: str, message: str) -> ComposeError:
     for words, kind, next_step in KNOWN_TROUBLE:
-        if words in said.lower():
-            return kind(f"{what}: {said}\n    next step: {next_step}")
-    return NodeStateError(f"{what}: {said}")
+        if words in message.lower():
+            return kind(f"{what}: {message}\n    next step: {next_step}")
+    return NodeStateError(f"{what}: {message}")

@@ -158,12 +158,6 @@ def get_files(container_id: str, path: str) -> dict[str, bytes]:
     return files
 
 
-def wait_exit(container_id: str, *, within_s: float, name: str) -> int:
-    """Return the exit code of a container once it has exited. Raises NodeStateError after `within_s`."""
-    with asking(f"waiting {within_s:g} s for container {name} to exit"):
-        return int(client().api.wait(container_id, timeout=int(within_s + 1))["StatusCode"])
-
-
 def _options(spec: ContainerSpec) -> dict[str, Any]:
     from docker.types import LogConfig
 
@@ -174,7 +168,7 @@ def _options(spec: ContainerSpec) -> dict[str, Any]:
         "device_cgroup_rules": list(spec.device_rules),
         "security_opt": list(spec.security),
         "sysctls": dict(spec.sysctls),
-        # The engine's default driver may be one that nobody can read back from.
+        # The engine's default driver may be one whose logs cannot be read back.
         "log_config": LogConfig(type="json-file", config=KEEP_LOG),
     }
 

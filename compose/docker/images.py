@@ -1,4 +1,4 @@
-"""The Docker SDK's calls on images. With the other docker_*.py this is all that touches the SDK."""
+"""The Docker SDK's calls on images. With its siblings this is all that touches the SDK."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ def exists(name: str) -> bool:
     """Whether the engine has an image of this name."""
     from docker.errors import ImageNotFound
 
-    with asking(f"looking for image {name}"):
+    with asking(f"inspecting image {name}"):
         try:
             client().images.get(name)
         except ImageNotFound:
@@ -31,7 +31,7 @@ def exists(name: str) -> bool:
 
 
 def registry_status(reference: str) -> int | None:
-    """Ask for `reference` without pulling it: the registry's HTTP status; None if it says nothing in time."""
+    """Ask for `reference` without pulling it: the registry's HTTP status; None without an answer in time."""
     import requests
     from docker.errors import APIError
 
@@ -57,7 +57,7 @@ def tag(name: str, new_name: str) -> None:
 
 
 def build(context: Path, *, dockerfile: str, name: str, arguments: Mapping[str, str]) -> tuple[str, ...]:
-    """Build `context` into the image `name`, and return the lines that the builder said.
+    """Build `context` into the image `name`, and return the lines of the builder's output.
 
     Raises ImageUnavailable with the last of them, EngineUnreachable.
     """
@@ -136,8 +136,8 @@ def _obtaining(what: str) -> Iterator[None]:
 
 
 def _lines(log: Iterable[object]) -> tuple[str, ...]:
-    said = "".join(str(entry.get("stream", "")) for entry in log if isinstance(entry, dict))
-    return tuple(said.splitlines())
+    text = "".join(str(entry.get("stream", "")) for entry in log if isinstance(entry, dict))
+    return tuple(text.splitlines())
 
 
 def _engine(timeout_s: int) -> "DockerClient":

@@ -1,6 +1,6 @@
 """Whose a container, network, volume or disk is: labels that name the run and the process that made it.
 
-A process id alone says little, since ids are used again; with its start time and the machine's boot it is
+A process id alone proves little, since ids are used again; with its start time and the machine's boot it is
 unique. A process can only be judged dead from the machine (and process-id namespace) it lives in: elsewhere
 it is `foreign`.
 """
@@ -50,7 +50,7 @@ class Owner:
         )
 
     def life(self) -> Life:
-        """Whether the owner's process still runs, as far as this process can tell."""
+        """Whether the owner's process still runs, as far as this process knows."""
         if self.host != this_host():
             return "foreign"
         return "alive" if self.start and process_start(self.pid) == self.start else "dead"

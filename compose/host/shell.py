@@ -69,10 +69,10 @@ def run(
 
 
 def failure(done: Completed) -> str:
-    """Say which command failed, how, and its last lines."""
+    """Which command failed, how, and its last lines."""
     lines = (done.stdout + done.stderr).strip().splitlines()[-TAIL_LINES:]
-    said = "\n".join(f"    {line}" for line in lines) or "    (it said nothing)"
-    return f"{' '.join(done.argv)}: exit code {done.code}\n{said}"
+    shown = "\n".join(f"    {line}" for line in lines) or "    (no output)"
+    return f"{' '.join(done.argv)}: exit code {done.code}\n{shown}"
 
 
 def run_logged(
@@ -83,7 +83,7 @@ def run_logged(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> str:
-    """Run a long command to its end, tell its last line now and then, and return its whole output.
+    """Run a long command to its end, report its last line every HEARTBEAT_S, and return its whole output.
 
     The output goes to a file, not a pipe: a daemon that a package starts may keep it open and not hold us up.
     Raises CommandFailed.
@@ -127,7 +127,7 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float, log: Path, say: Sa
             last = next((line.strip() for line in reversed(lines) if line.strip()), "")
             if waited_s > timeout_s:
                 raise CommandFailed(
-                    f"{process.args!r}: not finished after {timeout_s:g} s; last said: {last}"
+                    f"{process.args!r}: not finished after {timeout_s:g} s; last line: {last}"
                 ) from None
             say(f"  {waited_s:.0f} s" + (f": {last[:90]}" if last else ""))
 

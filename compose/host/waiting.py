@@ -11,23 +11,23 @@ Value = TypeVar("Value")
 
 def wait_until(
     what: str,
-    look: Callable[[], Value],
+    read: Callable[[], Value],
     holds: Callable[[Value], bool],
     *,
     within_s: float,
     every_s: float = 0.05,
     error: type[ComposeError] = NodeNotReady,
 ) -> Value:
-    """Look until `holds` of what was seen, and return that. Looks at least once.
+    """Read until `holds` is true of the value, and return it. Reads at least once.
 
-    Raises `error` after `within_s` seconds; its message has `what` and the last value seen.
+    Raises `error` after `within_s` seconds; its message has `what` and the last value.
     """
     started = time.monotonic()
     while True:
-        seen = look()
-        if holds(seen):
-            return seen
+        value = read()
+        if holds(value):
+            return value
         waited = time.monotonic() - started
         if waited >= within_s:
-            raise error(f"{what}: not so after {waited:.1f} s; last seen: {seen}")
+            raise error(f"{what}: not so after {waited:.1f} s; last seen: {value}")
         time.sleep(min(every_s, within_s - waited))

@@ -1,1 +1,1 @@
-"""What the nodes say of themselves: topics, leaders, the controller quorum, the metadata log."""
+"""What the nodes report of themselves: topics, leaders, the controller quorum, the metadata log."""

@@ -1,10 +1,10 @@
-"""What *one* broker says when it is asked by itself, with a deadline.
+"""Requests to *one* broker, and its answers as plain data.
 
-Every function raises OSError or ValueError if it does not answer in time, or not as it should.
-
-A Kafka client asks whichever broker it likes, and so cannot tell what a certain broker knows: a zombie,
-say, that takes itself for the leader. Layouts: the message definitions in Kafka's
+A Kafka client asks whichever broker it likes, and so cannot report what a certain broker knows, such as a
+zombie that takes itself for the leader. Layouts: the message definitions in Kafka's
 clients/src/main/resources/common/message.
+
+Every function raises OSError or ValueError if the broker does not answer in time, or not as it should.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,6 +14,7 @@ from compose.kafka.wire import Connection, Reader, Writer
 
 METADATA, METADATA_VERSION = 3, 12
 LIST_OFFSETS, LIST_OFFSETS_VERSION = 2, 7
+API_VERSIONS = 18
 DESCRIBE, DESCRIBE_VERSION = 75, 0
 MOST_PARTITIONS = 2000
 LATEST, EARLIEST = -1, -2
@@ -25,7 +26,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionAnswer:
-    """What one broker says of one partition; `error` is Kafka's code, 0 for none."""
+    """One broker's answer on one partition; `error` is Kafka's code, 0 for none; `elr` None: not reported."""
 
     error: int
     partition: int
@@ -33,12 +34,12 @@ class PartitionAnswer:
     leader_epoch: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
-    elr: tuple[int, ...] = ()
+    elr: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicAnswer:
-    """What one broker says of one topic."""
+    """One broker's answer on one topic."""
 
     error: int
     name: str
@@ -48,7 +49,7 @@ class TopicAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataAnswer:
-    """What one broker says of the cluster: the brokers that are not fenced, and the topics asked for."""
+    """One broker's answer on the cluster: the brokers that are not fenced, and the topics asked for."""
 
     brokers: tuple[int, ...]
     topics: tuple[TopicAnswer, ...] = field(default=())
@@ -66,16 +67,32 @@ def metadata(connection: Connection, topics: Iterable[str] | None) -> MetadataAn
     brokers = answer.array(lambda: _broker(answer))
     answer.text()
     answer.fixed("i")
-    return MetadataAnswer(brokers=brokers, topics=answer.array(lambda: _metadata_topic(answer)))
+    return MetadataAnswer(brokers=brokers, topics=answer.array(lambda: _topic(answer, with_elr=False)))
+
+
+def offered(connection: Connection) -> dict[int, tuple[int, int]]:
+    """The API versions that the broker offers: (oldest, newest) by key; asked once a connection."""
+    if connection.offered is None:
+        # Version 0: a broker answers newer ones only if it knows them.
+        answer = connection.ask(API_VERSIONS, 0, Writer(), flexible=False)
+        error, count = answer.fixed("h"), answer.fixed("i")
+        if error:
+            raise ValueError(f"ApiVersions is refused with error {error}")
+        rows = [[answer.fixed("h") for _ in range(3)] for _ in range(count)]
+        connection.offered = {key: (oldest, newest) for key, oldest, newest in rows}
+    return connection.offered
 
 
 def describe(connection: Connection, topic: str) -> TopicAnswer:
-    """Ask for one topic with its ELR (KIP-966, Kafka 3.8 and newer)."""
+    """Ask for one topic, with its ELR if the broker offers that (KIP-966, Kafka 3.8 and newer)."""
+    if DESCRIBE not in offered(connection):
+        (found,) = metadata(connection, [topic]).topics
+        return found
     body = Writer()
     body.array([topic], lambda name: body.text(name).tags()).fixed("i", MOST_PARTITIONS).fixed("b", -1).tags()
     answer = connection.ask(DESCRIBE, DESCRIBE_VERSION, body)
     answer.fixed("i")
-    (described,) = answer.array(lambda: _described_topic(answer))
+    (described,) = answer.array(lambda: _topic(answer, with_elr=True))
     return described
 
 
@@ -87,7 +104,7 @@ def list_offsets(
 ) -> dict[Place, tuple[int, int]]:
     """Ask a broker, as the leader at these epochs, for the offset `which`: (error code, offset) by partition.
 
-    Error 0: it serves the partition as its leader at just that epoch. Metadata alone does not say so: a
+    Error 0: it serves the partition as its leader at just that epoch. Metadata alone is no proof: a
     broker learns that it leads a little earlier than it acts on it.
     """
     body = Writer().fixed("ib", -1, isolation)
@@ -101,7 +118,7 @@ def list_offsets(
     body.array(dict.fromkeys(name for name, _ in epochs), topic).tags()
     answer = connection.ask(LIST_OFFSETS, LIST_OFFSETS_VERSION, body)
     answer.fixed("i")
-    return {place: told for rows in answer.array(lambda: _offsets_topic(answer)) for place, told in rows}
+    return dict(row for rows in answer.array(lambda: _offsets_topic(answer)) for row in rows)
 
 
 def _broker(answer: Reader) -> int:
@@ -113,21 +130,12 @@ def _broker(answer: Reader) -> int:
     return node
 
 
-def _metadata_topic(answer: Reader) -> TopicAnswer:
+def _topic(answer: Reader, *, with_elr: bool) -> TopicAnswer:
+    """One topic of Metadata, or of DescribeTopicPartitions, which differs in its partitions' ELR only."""
     error, name = answer.fixed("h"), answer.text()
     answer.take(16)
     internal = bool(answer.fixed("?"))
-    partitions = answer.array(lambda: _partition(answer, with_elr=False))
-    answer.fixed("i")
-    answer.tags()
-    return TopicAnswer(error=error, name=name, internal=internal, partitions=partitions)
-
-
-def _described_topic(answer: Reader) -> TopicAnswer:
-    error, name = answer.fixed("h"), answer.text()
-    answer.take(16)
-    internal = bool(answer.fixed("?"))
-    partitions = answer.array(lambda: _partition(answer, with_elr=True))
+    partitions = answer.array(lambda: _partition(answer, with_elr=with_elr))
     answer.fixed("i")
     answer.tags()
     return TopicAnswer(error=error, name=name, internal=internal, partitions=partitions)
@@ -136,7 +144,7 @@ def _described_topic(answer: Reader) -> TopicAnswer:
 def _partition(answer: Reader, *, with_elr: bool) -> PartitionAnswer:
     error, partition, leader, epoch = (answer.fixed(size) for size in "hiii")
     replicas, isr = answer.ids(), answer.ids()
-    elr: tuple[int, ...] = ()
+    elr: tuple[int, ...] | None = None
     if with_elr:
         elr = answer.ids()
         answer.ids()

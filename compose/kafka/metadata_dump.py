@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from compose.docker import containers
 from compose.docker.containers import ContainerSpec
@@ -24,9 +24,9 @@ RECORD = re.compile(r"\| offset: (\d+) CreateTime: (-?\d+) .*? payload: (\{.*\})
 
 
 def records(
-    labels: Mapping[str, str], release: str, controllers: Sequence[int], disks: Disks
+    labels: Mapping[str, str], release_of: Callable[[int], str], controllers: Sequence[int], disks: Disks
 ) -> list[dict[str, object]]:
-    """Decode the log of the controller that has the most of it. Raises ComposeError.
+    """Decode the longest log of `controllers`, with the tool of that node's release. Raises ComposeError.
 
     Each record is a dict of `offset`, `timestamp_ms`, `type` and `data`. What stems from a snapshot, where
     the log no longer begins at 0, comes first and has offset -1.
@@ -36,7 +36,7 @@ def records(
     names = _wanted(listings[node])
     directory = disks.copy_out(node, METADATA_LOG, names, to=f"metadata-{node}")
     try:
-        return list(parse(_dump(labels, release, directory, names)))
+        return list(parse(_dump(labels, release_of(node), directory, names)))
     finally:
         disks.discard(directory)
 
@@ -95,8 +95,10 @@ def _dump(labels: Mapping[str, str], release: str, directory: str, names: Sequen
     finally:
         containers.remove(container.id, name=spec.name)
     if state["ExitCode"] != 0:
-        said = written["errors"].decode(errors="replace")[-2000:]
-        raise NodeNotReady(f"{spec.name}: DumpLogSegments failed with exit code {state['ExitCode']}:\n{said}")
+        output = written["errors"].decode(errors="replace")[-2000:]
+        raise NodeNotReady(
+            f"{spec.name}: DumpLogSegments failed with exit code {state['ExitCode']}:\n{output}"
+        )
     return written["output"].decode(errors="replace")
 
 

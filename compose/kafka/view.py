@@ -1,48 +1,42 @@
-"""Topics and partitions as the brokers see them, each broker asked by itself.
+"""Topics and partitions as the brokers report them, each broker asked by itself.
 
-One broker alone proves nothing: a zombie sees its old leadership and in-sync replicas for half a minute. So
-all are asked at once, and what they say is put together: the greatest leader epoch wins, and among its
-tellers the majority.
+One broker alone proves nothing: a zombie reports its old leadership and in-sync replicas for half a minute.
+So all are asked at once, and their answers are merged: the greatest leader epoch wins, and within it the
+majority.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import TracebackType
 
 from compose.errors import ViewError
 from compose.host.waiting import wait_until
 from compose.kafka import broker_api
-from compose.kafka.wire import Connection
+from compose.kafka.broker_api import PartitionAnswer, TopicAnswer
+from compose.kafka.brokers import Brokers
 from compose.protocols import PartitionState
 
 ASK_S = 2.0
 EVERY_S = 0.1
-# From 4.0 on brokers tell the eligible leader replicas; before, there were none.
-TELLS_ELR = (4, 0)
-
-Address = tuple[str, int]
-Answer = TypeVar("Answer")
 
 
 class ClusterView:
-    """Implements `compose.protocols.View`. `bootstrap`: host:port of broker 1, 2, …, separated by commas."""
+    """Implements `compose.protocols.View`. `bootstrap`: host:port of broker 1, 2, …, separated by commas.
 
-    def __init__(self, bootstrap: str, *, release: str) -> None:
-        self._brokers: dict[int, Address] = {
-            number: _address(text) for number, text in enumerate(bootstrap.split(","), start=1)
-        }
-        major, minor = release.split(".")[:2]
-        self._tells_elr = (int(major), int(minor)) >= TELLS_ELR
+    Leaving it as a context closes its connections to the brokers.
+    """
+
+    def __init__(self, bootstrap: str) -> None:
+        self._brokers = Brokers(bootstrap, within_s=ASK_S)
 
     def describe(self, topic: str) -> tuple[PartitionState, ...]:
-        """All partitions of `topic`; empty if nobody knows it. Raises ViewError if no broker answers."""
-        said = self._topic_by_broker(topic)
-        if not said:
-            raise ViewError(
-                f"topic {topic}: none of the brokers {', '.join(map(str, self._brokers))} answers"
-            )
-        return merge(answer for answer in said.values() if answer.error == 0)
+        """All partitions of `topic`; empty if no broker knows it. Raises ViewError if no broker answers."""
+        answers = self._topic_by_broker(topic)
+        if not answers:
+            listed = ", ".join(map(str, self._brokers.numbers))
+            raise ViewError(f"topic {topic}: none of the brokers {listed} answers")
+        return merge(answer for answer in answers.values() if answer.error == 0)
 
     def leader(self, topic: str, partition: int) -> int:
         """Leader of one partition; -1: none. Raises ViewError if there is no such partition."""
@@ -54,19 +48,19 @@ class ClusterView:
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
         """Leader of every partition of every topic that is not internal. Raises ViewError."""
-        said = self._ask_all(lambda _, broker: broker_api.metadata(broker, None))
-        if not said:
+        answers = self._brokers.ask_all(lambda _, broker: broker_api.metadata(broker, None)).given
+        if not answers:
             raise ViewError("no broker answers")
-        topics: dict[str, list[broker_api.TopicAnswer]] = {}
-        for topic in (topic for answer in said.values() for topic in answer.topics if not topic.internal):
+        topics: dict[str, list[TopicAnswer]] = {}
+        for topic in (t for answer in answers.values() for t in answer.topics if not t.internal):
             topics.setdefault(topic.name, []).append(topic)
-        return {(s.topic, s.partition): s.leader for answers in topics.values() for s in merge(answers)}
+        return {(s.topic, s.partition): s.leader for reported in topics.values() for s in merge(reported)}
 
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         """Return when all brokers agree on a leader of every partition, and each leader serves as such.
 
-        All brokers: those that any broker takes for alive; one that does not answer then is waited for.
-        Raises ViewError after `within_s` seconds.
+        All brokers: those that any broker lists as alive; one that is listed and does not answer is waited
+        for. Raises ViewError after `within_s` seconds.
         """
         wait_until(
             f"topic {topic}: what keeps it from being settled: nothing",
@@ -78,11 +72,10 @@ class ClusterView:
         )
 
     def wait_for_full_isr(self, topics: Iterable[str], *, within_s: float) -> None:
-        """Return when every replica of every partition of `topics` is in sync, and each says so itself.
+        """Return when every replica of every partition of `topics` is in sync, and each reports so itself.
 
-        A broker that was killed is in the ISR still for a while, and so is one that is just starting again;
-        but by the time when it answers, it knows whether it was taken out. Raises ViewError after
-        `within_s` seconds.
+        A broker that was killed stays in the ISR for a while, and so does one that is just starting again;
+        but once it answers, it knows whether it was removed. Raises ViewError after `within_s` seconds.
         """
         listed = list(topics)
         wait_until(
@@ -94,15 +87,29 @@ class ClusterView:
             error=ViewError,
         )
 
+    def close(self) -> None:
+        """Close the connections to the brokers."""
+        self._brokers.close()
+
+    def __enter__(self) -> "ClusterView":
+        """Connections open with the first question."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
     def _short(self, topic: str) -> list[str]:
-        """What `topic` lacks of a full ISR, in the eyes of any broker; a replica that is silent lacks all."""
-        said = {node: one for node, one in self._topic_by_broker(topic).items() if one.error == 0}
-        if not said:
+        """What `topic` lacks of a full ISR by any broker's answer; a silent replica lacks everything."""
+        answers = {node: one for node, one in self._topic_by_broker(topic).items() if one.error == 0}
+        if not answers:
             return [f"no broker that answers knows {topic}"]
-        replicas = {replica for one in said.values() for p in one.partitions for replica in p.replicas}
-        if silent := replicas - said.keys():
+        replicas = {replica for one in answers.values() for p in one.partitions for replica in p.replicas}
+        if silent := replicas - answers.keys():
             return [f"no answer on {topic} from {sorted(silent)}"]
-        states = {_state(topic, partition) for one in said.values() for partition in one.partitions}
+        states = {_state(topic, partition) for one in answers.values() for partition in one.partitions}
         return [
             f"{topic}-{s.partition} leader {s.leader} ISR {list(s.isr)} of {list(s.replicas)}"
             for s in sorted(states, key=lambda state: (state.partition, state.isr))
@@ -111,13 +118,13 @@ class ClusterView:
 
     def _unsettled(self, topic: str) -> str:
         """What keeps `topic` from being settled, "" if nothing."""
-        said = self._ask_all(lambda _, broker: broker_api.metadata(broker, [topic]))
-        alive = {broker for answer in said.values() for broker in answer.brokers}
-        if silent := alive - said.keys():
+        answers = self._brokers.ask_all(lambda _, broker: broker_api.metadata(broker, [topic])).given
+        alive = {broker for answer in answers.values() for broker in answer.brokers}
+        if silent := alive - answers.keys():
             return f"no answer from {sorted(silent)}"
         leaders: dict[int, set[tuple[int, int, int]]] = {
             node: {(p.partition, p.leader, p.leader_epoch) for p in answer.topics[0].partitions}
-            for node, answer in said.items()
+            for node, answer in answers.items()
         }
         if len({frozenset(known) for known in leaders.values()}) != 1:
             return f"the brokers differ: {leaders}"
@@ -127,17 +134,20 @@ class ClusterView:
         return self._not_serving(topic, known)
 
     def _not_serving(self, topic: str, known: Iterable[tuple[int, int, int]]) -> str:
+        """Which leaders do not serve yet as the leaders at their epochs, "" if all do."""
         epochs: dict[int, dict[broker_api.Place, int]] = {}
         for partition, leader, epoch in known:
             epochs.setdefault(leader, {})[topic, partition] = epoch
-        asked = self._ask_all(lambda node, broker: broker_api.list_offsets(broker, epochs[node]), set(epochs))
+        answers = self._brokers.ask_all(
+            lambda node, broker: broker_api.list_offsets(broker, epochs[node]), epochs.keys()
+        ).given
         errors = {
             f"{name}-{partition} on {node}": error
-            for node, told in asked.items()
-            for (name, partition), (error, _) in told.items()
+            for node, offsets in answers.items()
+            for (name, partition), (error, _) in offsets.items()
             if error
         }
-        silent = epochs.keys() - asked.keys()
+        silent = epochs.keys() - answers.keys()
         return f"leaders that do not serve yet: {errors or sorted(silent)}" if errors or silent else ""
 
     def _partition(self, topic: str, partition: int) -> PartitionState:
@@ -146,43 +156,31 @@ class ClusterView:
                 return state
         raise ViewError(f"{topic}-{partition}: no broker that answers knows this partition")
 
-    def _topic_by_broker(self, topic: str) -> dict[int, broker_api.TopicAnswer]:
-        if self._tells_elr:
-            return self._ask_all(lambda _, broker: broker_api.describe(broker, topic))
-        return self._ask_all(lambda _, broker: broker_api.metadata(broker, [topic]).topics[0])
-
-    def _ask_all(
-        self, ask: Callable[[int, Connection], Answer], only: set[int] | None = None
-    ) -> dict[int, Answer]:
-        """The answers of those brokers that answer in time, asked side by side."""
-
-        def in_time(node: int, address: Address) -> Answer:
-            with Connection(address, within_s=ASK_S) as broker:
-                return ask(node, broker)
-
-        asked = {node: address for node, address in self._brokers.items() if only is None or node in only}
-        with ThreadPoolExecutor(len(asked) or 1) as pool:
-            futures = {node: pool.submit(in_time, node, address) for node, address in asked.items()}
-        return {
-            node: f.result()
-            for node, f in futures.items()
-            if not isinstance(f.exception(), OSError | ValueError)
-        }
+    def _topic_by_broker(self, topic: str) -> Mapping[int, TopicAnswer]:
+        return self._brokers.ask_all(lambda _, broker: broker_api.describe(broker, topic)).given
 
 
-def merge(answers: Iterable[broker_api.TopicAnswer]) -> tuple[PartitionState, ...]:
-    """One state a partition: of those with the greatest leader epoch, the one that most brokers tell."""
-    votes: dict[int, Counter[PartitionState]] = {}
+def merge(answers: Iterable[TopicAnswer]) -> tuple[PartitionState, ...]:
+    """One state a partition: of those with the greatest leader epoch, the one that most brokers report.
+
+    Its ELR is the one that most of these brokers report; a broker of an old release reports none.
+    """
+    by_partition: dict[int, list[tuple[str, PartitionAnswer]]] = {}
     for answer in answers:
         for partition in answer.partitions:
-            votes.setdefault(partition.partition, Counter())[_state(answer.name, partition)] += 1
-    return tuple(
-        max(told.items(), key=lambda item: (item[0].leader_epoch, item[1]))[0]
-        for _, told in sorted(votes.items())
-    )
+            by_partition.setdefault(partition.partition, []).append((answer.name, partition))
+    return tuple(_merged(reported) for _, reported in sorted(by_partition.items()))
 
 
-def _state(topic: str, answer: broker_api.PartitionAnswer) -> PartitionState:
+def _merged(reported: list[tuple[str, PartitionAnswer]]) -> PartitionState:
+    votes = Counter(_state(topic, replace(answer, elr=None)) for topic, answer in reported)
+    winner = max(votes.items(), key=lambda item: (item[0].leader_epoch, item[1]))[0]
+    agreeing = [(t, a) for t, a in reported if _state(t, replace(a, elr=None)) == winner]
+    with_elr = Counter(_state(topic, answer) for topic, answer in agreeing if answer.elr is not None)
+    return with_elr.most_common(1)[0][0] if with_elr else winner
+
+
+def _state(topic: str, answer: PartitionAnswer) -> PartitionState:
     return PartitionState(
         topic=topic,
         partition=answer.partition,
@@ -190,10 +188,5 @@ def _state(topic: str, answer: broker_api.PartitionAnswer) -> PartitionState:
         leader_epoch=answer.leader_epoch,
         replicas=answer.replicas,
         isr=tuple(sorted(answer.isr)),
-        elr=tuple(sorted(answer.elr)),
+        elr=tuple(sorted(answer.elr or ())),
     )
-
-
-def _address(text: str) -> Address:
-    host, _, port = text.strip().rpartition(":")
-    return host, int(port)

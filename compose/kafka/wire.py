@@ -6,6 +6,7 @@ so that 0 is null, and tagged fields at the end of every structure.
 
 import socket
 import struct
+import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TypeVar
@@ -104,43 +105,79 @@ class Reader:
 
 class Connection:
     """A connection to one broker, opened by the first request; an error closes it, and the next request opens
-    a new one. Used by one thread."""
+    a new one. Used by one thread at a time."""
 
     def __init__(self, address: tuple[str, int], *, within_s: float) -> None:
-        """`within_s` bounds the connecting and each wait for bytes of an answer."""
+        """`within_s` bounds all requests of one question together, from `begin_question` on."""
         self.address, self._within_s = address, within_s
+        self.offered: dict[int, tuple[int, int]] | None = None
+        """The API versions that the broker offers, by key; None until it was asked on this connection."""
         self._socket: socket.socket | None = None
-        self._asked = 0
+        self._requests = 0
+        self.begin_question()
 
-    def ask(self, key: int, version: int, body: Writer) -> Reader:
-        """Send a request of API `key`, and return the body of its answer. Raises OSError or ValueError."""
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection now, as far as this side knows."""
+        return self._socket is not None
+
+    def begin_question(self) -> None:
+        """Start the time that the next requests have together."""
+        self._deadline = time.monotonic() + self._within_s
+
+    def ask(self, key: int, version: int, body: Writer, *, flexible: bool = True) -> Reader:
+        """Send a request of API `key`, and return the body of its answer. Raises OSError or ValueError.
+
+        `flexible` False is for versions from before KIP-482, whose headers have no tagged fields.
+        """
         try:
-            return self._ask(key, version, body)
+            return self._ask(key, version, body, flexible=flexible)
         except BaseException:
             self.close()
             raise
 
-    def _ask(self, key: int, version: int, body: Writer) -> Reader:
+    def _ask(self, key: int, version: int, body: Writer, *, flexible: bool) -> Reader:
         if self._socket is None:
-            self._socket = socket.create_connection(self.address, timeout=self._within_s)
-        self._asked += 1
-        header = struct.pack(">hhih", key, version, self._asked, len(CLIENT_ID)) + CLIENT_ID + b"\0"
-        self._socket.sendall(struct.pack(">i", len(header) + len(body.raw)) + header + body.raw)
-        (size,) = struct.unpack(">i", _exactly(self._socket, 4))
+            self._socket = socket.create_connection(self.address, timeout=self._left_s())
+        self._requests += 1
+        header = struct.pack(">hhih", key, version, self._requests, len(CLIENT_ID)) + CLIENT_ID
+        request = header + (b"\0" if flexible else b"") + body.raw
+        self._socket.settimeout(self._left_s())
+        self._socket.sendall(struct.pack(">i", len(request)) + request)
+        (size,) = struct.unpack(">i", self._exactly(self._socket, 4))
         if not 0 < size <= LARGEST_ANSWER:
             raise ValueError(f"{self.address[0]}:{self.address[1]} announces an answer of {size} bytes")
-        answer = Reader(_exactly(self._socket, size))
+        answer = Reader(self._exactly(self._socket, size))
         answered = answer.fixed("i")
-        if answered != self._asked:
-            raise ValueError(f"answer to request {answered}, asked was {self._asked}")
-        answer.tags()
+        if answered != self._requests:
+            raise ValueError(f"answer to request {answered}, the last request is {self._requests}")
+        if flexible:
+            answer.tags()
         return answer
 
+    def _exactly(self, connection: socket.socket, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            connection.settimeout(self._left_s())
+            part = connection.recv(size - len(parts))
+            if not part:
+                raise ConnectionError("connection closed before the answer was whole")
+            parts += part
+        return bytes(parts)
+
+    def _left_s(self) -> float:
+        """Time left of the question; TimeoutError if there is none."""
+        left_s = self._deadline - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError("timed out")
+        return left_s
+
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection; the next request opens a new one."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
+        self.offered = None
 
     def __enter__(self) -> "Connection":
         """Nothing to do yet."""
@@ -149,15 +186,5 @@ class Connection:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Hang up."""
+        """Close."""
         self.close()
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < size:
-        part = connection.recv(size - len(parts))
-        if not part:
-            raise ConnectionError("connection closed before the answer was whole")
-        parts += part
-    return bytes(parts)

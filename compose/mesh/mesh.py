@@ -1,4 +1,4 @@
-"""The live mesh: who holds which edge cut, and what the proxies were told because of it."""
+"""The live mesh: who holds which edge cut, and the state that its proxies are therefore in."""
 
 import threading
 from collections.abc import Collection, Iterable, Mapping
@@ -30,7 +30,7 @@ class ProxyServer(Protocol):
 class ToxiproxyMesh:
     """Implements `compose.protocols.Mesh`. Safe to use from several threads.
 
-    Several faults may hold one edge. It is open when nobody does; else it refuses if any holder wants that,
+    Several faults may hold one edge. It is open when none does; else it refuses if any of them wants that,
     since a refused edge passes nothing either; else it is a black hole.
     """
 
@@ -42,8 +42,8 @@ class ToxiproxyMesh:
             self._proxies.setdefault(proxy.edge, []).append(proxy)
         self._server, self._traffic, self._edge_probe = server, traffic, edge_probe
         self._owners: dict[Edge, dict[str, CutMode]] = {edge: {} for edge in self._proxies}
-        # What the proxies of an edge were last told; no entry while that is uncertain, as after an error.
-        self._told: dict[Edge, CutMode | None] = dict.fromkeys(self._proxies)
+        # What the proxies of an edge were last set to; no entry while that is uncertain, as after an error.
+        self._applied: dict[Edge, CutMode | None] = dict.fromkeys(self._proxies)
         self._lock = threading.RLock()
 
     @property
@@ -71,17 +71,12 @@ class ToxiproxyMesh:
         with self._lock:
             for edge in self._proxies:
                 self._owners[edge].clear()
-            self._apply_all(self._proxies, even_if_told=True)
+            self._apply_all(self._proxies, even_if_applied=True)
 
     def is_cut(self, edge: Edge) -> bool:
         """Whether any owner holds `edge`."""
         with self._lock:
             return bool(self._owners[self._known([edge])[0]])
-
-    def owners(self, edge: Edge) -> Mapping[str, CutMode]:
-        """Who holds `edge`, and how."""
-        with self._lock:
-            return dict(self._owners[edge])
 
     def bytes(self) -> Mapping[Edge, int]:
         """Bytes of answers that came back over each edge, in the order of `edges`; see traffic.py."""
@@ -106,23 +101,23 @@ class ToxiproxyMesh:
                 raise MeshError(f"no edge {edge} in this cluster; it has {', '.join(map(str, self.edges))}")
         return listed
 
-    def _apply_all(self, edges: Iterable[Edge], *, even_if_told: bool = False) -> None:
+    def _apply_all(self, edges: Iterable[Edge], *, even_if_applied: bool = False) -> None:
         failed: list[str] = []
         for edge in edges:
             try:
-                self._apply(edge, even_if_told=even_if_told)
+                self._apply(edge, even_if_applied=even_if_applied)
             except MeshError as error:
                 failed.append(str(error))
         if failed:
             raise MeshError("; ".join(failed))
 
-    def _apply(self, edge: Edge, *, even_if_told: bool = False) -> None:
+    def _apply(self, edge: Edge, *, even_if_applied: bool = False) -> None:
         modes = self._owners[edge].values()
         wanted: CutMode | None = "refuse" if "refuse" in modes else "blackhole" if modes else None
-        if self._told.get(edge, "unknown") == wanted and not even_if_told:
+        if self._applied.get(edge, "unknown") == wanted and not even_if_applied:
             return
-        self._told.pop(edge, None)
-        tell = {"refuse": self._server.refuse, "blackhole": self._server.blackhole, None: self._server.open}
+        self._applied.pop(edge, None)
+        change = {"refuse": self._server.refuse, "blackhole": self._server.blackhole, None: self._server.open}
         for proxy in self._proxies[edge]:
-            tell[wanted](proxy.name)
-        self._told[edge] = wanted
+            change[wanted](proxy.name)
+        self._applied[edge] = wanted

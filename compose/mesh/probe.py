@@ -1,7 +1,7 @@
 """Does anything answer through an edge? Asked with a Kafka request through the edge's own proxy.
 
-Counters say nothing of an edge that nobody uses now, such as the one to a leader that leads nothing any
-more. So a request is sent from the proxy's own network to the address on which the edge listens: it crosses
+Counters prove nothing on an edge without traffic, such as the one to a leader that leads nothing any more.
+So a request is sent from the proxy's own network to the address on which the edge listens: it crosses
 that edge and no other.
 """
 

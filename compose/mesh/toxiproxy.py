@@ -1,19 +1,18 @@
 """The one module that touches toxiproxy-python: one server, with time-outs, and every change read back.
 
-What the library lacks is made up for here. It keeps the server's address in a class, so one lock guards all
-calls; its HTTP calls have no time-out and take most error codes for success, so they go through `_Http`;
-and it believes what it sent, so each change is followed by a look at what the server has.
+The library keeps the server's address in a class, so each server gets a subclass of its own; its calls have
+no time-out and take most error codes for success, which the subclass corrects; and it believes what it sent,
+so each change is followed by a read of what the server has.
 """
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 import requests
-import toxiproxy
-from toxiproxy import api, exceptions
+from toxiproxy import exceptions
+from toxiproxy.api import APIConsumer
 
 from compose.errors import MeshError
 
@@ -23,7 +22,6 @@ HTTP_TIMEOUT_S = 10.0
 # minutes.
 SYN_RETRIES = "1"
 BLACKHOLE: Final = {"blackhole_upstream": "upstream", "blackhole_downstream": "downstream"}
-_LOCK = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +38,8 @@ class ToxiproxyServer:
     """The proxies of one Toxiproxy server, by name. Every method raises MeshError."""
 
     def __init__(self, host: str, port: int) -> None:
-        self._host, self._port = host, port
+        self._where = f"Toxiproxy at {host}:{port}"
+        self._api = _api(host, port)
 
     def answers(self) -> bool:
         """Whether the server serves its API yet."""
@@ -52,9 +51,9 @@ class ToxiproxyServer:
 
     def create(self, proxies: Mapping[str, tuple[str, str]]) -> None:
         """Create open proxies from name to (listen, upstream), both as host:port."""
-        wanted = [{"name": name, "listen": at, "upstream": to} for name, (at, to) in proxies.items()]
-        with self._calling(f"creating {len(wanted)} proxies"):
-            toxiproxy.Toxiproxy().populate(wanted)
+        with self._calling(f"creating {len(proxies)} proxies"):
+            for name, (listen, upstream) in proxies.items():
+                self._api.post("/proxies", json={"name": name, "listen": listen, "upstream": upstream})
         have = self.states()
         for name, (listen, upstream) in proxies.items():
             state = have.get(name)
@@ -64,64 +63,66 @@ class ToxiproxyServer:
     def move(self, name: str, upstream: str) -> None:
         """Let `name` forward to another host:port from now on; it stays open or closed as it is."""
         with self._calling(f"moving proxy {name} to {upstream}"):
-            api.APIConsumer.post(f"/proxies/{name}", json={"upstream": upstream})
+            self._change(name, {"upstream": upstream})
         self._expect(name, lambda state: state.upstream == upstream, f"forwarding to {upstream}")
 
     def refuse(self, name: str) -> None:
         """Close every connection of `name` and refuse new ones."""
         with self._calling(f"disabling proxy {name}"):
-            _proxy(name).disable()
+            self._change(name, {"enabled": False})
         self._expect(name, lambda state: not state.enabled, "disabled")
 
     def blackhole(self, name: str) -> None:
         """Accept connections of `name` and pass no byte, in either direction, on new and on old ones."""
         with self._calling(f"blackholing proxy {name}"):
-            proxy = _proxy(name)
-            for toxic in BLACKHOLE.keys() - proxy.toxics().keys():
-                stream = BLACKHOLE[toxic]
-                proxy.add_toxic(name=toxic, type="timeout", stream=stream, attributes={"timeout": 0})
+            for toxic in BLACKHOLE.keys() - self._state(name).toxics:
+                self._add_toxic(name, toxic, "timeout", BLACKHOLE[toxic], {"timeout": 0})
             # Only now: a proxy that opened first would let the first bytes through.
-            proxy.enable()
+            self._change(name, {"enabled": True})
         self._expect(name, lambda s: s.enabled and s.toxics == BLACKHOLE.keys(), "a black hole")
 
     def open(self, name: str) -> None:
         """Let `name` pass everything. Connections that were in a black hole are closed by this."""
         with self._calling(f"opening proxy {name}"):
-            proxy = _proxy(name)
-            for toxic in proxy.toxics():
-                proxy.destroy_toxic(toxic)
-            proxy.enable()
+            for toxic in self._state(name).toxics:
+                self._api.delete(f"/proxies/{name}/toxics/{toxic}")
+            self._change(name, {"enabled": True})
         self._expect(name, lambda state: state.enabled and not state.toxics, "open without toxics")
 
     def states(self) -> dict[str, ProxyState]:
         """Every proxy as the server has it now."""
         with self._calling("listing the proxies"):
-            listed = api.APIConsumer.get("/proxies").json()
+            listed = self._api.get("/proxies").json()
             return {name: _state(values) for name, values in listed.items()}
+
+    def _state(self, name: str) -> ProxyState:
+        return _state(self._api.get(f"/proxies/{name}").json())
+
+    def _change(self, name: str, values: Mapping[str, object]) -> None:
+        self._api.post(f"/proxies/{name}", json=values)
+
+    def _add_toxic(
+        self, name: str, toxic: str, kind: str, stream: str, attributes: Mapping[str, int]
+    ) -> None:
+        values = {"name": toxic, "type": kind, "stream": stream, "toxicity": 1.0, "attributes": attributes}
+        self._api.post(f"/proxies/{name}/toxics", json=values)
 
     def _expect(self, name: str, holds: Callable[[ProxyState], bool], wanted: str) -> None:
         with self._calling(f"reading proxy {name} back"):
-            state = _state(api.APIConsumer.get(f"/proxies/{name}").json())
+            state = self._state(name)
         if not holds(state):
-            raise MeshError(f"proxy {name}: told to be {wanted}; the server has {state}")
+            raise MeshError(f"proxy {name}: should be {wanted}; the server has {state}")
 
     @contextmanager
     def _calling(self, what: str) -> Iterator[None]:
-        where = f"Toxiproxy at {self._host}:{self._port}"
-        with _LOCK:
-            api.APIConsumer.host, api.APIConsumer.port = self._host, self._port
-            try:
-                yield
-            except (exceptions.NotFound, exceptions.ProxyExists, exceptions.InvalidToxic) as error:
-                raise MeshError(f"{what}: {where} refuses: {error}") from error
-            except requests.RequestException as error:
-                raise MeshError(f"{what}: {where} fails: {error}") from error
-            except (KeyError, ValueError) as error:
-                raise MeshError(f"{what}: {where} answers what nobody understands: {error!r}") from error
-
-
-def _proxy(name: str) -> toxiproxy.Proxy:
-    return toxiproxy.Proxy(**api.APIConsumer.get(f"/proxies/{name}").json())
+        try:
+            yield
+        except (exceptions.NotFound, exceptions.ProxyExists, exceptions.InvalidToxic) as error:
+            raise MeshError(f"{what}: {self._where} refuses: {error}") from error
+        except requests.RequestException as error:
+            raise MeshError(f"{what}: {self._where} fails: {error}") from error
+        except (KeyError, ValueError) as error:
+            raise MeshError(f"{what}: {self._where} sends an answer of unknown form: {error!r}") from error
 
 
 def _state(values: Mapping[str, object]) -> ProxyState:
@@ -136,22 +137,28 @@ def _state(values: Mapping[str, object]) -> ProxyState:
     )
 
 
-class _Http:
-    """Stands in for the `requests` module inside the library: a call has a deadline, and fails loudly."""
+class _Api(APIConsumer):  # type: ignore[misc]
+    """The library's client, whose calls have a deadline and raise for every status of an error."""
 
-    def get(self, url: str, params: object = None) -> requests.Response:
-        return self._checked(requests.get(url, params=params, timeout=HTTP_TIMEOUT_S))  # type: ignore[arg-type]
+    @classmethod
+    def get(cls, url: str, params: object = None) -> requests.Response:
+        return _checked(super().get(url, params, timeout=HTTP_TIMEOUT_S))
 
-    def post(self, url: str, data: object = None, json: object = None) -> requests.Response:
-        return self._checked(requests.post(url, data=data, json=json, timeout=HTTP_TIMEOUT_S))  # type: ignore[arg-type]
+    @classmethod
+    def post(cls, url: str, data: object = None, json: object = None) -> requests.Response:
+        return _checked(super().post(url, data, json, timeout=HTTP_TIMEOUT_S))
 
-    def delete(self, url: str) -> requests.Response:
-        return self._checked(requests.delete(url, timeout=HTTP_TIMEOUT_S))
-
-    def _checked(self, response: requests.Response) -> requests.Response:
-        if response.status_code >= 400 and response.status_code not in (400, 404, 409):
-            response.raise_for_status()
-        return response
+    @classmethod
+    def delete(cls, url: str) -> requests.Response:
+        return _checked(super().delete(url, timeout=HTTP_TIMEOUT_S))
 
 
-api.requests = _Http()
+def _api(host: str, port: int) -> type[_Api]:
+    """The client of one server: the library reads the address from the class that is called."""
+    return type("_ApiOfServer", (_Api,), {"host": host, "port": port})
+
+
+def _checked(response: requests.Response) -> requests.Response:
+    """`response`; raises for the error codes that the library lets pass."""
+    response.raise_for_status()
+    return response

@@ -24,20 +24,20 @@ SENT_AGAIN = re.compile(r"\bbytes_retrans:(\d+)")
 class Traffic:
     """Bytes by edge. `places` maps the address:port on which an edge listens to that edge.
 
-    A socket that was closed keeps the count last seen, so a sum never falls; what it sent after that look
-    is missed, and so is a connection that began and ended between two looks.
+    A socket that was closed keeps its last count, so a sum never falls; what it sent after that reading is
+    missed, and so is a connection that began and ended between two readings.
     """
 
-    def __init__(self, places: Mapping[str, Edge], look: Callable[[], str]) -> None:
-        self._places, self._look = places, look
+    def __init__(self, places: Mapping[str, Edge], read: Callable[[], str]) -> None:
+        self._places, self._read = places, read
         self._sent: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
 
     def bytes(self) -> dict[Edge, int]:
         """Bytes of answers per edge until now."""
-        seen = sockets(self._look())
+        listed = sockets(self._read())
         with self._lock:
-            for socket, sent in seen.items():
+            for socket, sent in listed.items():
                 if socket[0] in self._places:
                     self._sent[socket] = max(sent, self._sent.get(socket, 0))
             total = dict.fromkeys(self._places.values(), 0)

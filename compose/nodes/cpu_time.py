@@ -13,10 +13,10 @@ USAGE_US = re.compile(r"^usage_usec (\d+)$", re.MULTILINE)
 def of_container(
     container_id: str, pid: int, *, proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")
 ) -> int | None:
-    """Nanoseconds that the container whose main process is `pid` has used; None if this machine cannot tell.
+    """Nanoseconds that the container with the main process `pid` has used; None if this machine lacks them.
 
-    On another machine `pid` would be nobody, or somebody else's process: its group does not bear the
-    container's id then.
+    If the engine is on another machine, `pid` is no process of this one or an unrelated one, whose group does
+    not have the container's id.
     """
     try:
         for line in (proc / str(pid) / "cgroup").read_text().splitlines():

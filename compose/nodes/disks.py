@@ -28,7 +28,7 @@ EXTENT_LINE = re.compile(r"\s*\d+:\s*(\d+)\.\.\s*(\d+):.*:\s*(\S*)\s*$")
 
 
 def helper_spec(*, name: str, network: str, labels: Mapping[str, str]) -> containers.ContainerSpec:
-    """The container that does the work of this module, and looks at connections in `network`."""
+    """The container that does the work of this module, and reads the connections of `network`."""
     return containers.ContainerSpec(
         name=name,
         image=tools_image(),
@@ -59,8 +59,8 @@ class Helper:
         done = containers.execute(self.container_id, argv, within_s=within_s)
         if done.exit_code != 0:
             ran_out = f" (stopped after {within_s:g} s)" if done.exit_code in (124, 137) else ""
-            said = done.output.strip() or "it said nothing"
-            raise DiskError(f"{' '.join(argv)}: exit code {done.exit_code}{ran_out}: {said}")
+            output = done.output.strip() or "no output"
+            raise DiskError(f"{' '.join(argv)}: exit code {done.exit_code}{ran_out}: {output}")
         return done.output
 
 

@@ -24,7 +24,7 @@ class Node:
     network: str
 
     def state(self) -> ContainerState:
-        """What the engine says of the container now."""
+        """The state of the container now, as the engine reports it."""
         try:
             return read_state(containers.inspect(self.container_id)["State"])
         except Vanished:
@@ -52,7 +52,7 @@ class Node:
         """SIGTERM, then wait until it has exited. Raises NodeStateError after `within_s` seconds."""
         if self.state().status == "paused":
             raise NodeStateError(f"{self.name}: paused, and so cannot stop; unpause it first")
-        # A refusal says that it does not run, which is what was wanted; the wait sees to it.
+        # It is refused if it does not run, which is what was wanted; the wait makes sure of it.
         with suppress(Refused):
             containers.signal_stop(self.container_id, name=self.name)
         self._wait("has stopped", lambda state: state.status in ("exited", "created"), within_s)
@@ -79,7 +79,9 @@ def read_state(state: dict[str, Any]) -> ContainerState:
         state["Status"], state["Status"]
     )
     if status not in get_args(Status):
-        raise NodeStateError(f"the engine says {status!r}, which is no state of a container that we know")
+        raise NodeStateError(
+            f"the engine reports the state {status!r}, which is not a known state of a container"
+        )
     alive = status in ("running", "paused")
     return ContainerState(
         status=status,

@@ -31,7 +31,8 @@ def format_spec(
     options = ("--cluster-id", new_id(), "--config", PROPERTIES, *format_features(topology))
     return ContainerSpec(
         name=name,
-        image=kafka_image(topology.kafka),
+        # The oldest release, so that every node knows the metadata.version that is written.
+        image=kafka_image(topology.releases[0]),
         command=java_argv("kafka.tools.StorageTool", "format", *options, heap_mib=HEAP_MIB, archive=appcds),
         labels=labels,
         network=network,
@@ -40,7 +41,7 @@ def format_spec(
 
 
 def formatted(spec: ContainerSpec) -> dict[str, bytes]:
-    """Run the formatter and return the files of its data directory. Raises NodeNotReady with what it said."""
+    """Run the formatter and return the files of its data directory. Raises NodeNotReady with its output."""
     container = containers.start(spec)
     state = wait_until(
         f"{spec.name}: formatting has ended",
@@ -49,9 +50,9 @@ def formatted(spec: ContainerSpec) -> dict[str, bytes]:
         within_s=FORMAT_S,
     )
     if state["ExitCode"] != 0:
-        said = containers.logs(container.id, lines=15)
+        output = containers.logs(container.id, lines=15)
         raise NodeNotReady(
-            f"{spec.name}: Kafka's formatter failed with exit code {state['ExitCode']}:\n{said}"
+            f"{spec.name}: Kafka's formatter failed with exit code {state['ExitCode']}:\n{output}"
         )
     files = containers.get_files(container.id, DATA_DIR)
     containers.remove(container.id, name=spec.name)

@@ -19,12 +19,13 @@ from compose.host.progress import Say, say_line
 from compose.setup import build, engine, java
 from compose.setup.registry import Registries
 from compose.spec import images
+from compose.spec.topology import DEFAULT_RELEASE
 
 EXIT_ERROR = 4
 EXIT_INTERRUPTED = 130
 
 
-def ensure_images(release: str = images.DEFAULT_RELEASE, say: Say = say_line) -> None:
+def ensure_images(release: str = DEFAULT_RELEASE, say: Say = say_line) -> None:
     """Return when the images for a cluster of `release` are here; pull or build what is missing.
 
     Raises EngineUnreachable, ImageUnavailable, CommandFailed.
@@ -43,7 +44,7 @@ def ensure_images(release: str = images.DEFAULT_RELEASE, say: Say = say_line) ->
             makers[name]()
 
 
-def missing_images(release: str = images.DEFAULT_RELEASE) -> tuple[str, ...]:
+def missing_images(release: str = DEFAULT_RELEASE) -> tuple[str, ...]:
     """Return the names of the images that a cluster of `release` needs and the engine lacks, as to build.
 
     Raises EngineUnreachable.

@@ -45,9 +45,11 @@ HEADER = """\
 
 
 def render(topology: Topology) -> str:
-    """The Compose file of `topology`. Raises TopologyError if it leaves the clients' ports open."""
+    """The Compose file of `topology`. Raises TopologyError for free client ports or several releases."""
     if not topology.client_port:
         raise TopologyError("client port: a Compose file needs a fixed one, as brokers advertise it")
+    if len(topology.releases) > 1:
+        raise TopologyError(f"kafka: a Compose file has one release, not {', '.join(topology.releases)}")
     bootstrap = ",".join(_client_address(topology, node) for node in topology.broker_ids)
     lines = [HEADER.format(bootstrap=bootstrap, api=API_PORT), "services:", *_proxy(topology)]
     for node in topology.nodes:

@@ -1,15 +1,16 @@
 """The names of our images, and how a JVM is started in one.
 
 An image's tag is a hash of everything that goes into it: a changed recipe gets a new name and is built, an
-unchanged one is found at once. The names are the same whether an image is pulled or built here, so nobody
-else has to know.
+unchanged one is found at once. The names are the same whether an image is pulled or built here, so no other
+module has to know.
 """
 
 import hashlib
 from collections.abc import Iterable
 from importlib.resources import files
 
-DEFAULT_RELEASE = "4.3.1"
+from compose.spec.topology import DEFAULT_RELEASE
+
 TOXIPROXY_VERSION = "2.12.0"
 DEBIAN_SUITE = "bookworm"
 # fsfreeze, losetup and perl (for ioctls) are in every Debian, so they need no package of their own.

@@ -1,10 +1,9 @@
 """Which proxy carries which edge: a pure function of the topology, for the live mesh and the Compose file.
 
-Each node has a network of its own in which it meets nobody but the proxy, which carries there the names of
-all other nodes. Edge source→target listens on the proxy's address in the *source's* network, on a port that
-belongs to the
-*target*; so the proxy can tell every edge from every other by the pair of address and port. Clients have a
-network too.
+Each node has a network of its own whose only other member is the proxy, which carries there the names of all
+other nodes. Edge source→target listens on the proxy's address in the *source's* network, on a port that
+belongs to
+the *target*; so the pair of address and port identifies the edge. Clients have a network too.
 """
 
 from dataclasses import dataclass

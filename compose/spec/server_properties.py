@@ -59,7 +59,7 @@ def render(settings: Mapping[str, str]) -> str:
 
 def format_features(topology: Topology) -> tuple[str, ...]:
     """Options of Kafka's storage formatter that set ELR as the topology wants it."""
-    if topology.elr is None or topology.version < ELR_EXISTS:
+    if topology.elr is None or topology.oldest_version < ELR_EXISTS:
         return ()
     return ("--feature", f"eligible.leader.replicas.version={int(topology.elr)}")
 

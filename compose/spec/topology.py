@@ -5,7 +5,7 @@ is a pure function of it, so it can be tested, printed and compared.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from compose.errors import TopologyError
@@ -14,6 +14,7 @@ from compose.protocols import CLIENT, Edge
 Setting = str | int | bool
 
 DEFAULT_RELEASE = "4.3.1"
+DEFAULT_VOLUME_BYTES = 1 << 30
 OLDEST_RELEASE = (3, 6)
 ELR_EXISTS = (4, 0)
 ELR_IS_DEFAULT = (4, 1)
@@ -37,27 +38,29 @@ class Topology:
     """A cluster to start. Raises TopologyError if it cannot exist.
 
     `combined`: nodes 1.. carry the broker role, and the first `controllers` of them the controller role too;
-    otherwise controllers are nodes of their own, 101.. . `elr` None: as the release ships it for new
-    clusters. `broker_config` and `controller_config` go over our defaults. `client_port` 0: each client
-    edge listens on any free host port; otherwise broker n's on `client_port` + n. `volume_mib`: size of
-    each node's disk, of which only what is written takes room.
+    otherwise controllers are nodes of their own, 101.. . `kafka` is the release of every node that
+    `kafka_by_node` does not name. `elr` None: as the oldest release ships it for new clusters.
+    `broker_config` and `controller_config` override our defaults. `client_port` 0: each client edge listens
+    on any free host port; otherwise that of broker n listens on `client_port` + n. `volume_mib`: size of
+    each node's disk; the file behind it is sparse.
     """
 
     brokers: int = 3
     controllers: int = 3
     combined: bool = False
     kafka: str = DEFAULT_RELEASE
+    kafka_by_node: Mapping[int, str] = field(default_factory=dict)
     elr: bool | None = None
     broker_config: Mapping[str, Setting] = field(default_factory=dict)
     controller_config: Mapping[str, Setting] = field(default_factory=dict)
     broker_heap_mib: int = 512
     controller_heap_mib: int = 256
-    volume_mib: int = 4096
+    volume_mib: int = DEFAULT_VOLUME_BYTES >> 20
     client_port: int = 0
 
     def __post_init__(self) -> None:
         _check_counts(self)
-        _check_release(self)
+        _check_releases(self)
         for where, config in (("broker", self.broker_config), ("controller", self.controller_config)):
             _check_config(where, config)
         _check_replication(self)
@@ -78,16 +81,25 @@ class Topology:
         """Every node once, ascending."""
         return tuple(sorted({*self.broker_ids, *self.controller_ids}))
 
+    def release_of(self, node: int) -> str:
+        """Kafka release of `node`, as "4.3.1"."""
+        return self.kafka_by_node.get(node, self.kafka)
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """Every release that a node runs, once each, oldest first."""
+        return tuple(sorted({self.release_of(node) for node in self.nodes}, key=_numbers))
+
+    @property
+    def oldest_version(self) -> tuple[int, int]:
+        """Major and minor number of the oldest release: only its features can be on in the cluster."""
+        major, minor, _patch = _numbers(self.releases[0])
+        return major, minor
+
     @property
     def elr_on(self) -> bool:
         """Whether eligible leader replicas (KIP-966) are on in this cluster."""
-        return self.elr if self.elr is not None else self.version >= ELR_IS_DEFAULT
-
-    @property
-    def version(self) -> tuple[int, int]:
-        """The release's major and minor number."""
-        major, minor, _patch = self.kafka.split(".")
-        return int(major), int(minor)
+        return self.elr if self.elr is not None else self.oldest_version >= ELR_IS_DEFAULT
 
 
 def edges(topology: Topology) -> tuple[Edge, ...]:
@@ -130,15 +142,28 @@ def _check_counts(topology: Topology) -> None:
         raise TopologyError(f"client port: {topology.client_port}; give 0 (any free) or 1024 and above")
 
 
-def _check_release(topology: Topology) -> None:
-    if not RELEASE.fullmatch(topology.kafka):
-        raise TopologyError(f"kafka: {topology.kafka!r} is not a release; write it as in {DEFAULT_RELEASE!r}")
-    if topology.version < OLDEST_RELEASE:
-        raise TopologyError(f"kafka: {topology.kafka} is too old; the oldest release known to work is 3.6.1")
-    if topology.elr and topology.version < ELR_EXISTS:
+def _check_releases(topology: Topology) -> None:
+    for release in (topology.kafka, *topology.kafka_by_node.values()):
+        if not RELEASE.fullmatch(release):
+            raise TopologyError(f"kafka: {release!r} is not a release; write it as in {DEFAULT_RELEASE!r}")
+    if strangers := topology.kafka_by_node.keys() - set(topology.nodes):
         raise TopologyError(
-            f"elr: eligible leader replicas do not exist in {topology.kafka}; use 4.0.0 or newer"
+            f"kafka: a release for {_listed(strangers)}, and the nodes are {_listed(topology.nodes)}"
         )
+    oldest = topology.releases[0]
+    if topology.oldest_version < OLDEST_RELEASE:
+        raise TopologyError(f"kafka: {oldest} is too old; the oldest release known to work is 3.6.1")
+    if topology.elr and topology.oldest_version < ELR_EXISTS:
+        raise TopologyError(f"elr: eligible leader replicas do not exist in {oldest}; use 4.0.0 or newer")
+
+
+def _numbers(release: str) -> tuple[int, int, int]:
+    major, minor, patch = release.split(".")
+    return int(major), int(minor), int(patch)
+
+
+def _listed(nodes: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(nodes)))
 
 
 def _check_config(where: str, config: Mapping[str, Setting]) -> None:

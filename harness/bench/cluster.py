@@ -45,8 +45,8 @@ def send_lines() -> Sequence[Mapping[str, Any]]:
     topology = Topology(volume_mib=VOLUME_MIB)
     with start(topology, run_id=run_id) as cluster, tempfile.TemporaryDirectory() as scratch:
         topics.create(cluster.bootstrap, [TOPIC])
-        view = ClusterView(cluster.bootstrap, release=cluster.release)
-        view.wait_until_settled(TOPIC.name, within_s=30)
+        with ClusterView(cluster.bootstrap) as view:
+            view.wait_until_settled(TOPIC.name, within_s=30)
         measured = send_throughput(
             cluster.bootstrap,
             TOPIC.name,
@@ -61,7 +61,7 @@ def run_kafka(cluster: DockerCluster, arguments: Sequence[str]) -> str:
     """Run a main class of the cluster's release on the host's network, with a whole JVM; its output."""
     spec = ContainerSpec(
         name=f"hw-{cluster.run_id}-tool-{time.monotonic_ns()}",
-        image=kafka_image(cluster.release),
+        image=kafka_image(cluster.release_of(cluster.brokers[0])),
         command=("java", "-Xmx1g", "-cp", CLASSPATH, *arguments),
         labels=owner_of(cluster.run_id, os.getpid()).labels(),
         network="host",

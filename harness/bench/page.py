@@ -8,7 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from compose.spec.images import DEFAULT_RELEASE, TOXIPROXY_VERSION
+from compose.spec.images import TOXIPROXY_VERSION
+from compose.spec.topology import DEFAULT_RELEASE
 
 HEAD = """\
 # Benchmarks

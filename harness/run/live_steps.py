@@ -71,7 +71,8 @@ class RealRooms:
 
     def describe(self, cluster: Cluster) -> dict[str, Any]:
         """What the manifest says of the cluster that was started."""
-        names = (images.kafka_image(cluster.release), images.toxiproxy_image())
+        releases = map(cluster.release_of, (*cluster.controllers, *cluster.brokers))
+        names = (*dict.fromkeys(map(images.kafka_image, releases)), images.toxiproxy_image())
         took = getattr(cluster, "timings", None)
         return {
             "run_id": cluster.run_id,
@@ -82,9 +83,9 @@ class RealRooms:
     def make_topics(self, cluster: Cluster, resolved: Resolved) -> list[dict[str, Any]]:
         """Create the topics, wait until they are settled; returns them with the settings they really have."""
         topics.create(cluster.bootstrap, resolved.scenario.topics)
-        view = _view(cluster)
-        for topic in resolved.scenario.topics:
-            view.wait_until_settled(topic.name, within_s=SETTLED_S)
+        with _view(cluster) as view:
+            for topic in resolved.scenario.topics:
+                view.wait_until_settled(topic.name, within_s=SETTLED_S)
         return topics.realised(cluster.bootstrap, resolved.scenario.topics)
 
     @contextmanager
@@ -104,9 +105,8 @@ class RealRooms:
             self._note(event)
             say(words_of(event))
 
-        records = run_schedule(
-            resolved.steps, cluster, _view(cluster), SystemClock(), stop=stop, on_event=tell
-        )
+        with _view(cluster) as view:
+            records = run_schedule(resolved.steps, cluster, view, SystemClock(), stop=stop, on_event=tell)
         _write(run, "faults", [record.row() for record in records])
         return tuple(record.name for record in records if not record.proven)
 
@@ -129,7 +129,8 @@ class RealRooms:
             if cluster.state(node).status == "exited":
                 cluster.start(node)
         names = [topic.name for topic in resolved.scenario.topics]
-        _view(cluster).wait_for_full_isr(names, within_s=resolved.scenario.settle.full_isr_s)
+        with _view(cluster) as view:
+            view.wait_for_full_isr(names, within_s=resolved.scenario.settle.full_isr_s)
 
     def final_read(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[Proof, ...]:
         """Read every partition to a proven end."""
@@ -166,7 +167,7 @@ def _hit(event: FaultEvent) -> str:
 
 
 def _view(cluster: Cluster) -> ClusterView:
-    return ClusterView(cluster.bootstrap, release=cluster.release)
+    return ClusterView(cluster.bootstrap)
 
 
 def _write(run: RunDir, table: str, rows: list[dict[str, object]]) -> None:

@@ -26,10 +26,10 @@ def run_id(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def test_combined_roles(run_id: str) -> None:
-    """Nodes with both roles serve, lose their power and come back; ELR is as the topology says."""
-    with start(Topology(combined=True, elr=False), run_id=run_id) as cluster:
+    """Nodes with both roles serve, lose their power and come back; ELR is as in the topology."""
+    topology = Topology(combined=True, elr=False)
+    with start(topology, run_id=run_id) as cluster, ClusterView(cluster.bootstrap) as view:
         assert cluster.brokers == cluster.controllers == (1, 2, 3)
-        view = ClusterView(cluster.bootstrap, release=cluster.release)
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
         admin.create_topics([NewTopic("orders", 3, 3)])["orders"].result(20)
         view.wait_until_settled("orders", within_s=20)

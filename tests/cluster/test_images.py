@@ -18,7 +18,7 @@ COUNT_CLASSES = r"""
 config=/opt/highwater/archive.properties
 format='kafka.tools.StorageTool format --cluster-id highwaterArchive000000'
 java -cp '/opt/kafka/libs/*' $format --config $config >/dev/null 2>&1
-: >/tmp/node.log  # it must be there when grep first looks
+: >/tmp/node.log  # it must be there when grep first reads it
 "$@" "$config" >>/tmp/node.log 2>&1 &
 for _ in $(seq 300); do grep -q 'Kafka Server started' /tmp/node.log && break; sleep 0.1; done
 grep -c 'Kafka Server started' /tmp/node.log
@@ -47,10 +47,10 @@ def count_classes(*flags: str, heap_mib: int) -> tuple[int, int]:
     """Return how many classes a node takes from our archive, and how many from jars, until it has started."""
     java, *words = images.java_argv("kafka.Kafka", heap_mib=heap_mib)
     logging = "-Xlog:class+load:file=/tmp/classes.log"
-    said = run(
+    output = run(
         images.kafka_image(), "sh", "-c", COUNT_CLASSES, "sh", java, *words[:-3], *flags, logging, *words[-3:]
     )
-    started, shared, from_jars = map(int, said.split())
+    started, shared, from_jars = map(int, output.split())
     assert started == 1
     return shared, from_jars
 
@@ -68,17 +68,19 @@ def test_without_the_archive_the_same_count_is_zero_so_the_test_above_can_fail()
 
 
 def test_kafka_writes_its_log_to_the_output_of_the_container():
-    said = run(
+    output = run(
         images.kafka_image(),
         *images.java_argv("kafka.Kafka", "/opt/highwater/archive.properties", heap_mib=256),
     )
-    assert re.search(r"^\[\d{4}-\d\d-\d\d [0-9:,]+\] (ERROR|INFO) ", said, re.MULTILINE)
+    assert re.search(r"^\[\d{4}-\d\d-\d\d [0-9:,]+\] (ERROR|INFO) ", output, re.MULTILINE)
 
 
 def test_the_disk_helper_has_the_tools_that_disk_faults_are_made_with():
     wanted = ["fsfreeze", "losetup", "mkfs.ext4", "mkfs.xfs", "mount", "perl", "ps", "truncate", "sync"]
-    said = run(images.tools_image(), "sh", "-c", f"for tool in {' '.join(wanted)}; do command -v $tool; done")
-    assert [line.rpartition("/")[2] for line in said.split()] == wanted
+    output = run(
+        images.tools_image(), "sh", "-c", f"for tool in {' '.join(wanted)}; do command -v $tool; done"
+    )
+    assert [line.rpartition("/")[2] for line in output.split()] == wanted
 
 
 def test_the_proxy_is_of_the_version_that_its_image_says():
@@ -93,7 +95,7 @@ def test_an_image_that_is_there_is_found_at_once():
 
 @pytest.fixture
 def mute_registry() -> Iterator[str]:
-    """A registry on this machine that accepts connections and says nothing; returns its address."""
+    """A registry on this machine that accepts connections and never answers; returns its address."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 

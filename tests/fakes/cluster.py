@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from compose.protocols import CLIENT, ContainerState, CutMode, Edge, ExecResult, Status
+from compose.protocols import CLIENT, ContainerState, CutMode, Edge, ExecResult, StartTimings, Status
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -59,7 +59,7 @@ class FakeCluster:
     brokers: tuple[int, ...] = (1, 2, 3)
     controllers: tuple[int, ...] = (101, 102, 103)
     run_id: str = "fake"
-    release: str = "4.3.1"
+    timings: StartTimings | None = None
     bootstrap: str = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
     controller: int | None = 101
     records: list[dict[str, object]] = field(default_factory=list)
@@ -82,6 +82,9 @@ class FakeCluster:
 
     def _become(self, node: int, status: Status, **change: object) -> None:
         self.states[node] = replace(self.states[node], status=status, **change)  # type: ignore[arg-type]
+
+    def release_of(self, node: int) -> str:
+        return "4.3.1"
 
     def state(self, node: int) -> ContainerState:
         return self.states.get(node, ContainerState(status="missing"))

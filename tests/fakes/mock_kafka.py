@@ -1,4 +1,4 @@
-"""librdkafka's mock cluster with the strings to pull: request errors, late answers, brokers that go down.
+"""librdkafka's mock cluster under the test's control: request errors, late answers, brokers that go down.
 
 A real network protocol on loopback without any Kafka: it tests what our clients do, never what Kafka does.
 Source: rdkafka_mock.h; the shared library is the one that confluent_kafka brings.

@@ -1,16 +1,25 @@
-"""The part of a consumer that reading a log takes; it is assigned to partitions, and in no group."""
+"""librdkafka's consumer as a log reader: assigned to partitions, and in no group."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from confluent_kafka import KafkaError, Message
+import numpy as np
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message
 from confluent_kafka import TopicPartition as Position
+from numpy.typing import NDArray
 
-MOVED = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION})
-"""Codes of the errors that say: the log is not any more what was being read."""
+from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE
+from workloads.clients.protocol import Delivered, Fetched, OpenLogReader
+from workloads.plan import QUIET
+
+TRUNCATED = frozenset(
+    {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
+)
+"""Codes of the errors that mean: the log is no longer the one that was being read."""
 
 
-class Client(Protocol):
+class ConsumerClient(Protocol):
     """The part of confluent_kafka.Consumer that is used."""
 
     def assign(self, positions: list[Position], /) -> None:
@@ -20,8 +29,104 @@ class Client(Protocol):
         """Records and error events, at most `num_messages`, waiting at most `timeout` seconds."""
 
     def close(self) -> None:
-        """Let go."""
+        """Release the client."""
 
 
-MakeClient = Callable[[dict[str, Any]], Client]
+LaneOf = Mapping[tuple[str | None, int | None], int]
+"""A partition's lane by its topic and number."""
+
+MakeConsumer = Callable[[dict[str, Any]], ConsumerClient]
 """From librdkafka's settings to a client."""
+
+
+def tailing_reader(bootstrap: str, make: MakeConsumer = Consumer) -> OpenLogReader:
+    """Readers of growing logs."""
+    return lambda partitions: ConsumerLog(partitions, make(consumer_settings(bootstrap)))
+
+
+def exact_reader(bootstrap: str, make: MakeConsumer = Consumer) -> OpenLogReader:
+    """Readers of logs that no longer grow: they verify CRCs, report the ends, and fetch a lot at once."""
+    exact = {
+        "enable.partition.eof": True,
+        "check.crcs": True,
+        "fetch.message.max.bytes": 8 << 20,
+        "queued.max.messages.kbytes": 64 << 10,
+    }
+    return lambda partitions: ConsumerLog(partitions, make(consumer_settings(bootstrap) | exact))
+
+
+def consumer_settings(bootstrap: str) -> dict[str, Any]:
+    """Settings of one consumer that is assigned, never a member of a group, and never moves by itself.
+
+    With `auto.offset.reset=error` a truncated log is reported instead of silently sought in.
+    """
+    return {
+        "bootstrap.servers": bootstrap,
+        "group.id": "highwater",
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "auto.offset.reset": "error",
+        "isolation.level": "read_uncommitted",
+        "reconnect.backoff.ms": 100,
+        "reconnect.backoff.max.ms": 500,
+        "fetch.wait.max.ms": 100,
+        "fetch.error.backoff.ms": 100,
+        "topic.metadata.refresh.interval.ms": 5000,
+        **QUIET,
+    }
+
+
+class ConsumerLog:
+    """Implements `protocol.LogReader`. Errors that pass by themselves are left to the client."""
+
+    def __init__(self, partitions: Sequence[TopicPartition], client: ConsumerClient) -> None:
+        self._partitions, self._client = partitions, client
+        self._lane_of: LaneOf = {(tp.topic, tp.partition): lane for lane, tp in enumerate(partitions)}
+
+    def place(self, offsets: Sequence[int]) -> None:
+        """Assign every partition from its offset on."""
+        starts = (OFFSET_BEGINNING if offset == NONE else offset for offset in offsets)
+        self._client.assign([Position(*tp, at) for tp, at in zip(self._partitions, starts, strict=True)])
+
+    def fetch(self, most: int, within_s: float) -> Fetched:
+        """What the client has, records and events apart."""
+        messages = self._client.consume(most, within_s)
+        records = [message for message in messages if message.error() is None]
+        fetched = delivered(records, self._lane_of)
+        if len(records) == len(messages):
+            return Fetched(records=fetched)
+        ends, truncated = {}, set()
+        for message in messages:
+            error, lane = message.error(), self._lane_of.get((message.topic(), message.partition()))
+            if error is None or lane is None:
+                continue
+            if error.code() == KafkaError._PARTITION_EOF:
+                ends[lane] = message.offset() or 0
+            elif error.code() in TRUNCATED:
+                truncated.add(lane)
+        return Fetched(records=fetched, ends=ends, truncated=frozenset(truncated))
+
+    def close(self) -> None:
+        """Close the client."""
+        self._client.close()
+
+
+def delivered(messages: Sequence[Message], lane_of: LaneOf) -> Delivered:
+    """The columns of messages that carry records (no error events)."""
+    headers: list[Any] = [message.headers() for message in messages]
+    epochs = [message.leader_epoch() for message in messages]
+    return Delivered(
+        lanes=_lanes(messages, lane_of),
+        offsets=np.array([message.offset() for message in messages], np.int64),
+        leader_epochs=np.array([NONE if epoch is None else epoch for epoch in epochs], np.int32),
+        timestamps_ms=np.array([message.timestamp()[1] for message in messages], np.int64),
+        keys=[message.key() for message in messages],
+        values=[message.value() for message in messages],
+        headers=headers,
+    )
+
+
+def _lanes(messages: Sequence[Message], lane_of: LaneOf) -> NDArray[np.int16]:
+    if len(lane_of) == 1:
+        return np.zeros(len(messages), np.int16)
+    return np.array([lane_of[m.topic(), m.partition()] for m in messages], np.int16)

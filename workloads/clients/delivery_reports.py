@@ -15,8 +15,8 @@ from checkers.history.tables import NONE
 from workloads.payload import row_type
 
 
-class Reports:
-    """The reports since the last look; used by the one thread that polls the client."""
+class DeliveryReports:
+    """The reports since they were last taken; used by the one thread that polls the client."""
 
     def __init__(self, record_bytes: int) -> None:
         """`record_bytes` is the size of every value sent."""
@@ -28,7 +28,7 @@ class Reports:
         self.deliver = self._callback()
 
     def _callback(self) -> Callable[[KafkaError | None, Message], None]:
-        """`on_delivery`; a closure, for each look-up of an attribute shows at a million calls a second."""
+        """`on_delivery`; a closure, for each attribute access costs at a million calls a second."""
         add_offset, add_acked = self._offsets.append, self._acked.append
         add_error, add_failed = self._errors.append, self._failed.append
 
@@ -45,10 +45,9 @@ class Reports:
     def take_acked(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Sequences and offsets acknowledged since the last call; -1 for one without an offset."""
         sequences = self._sequences(self._acked)
-        told = (
-            self._offsets if None not in self._offsets else [NONE if o is None else o for o in self._offsets]
-        )
-        offsets = np.maximum(np.array(told, np.int64), NONE)
+        raw = self._offsets
+        known = raw if None not in raw else [NONE if offset is None else offset for offset in raw]
+        offsets = np.maximum(np.array(known, np.int64), NONE)
         self._acked.clear()
         self._offsets.clear()
         return sequences, offsets
@@ -61,6 +60,6 @@ class Reports:
         return sequences, errors
 
     def _sequences(self, values: Sequence[bytes | None]) -> NDArray[np.int64]:
-        """Which sends these are: librdkafka gives the payload back as it was handed over."""
+        """Which sends these are: librdkafka gives the payload back as it was given."""
         joined = b"".join([value or b"" for value in values])
         return np.ascontiguousarray(np.frombuffer(joined, self._row)["sequence"])

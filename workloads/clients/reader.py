@@ -1,25 +1,19 @@
-"""A tailing reader: sees every partition from its beginning, as a consumer of the running cluster would.
+"""A tailing reader: reads every partition from its beginning, as a consumer of the running cluster would.
 
-It is assigned, in no group, and reads uncommitted. Its *generation* rises whenever it is put to a place:
-at the start, when the log it was reading has been truncated, and when it is replaced because it stands
-still while the high watermark is ahead.
+It is in no group and reads uncommitted. A new *generation* begins whenever it is placed: at the start, when
+the log it was reading has been truncated, and when it is replaced because it stands still while the high
+watermark is ahead.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import Event
 
 import numpy as np
-import pyarrow as pa
-from confluent_kafka import OFFSET_BEGINNING, Message
-from confluent_kafka import TopicPartition as Position
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-from workloads.clients.consumer import MOVED, Client, MakeClient
-from workloads.plan import reader_config
-from workloads.record.decode import arrivals
-from workloads.record.journal import Journal
+from workloads.clients.protocol import Delivered, LogReader, OpenLogReader, ReadReports
 
 BATCH = 1000
 WAIT_S = 0.1
@@ -28,86 +22,60 @@ REWIND = 10_000
 """After a truncation, how far below the end to read again: what replaced the lost records is evidence."""
 
 
-class Reading:
+class ReaderLoop:
     """What one reader thread does."""
 
     def __init__(
         self,
-        number: int,
         partitions: Sequence[TopicPartition],
-        bootstrap: str,
-        journal: Journal,
+        open_reader: OpenLogReader,
+        reports: ReadReports,
         high_watermark: Callable[[TopicPartition], int],
-        make: MakeClient,
     ) -> None:
-        self.number, self.generation, self.delivered, self.replaced = number, 0, 0, 0
-        self._partitions, self._bootstrap, self._journal = partitions, bootstrap, journal
-        self._high_watermark, self._make = high_watermark, make
-        self._lane_of = {tuple(tp): lane for lane, tp in enumerate(partitions)}
+        self.generation, self.delivered, self.replaced = 0, 0, 0
+        self._partitions, self._open_reader, self._reports = partitions, open_reader, reports
+        self._high_watermark = high_watermark
         self._next = np.full(len(partitions), NONE, np.int64)
         self._moved_ns = np.zeros(len(partitions), np.int64)
 
     def __call__(self, stop: Event) -> None:
         """Read until `stop` is set, with one client after another."""
         while not stop.is_set():
-            client = self._make(reader_config(self._bootstrap))
+            reader = self._open_reader(self._partitions)
             try:
-                self._place(client)
+                self._place(reader)
                 while not stop.is_set() and not self._stalled():
-                    self._take(client, client.consume(BATCH, WAIT_S))
+                    fetched = reader.fetch(BATCH, WAIT_S)
+                    self._take(fetched.records)
+                    if fetched.truncated:
+                        self._go_back(fetched.truncated)
+                        self._place(reader)
             finally:
-                client.close()
+                reader.close()
             self.replaced += not stop.is_set()
 
-    def _place(self, client: Client) -> None:
-        """Put the client to where the reader stands; a new generation."""
+    def _place(self, reader: LogReader) -> None:
+        """Place the client where this reader stands; a new generation."""
         self.generation += 1
         self._moved_ns[:] = time.monotonic_ns()
-        offsets = np.where(self._next == NONE, OFFSET_BEGINNING, self._next).tolist()
-        client.assign([Position(*tp, offset) for tp, offset in zip(self._partitions, offsets, strict=True)])
+        reader.place(self._next.tolist())
 
-    def _take(self, client: Client, messages: Sequence[Message]) -> None:
-        records = [message for message in messages if message.error() is None]
-        if records:
-            self._record(records)
-        if len(records) < len(messages):
-            self._consider(client, [message for message in messages if message.error() is not None])
-
-    def _record(self, records: Sequence[Message]) -> None:
-        got = arrivals(records)
+    def _take(self, records: Delivered) -> None:
+        if not len(records):
+            return
         now_ns = time.monotonic_ns()
-        lanes = np.array([self._lane_of[m.topic(), m.partition()] for m in records], np.int16)
-        self._next[lanes] = got.offset + 1  # of several records of one lane the last one counts
-        self._moved_ns[lanes] = now_ns
-        count = len(records)
-        columns = [
-            lanes,
-            np.full(count, self.number, np.int32),
-            np.full(count, self.generation, np.int32),
-            got.offset,
-            got.leader_epoch,
-            got.producer,
-            got.sequence,
-            got.checksum,
-            np.full(count, now_ns),
-        ]
-        self._journal.write([pa.array(column) for column in columns])
-        self.delivered += count
+        self._next[records.lanes] = records.offsets + 1  # of several records of one lane the last one counts
+        self._moved_ns[records.lanes] = now_ns
+        self._reports.delivered(self.generation, records, now_ns)
+        self.delivered += len(records)
 
-    def _consider(self, client: Client, errors: Sequence[Message]) -> None:
-        """Go back where a log was truncated; any other error passes, or ends as a stall."""
-        moved = {
-            self._lane_of[message.topic(), message.partition()]
-            for message in errors
-            if (error := message.error()) is not None and error.code() in MOVED
-        }
-        for lane in moved:
+    def _go_back(self, truncated: Iterable[int]) -> None:
+        """Stand REWIND records below the new end of these lanes."""
+        for lane in truncated:
             end = self._high_watermark(self._partitions[lane])
             known = [offset for offset in (end, int(self._next[lane])) if offset != NONE]
             place = min(known, default=0) - REWIND
             self._next[lane] = place if place > 0 else NONE
-        if moved:
-            self._place(client)
 
     def _stalled(self) -> bool:
         """Whether a partition has stood still for STALL_NS although its high watermark is ahead."""

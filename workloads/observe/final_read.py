@@ -2,7 +2,7 @@
 
 A partition is proven iff, in this order,
     1. every broker answers and names the same leader and epoch, and every replica is in sync;
-    2. that leader tells log start, last stable offset and high watermark in that epoch;
+    2. that leader reports log start, last stable offset and high watermark in that epoch;
     3. a fresh consumer has read from the log start to the high watermark;
     4. every broker answers again, and 1 and 2 give the same: leader, epoch, log start and high watermark.
 Nobody may write meanwhile. Until the deadline whatever does not hold is tried again; then the proof is
@@ -16,19 +16,22 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
-from confluent_kafka import Consumer
 
 from checkers.history.rows import Proof, TopicPartition
 from checkers.history.tables import NONE, TABLES, unit_path, write_table
-from workloads.clients.consumer import MakeClient
+from compose.kafka.brokers import Brokers
+from workloads.clients.consumer import exact_reader
+from workloads.clients.protocol import OpenLogReader
 from workloads.observe.leaders import LeaderState
 from workloads.observe.partition_log import PartitionLog
-from workloads.observe.survey import Surveyor
+from workloads.observe.survey import survey
 
 AT_ONCE = 3
 """Partitions read at the same time: the decoding holds the interpreter's lock, more would only queue."""
 
 ROUND_S = 0.1
+ANSWER_WITHIN_S = 4.0
+"""A survey asks a broker four questions in a row."""
 
 
 def final_read(
@@ -37,18 +40,21 @@ def final_read(
     history: Path,
     *,
     within_s: float,
-    make: MakeClient = Consumer,
+    open_reader: OpenLogReader | None = None,
 ) -> tuple[Proof, ...]:
     """Read `partitions` to a proven end within `within_s` seconds; one proof each, in their order.
 
     Writes `history`/final_log, one file for each partition, whole or as far as it was read. The proofs
-    are only returned: see `write_proofs`.
+    are only returned: see `write_proofs`. `open_reader` None: librdkafka's.
     """
-    reading = _FinalRead(bootstrap, partitions, history, make)
+    reading = _FinalRead(partitions, history, open_reader or exact_reader(bootstrap))
     deadline = time.monotonic() + within_s
-    with Surveyor(bootstrap) as surveyor, ThreadPoolExecutor(AT_ONCE, "final-read") as pool:
+    with (
+        Brokers(bootstrap, within_s=ANSWER_WITHIN_S) as brokers,
+        ThreadPoolExecutor(AT_ONCE, "final-read") as pool,
+    ):
         while reading.open and time.monotonic() < deadline:
-            reading.round(surveyor, pool, deadline)
+            reading.round(brokers, pool, deadline)
     return reading.finish()
 
 
@@ -62,29 +68,29 @@ class _FinalRead:
     """What is known so far of each partition."""
 
     def __init__(
-        self, bootstrap: str, partitions: Sequence[TopicPartition], history: Path, make: MakeClient
+        self, partitions: Sequence[TopicPartition], history: Path, open_reader: OpenLogReader
     ) -> None:
-        self._logs = {tp: PartitionLog(tp, history, bootstrap, make) for tp in partitions}
+        self._logs = {tp: PartitionLog(tp, history, open_reader) for tp in partitions}
         self._proven: dict[TopicPartition, Proof] = {}
         self._reasons = dict.fromkeys(partitions, "the time was up before the first question")
-        self._seen: dict[TopicPartition, LeaderState] = {}
+        self._newest: dict[TopicPartition, LeaderState] = {}
 
     @property
     def open(self) -> list[TopicPartition]:
         """Partitions without a proof."""
         return [tp for tp in self._logs if tp not in self._proven]
 
-    def round(self, surveyor: Surveyor, pool: ThreadPoolExecutor, deadline: float) -> None:
+    def round(self, brokers: Brokers, pool: ThreadPoolExecutor, deadline: float) -> None:
         """Survey, read what is settled, survey again; then a partition that is as it was is proven."""
-        before = surveyor.survey(self.open)
-        self._seen |= before.seen
+        before = survey(brokers, self.open)
+        self._newest |= before.newest
         self._reasons |= before.unsettled
         ready = list(before.settled.values())
         if not ready:
             time.sleep(ROUND_S)
             return
         reached = list(pool.map(lambda state: self._logs[state.tp].read(state, deadline), ready))
-        after = surveyor.survey([state.tp for state in ready])
+        after = survey(brokers, [state.tp for state in ready])
         at_ns = time.monotonic_ns()
         for state, short in zip(ready, reached, strict=True):
             reason = short or after.unsettled.get(state.tp) or moved(state, after.settled[state.tp])
@@ -99,7 +105,7 @@ class _FinalRead:
             log.finish()
         at_ns = time.monotonic_ns()
         return tuple(
-            self._proven.get(tp) or self._proof(tp, at_ns, self._seen.get(tp), self._reasons[tp])
+            self._proven.get(tp) or self._proof(tp, at_ns, self._newest.get(tp), self._reasons[tp])
             for tp in self._logs
         )
 
@@ -123,5 +129,5 @@ def moved(before: LeaderState, after: LeaderState) -> str:
     """What changed while the partition was read; "" if nothing did."""
     names = ("leader", "leader_epoch", "log_start", "high_watermark")
     moved = [name for name in names if getattr(before, name) != getattr(after, name)]
-    told = (f"{name} {getattr(before, name)} became {getattr(after, name)}" for name in moved)
-    return ", ".join(told) + " while it was read" if moved else ""
+    changes = (f"{name} {getattr(before, name)} became {getattr(after, name)}" for name in moved)
+    return ", ".join(changes) + " while it was read" if moved else ""

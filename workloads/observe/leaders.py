@@ -1,4 +1,4 @@
-"""What the leaders themselves say of their partitions: offsets that only a broker that leads can tell.
+"""What leaders report of their partitions: offsets that only a broker that leads can know.
 
 Each broker is asked by itself. First for its metadata: leader, epoch and in-sync replicas as it knows them.
 Then, for those partitions and *at those epochs*, for the offsets: a broker that does not lead at just that
@@ -6,10 +6,8 @@ epoch refuses (NOT_LEADER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH), so every 
 names its epoch. A zombie still answers, truthfully, for the epoch that it led.
 """
 
-import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 
 from checkers.history.rows import TopicPartition
 from compose.kafka.broker_api import (
@@ -21,15 +19,13 @@ from compose.kafka.broker_api import (
     list_offsets,
     metadata,
 )
+from compose.kafka.brokers import Ask
 from compose.kafka.wire import Connection
-from workloads.errors import BrokerSilent
-
-Address = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderState:
-    """One partition as its leader tells it; offsets are those of one moment each, in the order asked."""
+    """One partition as its leader reports it; offsets are those of one moment each, in the order asked."""
 
     tp: TopicPartition
     leader: int
@@ -41,75 +37,51 @@ class LeaderState:
     last_stable: int
 
 
-def addresses(bootstrap: str) -> tuple[Address, ...]:
-    """The brokers of a "host:port,host:port" list."""
-    pairs = (item.strip().rpartition(":") for item in bootstrap.split(","))
-    return tuple((host, int(port)) for host, _, port in pairs)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class BrokerReport:
     """One broker's answer: every partition as it knows it, and the state of those that it leads."""
 
     known: Mapping[TopicPartition, PartitionAnswer]
     led: tuple[LeaderState, ...]
 
 
-class Broker:
-    """A standing connection to one broker."""
+def state_of(partitions: Collection[TopicPartition]) -> Ask[BrokerReport]:
+    """The question what a broker knows of `partitions`: one request for metadata, three for offsets.
 
-    def __init__(self, address: Address, *, within_s: float) -> None:
-        """`within_s` bounds each wait for bytes of an answer."""
-        self._connection = Connection(address, within_s=within_s)
+    Asked in this order, log_start ≤ last_stable ≤ high_watermark holds although each moves.
+    """
 
-    def ask(self, partitions: Iterable[TopicPartition]) -> Told:
-        """What this broker knows of `partitions`; BrokerSilent if it tells nothing.
-
-        Asked in this order, log_start ≤ last_stable ≤ high_watermark holds although each moves.
-        """
-        try:
-            return self._told(set(partitions))
-        except (OSError, ValueError, struct.error) as error:
-            self.close()
-            host, port = self._connection.address
-            raise BrokerSilent(f"broker at {host}:{port}: {type(error).__name__}: {error}") from error
-
-    def _told(self, partitions: set[TopicPartition]) -> Told:
-        topics = sorted({tp.topic for tp in partitions})
-        answer = metadata(self._connection, topics)
-        everything = ((TopicPartition(t.name, p.partition), p) for t in answer.topics for p in t.partitions)
-        known = {tp: partition for tp, partition in everything if tp in partitions}
+    def ask(_number: int, broker: Connection) -> BrokerReport:
+        known = _known(broker, partitions)
         epochs = {tp: partition.leader_epoch for tp, partition in known.items() if partition.leader >= 0}
-        log_starts = self._offsets(epochs, EARLIEST, READ_UNCOMMITTED)
-        stable = self._offsets(epochs, LATEST, READ_COMMITTED)
-        ends = self._offsets(epochs, LATEST, READ_UNCOMMITTED)
+        log_starts = _offsets(broker, epochs, EARLIEST, READ_UNCOMMITTED)
+        stable = _offsets(broker, epochs, LATEST, READ_COMMITTED)
+        ends = _offsets(broker, epochs, LATEST, READ_UNCOMMITTED)
         led = sorted(log_starts.keys() & stable.keys() & ends.keys())
         states = (_state(tp, known[tp], log_starts[tp], ends[tp], stable[tp]) for tp in led)
-        return Told(known=known, led=tuple(states))
+        return BrokerReport(known=known, led=tuple(states))
 
-    def _offsets(
-        self, epochs: Mapping[TopicPartition, int], which: int, isolation: int
-    ) -> dict[TopicPartition, int]:
-        """The offset of each partition that the broker leads at the given epoch."""
-        if not epochs:
-            return {}
-        asked = {(tp.topic, tp.partition): epoch for tp, epoch in epochs.items()}
-        told = list_offsets(self._connection, asked, which, isolation)
-        return {TopicPartition(*place): offset for place, (error, offset) in told.items() if error == 0}
+    return ask
 
-    def close(self) -> None:
-        """Hang up."""
-        self._connection.close()
 
-    def __enter__(self) -> "Broker":
-        """Nothing to do yet."""
-        return self
+def _known(
+    broker: Connection, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, PartitionAnswer]:
+    """The broker's metadata of those of `partitions` that it knows."""
+    answer = metadata(broker, sorted({tp.topic for tp in partitions}))
+    everything = ((TopicPartition(t.name, p.partition), p) for t in answer.topics for p in t.partitions)
+    return {tp: partition for tp, partition in everything if tp in partitions}
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Hang up."""
-        self.close()
+
+def _offsets(
+    broker: Connection, epochs: Mapping[TopicPartition, int], which: int, isolation: int
+) -> dict[TopicPartition, int]:
+    """The offset of each partition that the broker leads at the given epoch."""
+    if not epochs:
+        return {}
+    wanted = {(tp.topic, tp.partition): epoch for tp, epoch in epochs.items()}
+    answers = list_offsets(broker, wanted, which, isolation)
+    return {TopicPartition(*place): offset for place, (error, offset) in answers.items() if error == 0}
 
 
 def _state(

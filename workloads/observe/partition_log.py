@@ -1,7 +1,7 @@
 """Reads one partition from its log start to a given end, and writes it down as one file of the final log.
 
-The end counts as reached only if the record before it was delivered, or the broker told the end of the
-partition at it (where the last offsets hold no record: control batches, compaction).
+The end counts as reached only if the record before it was delivered, or the broker reported the end of the
+partition there (where the last offsets hold no record: control batches, compaction).
 """
 
 import time
@@ -12,14 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from confluent_kafka import KafkaError
-from confluent_kafka import TopicPartition as Position
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, file_schema, open_writer, unit_path
-from workloads.clients.consumer import MOVED, Client, MakeClient
+from workloads.clients.protocol import LogReader, OpenLogReader
 from workloads.observe.leaders import LeaderState
-from workloads.plan import reader_config
 from workloads.record.decode import Arrivals, arrivals
 
 BATCH = 5000
@@ -31,14 +28,8 @@ GROUP_ROWS = 200_000
 class PartitionLog:
     """The growing file of one partition's final log; used by one thread at a time."""
 
-    def __init__(self, tp: TopicPartition, history: Path, bootstrap: str, make: MakeClient) -> None:
-        self._tp, self._make = tp, make
-        self._config = reader_config(bootstrap) | {
-            "enable.partition.eof": True,
-            "check.crcs": True,
-            "fetch.message.max.bytes": 8 << 20,
-            "queued.max.messages.kbytes": 64 << 10,
-        }
+    def __init__(self, tp: TopicPartition, history: Path, open_reader: OpenLogReader) -> None:
+        self._tp, self._open_reader = tp, open_reader
         self._path = unit_path(history, "final_log", *tp)
         self._writer: pq.ParquetWriter | None = None
         self._state: LeaderState | None = None
@@ -54,13 +45,13 @@ class PartitionLog:
             self._begin(state)
         self._state = state
         while self.read_to < state.high_watermark and time.monotonic() < deadline:
-            client = self._make(self._config)
+            reader = self._open_reader([self._tp])
             try:
-                client.assign([Position(*self._tp, self.read_to)])
-                if not self._drain(client, state.high_watermark, deadline):
+                reader.place([self.read_to])
+                if not self._drain(reader, state.high_watermark, deadline):
                     self._begin(state)
             finally:
-                client.close()
+                reader.close()
         if self.read_to < state.high_watermark:
             return f"read up to {self.read_to} of {state.high_watermark} when the time was up"
         return ""
@@ -72,26 +63,22 @@ class PartitionLog:
         self._rows = 0
         self.read_to = state.log_start
 
-    def _drain(self, client: Client, end: int, deadline: float) -> bool:
+    def _drain(self, reader: LogReader, end: int, deadline: float) -> bool:
         """Read until `end`, a stall or the deadline; False if the log was truncated below what was read."""
         moved = time.monotonic()
         while self.read_to < end and time.monotonic() < min(deadline, moved + STALL_S):
-            messages = client.consume(BATCH, WAIT_S)
-            records = [message for message in messages if message.error() is None]
-            before = self.read_to
-            if records:
-                self._keep(arrivals(records), end)
-            for message in messages if len(records) < len(messages) else ():
-                error = message.error()
-                if error is not None and error.code() == KafkaError._PARTITION_EOF:
-                    self.read_to = max(self.read_to, min(end, message.offset() or 0))
-                elif error is not None and error.code() in MOVED:
-                    return False
+            fetched, before = reader.fetch(BATCH, WAIT_S), self.read_to
+            if len(fetched.records):
+                self._keep(arrivals(fetched.records), end)
+            for reported_end in fetched.ends.values():
+                self.read_to = max(self.read_to, min(end, reported_end))
+            if fetched.truncated:
+                return False
             moved = time.monotonic() if self.read_to > before else moved
         return True
 
     def _keep(self, got: Arrivals, end: int) -> None:
-        """Note what is new and below `end`; a client that was put to a place may deliver a bit before it."""
+        """Keep what is new and below `end`; a client may deliver a few records before where it was placed."""
         new = (got.offset >= self.read_to) & (got.offset < end)
         if new.any():
             self._held.append(got if new.all() else got.where(new))

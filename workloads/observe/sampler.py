@@ -1,6 +1,6 @@
-"""Samples of what each partition's leader says, several times a second; one thread for each broker.
+"""Samples of what each partition's leader reports, several times a second; one thread for each broker.
 
-A broker that is dead, paused or cut off costs its own thread a time-out and nobody else anything.
+A broker that is dead, paused or cut off costs its own thread a time-out and the other threads nothing.
 """
 
 import threading
@@ -13,27 +13,29 @@ import pyarrow as pa
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, TABLES
-from workloads.errors import BrokerSilent
-from workloads.observe.leaders import Address, Broker, LeaderState
+from compose.errors import BrokerSilent
+from compose.kafka.brokers import Brokers
+from workloads.observe.leaders import LeaderState, state_of
 from workloads.record.journal import Journal
 
 EVERY_S = 0.25
-ANSWER_WITHIN_S = 0.5
+ANSWER_WITHIN_S = 1.0
 OLDEST_NS = 1_000_000_000
-"""A sample is stamped with the end of its question. One that took longer tells of too long ago: dropped."""
+"""A sample is stamped with the end of its question. One whose question took longer is too old: dropped."""
 
 
 class Sampler:
     """Writes the watermarks journal, and keeps the newest state of each partition for the readers."""
 
-    def __init__(self, partitions: Sequence[TopicPartition], journal: Journal) -> None:
-        self._partitions, self._journal = partitions, journal
+    def __init__(self, brokers: Brokers, partitions: Sequence[TopicPartition], journal: Journal) -> None:
+        self._brokers, self._partitions, self._journal = brokers, partitions, journal
+        self._question = state_of(partitions)
         self._latest: dict[TopicPartition, LeaderState] = {}
         self._lock = threading.Lock()
         self.samples = 0
 
     def high_watermark(self, tp: TopicPartition) -> int:
-        """The newest high watermark of the greatest leader epoch seen; -1 before the first sample."""
+        """The newest high watermark of the greatest leader epoch; -1 before the first sample."""
         state = self._latest.get(tp)
         return NONE if state is None else state.high_watermark
 
@@ -41,20 +43,19 @@ class Sampler:
         """The newest state of each partition that was sampled yet."""
         return tuple(self._latest.copy().values())
 
-    def watch(self, address: Address) -> Callable[[Event], None]:
-        """What one thread does: sample the partitions that the broker at `address` leads, until stopped."""
+    def sampling(self, number: int) -> Callable[[Event], None]:
+        """What one thread does: sample the partitions that broker `number` leads, until stopped."""
 
         def run(stop: Event) -> None:
-            with Broker(address, within_s=ANSWER_WITHIN_S) as broker:
-                while not stop.wait(EVERY_S):
-                    self._sample(broker)
+            while not stop.wait(EVERY_S):
+                self._sample(number)
 
         return run
 
-    def _sample(self, broker: Broker) -> None:
+    def _sample(self, number: int) -> None:
         begin_ns = time.monotonic_ns()
         try:
-            states = broker.ask(self._partitions).led
+            states = self._brokers.ask(number, self._question).led
         except BrokerSilent:
             return
         at_ns = time.monotonic_ns()

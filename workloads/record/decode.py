@@ -1,4 +1,4 @@
-"""What arrived, as columns: turns a batch of consumed messages into arrays, with ids and checksums read anew.
+"""What was delivered, as columns of the history: ids and checksums are computed anew from what arrived.
 
 The id of a record is believed only if the CRC of its header is right; otherwise producer and sequence are -1.
 """
@@ -6,13 +6,12 @@ The id of a record is believed only if the CRC of its header is right; otherwise
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
-from confluent_kafka import Message
 from numpy.typing import NDArray
 
 from checkers.history.tables import NONE
+from workloads.clients.protocol import Delivered
 from workloads.payload import HEADER_BYTES, MAGIC, checksum, row_type
 
 _LOW = 0xFFFFFFFF
@@ -34,18 +33,17 @@ class Arrivals:
         return Arrivals(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
-def arrivals(messages: Sequence[Message]) -> Arrivals:
-    """Decode messages that carry records (no error events)."""
-    values = [message.value() or b"" for message in messages]
-    times = np.array([message.timestamp()[1] for message in messages], np.int64)
+def arrivals(records: Delivered) -> Arrivals:
+    """Decode delivered records."""
+    values = [value or b"" for value in records.values]
     producers, sequences = identify(values)
     return Arrivals(
-        offset=np.array([message.offset() for message in messages], np.int64),
-        leader_epoch=np.array([_or_none(message.leader_epoch()) for message in messages], np.int32),
+        offset=records.offsets,
+        leader_epoch=records.leader_epochs,
         producer=producers,
         sequence=sequences,
-        checksum=_checksums(messages, values, times),
-        timestamp_ms=times,
+        checksum=_checksums(records, values),
+        timestamp_ms=records.timestamps_ms,
     )
 
 
@@ -66,18 +64,16 @@ def _pick(values: Sequence[bytes], places: NDArray[np.intp]) -> Sequence[bytes]:
     return values if len(places) == len(values) else [values[place] for place in places]
 
 
-def _checksums(
-    messages: Sequence[Message], values: Sequence[bytes], times: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """`checksum` of each message; without headers it is two passes of a C function."""
-    keys = [message.key() or b"" for message in messages]
-    headers: list[Any] = [message.headers() for message in messages]
-    if any(headers):
-        whole = map(checksum, values, keys, headers, times.tolist())
-        return np.fromiter(whole, np.int64, len(messages))
+def _checksums(records: Delivered, values: Sequence[bytes]) -> NDArray[np.int64]:
+    """`checksum` of each record; without headers it is two passes of a C function."""
+    times = records.timestamps_ms
+    if any(records.headers):
+        whole = map(checksum, values, records.keys, records.headers, times.tolist())
+        return np.fromiter(whole, np.int64, len(values))
     crcs = map(zlib.crc32, values, (times & _LOW).tolist())
-    crcs = map(zlib.crc32, keys, crcs) if any(keys) else crcs
-    return np.fromiter(crcs, np.int64, len(messages)) | (times >> 32 << 32)
+    if any(records.keys):
+        crcs = map(zlib.crc32, [key or b"" for key in records.keys], crcs)
+    return np.fromiter(crcs, np.int64, len(values)) | (times >> 32 << 32)
 
 
 def _header_crcs(rows: NDArray[np.void]) -> NDArray[np.uint32]:
@@ -86,10 +82,6 @@ def _header_crcs(rows: NDArray[np.void]) -> NDArray[np.uint32]:
     by_byte: NDArray[np.uint32] = _BYTE_TABLES[np.arange(16), first16]
     crcs: NDArray[np.uint32] = np.bitwise_xor.reduce(by_byte, axis=1) ^ _ZERO_CRC
     return crcs
-
-
-def _or_none(number: int | None) -> int:
-    return NONE if number is None else number
 
 
 _ZERO_CRC = np.uint32(zlib.crc32(bytes(16)))

@@ -1,6 +1,6 @@
-"""Files that survive the death of whoever writes them: Arrow IPC streams, one message a write.
+"""Files that survive the death of their writer: Arrow IPC streams, one message a write.
 
-A batch is handed to the operating system before `write` returns, so a `kill -9` loses nothing that was
+A batch is given to the operating system before `write` returns, so a `kill -9` loses nothing that was
 written and tears at most the batch that was being written; `read` gives every whole batch before the tear.
 (Nothing is synced to the disk: a power cut of the machine that runs the harness is not survived.)
 """

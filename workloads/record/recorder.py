@@ -2,18 +2,19 @@
 
     sends-<producer>.invoked.arrow   row i is the send with sequence i of that producer instance
     sends-<producer>.done.arrow      one row for each completed send, in order of completion
+    errors.arrow                     row i is the name of the error that the .done journals number i + 1
     reads-<reader>.arrow             one row for each record delivered
     watermarks.arrow                 one row for each sample
 
-An invocation is written *before* the client gets the record, so no record can be in Kafka that the journal
-does not know, whenever the harness is killed. A completion is written at most FLUSH_NS later; if it is lost
-with the process, the send is unknown (info), which is all that is known of it.
+Of clients it knows `clients.protocol` only. An invocation is written *before* the client gets the record, so
+no record can be in Kafka that the journal does not know, whenever the harness is killed. A completion is
+written at most FLUSH_NS later; if it is lost with the process, the send is indeterminate (info).
 """
 
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -24,8 +25,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from checkers.history.rows import TopicPartition
-from checkers.history.tables import TABLES, Outcome
+from checkers.history.tables import NONE, TABLES, Outcome
+from workloads.clients.protocol import Delivered
 from workloads.plan import Acks
+from workloads.record.decode import arrivals
 from workloads.record.journal import Journal
 
 FLUSH_NS = 250_000_000
@@ -39,6 +42,7 @@ DONE = pa.schema(
         ("error", pa.int16()),
     ]
 )
+ERRORS = pa.schema([("name", pa.string())])
 READ = pa.schema(
     [("lane", pa.int16()), *(f for f in TABLES["reads"] if f.name not in ("topic", "partition"))]
 )
@@ -46,7 +50,7 @@ _DONE_TYPES = (np.int64, np.int64, np.int8, np.int64, np.int16)
 
 
 class Recorder:
-    """All journals of one run; leaving it closes them."""
+    """All journals of one run; leaving it closes them. Implements `clients.protocol.ClientReports`."""
 
     def __init__(self, run_dir: Path, partitions: Sequence[TopicPartition]) -> None:
         """Nothing is written before the first send, read or sample."""
@@ -55,29 +59,30 @@ class Recorder:
         self._open: list[Journal] = []
         self._numbers = count(1)
         self._lock = threading.Lock()
+        self._names = ErrorNames(lambda: self._journal("errors", ERRORS, {}))
 
     def sends(self, *, acks: Acks, idempotent: bool) -> "SendRecorder":
         """Journals for a new producer instance, which gets the next number."""
         with self._lock:
             number = next(self._numbers)
-            told = {"producer": str(number), "acks": acks, "idempotence": json.dumps(idempotent)}
-            invoked = self._journal(f"sends-{number}.invoked", INVOKED, told)
-            done = self._journal(f"sends-{number}.done", DONE, told)
-        return SendRecorder(number, invoked, done)
+        facts = {"producer": str(number), "acks": acks, "idempotence": json.dumps(idempotent)}
+        invoked = self._journal(f"sends-{number}.invoked", INVOKED, facts)
+        done = self._journal(f"sends-{number}.done", DONE, facts)
+        return SendRecorder(number, invoked, done, self._names)
 
-    def reads(self, reader: int) -> Journal:
+    def reads(self, reader: int) -> "ReadRecorder":
         """The journal of one reader."""
-        with self._lock:
-            return self._journal(f"reads-{reader}", READ, {"reader": str(reader)})
+        return ReadRecorder(reader, self._journal(f"reads-{reader}", READ, {"reader": str(reader)}))
 
     def watermarks(self) -> Journal:
         """The journal of the samples."""
-        with self._lock:
-            return self._journal("watermarks", TABLES["watermarks"], {})
+        return self._journal("watermarks", TABLES["watermarks"], {})
 
     def _journal(self, name: str, schema: pa.Schema, facts: dict[str, str]) -> Journal:
-        self._open.append(Journal(self.directory / f"{name}.arrow", schema, self._facts | facts))
-        return self._open[-1]
+        journal = Journal(self.directory / f"{name}.arrow", schema, self._facts | facts)
+        with self._lock:
+            self._open.append(journal)
+        return journal
 
     def __enter__(self) -> "Recorder":
         """Nothing to do yet."""
@@ -91,30 +96,70 @@ class Recorder:
             journal.close()
 
 
-class SendRecorder:
-    """The sends of one producer instance; used by one thread."""
+class ErrorNames:
+    """Numbers the names of errors from 1, and writes each name down before its number is used."""
 
-    def __init__(self, producer: int, invoked: Journal, done: Journal) -> None:
-        self.producer = producer
-        self._invoked, self._done = invoked, done
+    def __init__(self, open_journal: Callable[[], Journal]) -> None:
+        self._open_journal = open_journal
+        self._journal: Journal | None = None
+        self._numbers: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def numbers(self, names: Sequence[str]) -> NDArray[np.int16]:
+        """The number of each of `names`."""
+        with self._lock:
+            if new := [name for name in dict.fromkeys(names) if name not in self._numbers]:
+                self._add(new)
+            return np.fromiter(map(self._numbers.__getitem__, names), np.int16, len(names))
+
+    def _add(self, names: list[str]) -> None:
+        if self._journal is None:
+            self._journal = self._open_journal()
+        self._journal.write([pa.array(names, pa.string())])
+        for name in names:
+            self._numbers[name] = len(self._numbers) + 1
+
+
+class SendRecorder:
+    """The sends of one producer instance; implements `clients.protocol.SendReports`."""
+
+    def __init__(self, producer: int, invoked: Journal, done: Journal, names: ErrorNames) -> None:
+        self._producer = producer
+        self._invoked, self._done, self._names = invoked, done, names
         self._pending: list[tuple[NDArray[Any], ...]] = []
         self._flushed_ns = time.monotonic_ns()
 
-    def invoke(self, lanes: NDArray[np.int16], invoked_ns: int, checksums: NDArray[np.int64]) -> None:
+    @property
+    def producer(self) -> int:
+        """The number of this instance in the run."""
+        return self._producer
+
+    def sent(self, lanes: NDArray[np.int16], at_ns: int, checksums: NDArray[np.int64]) -> None:
         """Write down the next sends, before they are made; sequences go on where the last call ended."""
-        when = np.full(len(lanes), invoked_ns, np.int64)
+        when = np.full(len(lanes), at_ns, np.int64)
         self._invoked.write([pa.array(lanes), pa.array(when), pa.array(checksums)])
 
-    def complete(
+    def acknowledged(self, sequences: NDArray[np.int64], offsets: NDArray[np.int64], at_ns: int) -> None:
+        """Note acknowledged sends."""
+        self._end(sequences, at_ns, Outcome.OK, offsets, 0)
+
+    def failed(self, sequences: NDArray[np.int64], errors: Sequence[str], at_ns: int) -> None:
+        """Note sends that were certainly not written."""
+        self._end(sequences, at_ns, Outcome.FAIL, NONE, self._names.numbers(errors))
+
+    def indeterminate(self, sequences: NDArray[np.int64], errors: Sequence[str], at_ns: int) -> None:
+        """Note sends that may have been written."""
+        self._end(sequences, at_ns, Outcome.INFO, NONE, self._names.numbers(errors))
+
+    def _end(
         self,
         sequences: NDArray[np.int64],
         completed_ns: int,
-        outcomes: Outcome | NDArray[np.int8],
-        offsets: NDArray[np.int64],
-        errors: int | NDArray[np.int16] = 0,
+        outcome: Outcome,
+        offsets: NDArray[np.int64] | int,
+        errors: NDArray[np.int16] | int,
     ) -> None:
-        """Note how sends ended; outcomes and errors may be one for all."""
-        columns = (sequences, completed_ns, outcomes, offsets, errors)
+        columns = (sequences, completed_ns, outcome, offsets, errors)
         shape = len(sequences)
         typed = zip(columns, _DONE_TYPES, strict=True)
         self._pending.append(tuple(np.broadcast_to(np.asarray(c, t), shape) for c, t in typed))
@@ -136,3 +181,26 @@ class SendRecorder:
         self.flush(time.monotonic_ns())
         self._invoked.close()
         self._done.close()
+
+
+class ReadRecorder:
+    """The deliveries of one reader; implements `clients.protocol.ReadReports`."""
+
+    def __init__(self, reader: int, journal: Journal) -> None:
+        self._reader, self._journal = reader, journal
+
+    def delivered(self, generation: int, records: Delivered, at_ns: int) -> None:
+        """Write down delivered records, with their ids and checksums as they arrived."""
+        count, rows = len(records), arrivals(records)
+        columns = [
+            records.lanes,
+            np.full(count, self._reader, np.int32),
+            np.full(count, generation, np.int32),
+            rows.offset,
+            rows.leader_epoch,
+            rows.producer,
+            rows.sequence,
+            rows.checksum,
+            np.full(count, at_ns),
+        ]
+        self._journal.write([pa.array(column) for column in columns])

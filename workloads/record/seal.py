@@ -21,7 +21,6 @@ from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, TABLES, Outcome, file_schema, open_writer, unit_path, write_table
 from workloads.errors import JournalUnreadable
 from workloads.record import journal
-from workloads.record.outcome import error_name
 from workloads.record.recorder import INVOKED, READ
 
 SLICE = 1_000_000
@@ -50,31 +49,32 @@ def seal(run_dir: Path) -> Sealed:
     """Write `history/{sends,reads}/` and `history/watermarks.parquet`, then remove the journals.
 
     Files get their names when they are whole; a seal that is interrupted is done again from the journals.
-    JournalUnreadable: there is no journal, or none that says which partitions the run had.
+    JournalUnreadable: there is no journal, or none that has the run's partitions.
     """
     directory, history = run_dir / "journal", run_dir / "history"
     names = sorted(directory.glob("*.arrow"))
-    told = {path: facts for path in names if (facts := journal.facts(path)) is not None}
-    if not told:
+    heads = {path: facts for path in names if (facts := journal.facts(path)) is not None}
+    if not heads:
         raise JournalUnreadable(
             f"{directory}: no journal with a whole head; nothing was ever sent in this run"
         )
-    partitions = _partitions(told)
-    producers = [path for path in told if path.name.endswith(".invoked.arrow")]
-    readers = [path for path in told if path.name.startswith("reads-")]
+    partitions = _partitions(heads)
+    producers = [path for path in heads if path.name.endswith(".invoked.arrow")]
+    readers = [path for path in heads if path.name.startswith("reads-")]
     with _Units(history, "sends", partitions) as units:
-        sends = sum(_seal_sends(path, int(told[path]["producer"]), units) for path in producers)
+        errors = _error_names(directory / "errors.arrow")
+        sends = sum(_seal_sends(path, int(heads[path]["producer"]), errors, units) for path in producers)
     with _Units(history, "reads", partitions) as units:
         reads = sum(_seal_reads(path, units) for path in readers)
     _seal_watermarks(directory / "watermarks.arrow", history)
     shutil.rmtree(directory)
-    return Sealed(producers=tuple(_producer(told[path]) for path in producers), sends=sends, reads=reads)
+    return Sealed(producers=tuple(_producer(heads[path]) for path in producers), sends=sends, reads=reads)
 
 
-def _partitions(told: dict[Path, dict[str, str]]) -> tuple[TopicPartition, ...]:
-    lists = {facts.get("partitions", "") for facts in told.values()}
+def _partitions(heads: dict[Path, dict[str, str]]) -> tuple[TopicPartition, ...]:
+    lists = {facts.get("partitions", "") for facts in heads.values()}
     if len(lists) != 1 or "" in lists:
-        raise JournalUnreadable(f"{next(iter(told)).parent}: journals of different runs, partitions {lists}")
+        raise JournalUnreadable(f"{next(iter(heads)).parent}: journals of different runs, partitions {lists}")
     return tuple(TopicPartition(*item) for item in json.loads(lists.pop()))
 
 
@@ -129,7 +129,7 @@ def _constant(text: str, count: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), [text]).cast(pa.string())
 
 
-def _seal_sends(path: Path, producer: int, units: _Units) -> int:
+def _seal_sends(path: Path, producer: int, errors: Sequence[str], units: _Units) -> int:
     """Seal one producer instance, SLICE sequences at a time; how many sends it made."""
     done_path = path.with_name(path.name.replace(".invoked.", ".done."))
     total = 0
@@ -145,7 +145,7 @@ def _seal_sends(path: Path, producer: int, units: _Units) -> int:
             "outcome": done["outcome"],
             "offset": done["offset"],
             "checksum": checksums,
-            "error": _error_names(done["error"]),
+            "error": _named(done["error"], errors),
         }
         units.write(lanes, columns)
         total += count
@@ -168,10 +168,17 @@ def _completions(path: Path, first: int, count: int) -> dict[str, NDArray[Any]]:
     return ends
 
 
-def _error_names(codes: NDArray[np.int16]) -> pa.Array:
-    distinct, places = np.unique(codes, return_inverse=True)
-    names = [error_name(code) for code in distinct.tolist()]
-    return pa.DictionaryArray.from_arrays(places.astype(np.int32), names).cast(pa.string())
+def _error_names(path: Path) -> list[str]:
+    """The names of errors by their numbers; 0 is none."""
+    batches = journal.read(path) if path.is_file() else ()
+    return ["", *(name for batch in batches for name in batch.column("name").to_pylist())]
+
+
+def _named(numbers: NDArray[np.int16], names: Sequence[str]) -> pa.Array:
+    """The error of each send; one whose name was lost with the machine keeps its number."""
+    distinct, places = np.unique(numbers, return_inverse=True)
+    known = [names[n] if 0 <= n < len(names) else f"error {n} of a lost name" for n in distinct.tolist()]
+    return pa.DictionaryArray.from_arrays(places.astype(np.int32), known).cast(pa.string())
 
 
 def _seal_reads(path: Path, units: _Units) -> int:

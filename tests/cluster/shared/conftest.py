@@ -18,12 +18,14 @@ from compose.spec.topology import Topology
 
 READY_S = 60.0
 SETTLED_S = 30.0
+VOLUME_MIB = 4096
+"""Every test leaves its topics: some write as fast as it goes."""
 
 
 @pytest.fixture(scope="package")
 def shared_cluster() -> Iterator[DockerCluster]:
     """Three brokers and three controllers, started when the first test asks for them."""
-    with start(Topology(), run_id=f"tests-{os.getpid()}") as cluster:
+    with start(Topology(volume_mib=VOLUME_MIB), run_id=f"tests-{os.getpid()}") as cluster:
         yield cluster
 
 
@@ -50,9 +52,10 @@ def heal(cluster: DockerCluster) -> None:
 
 
 @pytest.fixture
-def view(cluster: DockerCluster) -> ClusterView:
+def view(cluster: DockerCluster) -> Iterator[ClusterView]:
     """The shared cluster's partitions as its brokers see them."""
-    return ClusterView(cluster.bootstrap, release=cluster.release)
+    with ClusterView(cluster.bootstrap) as view:
+        yield view
 
 
 @pytest.fixture(scope="session")

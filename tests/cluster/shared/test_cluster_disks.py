@@ -77,7 +77,7 @@ def test_synced_records_survive(
 
 
 def test_power_cut_needs_a_pause(cluster: DockerCluster) -> None:
-    """A running node would see EIO and halt by itself, which is another fault, so it is refused."""
+    """A running node would meet EIO and halt by itself, which is another fault, so it is refused."""
     with pytest.raises(NodeStateError, match="pause it before its power cut"):
         cluster.drop_unsynced(1)
 

@@ -1,4 +1,4 @@
-"""What can be done to the processes of a real cluster, and what it tells of itself."""
+"""What can be done to the processes of a real cluster, and what it reports of itself."""
 
 import time
 from collections.abc import Callable
@@ -57,7 +57,7 @@ def test_clean_stop(cluster: DockerCluster, view: ClusterView, make_topic: Calla
 
 
 def test_stop_of_a_paused_node(cluster: DockerCluster) -> None:
-    """A paused node cannot be stopped cleanly; that is said at once."""
+    """A paused node cannot be stopped cleanly; that is refused at once."""
     cluster.pause(1)
     with pytest.raises(NodeStateError, match="unpause it first"):
         cluster.stop(1, within_s=10)
@@ -77,7 +77,7 @@ def test_active_controller(cluster: DockerCluster) -> None:
 
 
 def test_metadata_records(cluster: DockerCluster, make_topic: Callable[..., str]) -> None:
-    """The metadata log tells of a topic's creation, in order of offsets, also while a controller is down."""
+    """The metadata log has a topic's creation, in order of offsets, also while a controller is down."""
     topic = make_topic(partitions=2)
     cluster.kill(103)
     records = cluster.metadata_records()

@@ -1,4 +1,4 @@
-"""What the brokers say of topics, asked one by one."""
+"""What the brokers report of topics, asked one by one."""
 
 from collections.abc import Callable
 

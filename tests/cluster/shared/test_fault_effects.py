@@ -51,7 +51,7 @@ PLAN: list[Mapping[str, object]] = [
 def records(shared_cluster: DockerCluster) -> dict[str, FaultRecord]:
     """The plan, run once, by the names of its steps."""
     cluster = shared_cluster
-    view = ClusterView(cluster.bootstrap, release=cluster.release)
+    view = ClusterView(cluster.bootstrap)
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     admin.create_topics([NewTopic(ORDERS, num_partitions=PARTITIONS, replication_factor=3)])[ORDERS].result(
         30

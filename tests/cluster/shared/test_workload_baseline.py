@@ -1,4 +1,4 @@
-"""The load on a real cluster without faults: every send ends once, and is where it was said to be."""
+"""The load on a real cluster without faults: every send ends once, and is where it was acknowledged to be."""
 
 import time
 from collections import Counter

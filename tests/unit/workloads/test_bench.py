@@ -1,8 +1,9 @@
-"""The bench reads its peer's figures right and says which target is met."""
+"""The bench reads its peer's figures right and shows which target is met."""
 
 import pytest
 
-from workloads.bench import Measured, PeerFailed, compare, last_rate
+from workloads.bench import Measured, compare, last_rate
+from workloads.errors import PeerFailed
 
 OUTPUT = """Warmup first 25 records. Steady state results will print after the complete test summary.
 125 records sent, 230811.02 records/sec (22.01 MB/sec), 68.15 ms avg latency, 323.00 ms max latency.
@@ -14,8 +15,8 @@ def test_the_peer_is_judged_by_its_steady_state() -> None:
     assert last_rate(OUTPUT) == 267927.5
 
 
-def test_a_peer_without_figures_is_told_with_its_last_words() -> None:
-    with pytest.raises(PeerFailed, match="its last words: Exception in thread main"):
+def test_a_peer_without_figures_is_reported_with_the_end_of_its_output() -> None:
+    with pytest.raises(PeerFailed, match="the end of its output: Exception in thread main"):
         last_rate("Exception in thread main")
 
 

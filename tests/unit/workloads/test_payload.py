@@ -1,4 +1,4 @@
-"""A record can be told from every other, and a changed one from the one that was sent."""
+"""A record differs from every other, and a changed one from the one that was sent."""
 
 import zlib
 
@@ -6,16 +6,22 @@ import numpy as np
 import pytest
 from confluent_kafka import Message
 
+from workloads.clients.consumer import delivered
 from workloads.payload import HEADER_BYTES, SPAN, Encoder, checksum
-from workloads.record.decode import arrivals, identify
+from workloads.record.decode import Arrivals, arrivals, identify
 
 NOW_MS = 1_795_261_297_448
 HEADERS = (("trace", b"\x00\x01"), ("empty", None))
 
 
 def message(value: bytes | None, key: bytes | None = None, **other: object) -> Message:
-    told = {"topic": "t", "partition": 0, "offset": 5, "leader_epoch": 3, "timestamp": (1, NOW_MS)} | other
-    return Message(value=value, key=key, **told)  # type: ignore[arg-type]
+    fields = {"topic": "t", "partition": 0, "offset": 5, "leader_epoch": 3, "timestamp": (1, NOW_MS)} | other
+    return Message(value=value, key=key, **fields)  # type: ignore[arg-type]
+
+
+def arrivals_of(messages: list[Message]) -> Arrivals:
+    """What is recorded of messages that librdkafka delivers."""
+    return arrivals(delivered(messages, {("t", 0): 0}))
 
 
 def test_a_value_is_laid_out_as_documented() -> None:
@@ -51,7 +57,7 @@ def test_what_arrives_unchanged_has_the_id_and_checksum_of_the_send(
 ) -> None:
     block = Encoder(9, 64, keyed=keyed, headers=headers).block(1000, 3, NOW_MS)
     pairs = zip(block.values, block.keys, strict=False)
-    got = arrivals([message(v, k, headers=list(headers) or None) for v, k in pairs])
+    got = arrivals_of([message(v, k, headers=list(headers) or None) for v, k in pairs])
     assert got.checksum.tolist() == block.checksums.tolist()
     assert got.producer.tolist() == [9, 9, 9]
     assert got.sequence.tolist() == [1000, 1001, 1002]
@@ -99,7 +105,7 @@ def test_foreign_values_of_any_size_have_no_id_and_do_not_disturb_their_neighbou
 
 
 def test_a_tombstone_and_an_unknown_epoch_are_read_as_none() -> None:
-    got = arrivals([message(None, leader_epoch=-1)])
+    got = arrivals_of([message(None, leader_epoch=-1)])
     assert (got.producer[0], got.sequence[0], got.leader_epoch[0]) == (-1, -1, -1)
     assert got.checksum.dtype == np.int64
 

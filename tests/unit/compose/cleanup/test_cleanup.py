@@ -42,7 +42,7 @@ class FakeEngine:
         self.listing.append(f"device {device} /disks/{owner.run_id}/highwater_{owner.run_id}_1.img")
 
     def start(self, spec: ContainerSpec) -> Container:
-        return Container(id="janitor", name=spec.name, addresses={})
+        return Container(id="own-helper", name=spec.name, addresses={})
 
     def do(self, what: str) -> None:
         self.done.append(what)
@@ -87,7 +87,7 @@ def test_only_the_dead(engine: FakeEngine) -> None:
         "remove /var/lib/highwater/disks/dead-1",
         "volume rm dead-1-volume",
         "network rm dead-1-network",
-        "rm janitor",
+        "rm own-helper",
     ]
     assert (report.containers, report.devices) == (("dead-1-container",), ("/dev/loop1",))
     assert report.left == ("alive-1: its owner is alive", "foreign-1: its owner is foreign")
@@ -112,7 +112,7 @@ def test_one_run_with_its_own_helper(engine: FakeEngine) -> None:
     report = cleanup.clean_run("alive-1", Helper(container_id="helper"))
     assert engine.done.index("rm alive-1-container") < engine.done.index("detach /dev/loop2")
     assert engine.done.index("detach /dev/loop2") < engine.done.index("rm helper")
-    assert not [what for what in engine.done if "dead" in what or "janitor" in what]
+    assert not [what for what in engine.done if "dead" in what or "own-helper" in what]
     assert report.left == ()
 
 
@@ -153,18 +153,18 @@ def test_vanished_meanwhile(engine: FakeEngine) -> None:
 
 
 def test_without_the_tools_image(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an image for a helper the rest goes, and the disks are named as not looked at."""
+    """Without an image for a helper the rest goes, and the disks are named as not listed."""
     monkeypatch.setattr(docker_images, "exists", lambda name: False)
     assert cleanup.clean_dead().did_nothing()
     engine.add_run(DEAD, "/dev/loop1")
     report = cleanup.clean_dead()
     assert report.containers == ("dead-1-container",)
-    assert "nobody can look for them" in report.failed[0]
+    assert "they cannot be listed" in report.failed[0]
 
 
 def test_nothing_to_do(engine: FakeEngine) -> None:
-    """On a clean machine nothing is done, and that is said."""
+    """On a clean machine nothing is done, and that is reported."""
     report = cleanup.clean_dead()
     assert report.did_nothing()
     assert report.lines() == []
-    assert engine.done == ["rm janitor"]
+    assert engine.done == ["rm own-helper"]

@@ -1,4 +1,4 @@
-"""Labels that tell whether the process that made something still lives."""
+"""Labels that show whether the process that made something still lives."""
 
 import os
 import subprocess
@@ -50,7 +50,7 @@ def test_reused_process_id_is_dead() -> None:
 
 
 def test_other_machine() -> None:
-    """Nobody here can tell whether a process of another machine lives."""
+    """Nobody here knows whether a process of another machine lives."""
     assert replace(owner_of("r1", os.getpid()), host="elsewhere/pid:[1]").life() == "foreign"
 
 

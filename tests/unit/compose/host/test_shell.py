@@ -1,4 +1,4 @@
-"""The one way to run commands: every end of a command is told, and none can hold us up."""
+"""The one way to run commands: every end of a command is reported, and none can block."""
 
 import sys
 import time
@@ -16,7 +16,7 @@ def test_output_of_a_command_is_returned_as_text():
     assert (done.code, done.stdout, done.stderr) == (0, "out\n", "err\n")
 
 
-def test_a_failing_command_says_its_words_its_code_and_its_last_lines():
+def test_a_failing_command_reports_its_words_its_code_and_its_last_lines():
     with pytest.raises(CommandFailed) as raised:
         shell.run(["sh", "-c", "echo the disk is full; exit 3"], timeout_s=10)
     assert str(raised.value) == "sh -c echo the disk is full; exit 3: exit code 3\n    the disk is full"
@@ -50,16 +50,16 @@ def test_a_long_command_does_not_wait_for_a_daemon_that_it_left_behind():
 
 def test_a_long_command_tells_its_last_line_while_it_runs(monkeypatch):
     monkeypatch.setattr(shell, "HEARTBEAT_S", 0.2)
-    told: list[str] = []
-    shell.run_logged(["sh", "-c", "echo unpacking; sleep 0.5"], timeout_s=10, say=told.append)
-    assert told
-    assert told[0].strip() == "0 s: unpacking"
+    lines: list[str] = []
+    shell.run_logged(["sh", "-c", "echo unpacking; sleep 0.5"], timeout_s=10, say=lines.append)
+    assert lines
+    assert lines[0].strip() == "0 s: unpacking"
 
 
 def test_a_long_command_is_ended_with_its_children_at_its_deadline(monkeypatch, tmp_path: Path):
     monkeypatch.setattr(shell, "HEARTBEAT_S", 0.1)
     mark = tmp_path / "child-lived-on"
-    with pytest.raises(CommandFailed, match=r"not finished after 0.3 s; last said: begun"):
+    with pytest.raises(CommandFailed, match=r"not finished after 0.3 s; last line: begun"):
         shell.run_logged(
             ["sh", "-c", f"(sleep 1; touch {mark}) & echo begun; wait"], timeout_s=0.3, say=silent
         )

@@ -1,4 +1,4 @@
-"""Waits end with what they waited for, or say what they last saw."""
+"""Waits end with what they waited for, or with the last value in the error."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def test_value() -> None:
 
 
 def test_deadline() -> None:
-    """A time-out has the condition and the last value; it looks at least once."""
+    """A time-out has the condition and the last value; it reads at least once."""
     with pytest.raises(NodeNotReady, match=r"node 2 is up: not so after 0\.\d s; last seen: starting"):
         wait_until("node 2 is up", lambda: "starting", lambda v: v == "up", within_s=0)
     with pytest.raises(ViewError):
@@ -24,14 +24,14 @@ def test_deadline() -> None:
 
 
 def test_memory() -> None:
-    """Too little memory is said in numbers, before a JVM is killed for it."""
+    """Too little memory is reported in numbers, before a JVM is killed for it."""
     preflight.check_memory(2688, 2688)
     with pytest.raises(MachineError, match="need up to 2688 MiB, 1000 MiB are available"):
         preflight.check_memory(2688, 1000)
 
 
 def test_meminfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On this machine what is available counts, elsewhere what the engine says it has."""
+    """On this machine what is available counts, elsewhere what the engine reports."""
 
     class Engine:
         def __init__(self, base_url: str) -> None:

@@ -15,6 +15,7 @@ from compose.kafka.broker_api import (
     describe,
     list_offsets,
     metadata,
+    offered,
 )
 from compose.kafka.wire import Connection
 
@@ -43,20 +44,22 @@ PARTITION = number("hiii", 0, 4, 3, 7) + ids(3, 1, 2) + ids(3, 1)
 
 
 @contextmanager
-def broker(answer: bytes | None) -> Iterator[tuple[tuple[str, int], list[bytes]]]:
-    """Yields an address that answers once with `answer` (None: never), and the requests that it got."""
+def broker(*answers: bytes | None) -> Iterator[tuple[tuple[str, int], list[bytes]]]:
+    """Yields an address that answers with `answers` in turn (None: never), and the requests that it got."""
     got: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
             connection, _ = server.accept()
             with connection:
-                (size,) = struct.unpack(">i", connection.recv(4, socket.MSG_WAITALL))
-                got.append(connection.recv(size, socket.MSG_WAITALL))
-                if answer is None:
-                    connection.recv(1)
-                else:
-                    body = number("i", 1) + TAGS + answer
+                for asked, answer in enumerate(answers, start=1):
+                    (size,) = struct.unpack(">i", connection.recv(4, socket.MSG_WAITALL))
+                    got.append(connection.recv(size, socket.MSG_WAITALL))
+                    if answer is None:
+                        connection.recv(1)
+                        return
+                    inflexible = got[-1][:4] == number("hh", 18, 0)
+                    body = number("i", asked) + (b"" if inflexible else TAGS) + answer
                     connection.sendall(number("i", len(body)) + body)
 
         thread = threading.Thread(target=serve, daemon=True)
@@ -66,7 +69,7 @@ def broker(answer: bytes | None) -> Iterator[tuple[tuple[str, int], list[bytes]]
 
 
 def test_metadata() -> None:
-    """A broker's answer becomes the brokers that it takes for alive and its view of the topics."""
+    """A broker's answer becomes the brokers that it lists as alive and its view of the topics."""
     topic = number("h", 0) + text("orders") + UUID + b"\0" + b"\2" + PARTITION + ids() + TAGS
     answer = (
         number("i", 0)
@@ -80,8 +83,8 @@ def test_metadata() -> None:
         + TAGS
     )
     with broker(answer + TAGS) as (address, got), Connection(address, within_s=2) as one:
-        said = metadata(one, ["orders"])
-    assert said == MetadataAnswer(
+        found = metadata(one, ["orders"])
+    assert found == MetadataAnswer(
         brokers=(2,),
         topics=(
             TopicAnswer(
@@ -111,27 +114,50 @@ def test_all_or_no_topics(topics: list[str] | None, sent: bytes) -> None:
     assert got[0].endswith(sent + b"\0\0" + TAGS)
 
 
+def offers(**newest: int) -> bytes:
+    """An answer to ApiVersions v0: the newest version by API key, as `key3=12`."""
+    rows = [number("hhh", int(key.removeprefix("key")), 0, version) for key, version in newest.items()]
+    return number("hi", 0, len(rows)) + b"".join(rows)
+
+
+def test_offered_versions() -> None:
+    """They are asked for once a connection, in the form that every broker understands."""
+    with broker(offers(key3=12, key75=0)) as (address, got), Connection(address, within_s=2) as one:
+        assert offered(one) == offered(one) == {3: (0, 12), 75: (0, 0)}
+    assert got == [number("hhih", 18, 0, 1, 14) + b"highwater-view"]
+
+
+def test_describe_of_an_old_broker() -> None:
+    """A broker that does not offer DescribeTopicPartitions reports no ELR, and is asked for metadata."""
+    topic = number("h", 0) + text("orders") + UUID + b"\0" + b"\2" + PARTITION + ids() + TAGS
+    known = b"\2" + topic + number("i", 0) + TAGS
+    answer = number("i", 0) + b"\2" + BROKER_2 + text("c") + number("i", 2) + known + TAGS
+    with broker(offers(key3=12), answer) as (address, _), Connection(address, within_s=2) as one:
+        found = describe(one, "orders")
+    assert [(p.partition, p.isr, p.elr) for p in found.partitions] == [(4, (3, 1), None)]
+
+
 def test_describe() -> None:
     """The eligible leader replicas are read, and a null array of them is none."""
     for elr, expected in ((ids(2), (2,)), (b"\0", ())):
         partition = PARTITION + elr + b"\0" + ids() + TAGS
         topic = number("h", 0) + text("orders") + UUID + b"\1" + b"\2" + partition + number("i", 0) + TAGS
         with (
-            broker(number("i", 0) + b"\2" + topic + b"\xff" + TAGS) as (address, _),
+            broker(offers(key75=0), number("i", 0) + b"\2" + topic + b"\xff" + TAGS) as (address, _),
             Connection(address, within_s=2) as one,
         ):
-            said = describe(one, "orders")
-        assert (said.internal, said.partitions[0].elr) == (True, expected)
+            found = describe(one, "orders")
+        assert (found.internal, found.partitions[0].elr) == (True, expected)
 
 
 def test_list_offsets() -> None:
-    """The error code of each partition tells whether the broker serves it as its leader."""
+    """The error code of each partition shows whether the broker serves it as its leader."""
     served = number("ihqqi", 4, 0, -1, 7000, 3) + TAGS
     refused = number("ihqqi", 5, 6, -1, -1, -1) + TAGS
     answer = number("i", 0) + b"\2" + text("orders") + b"\3" + served + refused + TAGS + TAGS
     with broker(answer) as (address, got), Connection(address, within_s=2) as one:
-        told = list_offsets(one, {("orders", 4): 7, ("orders", 5): 8})
-    assert told == {("orders", 4): (0, 7000), ("orders", 5): (6, -1)}
+        offsets = list_offsets(one, {("orders", 4): 7, ("orders", 5): 8})
+    assert offsets == {("orders", 4): (0, 7000), ("orders", 5): (6, -1)}
     assert number("iiq", 4, 7, -1) + TAGS + number("iiq", 5, 8, -1) + TAGS in got[0]
 
 

@@ -14,7 +14,7 @@ def test_agreement() -> None:
 
 
 def test_greatest_epoch() -> None:
-    """A member that lags behind has no say."""
+    """A member that lags behind has no vote."""
     assert leader({101: state(3, 101), 102: state(4, 103), 103: state(4, 103)}) == 103
 
 
@@ -24,11 +24,11 @@ def test_some_do_not_know_yet() -> None:
 
 
 def test_election() -> None:
-    """While the greatest epoch has no leader there is none, whatever older epochs say."""
+    """While the greatest epoch has no leader there is none, whatever older epochs had."""
     assert leader({101: state(4, -1), 102: state(3, 101), 103: state(4, -1)}) is None
 
 
 def test_unreadable() -> None:
-    """A missing or torn file says nothing."""
+    """A missing or torn file has no vote."""
     assert leader({101: "", 102: '{"leaderId":1', 103: state(0, 101)}) == 101
     assert leader({}) is None

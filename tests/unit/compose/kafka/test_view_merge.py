@@ -1,4 +1,4 @@
-"""One answer from what several brokers say, and what it takes for a topic to be settled."""
+"""One answer from those of several brokers, and what it takes for a topic to be settled."""
 
 from collections.abc import Iterable
 
@@ -13,31 +13,47 @@ from compose.kafka.wire import Connection
 BOOTSTRAP = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
 
 
-def said(leader: int, epoch: int, isr: tuple[int, ...], error: int = 0) -> TopicAnswer:
-    """What one broker says of the only partition of `orders`."""
+def reports(
+    leader: int, epoch: int, isr: tuple[int, ...], error: int = 0, elr: tuple[int, ...] | None = None
+) -> TopicAnswer:
+    """One broker's answer on the only partition of `orders`."""
     partition = PartitionAnswer(
-        error=0, partition=0, leader=leader, leader_epoch=epoch, replicas=(1, 2, 3), isr=isr
+        error=0, partition=0, leader=leader, leader_epoch=epoch, replicas=(1, 2, 3), isr=isr, elr=elr
     )
     return TopicAnswer(error=error, name="orders", internal=False, partitions=() if error else (partition,))
 
 
 def test_epoch_outranks_majority() -> None:
     """Two zombies do not outvote the broker that knows of a later election."""
-    old, new = said(1, 4, (1, 2, 3)), said(2, 5, (2,))
+    old, new = reports(1, 4, (1, 2, 3)), reports(2, 5, (2,))
     assert [(s.leader, s.isr) for s in merge([old, old, new])] == [(2, (2,))]
 
 
 def test_majority_within_an_epoch() -> None:
-    """In-sync replicas change without a new epoch, so there the majority tells."""
-    stale, true = said(1, 4, (1, 2, 3)), said(1, 4, (1, 2))
+    """In-sync replicas change without a new epoch, so there the majority decides."""
+    stale, true = reports(1, 4, (1, 2, 3)), reports(1, 4, (1, 2))
     assert merge([stale, true, true])[0].isr == (1, 2)
 
 
+def test_elr_of_mixed_releases() -> None:
+    """Brokers of an old release report no ELR; that neither hides it nor splits the majority."""
+    old, new = reports(1, 4, (1, 2)), reports(1, 4, (1, 2), elr=(3,))
+    stale = reports(1, 4, (1, 2, 3), elr=())
+    assert [(s.isr, s.elr) for s in merge([stale, old, stale, old, new])] == [((1, 2), (3,))]
+    assert merge([old])[0].elr == ()
+
+
+def test_majority_of_elr() -> None:
+    """The ELR is the one that most of the agreeing brokers report."""
+    few, most = reports(1, 4, (1,), elr=(2,)), reports(1, 4, (1,), elr=(2, 3))
+    assert merge([few, most, most])[0].elr == (2, 3)
+
+
 class Brokers:
-    """Three brokers that say what the test puts here; one that is missing does not answer."""
+    """Three brokers that answer what the test puts here; one that is missing does not answer."""
 
     def __init__(self) -> None:
-        self.topics = {node: said(1, 4, (1, 2, 3)) for node in (1, 2, 3)}
+        self.topics = {node: reports(1, 4, (1, 2, 3)) for node in (1, 2, 3)}
         self.alive = (1, 2, 3)
         self.codes = {0: 0}
 
@@ -65,7 +81,7 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
 @pytest.fixture
 def view() -> ClusterView:
     """A view of those brokers."""
-    return ClusterView(BOOTSTRAP, release="4.3.1")
+    return ClusterView(BOOTSTRAP)
 
 
 def settled(view: ClusterView) -> str:
@@ -84,7 +100,7 @@ def test_settled(brokers: Brokers, view: ClusterView) -> None:
 
 
 def test_dead_broker(brokers: Brokers, view: ClusterView) -> None:
-    """A broker that nobody takes for alive is not waited for."""
+    """A broker that no broker lists as alive is not waited for."""
     del brokers.topics[3]
     assert settled(view) == "no answer from [3]"
     brokers.alive = (1, 2)
@@ -93,13 +109,13 @@ def test_dead_broker(brokers: Brokers, view: ClusterView) -> None:
 
 def test_late_broker(brokers: Brokers, view: ClusterView) -> None:
     """A broker that does not know the topic yet keeps it from being settled."""
-    brokers.topics[2] = said(0, 0, (), error=3)
+    brokers.topics[2] = reports(0, 0, (), error=3)
     assert settled(view).startswith("the brokers differ: ")
 
 
 def test_no_leader(brokers: Brokers, view: ClusterView) -> None:
     """A partition without a leader is not settled, though all agree on that."""
-    brokers.topics = {node: said(-1, 5, ()) for node in (1, 2, 3)}
+    brokers.topics = {node: reports(-1, 5, ()) for node in (1, 2, 3)}
     assert settled(view) == "not every partition has a leader: [(0, -1, 5)]"
 
 
@@ -112,7 +128,7 @@ def test_leader_does_not_serve_yet(brokers: Brokers, view: ClusterView) -> None:
 def test_full_isr(brokers: Brokers, view: ClusterView) -> None:
     """A time-out names the partition, its leader and who is in sync."""
     view.wait_for_full_isr(["orders"], within_s=0)
-    brokers.topics = {node: said(1, 4, (1, 2)) for node in (1, 2, 3)}
+    brokers.topics = {node: reports(1, 4, (1, 2)) for node in (1, 2, 3)}
     with pytest.raises(ViewError, match=r"orders-0 leader 1 ISR \[1, 2\] of \[1, 2, 3\]"):
         view.wait_for_full_isr(["orders"], within_s=0)
 
@@ -126,7 +142,7 @@ def test_full_isr_of_a_silent_replica(brokers: Brokers, view: ClusterView) -> No
 
 def test_full_isr_of_a_late_replica(brokers: Brokers, view: ClusterView) -> None:
     """One broker that knows of a shrunken ISR is enough to go on waiting."""
-    brokers.topics[3] = said(1, 4, (1, 2))
+    brokers.topics[3] = reports(1, 4, (1, 2))
     with pytest.raises(ViewError, match=r"ISR \[1, 2\] of"):
         view.wait_for_full_isr(["orders"], within_s=0)
 

@@ -1,4 +1,4 @@
-"""Who holds which edge, and what the proxies are told because of it."""
+"""Who holds which edge, and how its proxies are changed because of it."""
 
 from collections.abc import Iterable
 
@@ -16,10 +16,10 @@ EDGE = Edge.parse("1->2")
 
 
 class FakeServer:
-    """Remembers what each proxy was told; a name in `broken` cannot be told anything."""
+    """Remembers how each proxy was changed; one named in `broken` cannot be changed."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.changes: list[str] = []
         self.broken: set[str] = set()
 
     def refuse(self, name: str) -> None:
@@ -37,7 +37,7 @@ class FakeServer:
     def _tell(self, what: str, name: str) -> None:
         if name in self.broken:
             raise MeshError(f"{name} is broken")
-        self.told.append(f"{what} {name}")
+        self.changes.append(f"{what} {name}")
 
 
 def make_mesh(server: FakeServer, topology: Topology | None = None) -> ToxiproxyMesh:
@@ -53,7 +53,7 @@ def edges(*texts: str) -> Iterable[Edge]:
 
 
 def test_cut_and_mend() -> None:
-    """Each change is told once to the edge's proxy."""
+    """Each change reaches the edge's proxy once."""
     server = FakeServer()
     mesh = make_mesh(server)
     mesh.cut([EDGE], mode="refuse", owner="a")
@@ -62,7 +62,7 @@ def test_cut_and_mend() -> None:
     mesh.mend([EDGE], owner="a")
     mesh.mend([EDGE], owner="a")
     assert not mesh.is_cut(EDGE)
-    assert server.told == ["refuse 1->2:10002", "open 1->2:10002"]
+    assert server.changes == ["refuse 1->2:10002", "open 1->2:10002"]
 
 
 def test_last_owner_opens() -> None:
@@ -73,9 +73,9 @@ def test_last_owner_opens() -> None:
     mesh.cut([EDGE], mode="refuse", owner="partition#2")
     mesh.mend([EDGE], owner="kill#3")
     assert mesh.is_cut(EDGE)
-    assert server.told == ["refuse 1->2:10002"]
+    assert server.changes == ["refuse 1->2:10002"]
     mesh.mend([EDGE], owner="partition#2")
-    assert server.told[-1] == "open 1->2:10002"
+    assert server.changes[-1] == "open 1->2:10002"
 
 
 def test_modes_of_two_owners() -> None:
@@ -88,7 +88,7 @@ def test_modes_of_two_owners() -> None:
     mesh.mend([EDGE], owner="b")
     mesh.mend([EDGE], owner="a")
     mesh.mend([EDGE], owner="c")
-    assert [told.split()[0] for told in server.told] == ["blackhole", "refuse", "blackhole", "open"]
+    assert [change.split()[0] for change in server.changes] == ["blackhole", "refuse", "blackhole", "open"]
 
 
 def test_owner_changes_its_mode() -> None:
@@ -97,28 +97,28 @@ def test_owner_changes_its_mode() -> None:
     mesh = make_mesh(server)
     mesh.cut([EDGE], mode="refuse", owner="a")
     mesh.cut([EDGE], mode="blackhole", owner="a")
-    assert server.told == ["refuse 1->2:10002", "blackhole 1->2:10002"]
+    assert server.changes == ["refuse 1->2:10002", "blackhole 1->2:10002"]
 
 
 def test_combined_edge() -> None:
-    """Both proxies of an edge between combined nodes are told."""
+    """Both proxies of an edge between combined nodes are changed."""
     server = FakeServer()
     make_mesh(server, Topology(combined=True)).cut([EDGE], mode="refuse", owner="a")
-    assert server.told == ["refuse 1->2:10002", "refuse 1->2:20002"]
+    assert server.changes == ["refuse 1->2:10002", "refuse 1->2:20002"]
 
 
 def test_mend_goes_on_after_an_error() -> None:
-    """One proxy that fails does not keep the others cut; and it is told again next time."""
+    """One proxy that fails does not keep the others cut; and it is tried again next time."""
     server = FakeServer()
     mesh = make_mesh(server)
     mesh.cut(edges("1->2", "1->3"), mode="refuse", owner="a")
     server.broken = {"1->2:10002"}
     with pytest.raises(MeshError, match="1->2:10002 is broken"):
         mesh.mend(edges("1->2", "1->3"), owner="a")
-    assert server.told[-1] == "open 1->3:10003"
+    assert server.changes[-1] == "open 1->3:10003"
     server.broken = set()
     mesh.mend([EDGE], owner="a")
-    assert server.told[-1] == "open 1->2:10002"
+    assert server.changes[-1] == "open 1->2:10002"
 
 
 def test_half_cut_edge_is_opened() -> None:
@@ -130,7 +130,7 @@ def test_half_cut_edge_is_opened() -> None:
         mesh.cut([EDGE], mode="refuse", owner="a")
     server.broken = set()
     mesh.mend([EDGE], owner="a")
-    assert server.told[-2:] == ["open 1->2:10002", "open 1->2:20002"]
+    assert server.changes[-2:] == ["open 1->2:10002", "open 1->2:20002"]
 
 
 def test_mend_all() -> None:
@@ -140,14 +140,14 @@ def test_mend_all() -> None:
     mesh.cut([EDGE], mode="blackhole", owner="a")
     mesh.mend_all()
     assert not mesh.is_cut(EDGE)
-    assert sum(told.startswith("open") for told in server.told) == 24
+    assert sum(change.startswith("open") for change in server.changes) == 24
 
 
 def test_moved_node() -> None:
     """Every edge to a node that has moved leads to its new address."""
     server = FakeServer()
     make_mesh(server).moved(1, "10.0.0.9")
-    assert sorted(server.told) == [
+    assert sorted(server.changes) == [
         "move to 10.0.0.9:10001 2->1:10001",
         "move to 10.0.0.9:10001 3->1:10001",
         "move to 10.0.0.9:9092 client->1:9092",
@@ -155,8 +155,8 @@ def test_moved_node() -> None:
 
 
 def test_unknown_edge() -> None:
-    """An edge that this cluster does not have is named, and nothing is told to anybody."""
+    """An edge that this cluster does not have is named, and nothing is changed."""
     server = FakeServer()
     with pytest.raises(MeshError, match="no edge 101->1 in this cluster"):
         make_mesh(server).cut(edges("1->2", "101->1"), mode="refuse", owner="a")
-    assert server.told == []
+    assert server.changes == []

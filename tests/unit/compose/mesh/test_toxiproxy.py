@@ -1,4 +1,4 @@
-"""The adapter against a server that may lie, fail, or say nothing."""
+"""The adapter against a server that may lie, fail, or not answer."""
 
 import json
 import threading
@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+import requests
+from toxiproxy import api
 
 from compose.errors import MeshError
 from compose.mesh import toxiproxy
@@ -121,10 +123,10 @@ def test_open(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
 
 
 def test_a_change_that_did_not_take(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
-    """A server that says yes and changes nothing is found out."""
+    """A server that answers with success and changes nothing is noticed."""
     fake.deaf = True
-    for change, said in ((server.refuse, "disabled"), (server.blackhole, "a black hole")):
-        with pytest.raises(MeshError, match=f"proxy 1->2: told to be {said}; the server has"):
+    for change, wanted in ((server.refuse, "disabled"), (server.blackhole, "a black hole")):
+        with pytest.raises(MeshError, match=f"proxy 1->2: should be {wanted}; the server has"):
             change("1->2")
     with pytest.raises(MeshError, match=r"forwarding to 10\.0\.0\.1:1"):
         server.move("1->2", "10.0.0.1:1")
@@ -172,3 +174,10 @@ def test_two_servers(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
         other.shutdown()
     assert list(other.proxies) == ["a"]
     assert list(fake.proxies) == ["1->2"]
+
+
+def test_library_unpatched(server: ToxiproxyServer) -> None:
+    """The library's own module and class are as it ships them, also while a server is in use."""
+    server.states()
+    assert api.requests is requests
+    assert (api.APIConsumer.host, api.APIConsumer.port) == ("127.0.0.1", 8474)

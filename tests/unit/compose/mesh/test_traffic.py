@@ -41,11 +41,11 @@ def test_edges() -> None:
 
 def test_never_falls() -> None:
     """A connection that has ended keeps what it had; a new one adds to it."""
-    looks = [
+    readings = [
         socket(1000),
         "",
         socket(50).replace("45120", "45999"),
         socket(70).replace("45120", "45999"),
     ]
-    traffic = Traffic(PLACES, lambda: looks.pop(0))
+    traffic = Traffic(PLACES, lambda: readings.pop(0))
     assert [traffic.bytes()[Edge.parse("1->2")] for _ in range(4)] == [1000, 1000, 1050, 1070]

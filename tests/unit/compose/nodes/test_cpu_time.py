@@ -34,7 +34,7 @@ def test_version_2(tmp_path: Path) -> None:
 
 
 def test_somebody_elses_process(tmp_path: Path) -> None:
-    """A process whose group does not bear the container's id says nothing of it."""
+    """A process whose group does not bear the container's id is no evidence of it."""
     proc, groups = machine(tmp_path, V1, {"cpuacct/docker/abc/cpuacct.usage": "1\n"})
     assert of_container("other", 7, proc=proc, groups=groups) is None
 

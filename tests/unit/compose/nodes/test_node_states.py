@@ -74,7 +74,7 @@ def test_kill_of_a_paused_node(engine: FakeEngine) -> None:
 
 
 def test_change_that_does_not_happen(engine: FakeEngine) -> None:
-    """An engine that says yes and does nothing is found out."""
+    """An engine that answers with success and does nothing is noticed."""
     engine.stubborn = True
     with pytest.raises(
         NodeStateError, match=r"hw-r-1 is paused after pause: not so after .* last seen: .*running"
@@ -100,7 +100,7 @@ def test_stop_of_what_has_ended(engine: FakeEngine) -> None:
 
 
 def test_vanished(engine: FakeEngine) -> None:
-    """Healing a node that is gone does nothing; harming or starting it says that it is gone."""
+    """Healing a node that is gone does nothing; a fault or a start reports that it is gone."""
     engine.status = None
     assert NODE.state().status == "missing"
     NODE.unpause()
@@ -112,11 +112,11 @@ def test_vanished(engine: FakeEngine) -> None:
 
 
 def test_states() -> None:
-    """Docker's words for a container's life become ours."""
+    """Docker's states of a container become ours."""
     state = {"Status": "running", "ExitCode": 0, "Pid": 7, "StartedAt": "t1"}
     assert (read_state(state).pid, read_state(state).exit_code) == (7, None)
     assert read_state({**state, "Status": "restarting"}).status == "running"
     assert read_state({**state, "Status": "removing"}).status == "missing"
     assert read_state({**state, "Status": "dead", "ExitCode": 9}).exit_code == 9
-    with pytest.raises(NodeStateError, match="no state of a container that we know"):
+    with pytest.raises(NodeStateError, match="'dreaming', which is not a known state of a container"):
         read_state({**state, "Status": "dreaming"})

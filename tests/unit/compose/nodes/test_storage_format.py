@@ -3,6 +3,7 @@
 import re
 
 from compose.nodes.storage_format import for_nodes, format_spec, new_id
+from compose.spec.images import kafka_image
 from compose.spec.topology import Topology
 
 META = b"""\
@@ -32,10 +33,17 @@ def test_old_release() -> None:
 
 
 def test_ids() -> None:
-    """Ids look like Kafka's, and never like an option."""
+    """Ids have Kafka's form, and never that of an option."""
     ids = {new_id() for _ in range(500)}
     assert len(ids) == 500
     assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}", one) for one in ids)
+
+
+def test_formatter_of_mixed_releases() -> None:
+    """The oldest release formats: every node knows the features that it writes."""
+    mixed = Topology(kafka="4.3.1", kafka_by_node={2: "4.0.1"})
+    spec = format_spec(mixed, name="f", network="none", labels={}, appcds=True)
+    assert spec.image == kafka_image("4.0.1")
 
 
 def test_formatter() -> None:

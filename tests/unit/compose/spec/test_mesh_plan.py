@@ -11,7 +11,7 @@ def test_every_edge_has_a_proxy() -> None:
 
 
 def test_no_two_share_a_place() -> None:
-    """The pair of network and port tells every proxy from every other."""
+    """The pair of network and port is unique to each proxy."""
     for topology in (Topology(), Topology(combined=True, brokers=9, controllers=9)):
         places = [(proxy.edge.source, proxy.listen_port) for proxy in proxies(topology)]
         assert len(places) == len(set(places))

@@ -45,17 +45,21 @@ def test_combined_edges() -> None:
      ("4.3.1", None, True), ("4.3.1", False, False)],
 )  # fmt: skip
 def test_elr(release: str, asked: bool | None, on: bool) -> None:
-    """ELR is off up to 4.0 and on from 4.1, unless the topology says otherwise."""
+    """ELR is off up to 4.0 and on from 4.1, unless the topology sets it."""
     assert Topology(kafka=release, elr=asked).elr_on is on
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"brokers": 0}, "brokers: 0; give 1 to 50"),
         ({"brokers": 2, "controllers": 3, "combined": True}, "each controller is one of the brokers"),
         ({"kafka": "latest"}, "'latest' is not a release"),
         ({"kafka": "2.8.1"}, "2.8.1 is too old"),
+        ({"kafka_by_node": {2: "2.8.1"}}, "2.8.1 is too old"),
+        ({"kafka_by_node": {2: "4"}}, "'4' is not a release"),
+        ({"kafka_by_node": {4: "4.0.0"}}, "a release for 4, and the nodes are 1, 2, 3, 101, 102, 103"),
+        ({"kafka_by_node": {101: "3.9.1"}, "elr": True}, "do not exist in 3.9.1"),
         ({"kafka": "3.9.1", "elr": True}, "do not exist in 3.9.1"),
         ({"volume_mib": 10}, "at least 64 MiB"),
         ({"client_port": 80}, "client port: 80"),
@@ -67,10 +71,25 @@ def test_elr(release: str, asked: bool | None, on: bool) -> None:
         ({"broker_config": {"a": "1\nb=2"}}, "more than one line"),
     ],
 )  # fmt: skip
-def test_impossible(wrong: dict[str, Any], said: str) -> None:
+def test_impossible(wrong: dict[str, Any], message: str) -> None:
     """A cluster that cannot exist is refused with the value and what would be right."""
-    with pytest.raises(TopologyError, match=said.replace("(", r"\(")):
+    with pytest.raises(TopologyError, match=message.replace("(", r"\(")):
         Topology(**wrong)
+
+
+def test_release_of_a_node() -> None:
+    """A node runs the cluster's release unless it has one of its own; the oldest one limits the features."""
+    mixed = Topology(kafka="4.3.1", kafka_by_node={2: "4.0.1", 101: "4.3.1"})
+    assert [mixed.release_of(node) for node in (1, 2, 101)] == ["4.3.1", "4.0.1", "4.3.1"]
+    assert mixed.releases == ("4.0.1", "4.3.1")
+    assert (mixed.oldest_version, mixed.elr_on) == ((4, 0), False)
+    assert Topology().releases == ("4.3.1",)
+    assert Topology(kafka="3.9.1", kafka_by_node={1: "3.10.0"}).releases == ("3.9.1", "3.10.0")
+
+
+def test_defaults() -> None:
+    """A user who asks for nothing gets this release and disks of this size."""
+    assert (Topology().kafka, Topology().volume_mib) == ("4.3.1", 1024)
 
 
 def test_memory() -> None:

@@ -13,8 +13,8 @@ from confluent_kafka import Consumer, KafkaError, Producer
 from confluent_kafka import TopicPartition as Position
 from fakes.mock_kafka import PRODUCE, MockKafka
 
-from workloads.clients.producer import Producing
-from workloads.clients.producer_stats import Progress
+from workloads.clients.producer import ProducerLoop
+from workloads.clients.send_counts import SendCounts
 from workloads.plan import WorkloadPlan
 from workloads.record import journal
 from workloads.record.recorder import Recorder
@@ -25,14 +25,14 @@ OK, FAIL, INFO = 0, 1, 2
 
 
 @contextmanager
-def producing(plan: WorkloadPlan, bootstrap: str, run: Path, within_s: float = 5.0) -> Iterator[Progress]:
+def producing(plan: WorkloadPlan, bootstrap: str, run: Path, within_s: float = 5.0) -> Iterator[SendCounts]:
     """One producer of `plan` at work; `within_s` is what it has to flush."""
     with Recorder(run, plan.partitions) as recorder:
-        work = Producing(plan, bootstrap, recorder, Producer)
+        work = ProducerLoop(plan, bootstrap, recorder, Producer)
         work.finish_within_s = within_s
         worker = Worker("producer", work)
         try:
-            yield work.progress
+            yield work.counts
         finally:
             worker.stop()
             worker.join(time.monotonic() + 20)
@@ -68,23 +68,23 @@ def plan(**changes: Any) -> WorkloadPlan:
 
 def test_every_acknowledged_send_has_the_offset_where_it_is(tmp_path: Path) -> None:
     with MockKafka(3, t=2) as kafka:
-        with producing(plan(), kafka.bootstrap, tmp_path) as progress:
-            until(lambda: progress.acked >= 50)
+        with producing(plan(), kafka.bootstrap, tmp_path) as counts:
+            until(lambda: counts.acked >= 50)
         rows = sealed(tmp_path)
         assert outcomes(rows) == {(OK, ""): len(rows)}
-        assert progress.warm
-        assert (progress.acked, progress.failed, progress.unknown_sends) == (len(rows), 0, 0)
+        assert not counts.cold_lanes
+        assert (counts.acked, counts.failed, counts.indeterminate) == (len(rows), 0, 0)
         assert all(row["invoked_ns"] < row["completed_ns"] for row in rows)
         for partition in (0, 1):
             offsets = [row["offset"] for row in rows if row["partition"] == partition]
             assert offsets == list(range(len(offsets)))
 
 
-def test_a_client_that_goes_fatal_is_replaced_and_what_it_had_outstanding_is_unknown(tmp_path: Path) -> None:
-    with MockKafka(1, t=2) as kafka, producing(plan(), kafka.bootstrap, tmp_path) as progress:
-        until(lambda: progress.warm)
+def test_a_clientthat_goes_fatal_is_replaced_and_what_it_had_outstanding_is_unknown(tmp_path: Path) -> None:
+    with MockKafka(1, t=2) as kafka, producing(plan(), kafka.bootstrap, tmp_path) as counts:
+        until(lambda: not counts.cold_lanes)
         kafka.answer(PRODUCE, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
-        until(lambda: progress.instances == 2 and progress.warm)
+        until(lambda: counts.instances == 2 and not counts.cold_lanes)
     rows = sealed(tmp_path)
     first = [row for row in rows if row["producer"] == 1]
     lost = {row["error"] for row in first if row["outcome"] == INFO}
@@ -98,8 +98,8 @@ def test_what_is_purged_from_a_queue_may_be_in_the_log_and_is_unknown(tmp_path: 
     one = plan(topics={"t": 1}, max_outstanding=1, idempotence=False, client=patient)
     with MockKafka(1, t=1) as kafka:
         kafka.answer_late(1, PRODUCE, after_ms=60_000)
-        with producing(one, kafka.bootstrap, tmp_path, within_s=0.0) as progress:
-            until(lambda: progress.sent == 1)
+        with producing(one, kafka.bootstrap, tmp_path, within_s=0.0) as counts:
+            until(lambda: counts.sent == 1)
             time.sleep(0.3)
             kafka.down(1)
             time.sleep(0.3)
@@ -114,10 +114,10 @@ def test_what_is_purged_from_a_queue_may_be_in_the_log_and_is_unknown(tmp_path: 
 def test_what_was_not_acknowledged_within_the_delivery_time_out_is_unknown(tmp_path: Path) -> None:
     with MockKafka(1, t=2) as kafka:
         impatient = plan(delivery_timeout_s=0.5)
-        with producing(impatient, kafka.bootstrap, tmp_path) as progress:
-            until(lambda: progress.warm)
+        with producing(impatient, kafka.bootstrap, tmp_path) as counts:
+            until(lambda: not counts.cold_lanes)
             kafka.down(1)
-            until(lambda: progress.unknown_sends > 0)
+            until(lambda: counts.indeterminate > 0)
             kafka.up(1)
     errors = {error for outcome, error in outcomes(sealed(tmp_path)) if outcome == INFO}
     assert errors == {"_MSG_TIMED_OUT"}
@@ -127,37 +127,37 @@ def test_an_unreachable_cluster_does_not_keep_a_producer_from_ending(tmp_path: P
     with MockKafka(1, t=2) as kafka:
         kafka.down(1)
         begin = time.monotonic()
-        with producing(plan(), kafka.bootstrap, tmp_path, within_s=0.2) as progress:
-            until(lambda: progress.sent > 10)
+        with producing(plan(), kafka.bootstrap, tmp_path, within_s=0.2) as counts:
+            until(lambda: counts.sent > 10)
         assert time.monotonic() - begin < 3
     rows = sealed(tmp_path)
     assert {row["outcome"] for row in rows} == {INFO}
-    assert progress.unknown_sends == len(rows)
+    assert counts.indeterminate == len(rows)
 
 
 def test_outstanding_sends_are_bounded_as_fast_as_it_goes(tmp_path: Path) -> None:
     with MockKafka(1, t=2) as kafka:
         kafka.down(1)
         bounded = plan(rate_per_s=None, max_outstanding=2000)
-        with producing(bounded, kafka.bootstrap, tmp_path, within_s=0.0) as progress:
-            until(lambda: progress.sent == 2000)
+        with producing(bounded, kafka.bootstrap, tmp_path, within_s=0.0) as counts:
+            until(lambda: counts.sent == 2000)
             time.sleep(0.1)
-        assert len(sealed(tmp_path)) == progress.sent == 2000
+        assert len(sealed(tmp_path)) == counts.sent == 2000
 
 
-def test_a_record_that_the_client_does_not_take_failed(tmp_path: Path) -> None:
+def test_a_record_that_the_clientdoes_not_take_failed(tmp_path: Path) -> None:
     with MockKafka(1, t=2) as kafka:
         large = plan(record_bytes=3000, client={"message.max.bytes": 1000})
-        with producing(large, kafka.bootstrap, tmp_path) as progress:
-            until(lambda: progress.failed >= 5)
+        with producing(large, kafka.bootstrap, tmp_path) as counts:
+            until(lambda: counts.failed >= 5)
     assert outcomes(sealed(tmp_path)).keys() == {(FAIL, "MSG_SIZE_TOO_LARGE")}
 
 
 def test_a_record_that_finds_the_queue_full_failed_and_the_next_ones_go_on(tmp_path: Path) -> None:
     with MockKafka(1, t=2) as kafka:
         narrow = plan(rate_per_s=None, client={"queue.buffering.max.messages": 10})
-        with producing(narrow, kafka.bootstrap, tmp_path) as progress:
-            until(lambda: progress.failed and progress.acked)
+        with producing(narrow, kafka.bootstrap, tmp_path) as counts:
+            until(lambda: counts.failed and counts.acked)
     assert outcomes(sealed(tmp_path)).keys() == {(FAIL, "_QUEUE_FULL"), (OK, "")}
 
 
@@ -169,29 +169,29 @@ def test_a_record_that_finds_the_queue_full_failed_and_the_next_ones_go_on(tmp_p
 def test_a_refusal_is_definite_only_for_a_single_attempt(
     tmp_path: Path, acks: Any, client: dict[str, Any], expected: int
 ) -> None:
-    told = plan(acks=acks, client=client)
-    with MockKafka(1, t=2) as kafka, producing(told, kafka.bootstrap, tmp_path) as progress:
-        until(lambda: progress.warm)
+    refused_once = plan(acks=acks, client=client)
+    with MockKafka(1, t=2) as kafka, producing(refused_once, kafka.bootstrap, tmp_path) as counts:
+        until(lambda: not counts.cold_lanes)
         kafka.answer(PRODUCE, KafkaError.MSG_SIZE_TOO_LARGE)
-        until(lambda: progress.errors)
+        until(lambda: counts.errors)
     refused = {outcome for outcome, error in outcomes(sealed(tmp_path)) if error == "MSG_SIZE_TOO_LARGE"}
     assert refused == {expected}
 
 
 def test_refusals_for_too_few_replicas_are_tried_again_until_acknowledged(tmp_path: Path) -> None:
-    with MockKafka(1, t=2) as kafka, producing(plan(), kafka.bootstrap, tmp_path) as progress:
+    with MockKafka(1, t=2) as kafka, producing(plan(), kafka.bootstrap, tmp_path) as counts:
         kafka.answer(PRODUCE, *[KafkaError.NOT_ENOUGH_REPLICAS] * 3)
-        until(lambda: progress.warm)
+        until(lambda: not counts.cold_lanes)
     assert outcomes(sealed(tmp_path)).keys() == {(OK, "")}
 
 
 def test_acks_0_is_acknowledged_without_offsets_and_counted_apart(tmp_path: Path) -> None:
     with MockKafka(1, t=2) as kafka:
-        with producing(plan(acks="0"), kafka.bootstrap, tmp_path) as progress:
-            until(lambda: progress.warm)
+        with producing(plan(acks="0"), kafka.bootstrap, tmp_path) as counts:
+            until(lambda: not counts.cold_lanes)
         rows = sealed(tmp_path)
     assert {(row["outcome"], row["offset"]) for row in rows} == {(OK, -1)}
-    assert progress.acked_without_offset == progress.acked == len(rows)
+    assert counts.acked_without_offset == counts.acked == len(rows)
 
 
 def test_a_seeded_spread_is_the_same_for_the_same_seed_and_reaches_every_partition() -> None:
@@ -204,8 +204,8 @@ def test_a_seeded_spread_is_the_same_for_the_same_seed_and_reaches_every_partiti
     assert Counter(spread[0].tolist()).keys() == set(range(7))
 
 
-class Watcher:
-    """A client that looks into the journal whenever it is given a record."""
+class JournalReader:
+    """A client that reads the journal whenever it is given a record."""
 
     def __init__(self, run: Path) -> None:
         self.run = run
@@ -224,17 +224,17 @@ class Watcher:
         """Nothing is ever reported: the harness might as well have been killed."""
 
 
-def test_no_record_is_handed_to_the_client_before_it_is_on_file(tmp_path: Path, monkeypatch: Any) -> None:
+def test_no_record_is_given_to_the_clientbefore_it_is_on_file(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("workloads.clients.producer.PURGED_WITHIN_S", 0.1)
-    watcher = Watcher(tmp_path)
+    client = JournalReader(tmp_path)
     with Recorder(tmp_path, plan().partitions) as recorder:
-        work = Producing(plan(), "nowhere:1", recorder, lambda _config: watcher)
+        work = ProducerLoop(plan(), "nowhere:1", recorder, lambda _config: client)
         work.finish_within_s = 0.0
         worker = Worker("producer", work)
-        until(lambda: len(watcher.journaled_first) >= 20)
+        until(lambda: len(client.journaled_first) >= 20)
         worker.stop()
         worker.join(time.monotonic() + 5)
-    assert all(watcher.journaled_first)
+    assert all(client.journaled_first)
     rows = sealed(tmp_path)
     assert {(row["outcome"], row["completed_ns"]) for row in rows} == {(INFO, -1)}
-    assert work.progress.unknown_sends == len(rows) == len(watcher.journaled_first)
+    assert work.counts.indeterminate == len(rows) == len(client.journaled_first)

@@ -1,4 +1,4 @@
-"""A tailing reader notes where it was put to, goes back where a log was cut, and does not stand still."""
+"""A tailing reader records its places, goes back where a log was truncated, and does not stand still."""
 
 import time
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from confluent_kafka import OFFSET_BEGINNING, KafkaError, Message
 from confluent_kafka import TopicPartition as Position
 
 from checkers.history.rows import TopicPartition
-from workloads.clients.consumer import Client
-from workloads.clients.reader import REWIND, Reading
+from workloads.clients.consumer import ConsumerClient, tailing_reader
+from workloads.clients.reader import REWIND, ReaderLoop
 from workloads.payload import Encoder
 from workloads.record.recorder import Recorder
 from workloads.record.seal import seal
@@ -23,24 +23,24 @@ TRUNCATED = KafkaError._AUTO_OFFSET_RESET
 
 
 class Scripted:
-    """Clients that deliver what the test says, batch by batch, and remember where they were put to."""
+    """Clients that deliver what the test wants, batch by batch, and remember where they were placed."""
 
     def __init__(self, *scripts: list[list[Message]]) -> None:
         self.scripts = list(scripts)
         self.placed: list[list[int]] = []
         self.closed = 0
 
-    def make(self, config: dict[str, Any]) -> Client:
+    def make(self, config: dict[str, Any]) -> ConsumerClient:
         assert config["auto.offset.reset"] == "error"
         return _One(self, self.scripts.pop(0) if self.scripts else [])
 
 
 class _One:
-    def __init__(self, told: Scripted, batches: list[list[Message]]) -> None:
-        self._told, self._batches = told, batches
+    def __init__(self, script: Scripted, batches: list[list[Message]]) -> None:
+        self._script, self._batches = script, batches
 
     def assign(self, positions: list[Position]) -> None:
-        self._told.placed.append([position.offset for position in positions])
+        self._script.placed.append([position.offset for position in positions])
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
         if self._batches:
@@ -49,7 +49,7 @@ class _One:
         return []
 
     def close(self) -> None:
-        self._told.closed += 1
+        self._script.closed += 1
 
 
 def record(partition: int, offset: int, producer: int = 1) -> Message:
@@ -63,12 +63,15 @@ def cut(partition: int) -> Message:
 
 
 def read_until(
-    what: Callable[[Reading], object], clients: Scripted, run: Path, ends: dict[int, int]
-) -> tuple[Reading, list[dict[str, Any]]]:
+    what: Callable[[ReaderLoop], object], clients: Scripted, run: Path, ends: dict[int, int]
+) -> tuple[ReaderLoop, list[dict[str, Any]]]:
     """Read until `what` holds; `ends` are the sampled high watermarks by partition."""
     with Recorder(run, PARTITIONS) as recorder:
-        reading = Reading(
-            7, PARTITIONS, "x:1", recorder.reads(7), lambda tp: ends.get(tp.partition, -1), clients.make
+        reading = ReaderLoop(
+            PARTITIONS,
+            tailing_reader("x:1", clients.make),
+            recorder.reads(7),
+            lambda tp: ends.get(tp.partition, -1),
         )
         worker = Worker("reader", reading)
         deadline = time.monotonic() + 5
@@ -86,8 +89,8 @@ def test_what_is_delivered_is_written_down_with_reader_generation_and_id(tmp_pat
     clients = Scripted([[record(0, 5), record(1, 9)], [record(0, 6)]])
     _, rows = read_until(lambda r: r.delivered == 3, clients, tmp_path, {})
     assert clients.placed == [[OFFSET_BEGINNING, OFFSET_BEGINNING]]
-    told = [(row["partition"], row["offset"], row["producer"], row["sequence"]) for row in rows]
-    assert told == [(0, 5, 1, 5), (0, 6, 1, 6), (1, 9, 1, 9)]
+    read = [(row["partition"], row["offset"], row["producer"], row["sequence"]) for row in rows]
+    assert read == [(0, 5, 1, 5), (0, 6, 1, 6), (1, 9, 1, 9)]
     assert {(row["reader"], row["generation"], row["leader_epoch"]) for row in rows} == {(7, 1, 4)}
     assert clients.closed == 1
 

@@ -1,19 +1,22 @@
-"""A final read ends by proof or says why it has none."""
+"""A final read ends by proof or with the reason why it has none."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from confluent_kafka import Consumer, KafkaError, Message, Producer
+from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka import TopicPartition as Position
 from fakes.mock_kafka import MockKafka
 
 from checkers.history.rows import TopicPartition
 from compose.kafka.broker_api import PartitionAnswer
+from workloads.clients.consumer import exact_reader
+from workloads.clients.protocol import LogReader
 from workloads.observe.final_read import final_read, moved, write_proofs
-from workloads.observe.leaders import LeaderState, Told
+from workloads.observe.leaders import BrokerReport, LeaderState
 from workloads.observe.partition_log import PartitionLog
 from workloads.observe.survey import unsettled
 from workloads.payload import Encoder
@@ -51,8 +54,8 @@ def test_a_partition_that_was_read_to_its_high_watermark_is_proven(tmp_path: Pat
     with MockKafka(3, t=2) as kafka:
         fill(kafka, 1000)
         proofs = final_read(kafka.bootstrap, PARTITIONS, tmp_path, within_s=20)
-    told = [(p.partition, p.complete, p.log_start, p.high_watermark, p.log_end, p.read_to) for p in proofs]
-    assert told == [(0, True, 0, 1000, 1000, 1000), (1, True, 0, 0, 0, 0)]
+    proven = [(p.partition, p.complete, p.log_start, p.high_watermark, p.log_end, p.read_to) for p in proofs]
+    assert proven == [(0, True, 0, 1000, 1000, 1000), (1, True, 0, 0, 0, 0)]
     assert {(p.replicas, p.isr, p.reason) for p in proofs} == {((1, 2, 3), (1, 2, 3), "")}
     rows = pq.read_table(tmp_path / "final_log/t-0.parquet").to_pylist()
     assert [(row["offset"], row["producer"], row["sequence"]) for row in rows] == [
@@ -79,25 +82,25 @@ def test_a_partition_that_moved_while_it_was_read_is_not_proven_before_it_stands
     tmp_path: Path,
 ) -> None:
     """Each of the first three readers comes with somebody who writes one record more."""
-    made: list[Consumer] = []
+    opened: list[LogReader] = []
 
-    def make(config: dict[str, Any]) -> Consumer:
-        if len(made) < 3:
+    def open_reader(partitions: Sequence[TopicPartition]) -> LogReader:
+        if len(opened) < 3:
             fill(kafka, 1)
-        made.append(Consumer(config))
-        return made[-1]
+        opened.append(exact_reader(kafka.bootstrap)(partitions))
+        return opened[-1]
 
     with MockKafka(1, t=2) as kafka:
         fill(kafka, 5)
-        (proof,) = final_read(kafka.bootstrap, (TP,), tmp_path, within_s=20, make=make)
+        (proof,) = final_read(kafka.bootstrap, (TP,), tmp_path, within_s=20, open_reader=open_reader)
     assert (proof.complete, proof.high_watermark, proof.read_to) == (True, 8, 8)
     assert offsets(tmp_path) == list(range(8))
 
 
-def test_what_moved_is_told_with_both_values() -> None:
+def test_what_moved_is_reported_with_both_values() -> None:
     assert moved(state(end=5), state(end=5, isr=(3, 2, 1))) == ""
-    told = moved(state(end=5), state(end=7, epoch=2))
-    assert told == "leader_epoch 1 became 2, high_watermark 5 became 7 while it was read"
+    change = moved(state(end=5), state(end=7, epoch=2))
+    assert change == "leader_epoch 1 became 2, high_watermark 5 became 7 while it was read"
 
 
 def test_proofs_are_written_as_a_table_of_the_history(tmp_path: Path) -> None:
@@ -134,12 +137,12 @@ def view(leader: int = 1, epoch: int = 1, isr: tuple[int, ...] = (1, 2, 3)) -> P
 def test_a_partition_is_settled_when_all_brokers_say_so(
     views: list[PartitionAnswer | None], leaders: list[LeaderState], reason: str
 ) -> None:
-    answers = [Told(known={TP: seen} if seen else {}, led=()) for seen in views]
-    assert unsettled(TP, answers, leaders) == reason
+    reports = [BrokerReport(known={TP: known} if known else {}, led=()) for known in views]
+    assert unsettled(TP, reports, leaders) == reason
 
 
 class Scripted:
-    """Consumers that deliver what the test says; one script a consumer, one list a call."""
+    """Consumers that deliver what the test wants; one script a consumer, one list a call."""
 
     def __init__(self, *scripts: list[list[Message]]) -> None:
         self.scripts = list(scripts)
@@ -150,11 +153,11 @@ class Scripted:
 
 
 class _One:
-    def __init__(self, told: Scripted, batches: list[list[Message]]) -> None:
-        self._told, self._batches = told, batches
+    def __init__(self, script: Scripted, batches: list[list[Message]]) -> None:
+        self._script, self._batches = script, batches
 
     def assign(self, positions: list[Position]) -> None:
-        self._told.placed += [position.offset for position in positions]
+        self._script.placed += [position.offset for position in positions]
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
         if self._batches:
@@ -180,7 +183,7 @@ def read(
     tmp_path: Path, clients: Scripted, *states: LeaderState, within_s: float = 2.0
 ) -> tuple[list[str], int]:
     """Read towards each of `states` in turn: why each was not reached, and where the read ended."""
-    log = PartitionLog(TP, tmp_path, "x:1", clients.make)
+    log = PartitionLog(TP, tmp_path, exact_reader("x:1", clients.make))
     short = [log.read(target, time.monotonic() + within_s) for target in states]
     log.finish()
     return short, log.read_to

@@ -1,4 +1,4 @@
-"""Only leaders are believed, and a silent broker costs nobody else a sample."""
+"""Only leaders are believed, and a silent broker costs the others no sample."""
 
 import time
 from pathlib import Path
@@ -9,8 +9,9 @@ from confluent_kafka import Producer
 from fakes.mock_kafka import MockKafka
 
 from checkers.history.rows import TopicPartition
-from workloads.errors import BrokerSilent
-from workloads.observe.leaders import Broker, LeaderState, addresses
+from compose.errors import BrokerSilent
+from compose.kafka.brokers import Brokers, addresses
+from workloads.observe.leaders import LeaderState, state_of
 from workloads.observe.sampler import Sampler
 from workloads.record.recorder import Recorder
 from workloads.record.seal import seal
@@ -27,26 +28,27 @@ def fill(kafka: MockKafka, records: dict[int, int]) -> None:
     assert producer.flush(5) == 0
 
 
-def test_each_broker_tells_the_offsets_of_just_those_partitions_that_it_leads() -> None:
+def test_each_broker_reports_the_offsets_of_just_those_partitions_that_it_leads() -> None:
     with MockKafka(3, t=2) as kafka:
         kafka.lead("t", 0, 3)
         kafka.lead("t", 1, 1)
         fill(kafka, {0: 4, 1: 2})
-        led = {}
-        for address in addresses(kafka.bootstrap):
-            with Broker(address, within_s=2) as broker:
-                led[address] = [
-                    (s.tp.partition, s.leader, s.high_watermark) for s in broker.ask(PARTITIONS).led
-                ]
-    assert list(led.values()) == [[(1, 1, 2)], [], [(0, 3, 4)]]
+        with Brokers(kafka.bootstrap, within_s=2) as brokers:
+            reports = brokers.ask_all(state_of(PARTITIONS)).given
+    led = {
+        number: [(s.tp.partition, s.leader, s.high_watermark) for s in report.led]
+        for number, report in reports.items()
+    }
+    assert led == {1: [(1, 1, 2)], 2: [], 3: [(0, 3, 4)]}
 
 
-def test_a_broker_tells_all_that_it_knows_of_a_partition() -> None:
+def test_a_leader_reports_the_whole_state_of_its_partition() -> None:
     with MockKafka(3, t=2) as kafka:
         kafka.lead("t", 0, 2)
         fill(kafka, {0: 1})
-        with Broker(addresses(kafka.bootstrap)[1], within_s=2) as broker:
-            (state,) = [s for s in broker.ask(PARTITIONS).led if s.tp.partition == 0]
+        with Brokers(kafka.bootstrap, within_s=2) as brokers:
+            report = brokers.ask(2, state_of(PARTITIONS))
+            (state,) = [s for s in report.led if s.tp.partition == 0]
     assert state == LeaderState(
         tp=PARTITIONS[0],
         leader=2,
@@ -63,24 +65,28 @@ def test_a_broker_tells_all_that_it_knows_of_a_partition() -> None:
 def test_a_broker_that_does_not_answer_is_silent_and_one_that_is_back_answers_again() -> None:
     with MockKafka(1, t=2) as kafka:
         (address,) = addresses(kafka.bootstrap)
-        with Broker(address, within_s=0.5) as broker:
-            assert len(broker.ask(PARTITIONS).led) == 2
+        with Brokers(kafka.bootstrap, within_s=0.5) as brokers:
+            assert len(brokers.ask(1, state_of(PARTITIONS)).led) == 2
             kafka.down(1)
             with pytest.raises(BrokerSilent, match=rf"broker at 127.0.0.1:{address[1]}: .*"):
-                broker.ask(PARTITIONS)
+                brokers.ask(1, state_of(PARTITIONS))
             kafka.up(1)
-            assert len(broker.ask(PARTITIONS).led) == 2
+            assert len(brokers.ask(1, state_of(PARTITIONS)).led) == 2
 
 
 def test_samples_of_living_leaders_go_on_while_another_broker_is_dead(tmp_path: Path) -> None:
-    with MockKafka(2, t=2) as kafka, Recorder(tmp_path, PARTITIONS) as recorder:
+    with (
+        MockKafka(2, t=2) as kafka,
+        Recorder(tmp_path, PARTITIONS) as recorder,
+        Brokers(kafka.bootstrap, within_s=1) as brokers,
+    ):
         kafka.lead("t", 0, 1)
         kafka.lead("t", 1, 2)
         fill(kafka, {0: 3, 1: 5})
         kafka.down(1)
-        sampler = Sampler(PARTITIONS, recorder.watermarks())
+        sampler = Sampler(brokers, PARTITIONS, recorder.watermarks())
         assert sampler.high_watermark(PARTITIONS[1]) == -1
-        workers = [Worker(str(a), sampler.watch(a)) for a in addresses(kafka.bootstrap)]
+        workers = [Worker(str(n), sampler.sampling(n)) for n in brokers.numbers]
         deadline = time.monotonic() + 5
         while sampler.samples < 2 and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -96,8 +102,8 @@ def test_samples_of_living_leaders_go_on_while_another_broker_is_dead(tmp_path: 
 
 
 def test_the_newest_epoch_counts_however_high_an_older_one_had_been(tmp_path: Path) -> None:
-    with Recorder(tmp_path, PARTITIONS) as recorder:
-        sampler = Sampler(PARTITIONS, recorder.watermarks())
+    with Recorder(tmp_path, PARTITIONS) as recorder, Brokers("127.0.0.1:1", within_s=1) as brokers:
+        sampler = Sampler(brokers, PARTITIONS, recorder.watermarks())
         for epoch, high_watermark in ((4, 900), (5, 700), (4, 950)):
             sampler._record(1, [state(epoch, high_watermark)])
     assert sampler.high_watermark(PARTITIONS[0]) == 700

@@ -3,13 +3,11 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from confluent_kafka import KafkaError
 
 from checkers.history.rows import TopicPartition
-from checkers.history.tables import Outcome
+from workloads.clients.protocol import Delivered
 from workloads.errors import JournalUnreadable
 from workloads.record import seal as sealing
 from workloads.record.recorder import FLUSH_NS, Recorder, SendRecorder
@@ -24,7 +22,21 @@ def sends(run: Path, partition: str) -> list[dict[str, object]]:
 
 
 def invoke(producer: SendRecorder, lanes: list[int], invoked_ns: int, checksums: list[int]) -> None:
-    producer.invoke(np.array(lanes, np.int16), invoked_ns, np.array(checksums, np.int64))
+    producer.sent(np.array(lanes, np.int16), invoked_ns, np.array(checksums, np.int64))
+
+
+def records(offsets: list[int]) -> Delivered:
+    """Records of the first partition without a value."""
+    count = len(offsets)
+    return Delivered(
+        lanes=np.zeros(count, np.int16),
+        offsets=np.array(offsets),
+        leader_epochs=np.ones(count, np.int32),
+        timestamps_ms=np.ones(count, np.int64),
+        keys=[None] * count,
+        values=[None] * count,
+        headers=[None] * count,
+    )
 
 
 def test_every_send_has_one_row_in_the_file_of_its_partition(tmp_path: Path) -> None:
@@ -32,9 +44,8 @@ def test_every_send_has_one_row_in_the_file_of_its_partition(tmp_path: Path) -> 
         producer = recorder.sends(acks="all", idempotent=True)
         invoke(producer, [0, 2, 0], 10, [100, 101, 102])
         invoke(producer, [1], 20, [103])
-        producer.complete(np.array([2, 0]), 30, Outcome.OK, np.array([7, -1]))
-        codes = np.array([KafkaError._MSG_TIMED_OUT], np.int16)
-        producer.complete(np.array([3]), 40, Outcome.INFO, np.array([-1]), codes)
+        producer.acknowledged(np.array([2, 0]), np.array([7, -1]), 30)
+        producer.indeterminate(np.array([3]), ["_MSG_TIMED_OUT"], 40)
         producer.close()
     sealed = seal(tmp_path)
     assert sealed.producers == (ProducerFacts(producer=1, acks="all", idempotence=True),)
@@ -66,9 +77,9 @@ def test_the_journal_of_a_killed_run_is_sealed_as_far_as_it_is_whole(tmp_path: P
     recorder = Recorder(tmp_path, PARTITIONS)
     producer = recorder.sends(acks="1", idempotent=False)
     invoke(producer, [0, 0], 10, [100, 101])
-    producer.complete(np.array([0]), 30, Outcome.OK, np.array([7]))
+    producer.acknowledged(np.array([0]), np.array([7]), 30)
     producer.flush(30)
-    producer.complete(np.array([1]), 31, Outcome.OK, np.array([8]))  # not flushed: the process dies here
+    producer.acknowledged(np.array([1]), np.array([8]), 31)  # not flushed: the process dies here
     torn = tmp_path / "journal/sends-1.done.arrow"
     with torn.open("ab") as file:
         file.write(b"\xff\xff\xff\xff\x10\x01\x00\x00half a batch")
@@ -86,7 +97,7 @@ def test_completions_are_on_file_a_quarter_of_a_second_later(tmp_path: Path) -> 
     producer = Recorder(tmp_path, PARTITIONS).sends(acks="all", idempotent=True)
     invoke(producer, [0], 10, [100])
     producer.flush(1_000)
-    producer.complete(np.array([0]), 30, Outcome.OK, np.array([7]))
+    producer.acknowledged(np.array([0]), np.array([7]), 30)
     producer.flush_if_due(1_000 + FLUSH_NS - 1)
     size = (tmp_path / "journal/sends-1.done.arrow").stat().st_size
     producer.flush_if_due(1_000 + FLUSH_NS)
@@ -103,12 +114,12 @@ def test_a_run_longer_than_one_slice_is_sealed_alike(tmp_path: Path, monkeypatch
                 lanes = np.arange(first, first + 4) % 3
                 invoke(producer, lanes.tolist(), first, list(range(first, first + 4)))
             backwards = np.arange(95, -1, -1)
-            producer.complete(backwards, 500, Outcome.OK, backwards + 1000)
+            producer.acknowledged(backwards, backwards + 1000, 500)
             producer.close()
     assert seal(tmp_path).sends == 192
     rows = [row for name in ("a-0", "a-1", "b-0") for row in sends(tmp_path, name)]
-    told = {(row["producer"], row["sequence"]): row["offset"] for row in rows}
-    assert told == {(p, s): s + 1000 for p in (1, 2) for s in range(96)}
+    sealed = {(row["producer"], row["sequence"]): row["offset"] for row in rows}
+    assert sealed == {(p, s): s + 1000 for p in (1, 2) for s in range(96)}
     assert [row["sequence"] for row in sends(tmp_path, "a-1")][:32] == list(range(1, 96, 3))
 
 
@@ -116,7 +127,7 @@ def test_sends_of_a_partition_are_in_the_order_of_their_sequence(tmp_path: Path)
     with Recorder(tmp_path, PARTITIONS) as recorder:
         producer = recorder.sends(acks="all", idempotent=True)
         lanes = np.random.default_rng(1).integers(0, 3, 5000).astype(np.int16)
-        producer.invoke(lanes, 1, np.zeros(5000, np.int64))
+        producer.sent(lanes, 1, np.zeros(5000, np.int64))
     seal(tmp_path)
     for lane, name in enumerate(("a-0", "a-1", "b-0")):
         assert [row["sequence"] for row in sends(tmp_path, name)] == np.flatnonzero(lanes == lane).tolist()
@@ -124,17 +135,46 @@ def test_sends_of_a_partition_are_in_the_order_of_their_sequence(tmp_path: Path)
 
 def test_reads_keep_the_order_of_their_delivery(tmp_path: Path) -> None:
     with Recorder(tmp_path, PARTITIONS) as recorder:
-        journal = recorder.reads(1)
-        for offsets in ([5, 6, 5], [6]):
-            count = len(offsets)
-            ones, none = np.ones(count, np.int32), np.full(count, -1)
-            columns = [np.zeros(count, np.int16), ones, ones, offsets, ones, ones, none, none, none]
-            types = ["int16", "int32", "int32", "int64", "int32", "int32", "int64", "int64", "int64"]
-            journal.write([pa.array(np.asarray(c, t)) for c, t in zip(columns, types, strict=True)])
+        reader = recorder.reads(1)
+        for generation, offsets in enumerate(([5, 6, 5], [6]), start=1):
+            reader.delivered(generation, records(offsets), 70 + generation)
     assert seal(tmp_path).reads == 4
     rows = pq.read_table(tmp_path / "history/reads/a-0.parquet").to_pylist()
     assert [row["offset"] for row in rows] == [5, 6, 5, 6]
     assert (rows[0]["topic"], rows[0]["partition"], rows[0]["reader"]) == ("a", 0, 1)
+    assert [(row["generation"], row["read_ns"]) for row in rows] == [(1, 71)] * 3 + [(2, 72)]
+
+
+def test_each_error_has_its_name_and_its_outcome(tmp_path: Path) -> None:
+    with Recorder(tmp_path, PARTITIONS) as recorder:
+        first, second = (recorder.sends(acks="1", idempotent=False) for _ in range(2))
+        invoke(first, [0] * 4, 10, [100] * 4)
+        invoke(second, [1], 10, [100])
+        first.failed(np.array([2, 0]), ["INVALID_RECORD", "_QUEUE_FULL"], 30)
+        second.indeterminate(np.array([0]), ["_TRANSPORT"], 31)
+        first.indeterminate(np.array([1]), ["INVALID_RECORD"], 32)
+        first.close()
+        second.close()
+    seal(tmp_path)
+    ends = [(row["sequence"], row["outcome"], row["error"], row["offset"]) for row in sends(tmp_path, "a-0")]
+    assert ends == [
+        (0, 1, "_QUEUE_FULL", -1),
+        (1, 2, "INVALID_RECORD", -1),
+        (2, 1, "INVALID_RECORD", -1),
+        (3, 2, "", -1),
+    ]
+    assert [row["error"] for row in sends(tmp_path, "a-1")] == ["_TRANSPORT"]
+
+
+def test_an_error_whose_name_was_lost_does_not_keep_the_run_from_being_sealed(tmp_path: Path) -> None:
+    with Recorder(tmp_path, PARTITIONS) as recorder:
+        producer = recorder.sends(acks="1", idempotent=False)
+        invoke(producer, [0], 10, [100])
+        producer.indeterminate(np.array([0]), ["_TRANSPORT"], 31)
+        producer.close()
+    (tmp_path / "journal/errors.arrow").unlink()
+    seal(tmp_path)
+    assert [row["error"] for row in sends(tmp_path, "a-0")] == ["error 1 of a lost name"]
 
 
 def test_the_journals_are_gone_when_all_is_sealed_and_a_second_seal_says_so(tmp_path: Path) -> None:
@@ -146,7 +186,7 @@ def test_the_journals_are_gone_when_all_is_sealed_and_a_second_seal_says_so(tmp_
         seal(tmp_path)
 
 
-def test_a_run_killed_before_its_first_journal_has_a_head_is_told(tmp_path: Path) -> None:
+def test_a_run_killed_before_its_first_journal_has_a_head_is_named(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
     (tmp_path / "journal/sends-1.invoked.arrow").write_bytes(b"\xff\xff")
     with pytest.raises(JournalUnreadable, match="no journal with a whole head"):

@@ -1,9 +1,9 @@
-"""What an answer of the client says about a send: written, definitely not written, or unknown.
+"""The one place that maps librdkafka's errors: a send is written, certainly not written, or indeterminate.
 
-A wrong *fail* makes the checker cry `resurrected` where nothing is wrong, and a wrong *ok* cries
+A wrong *fail* makes the checker report `resurrected` where nothing is wrong, and a wrong *ok* makes it report
 `acked-loss`; a needless *info* only examines one record less. So whatever cannot be known is info.
 
-A delivery report with an error tells the error of the *last* attempt, and not whether an earlier one was
+A delivery report with an error has the error of the *last* attempt, and not whether an earlier one was
 written. librdkafka sends again after NOT_LEADER, UNKNOWN_TOPIC_OR_PART and the like even with `retries=0`,
 holding that these never follow an append (rd_kafka_handle_Produce_error, `incr_retry = 0`). But a leader
 that is deposed while an acks=all append waits for its followers answers just that (Kafka's DelayedProduce).
@@ -39,7 +39,7 @@ time-out and every closed connection are not among them.
 
 
 def outcome(error: KafkaError | None, *, handed_over: bool = True, single_attempt: bool = False) -> Outcome:
-    """Map what the client said of one send to its outcome; `error` None is success.
+    """Map the client's report of one send to its outcome; `error` None is success.
 
     `handed_over` is False if `produce` raised instead of taking the record (queue full, too large for the
     client, unknown partition, a fatal producer): it was never sent, whatever the error.

@@ -1,10 +1,10 @@
-"""What each answer of the client says about a send; what cannot be known is info."""
+"""Which outcome each report of the client gives a send; what cannot be known is info."""
 
 import pytest
 from confluent_kafka import KafkaError
 
 from checkers.history.tables import Outcome
-from workloads.record.outcome import error_name, outcome
+from workloads.clients.outcome import error_name, outcome
 
 EVERY_CODE = sorted(
     value for name, value in vars(KafkaError).items() if isinstance(value, int) and name.lstrip("_").isupper()
