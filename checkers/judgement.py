@@ -1,4 +1,4 @@
-"""What a checker answers: the one type that the reference and the Spark implementation both return.
+"""What a checker returns: the one type that the reference and the Spark implementation both return.
 
 Two judgements of one history agree iff `Judgement.key()` is equal: anomalies are compared as a multiset of
 their keys, evidence is not compared.
@@ -7,43 +7,17 @@ their keys, evidence is not compared.
 import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-
-
-class Property(StrEnum):
-    """What is decided about a history. The order is the order of every report."""
-
-    ACKED_LOSS = "acked-loss"
-    HW_LOSS = "hw-loss"
-    ACK_OFFSET = "ack-offset"
-    CONTENT = "content"
-    UNKNOWN_OFFSET_ACK = "unknown-offset-ack"
-    DUPLICATE = "duplicate"
-    PRODUCER_ORDER = "producer-order"
-    REAL_TIME_ORDER = "real-time-order"
-    RESURRECTED = "resurrected"
-    PHANTOM = "phantom"
-    OFFSET_GAP = "offset-gap"
-    READ_UNCOMMITTED = "read-uncommitted"
-    MONOTONE_READ = "monotone-read"
-    SAME_FOR_ALL = "same-for-all"
+from checkers.properties import Property
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anomaly:
     """One record (or offset) that breaks one property: the first six fields are its key, the rest evidence.
 
-    What `topic, partition, offset` mean for each property:
-        acked-loss, ack-offset    the record's home partition and its acked offset (-1 if none was reported)
-        unknown-offset-ack        the record's home partition, offset -1
-        content, resurrected, duplicate, producer-order, real-time-order, phantom
-                                  the place of the log record, one anomaly for each such place
-        hw-loss, read-uncommitted the offset that lost its record; the id is the lost record's, or -1 and -1
-        offset-gap, same-for-all  the (first) offset; producer = sequence = -1
-        monotone-read             the offset of the later read; the id is (reader, generation)
+    The property's record describes what `topic, partition, offset` and the id are (`place`).
     """
 
     property: Property
@@ -56,7 +30,7 @@ class Anomaly:
     """When the record's send was called; -1 if it is not known."""
     completed_ns: int = field(default=NONE, compare=False)
     """When the record was acknowledged (monotone-read: delivered); -1 if it is not known, or if the
-    acknowledgement was for another copy, at another offset, than the one that a reader saw."""
+    acknowledgement was for another copy, at another offset, than the one that a reader was given."""
     seen_ns: int = field(default=NONE, compare=False)
     """When a reader was given it at that offset; -1 if no reader is a witness."""
     acked_offset: int = field(default=NONE, compare=False)
@@ -82,7 +56,7 @@ class Anomaly:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionUndecided:
-    """A partition of which nothing is said, because its final read is not proven complete."""
+    """A partition about which nothing is decided, because its final read is not proven complete."""
 
     topic: str
     partition: int
@@ -108,19 +82,10 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What holds and what does not, of one history.
+    """Which properties of one history hold, and which do not.
 
-    `examined` and `undecided` have an entry for every property. One unit of them is:
-        acked-loss          an ok send
-        ack-offset          an ok send with an offset
-        unknown-offset-ack  an ok send without an offset
-        content, resurrected, duplicate, producer-order, real-time-order, phantom    a record of the log
-        offset-gap          an offset in [log start, high watermark)
-        hw-loss             a read, or an ok send with an offset (both count)
-        read-uncommitted, monotone-read, same-for-all    a read
-    Undecided are the units of undecided partitions (of offset-gap: 1 for each such partition), and, of
-    acked-loss, ack-offset, hw-loss and read-uncommitted, also those whose offset is in
-    [high watermark, log end). What is undecided is not examined.
+    `examined` and `undecided` count, for every decided property, the units that its record names
+    (`ExaminedUnit`). What is undecided is not examined.
     """
 
     examined: Mapping[Property, int]
@@ -138,7 +103,3 @@ class Judgement:
             sorted((u.topic, u.partition) for u in self.undecided_partitions),
             self.totals,
         )
-
-    def of(self, wanted: Property) -> tuple[Anomaly, ...]:
-        """The anomalies of one property, in the order they were found."""
-        return tuple(anomaly for anomaly in self.anomalies if anomaly.property is wanted)

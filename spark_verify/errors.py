@@ -1,4 +1,4 @@
-"""Every error of this room, in one tree. A broken history is `checkers.history.tables.MalformedHistory`, not
+"""Every error of this room, in one tree. A broken history is `checkers.errors.MalformedHistory`, not
 one of these; that there is no Java is `compose.errors.JavaMissing`.
 
 SparkVerifyError

@@ -1,5 +1,5 @@
-"""Makes the class archive of Spark (archive.py): the JVM verifies a small history and writes down, at its
-end, which classes it loaded.
+"""Makes the class archive of Spark (session/class_archive.py): the JVM verifies a small history and writes
+down, at its end, which classes it loaded.
 
     python -m spark_verify.make_class_archive [--remove]
 """
@@ -36,7 +36,7 @@ def make_archive(java: Java | None = None) -> Path | None:
         base = _make_base(java, base_path(archive))
         options.append(f"{LOADS_ARCHIVE}{base}")
     try:
-        _live(java, options)
+        _load_classes(java, options)
         return growing.rename(archive) if growing.is_file() else None
     finally:
         growing.unlink(missing_ok=True)
@@ -49,7 +49,7 @@ def _make_base(java: Java, base: Path) -> Path:
     return base
 
 
-def _live(java: Java, java_options: list[str]) -> None:
+def _load_classes(java: Java, java_options: list[str]) -> None:
     """Have a JVM load whatever a verification needs."""
     with (
         tempfile.TemporaryDirectory(prefix="highwater-archive-") as folder,

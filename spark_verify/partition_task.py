@@ -1,4 +1,8 @@
-"""What a worker is given: one partition of one history, with all that must be known about it beforehand."""
+"""What a worker is given: one partition of one history, with all that must be known about it beforehand.
+
+Array types of the room: `Ints` int64 and `Bools` bool, both of one dimension unless a docstring states
+another shape.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from checkers.errors import MalformedHistory
 from checkers.history.load import open_unit
 from checkers.history.rows import TopicPartition
-from checkers.history.tables import NONE, MalformedHistory, unit_path
+from checkers.history.tables import NONE, unit_path
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Columns = dict[str, npt.NDArray[Any]]
-"""Columns of a batch by name, all of one length, read-only."""
+"""Columns of a batch by name, each of shape (rows,) with the dtype of its table's schema, read-only."""
 
 BATCH_ROWS = 65_536
 """What a core's cache holds of the columns of a batch: larger ones were slower, and smaller ones."""
@@ -24,33 +29,34 @@ BATCH_ROWS = 65_536
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """What the proof of a decided partition says: [log_start, high_watermark) was read, the rest to
-    log_end not."""
+    """Offsets of a decided partition, from its proof: [log_start, high_watermark) was read,
+    [high_watermark, log_end) is on disk and was not."""
 
     log_start: int
     high_watermark: int
     log_end: int
 
     def unread(self, offsets: Ints) -> Bools:
-        """Which offsets are on disk but could not be read, so that nothing can be said of them."""
+        """Which offsets (shape (k,), int64) are on disk but could not be read, so that nothing is decided
+        there; shape (k,)."""
         return (offsets >= self.high_watermark) & (offsets < self.log_end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class PartitionTask:
     """One partition of one history."""
 
     history_dir: str
     topic: str
     partition: int
     rows: int
-    """In all of its files: how heavy it is."""
+    """In all of its files: the weight of the task."""
     window: Window | None
     """None: its final read is not proven complete, it decides nothing."""
     highest: int = NONE
     """The greatest sampled high watermark."""
     batch_rows: int = BATCH_ROWS
-    """How many rows are looked at together; the answer does not depend on it."""
+    """How many rows are read and compared together; the answer does not depend on it."""
 
     @property
     def tp(self) -> TopicPartition:
@@ -75,8 +81,8 @@ class Unit:
             try:
                 yield from batches
             except (pa.ArrowException, OSError, ValueError) as error:
-                said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-                raise MalformedHistory(path, f"cannot be read: {said}") from None
+                line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                raise MalformedHistory(path, f"cannot be read: {line}") from None
 
 
 def _values(path: Path, name: str, column: pa.Array) -> npt.NDArray[Any]:

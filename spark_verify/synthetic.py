@@ -1,4 +1,4 @@
-"""Large histories that look like a real run's, written fast: what the bench and the scale tests verify.
+"""Large histories with the shape of a real run's, written fast: what the bench and the scale tests verify.
 
 Every producer sends to every partition in turn; the order of the log is that of the appends; a
 thousandth of the sends end as info (half of them written), a few fail; every partition is read once, in

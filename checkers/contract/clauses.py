@@ -1,12 +1,20 @@
 """The clauses of the contract: under which realised circumstances a record that was written may be gone.
 
-Each clause is a question to the run's facts and answers with a sentence, or not at all:
+Each clause checks the run's facts and yields a sentence if they permit the loss:
     unclean election   the topic allows it, and a replica outside the ISR and the ELR was elected
     unclean shutdowns  min.insync.replicas of those who held the record shut down uncleanly before they were
                        in sync again (KIP-966); a flush before each acknowledgement rules it out
     last in sync       without ELR, the only in-sync replica shut down uncleanly: it leads again, emptier
     unreplicated       acks=1: the leader changed after the record was sent
     deposed leader     acks=1: a leader that was cut off, not dead, acknowledged without knowing of it
+
+Invariant: a loss that no clause permits is a violation, whatever faults there were.
+Evidence: nodes that shut down uncleanly, with times (faults table); ISR, ELR and elections (metadata log,
+else the samples); min.insync.replicas, unclean election, flush.messages and ELR as realised.
+Counterexample to "two unclean shutdowns permit it":
+    min.insync.replicas=2; the record is acknowledged at 5 s with ISR {1, 2, 3}
+    broker 1 is killed at 6 s and in the ISR again at 9 s; broker 2 is killed at 12 s
+    one unclean shutdown at a time is fewer than two: a violation
 """
 
 from collections.abc import Iterator
@@ -108,7 +116,7 @@ class _Outage:
     """A node shut down uncleanly at `since_ns` and was in sync again at `until_ns` (for ever out, if never).
 
     What was written up to `last_write_ns` may have been written by it: an injection takes some time, and its
-    effect may only be seen when the node is back.
+    effect may only show when the node is back.
     """
 
     node: int

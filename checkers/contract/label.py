@@ -6,10 +6,12 @@ The promise, from what was realised:
     acks=all      kept, and so is everything below the high watermark, whoever wrote it,
                   unless a clause of checkers/contract/clauses.py permits a truncation
     idempotence   once and in order; without it, a retry may double and reorder
-What follows from a permitted truncation (a reader had seen the record) is permitted only with it.
+What follows from a permitted truncation (a reader was given the record) is permitted only with it.
 
+Invariant: each anomaly gets one label, and a violation unless a clause permits it.
 Evidence: the manifest (settings), the faults table (who shut down uncleanly, when) and the metadata log (who
-was in sync, who was elected). Counterexample to "permitted because there was a fault":
+was in sync, who was elected).
+Counterexample to "permitted because there was a fault":
     acks=all, min.insync.replicas=2; broker 1 is killed; broker 2 is elected from the in-sync replicas
     an acknowledged record is gone: a violation, for one unclean shutdown is fewer than two
 
@@ -25,7 +27,8 @@ from checkers.contract.clauses import deposed_leader, truncation, unreplicated
 from checkers.contract.settings import Realised
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly, Property
+from checkers.judgement import Anomaly
+from checkers.properties import Property
 
 CLIENT = "acknowledged without being written (client)"
 NEVER = 1 << 62

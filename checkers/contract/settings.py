@@ -1,6 +1,12 @@
 """What the run really was: its settings as the cluster had them, its faults and elections as they happened.
 
 The contract is computed from this and never from what a scenario wished for.
+
+Invariant: each setting has the value that the cluster used, each fault and election the time it happened.
+Evidence: the run's manifest, and the small tables of the history.
+Counterexample to "the scenario asks for min.insync.replicas=2":
+    the scenario asks for 2, the topic was created with 1
+    one unclean shutdown permits a loss, and the verdict must show it
 """
 
 from collections.abc import Mapping
@@ -8,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from checkers.contract.timeline import Clock, Timeline
+from checkers.errors import CheckersError
 from checkers.history.rows import Context
-from checkers.history.tables import CheckersError
 
 
 class MalformedManifest(CheckersError):

@@ -3,6 +3,13 @@
 A leader is elected *cleanly* from the in-sync replicas or, with KIP-966, from the eligible ones (ELR). A
 deposed leader that was cut off rather than dead may go on acknowledging (acks <= 1) until it learns of its
 successor. A partition that the metadata log does not name is known from the watermark samples, more coarsely.
+
+Invariant: at any time a partition has the state after its last change; before that, its first state.
+Evidence: the metadata log (wall clock of the controller, mapped to the run's clock by one reading of both),
+else the samples with the highest leader epoch so far; the faults (who was down, and acknowledged nothing).
+Counterexample to "the new leader ends the acks of the old one":
+    broker 1 leads and is cut off from brokers 2 and 3; broker 2 is elected at 7 s
+    broker 1 runs on: an acks=1 record that it acknowledged at 8 s was never replicated, and will be truncated
 """
 
 from bisect import bisect_right
@@ -38,7 +45,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What the metadata log said of a partition from a time on."""
+    """The state of a partition from a time on, as the metadata log has it."""
 
     since_ns: int
     leader: int
@@ -49,7 +56,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Election:
-    """A leader took over under a new epoch. `deposed` led before (-1: nobody ever did)."""
+    """A leader took over under a new epoch. `deposed` led before (-1: there was no leader yet)."""
 
     at_ns: int
     leader: int
@@ -61,7 +68,7 @@ class Election:
 
 
 class Timeline:
-    """States and elections by partition; a partition that nobody tells of has none."""
+    """States and elections by partition; a partition without metadata and samples has none."""
 
     def __init__(self, context: Context, clock: Clock) -> None:
         self._states = _from_samples(context.watermarks) | _from_metadata(context.metadata, clock)
@@ -116,7 +123,7 @@ def _from_metadata(changes: Iterable[MetadataChange], clock: Clock) -> dict[Topi
 
 
 def _from_samples(samples: Iterable[Watermark]) -> dict[TopicPartition, list[State]]:
-    """The changes between samples; what a deposed leader tells (a lower epoch) is left out."""
+    """The changes between samples; samples of a deposed leader (a lower epoch) are left out."""
     states: dict[TopicPartition, list[State]] = defaultdict(list)
     for sample in sorted(samples, key=lambda sample: sample.at_ns):
         known, isr = states[sample.tp], frozenset(sample.isr)

@@ -4,12 +4,12 @@
     broken = damage(healthy, rng)            some random kinds of KINDS, applied one after the other
     write(broken, directory)                 the Parquet layout of checkers/history/tables.py
 
-`KINDS` names each kind of damage and the properties of which at least one must notice it: a kill table tells
+`KINDS` names each kind of damage and the properties of which at least one must notice it: a kill table shows
 whether an implementation does.
 """
 
-from checkers.damage.kinds import KINDS, Kind, damage
+from checkers.damage.random_damage import KINDS, DamageKind, damage
 from checkers.damage.simulate import random_history
 from checkers.damage.write import write
 
-__all__ = ["KINDS", "Kind", "damage", "random_history", "write"]
+__all__ = ["KINDS", "DamageKind", "damage", "random_history", "write"]

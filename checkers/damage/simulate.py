@@ -1,4 +1,4 @@
-"""Random healthy histories from a tiny model of a cluster: producers append, readers and samplers watch.
+"""Random healthy histories from a tiny model of a cluster: producers append, readers and samplers follow.
 
 The model has one clock. A record is appended between its invocation and its completion, in the order of its
 producer's sequences, so every property holds by construction; a test demands it of hundreds of seeds.
@@ -7,7 +7,7 @@ producer's sequences, so every property holds by construction; a test demands it
 from dataclasses import dataclass, field
 from random import Random
 
-from checkers.damage.draft import Draft
+from checkers.damage.editable_history import EditableHistory
 from checkers.history.rows import (
     Fault,
     History,
@@ -30,15 +30,15 @@ def random_history(rng: Random, *, most_sends: int = 40) -> History:
     Some have no sends at all, empty partitions, partitions without (complete) proof, logs that do not start
     at 0, records on disk above the high watermark, acks without an offset, no readers.
     """
-    draft = Draft(partitions=_partitions(rng))
-    logs = [_Log(tp=tp, start=rng.choice((0, 0, 0, 7, 1000))) for tp in draft.partitions]
-    end_ns = _produce(rng, draft, logs, _amount(rng, most_sends))
+    history = EditableHistory(partitions=_partitions(rng))
+    logs = [_Log(tp=tp, start=rng.choice((0, 0, 0, 7, 1000))) for tp in history.partitions]
+    end_ns = _produce(rng, history, logs, _amount(rng, most_sends))
     for log in logs:
-        _lead(rng, draft, log, end_ns)
-        _prove(rng, draft, log, end_ns)
-        _read(rng, draft, log)
-    _inject(rng, draft, end_ns)
-    return draft.freeze()
+        _lead(rng, history, log, end_ns)
+        _prove(rng, history, log, end_ns)
+        _read(rng, history, log)
+    _inject(rng, history, end_ns)
+    return history.freeze()
 
 
 def _amount(rng: Random, most: int) -> int:
@@ -50,7 +50,7 @@ class _Log:
     """One partition: what was appended and when, and up to which offset the final read got.
 
     `needed` is the offset behind the last record acknowledged without one: only its presence in the log
-    tells that it was not lost.
+    shows that it was not lost.
     """
 
     tp: TopicPartition
@@ -70,7 +70,7 @@ def _partitions(rng: Random) -> list[TopicPartition]:
     return [TopicPartition(topic, p) for topic in topics for p in range(rng.randint(1, 3))]
 
 
-def _produce(rng: Random, draft: Draft, logs: list[_Log], sends: int) -> int:
+def _produce(rng: Random, history: EditableHistory, logs: list[_Log], sends: int) -> int:
     """Let some producers send; returns the time after the last completion."""
     producers = rng.randint(1, 4)
     sequences, last_append_ns = [rng.choice((0, 5))] * producers, [0] * producers
@@ -97,7 +97,7 @@ def _produce(rng: Random, draft: Draft, logs: list[_Log], sends: int) -> int:
             checksum=checksum,
             error="" if outcome is Outcome.OK else "_MSG_TIMED_OUT",
         )
-        draft.sends.append(send)
+        history.sends.append(send)
         sequences[producer] += 1
         if outcome is Outcome.OK and not reported:
             log.needed = offset + 1
@@ -122,12 +122,12 @@ def _record(send: Send, offset: int) -> LogRecord:
     )
 
 
-def _lead(rng: Random, draft: Draft, log: _Log, end_ns: int) -> None:
+def _lead(rng: Random, history: EditableHistory, log: _Log, end_ns: int) -> None:
     """Sample the high watermark under some leaders, one after the other; it never passes the log end."""
     elections = sorted(rng.randint(0, end_ns) for _ in range(rng.choice((0, 0, 1, 2))))
     times = sorted(rng.randint(0, end_ns) for _ in range(rng.randint(0, 12)))
     for epoch, since_ns in enumerate([0, *elections]):
-        draft.metadata.append(
+        history.metadata.append(
             MetadataChange(
                 at_ms=since_ns // STEP_NS,
                 topic=log.tp.topic,
@@ -142,7 +142,7 @@ def _lead(rng: Random, draft: Draft, log: _Log, end_ns: int) -> None:
     for at_ns in times:
         epoch = sum(election <= at_ns for election in elections)
         known = rng.random() < 0.9
-        draft.watermarks.append(
+        history.watermarks.append(
             Watermark(
                 at_ns=at_ns,
                 topic=log.tp.topic,
@@ -157,17 +157,17 @@ def _lead(rng: Random, draft: Draft, log: _Log, end_ns: int) -> None:
         )
 
 
-def _prove(rng: Random, draft: Draft, log: _Log, end_ns: int) -> None:
+def _prove(rng: Random, history: EditableHistory, log: _Log, end_ns: int) -> None:
     """End the final read: mostly with a proof, sometimes below the log's end, sometimes without."""
     end = log.start + len(log.records)
-    sampled = max((s.high_watermark for s in draft.watermarks if s.tp == log.tp), default=log.start)
+    sampled = max((s.high_watermark for s in history.watermarks if s.tp == log.tp), default=log.start)
     unread = rng.choice((0, 0, 0, 0, 1, 3))
     log.readable = max(log.start, sampled, log.needed, end - unread)
     complete = rng.random() < 0.9
-    draft.log.extend(record for record in log.records if record.offset < log.readable)
+    history.log.extend(record for record in log.records if record.offset < log.readable)
     if not complete and rng.random() < 0.5:
         return
-    draft.proofs.append(
+    history.proofs.append(
         Proof(
             topic=log.tp.topic,
             partition=log.tp.partition,
@@ -185,7 +185,7 @@ def _prove(rng: Random, draft: Draft, log: _Log, end_ns: int) -> None:
     )
 
 
-def _read(rng: Random, draft: Draft, log: _Log) -> None:
+def _read(rng: Random, history: EditableHistory, log: _Log) -> None:
     """Let readers tail the log; each generation begins somewhere and goes on without a hole."""
     for reader in range(rng.randint(0, 3)):
         for generation in range(rng.randint(1, 2)):
@@ -194,7 +194,7 @@ def _read(rng: Random, draft: Draft, log: _Log) -> None:
             for offset in range(begin, end):
                 at = offset - log.start
                 record = log.records[at]
-                draft.reads.append(
+                history.reads.append(
                     Read(
                         topic=record.topic,
                         partition=record.partition,
@@ -210,10 +210,10 @@ def _read(rng: Random, draft: Draft, log: _Log) -> None:
                 )
 
 
-def _inject(rng: Random, draft: Draft, end_ns: int) -> None:
+def _inject(rng: Random, history: EditableHistory, end_ns: int) -> None:
     for index in range(rng.randint(0, 2)):
         inject_ns = rng.randint(0, end_ns)
-        draft.faults.append(
+        history.faults.append(
             Fault(
                 index=index,
                 name=f"kill-{index}",

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from checkers.errors import MalformedHistory
 from checkers.history.rows import (
     Context,
     Fault,
@@ -32,7 +33,6 @@ from checkers.history.tables import (
     TABLES,
     TOPIC_KEY,
     VERSION_KEY,
-    MalformedHistory,
     Outcome,
     file_schema,
     unit_path,

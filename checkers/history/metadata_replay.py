@@ -6,31 +6,17 @@ iff it names a leader (also -1, none; -2, unchanged, is not written), the partit
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from checkers.history.rows import MetadataChange
 
 Record = Mapping[str, Any]
 
 UNCHANGED = -2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataRow:
-    """One partition from one change on; `leader` -1: none. `at_ms` is the controller's wall clock."""
-
-    at_ms: int
-    topic: str
-    partition: int
-    leader: int
-    leader_epoch: int
-    partition_epoch: int
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    elr: tuple[int, ...]
-    last_known_elr: tuple[int, ...]
-
-
-def timeline(records: Iterable[Record]) -> list[MetadataRow]:
+def timeline(records: Iterable[Record]) -> list[MetadataChange]:
     """One row for each change of each partition, in the order of the log.
 
     Raises ValueError if a record changes a partition that no earlier record creates.
@@ -62,9 +48,9 @@ class _Replay:
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
-        self._partitions: dict[tuple[str, int], MetadataRow] = {}
+        self._partitions: dict[tuple[str, int], MetadataChange] = {}
 
-    def apply(self, record: Record) -> list[MetadataRow]:
+    def apply(self, record: Record) -> list[MetadataChange]:
         """The partitions that `record` changes, as they are after it."""
         data, at_ms = record["data"], record["timestamp_ms"]
         match record["type"]:
@@ -82,15 +68,15 @@ class _Replay:
                 return self._clear_elr(data["topicName"], at_ms)
         return []
 
-    def _put(self, topic_id: str, row: MetadataRow) -> MetadataRow:
+    def _put(self, topic_id: str, row: MetadataChange) -> MetadataChange:
         self._partitions[(topic_id, row.partition)] = row
         return row
 
-    def _created(self, record: Record) -> MetadataRow:
+    def _created(self, record: Record) -> MetadataChange:
         data = record["data"]
         if data["topicId"] not in self._names:
             raise ValueError(f"offset {record['offset']}: no earlier record creates topic {data['topicId']}")
-        return MetadataRow(
+        return MetadataChange(
             at_ms=record["timestamp_ms"],
             topic=self._names[data["topicId"]],
             partition=data["partitionId"],
@@ -103,7 +89,7 @@ class _Replay:
             last_known_elr=_ids(data, "lastKnownElr") or (),
         )
 
-    def _known(self, record: Record) -> MetadataRow:
+    def _known(self, record: Record) -> MetadataChange:
         key = (record["data"]["topicId"], record["data"]["partitionId"])
         if key not in self._partitions:
             raise ValueError(
@@ -111,7 +97,7 @@ class _Replay:
             )
         return self._partitions[key]
 
-    def _clear_elr(self, topic: str, at_ms: int) -> list[MetadataRow]:
+    def _clear_elr(self, topic: str, at_ms: int) -> list[MetadataChange]:
         """Of one topic, or of all if `topic` is empty; partitions that have none do not change."""
         cleared: Record = {"eligibleLeaderReplicas": [], "lastKnownElr": []}
         return [
@@ -121,7 +107,7 @@ class _Replay:
         ]
 
 
-def _changed(row: MetadataRow, data: Record, at_ms: int) -> MetadataRow:
+def _changed(row: MetadataChange, data: Record, at_ms: int) -> MetadataChange:
     leader = data.get("leader", UNCHANGED)
     elr, last_known = _ids(data, "eligibleLeaderReplicas"), _ids(data, "lastKnownElr")
     replicas, isr = _ids(data, "replicas"), _ids(data, "isr")

@@ -96,7 +96,7 @@ class Read(_Identified):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watermark(_Placed):
-    """One sample of a partition's offsets; each is -1 where the broker did not say."""
+    """One sample of a partition's offsets; each is -1 where the broker did not report it."""
 
     at_ns: int
     leader: int = NONE
@@ -146,7 +146,7 @@ class Fault:
     unclean: tuple[int, ...] = ()
     evidence: str = ""
 
-    def told(self, hit: str) -> str:
+    def described(self, hit: str) -> str:
         """The fault in a sentence: its name if it has one of its own, its kind, and what it hit."""
         what = f"{self.kind} of {hit}" if hit else self.kind
         return what if self.name == self.kind else f"{self.name} ({what})"
@@ -154,7 +154,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataChange(_Placed):
-    """A partition's state after one record of the KRaft metadata log. `leader` is -1 while there is none."""
+    """A partition's state after one record of the KRaft metadata log. `leader` is -1 while there is none.
+
+    `at_ms` is the controller's wall clock.
+    """
 
     at_ms: int
     leader: int

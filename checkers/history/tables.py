@@ -3,11 +3,8 @@
 One page of prose for people: docs/history.md. All times are int64 nanoseconds of the harness's monotonic
 clock; -1 (never null) means "none". Bulk tables have one file for each Kafka partition,
 `<table>/<topic>-<partition>.parquet`, and every partition of the run has all of them, empty ones too, so
-that a file that is gone is noticed. The other tables are one file each, and always there.
-
-Errors:
-    CheckersError
-      MalformedHistory     a file or directory of the history is not what this module says
+that a file that is gone is noticed. The other tables are one file each, and always there. What is not so is
+a `checkers.errors.MalformedHistory`.
 """
 
 from collections.abc import Mapping
@@ -26,27 +23,6 @@ NONE = -1
 VERSION_KEY, TABLE_KEY, TOPIC_KEY, PARTITION_KEY = (
     f"highwater.{name}" for name in ("schema_version", "table", "topic", "partition")
 )
-
-
-class CheckersError(Exception):
-    """Base of every error of this room."""
-
-
-class MalformedHistory(CheckersError):
-    """A file of the history is missing, truncated, foreign, or does not hold what its schema says.
-
-    `file` is the path (a directory if a whole table is gone); `what` says what is wrong with it, with the
-    value that was seen.
-    """
-
-    def __init__(self, file: Path | str, what: str) -> None:
-        super().__init__(f"{file}: {what}")
-        self.file = Path(file)
-        self.what = what
-
-    def __reduce__(self) -> tuple[type["MalformedHistory"], tuple[Path, str]]:
-        """Survive the way from a Spark worker to the driver."""
-        return type(self), (self.file, self.what)
 
 
 class Outcome(IntEnum):

@@ -8,14 +8,16 @@ Counterexample:
     the final log of orders-0 holds 2/9 at offset 5, and 1/7 nowhere: acked-loss
 
 An ok report without an offset is an acknowledgement like any other. A record that was acknowledged at an
-offset in [high watermark, log end) is undecided: it is on disk, but nobody could read it.
+offset in [high watermark, log end) is undecided: it is on disk, but no reader could get it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from checkers.history.tables import NONE, Outcome
-from checkers.judgement import Anomaly, Property
-from checkers.reference.facts import Facts, of_record, of_send
+from checkers.judgement import Anomaly
+from checkers.properties import Property
+from checkers.reference.facts import Facts, Rule, of_record, of_send
 
 
 def acked_loss(facts: Facts) -> Iterator[Anomaly]:
@@ -59,3 +61,14 @@ def resurrected(facts: Facts) -> Iterator[Anomaly]:
                 yield of_record(
                     Property.RESURRECTED, copy, send, f"it had failed: {send.error or 'no reason'}"
                 )
+
+
+RULES: Mapping[Property, Rule] = MappingProxyType(
+    {
+        Property.ACKED_LOSS: acked_loss,
+        Property.ACK_OFFSET: ack_offset,
+        Property.CONTENT: content,
+        Property.UNKNOWN_OFFSET_ACK: unknown_offset_ack,
+        Property.RESURRECTED: resurrected,
+    }
+)

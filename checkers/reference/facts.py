@@ -1,15 +1,24 @@
-"""The rows of a history indexed as the rules ask for them, with undecided partitions already left out."""
+"""The rows of a history indexed as the rules ask for them, with undecided partitions already left out.
+
+Invariant: no rule gets a log record or a read of a partition whose final read is not proven complete.
+Evidence: `Proof.complete`. The sends of undecided partitions stay known, as they explain stray records.
+Counterexample:
+    send 1/7 → ok at orders-0, whose final read timed out;  the final log of orders-1 holds 1/7 at offset 0
+    without the send of orders-0 in sight, 1/7 would be "nobody sent it"; it was sent to orders-0: phantom
+    that orders-0 lacks 1/7 is no acked-loss: orders-0 is undecided
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from checkers.history.rows import NO_ID, LogRecord, Proof, Read, RecordId, Send, TopicPartition, Watermark
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly, Property
+from checkers.judgement import Anomaly
+from checkers.properties import Property
 
 
 class Facts:
-    """What the rules look at. Only rows of decided partitions count, but `send_of` knows the sends of all.
+    """What the rules are given. Only rows of decided partitions count, but `send_of` knows the sends of all.
 
     A partition is decided iff it has a complete proof. Nothing is reported from the others.
     """
@@ -51,11 +60,11 @@ class Facts:
         return (each for each in self._copies if each != NO_ID)
 
     def undecided(self, tp: TopicPartition, offset: int) -> bool:
-        """Whether the offset of a decided partition lies where nobody read: [high watermark, log end)."""
+        """Whether the offset of a decided partition is in [high watermark, log end), where no reader gets."""
         return self.proof[tp].high_watermark <= offset < self.proof[tp].log_end
 
     def acked(self) -> Iterator[Send]:
-        """The ok sends about which something can be said."""
+        """The ok sends of decided partitions whose offset is not in [high watermark, log end)."""
         return (send for send in self.sends if send.acked and not self.undecided(send.tp, send.offset))
 
     def now_at(self, tp: TopicPartition, offset: int) -> str:
@@ -66,6 +75,10 @@ class Facts:
             return f"the log now starts at offset {self.proof[tp].log_start}"
         record = self.at.get((tp, offset))
         return f"offset {offset} now holds {record.id}" if record else f"nothing is at offset {offset} now"
+
+
+Rule = Callable[[Facts], Iterator[Anomaly]]
+"""What decides one property."""
 
 
 def of_send(wanted: Property, send: Send, note: str) -> Anomaly:

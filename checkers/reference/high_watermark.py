@@ -2,7 +2,7 @@
 
 Invariant: an offset that was once below the high watermark holds the same record for ever.
 Evidence that an offset was below it, and of which record it held:
-    1. a reader was given a record there (readers see nothing above the high watermark)
+    1. a reader was given a record there (readers get nothing above the high watermark)
     2. a sampled high watermark lay above it: then *something* was there
     3. a record was acknowledged there, and the samples of one leader epoch begin before it was sent, end
        after it was acknowledged, and rise above it: the log that acknowledged it is the log that was sampled
@@ -15,12 +15,14 @@ undecided.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 
 from checkers.history.rows import Read, Send, TopicPartition
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly, Property
-from checkers.reference.facts import Facts, of_send
+from checkers.judgement import Anomaly
+from checkers.properties import Property
+from checkers.reference.facts import Facts, Rule, of_send
 
 Witnessed = dict[tuple[TopicPartition, int, int, int], Anomaly]
 
@@ -38,9 +40,9 @@ def hw_loss_witnessed(facts: Facts) -> Iterator[Anomaly]:
     for read in facts.reads:
         if contradicts(facts, read):
             lost.setdefault((read.tp, read.offset, *read.id), _of_read(facts, Property.HW_LOSS, read))
-    exposure = Exposure(facts)
+    epochs = SampledEpochs(facts)
     for send in facts.acked():
-        if _left_its_place(facts, send) and exposure.covers(send):
+        if _left_its_place(facts, send) and epochs.enclose(send):
             note = facts.now_at(send.tp, send.offset)
             lost[(send.tp, send.offset, *send.id)] = of_send(Property.HW_LOSS, send, note)
     yield from (lost[key] for key in sorted(lost))
@@ -86,7 +88,8 @@ def _left_its_place(facts: Facts, send: Send) -> bool:
 
 
 def _of_read(facts: Facts, wanted: Property, read: Read) -> Anomaly:
-    """What a reader saw is gone. A send retried after the loss was acknowledged elsewhere, and later."""
+    """What a reader was given is gone. A send retried after the loss was acknowledged elsewhere, and
+    later."""
     send = facts.send_of.get(read.id)
     acked_there = send is not None and send.acked and send.offset == read.offset
     return Anomaly(
@@ -104,8 +107,9 @@ def _of_read(facts: Facts, wanted: Property, read: Read) -> Anomaly:
     )
 
 
-class Exposure:
-    """What the watermark samples say of each leader epoch of a partition: from when, until when, how high."""
+class SampledEpochs:
+    """For each leader epoch of a partition: first and last time of its samples, and the greatest high
+    watermark."""
 
     def __init__(self, facts: Facts) -> None:
         self._spans: dict[TopicPartition, list[tuple[int, int, int]]] = {}
@@ -119,9 +123,17 @@ class Exposure:
                 for of in epochs.values()
             ]
 
-    def covers(self, send: Send) -> bool:
+    def enclose(self, send: Send) -> bool:
         """Whether one epoch's samples enclose the send's life and its high watermark passed the offset."""
         return any(
             first <= send.invoked_ns and send.completed_ns <= last and send.offset < highest
             for first, last, highest in self._spans[send.tp]
         )
+
+
+RULES: Mapping[Property, Rule] = MappingProxyType(
+    {
+        Property.HW_LOSS: hw_loss,
+        Property.READ_UNCOMMITTED: read_uncommitted,
+    }
+)

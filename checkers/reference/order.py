@@ -11,11 +11,13 @@ Records without an id take no part.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from checkers.history.rows import LogRecord, Send, TopicPartition
-from checkers.judgement import Anomaly, Property
-from checkers.reference.facts import Facts, of_record
+from checkers.judgement import Anomaly
+from checkers.properties import Property
+from checkers.reference.facts import Facts, Rule, of_record
 
 
 def duplicate(facts: Facts) -> Iterator[Anomaly]:
@@ -57,3 +59,12 @@ def real_time_order(facts: Facts) -> Iterator[Anomaly]:
                 yield of_record(Property.REAL_TIME_ORDER, record, send, note)
             if send.invoked_ns > latest.invoked_ns:
                 latest, at = send, record.offset
+
+
+RULES: Mapping[Property, Rule] = MappingProxyType(
+    {
+        Property.DUPLICATE: duplicate,
+        Property.PRODUCER_ORDER: producer_order,
+        Property.REAL_TIME_ORDER: real_time_order,
+    }
+)

@@ -9,11 +9,13 @@ Counterexample:
     and its proof says log start 0, high watermark 3: offset-gap, from offset 1
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly, Property
-from checkers.reference.facts import Facts, of_record
+from checkers.judgement import Anomaly
+from checkers.properties import Property
+from checkers.reference.facts import Facts, Rule, of_record
 
 
 def phantom(facts: Facts) -> Iterator[Anomaly]:
@@ -41,3 +43,11 @@ def offset_gap(facts: Facts) -> Iterator[Anomaly]:
                     sequence=NONE,
                     note=f"nothing is at offset {offset}, the high watermark is {proof.high_watermark}",
                 )
+
+
+RULES: Mapping[Property, Rule] = MappingProxyType(
+    {
+        Property.PHANTOM: phantom,
+        Property.OFFSET_GAP: offset_gap,
+    }
+)

@@ -13,13 +13,15 @@ That a reader was given what did not stay is read-uncommitted: see high_watermar
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 
 from checkers.history.rows import Read, RecordId, TopicPartition
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly, Property
-from checkers.reference.facts import Facts
+from checkers.judgement import Anomaly
+from checkers.properties import Property
+from checkers.reference.facts import Facts, Rule
 
 
 def monotone_read(facts: Facts) -> Iterator[Anomaly]:
@@ -60,3 +62,11 @@ def same_for_all(facts: Facts) -> Iterator[Anomaly]:
                 sequence=NONE,
                 note=f"readers were given {names}",
             )
+
+
+RULES: Mapping[Property, Rule] = MappingProxyType(
+    {
+        Property.MONOTONE_READ: monotone_read,
+        Property.SAME_FOR_ALL: same_for_all,
+    }
+)

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from checkers.judgement import Property
+from checkers.properties import Property
 
-Status = Literal["holds", "violated", "permitted", "undecided"]
+Status = Literal["violated", "permitted", "undecided", "holds", "nothing examined", "not decided"]
+"""What is known of a property in one run. "nothing examined": there was no unit of it, decided or not.
+"not decided": no rule decides it, or its evidence is not collected. Neither changes a verdict."""
 
 
 class Verdict(StrEnum):
-    """What is said of a run, worst first."""
+    """The answer for a run, worst first."""
 
     FAIL = "FAIL"
     ERROR = "ERROR"
@@ -43,7 +45,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunState:
-    """How the run itself went: the manifest's state and problem, and what else the harness has to say."""
+    """How the run itself went: the manifest's state and problem, and the reasons that the harness adds."""
 
     state: str
     problem: str = ""
@@ -52,13 +54,15 @@ class RunState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PropertyResult:
-    """One property's line of the report. `status` is the worst that applies."""
+    """One property's line of the report. `status` is the worst that applies; `reason` is why it is not
+    decided."""
 
     status: Status
     examined: int
     violations: int
     permitted: int
     undecided: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

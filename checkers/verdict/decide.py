@@ -9,11 +9,14 @@ from typing import Literal
 
 from checkers.contract.label import Label
 from checkers.history.rows import Fault
-from checkers.judgement import Judgement, Property
+from checkers.judgement import Judgement
+from checkers.properties import DECIDED, Property
+from checkers.property_terms import LossRole
 from checkers.verdict.algebra import Decision, PropertyResult, Reason, RunState, Status, Verdict, conclude
 
 Expectation = Literal["none", "permitted", "any"]
-LOSSES = (Property.ACKED_LOSS, Property.HW_LOSS, Property.UNKNOWN_OFFSET_ACK, Property.READ_UNCOMMITTED)
+LOSSES = tuple(each for each in DECIDED if each.record.loss_role is LossRole.LOSS)
+"""On these a scenario that expects no loss fails, permitted or not."""
 Clauses = dict[tuple[Property, bool], Counter[str]]
 """For each property, and whether it is permitted: how many anomalies stand under each clause."""
 
@@ -36,30 +39,41 @@ def decide(
 
 
 def _clauses(judgement: Judgement, labels: Sequence[Label]) -> Clauses:
-    found: Clauses = {(each, permitted): Counter() for each in Property for permitted in (False, True)}
+    found: Clauses = {(each, permitted): Counter() for each in DECIDED for permitted in (False, True)}
     for anomaly, label in zip(judgement.anomalies, labels, strict=True):
         found[anomaly.property, label.permitted][label.clause] += 1
     return found
 
 
 def _result(judgement: Judgement, clauses: Clauses, each: Property) -> PropertyResult:
+    if not each.record.implemented:
+        return PropertyResult(
+            status="not decided",
+            examined=0,
+            violations=0,
+            permitted=0,
+            undecided=0,
+            reason=each.record.not_decided,
+        )
     violations, permitted = clauses[each, False].total(), clauses[each, True].total()
-    undecided = judgement.undecided[each]
+    examined, undecided = judgement.examined[each], judgement.undecided[each]
     return PropertyResult(
-        status=_status(violations, permitted, undecided),
-        examined=judgement.examined[each],
+        status=_status(examined, violations, permitted, undecided),
+        examined=examined,
         violations=violations,
         permitted=permitted,
         undecided=undecided,
     )
 
 
-def _status(violations: int, permitted: int, undecided: int) -> Status:
+def _status(examined: int, violations: int, permitted: int, undecided: int) -> Status:
     if violations:
         return "violated"
     if permitted:
         return "permitted"
-    return "undecided" if undecided else "holds"
+    if undecided:
+        return "undecided"
+    return "holds" if examined else "nothing examined"
 
 
 def _run(run: RunState) -> Iterable[Reason]:
@@ -76,7 +90,7 @@ def _run(run: RunState) -> Iterable[Reason]:
 
 
 def _violations(clauses: Clauses) -> Iterable[Reason]:
-    for each in Property:
+    for each in DECIDED:
         if found := clauses[each, False]:
             yield Reason(Verdict.FAIL, f"{each.value} is violated {_times(found)}: {_main(found)}")
 
@@ -99,7 +113,7 @@ def _expectation(expect: Expectation, clauses: Clauses) -> Iterable[Reason]:
 
 def _evidence(faults: Sequence[Fault]) -> Iterable[Reason]:
     for fault in faults:
-        name = f"fault {fault.told(fault.target)}"
+        name = f"fault {fault.described(fault.target)}"
         if not fault.proven:
             yield Reason(Verdict.UNKNOWN, f"{name} has no evidence that it took effect")
         elif not fault.recovered:

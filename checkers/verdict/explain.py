@@ -1,4 +1,4 @@
-"""A finding in plain words: one line that says what happened, then the evidence for it.
+"""A finding in plain words: one line of what happened, then the evidence for it.
 
 The line names the record, when it was acknowledged, by which leader and epoch, the fault that was active,
 and what the high watermark did. Times are seconds from the run's start. The leader is the metadata log's at
@@ -13,29 +13,12 @@ from checkers.contract.clauses import written_ns
 from checkers.contract.settings import Realised
 from checkers.history.rows import Fault, RecordId, TopicPartition, Watermark
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly, Property
+from checkers.judgement import Anomaly
+from checkers.properties import Property
 from checkers.verdict.findings import Finding
 
-WHAT = {
-    Property.ACKED_LOSS: "acknowledged and lost",
-    Property.HW_LOSS: "lost from below the high watermark",
-    Property.ACK_OFFSET: "not at the offset it was acknowledged at",
-    Property.CONTENT: "altered",
-    Property.UNKNOWN_OFFSET_ACK: "acknowledged without an offset and lost",
-    Property.DUPLICATE: "written twice",
-    Property.PRODUCER_ORDER: "behind a later record of its producer",
-    Property.REAL_TIME_ORDER: "behind a record that was sent after it was acknowledged",
-    Property.RESURRECTED: "in the log, though it had failed for certain",
-    Property.PHANTOM: "in the log, though nobody sent it there",
-    Property.OFFSET_GAP: "missing",
-    Property.READ_UNCOMMITTED: "read, and not in the log",
-    Property.MONOTONE_READ: "read out of order",
-    Property.SAME_FOR_ALL: "read as different records",
-}
-NAMELESS = frozenset({Property.OFFSET_GAP, Property.MONOTONE_READ, Property.SAME_FOR_ALL})
-
 MOST_EXPLAINED = 50
-"""Findings that a report tells; more than that is one disaster, not fifty."""
+"""Findings that a report shows; more than that is one disaster, not fifty."""
 MOST_FOLLOWING = 3
 """Faults after a record's time that a sentence names."""
 MOST_NAMED = 4
@@ -51,7 +34,7 @@ class Explanation:
 
 
 def explain(finding: Finding, realised: Realised) -> Explanation:
-    """Tell a finding by its first record."""
+    """Explain a finding by its first record."""
     anomaly = finding.first[0]
     parts = [
         _subject(finding, anomaly),
@@ -68,7 +51,7 @@ def explain(finding: Finding, realised: Realised) -> Explanation:
 def explain_gravest(
     findings: Sequence[Finding], realised: Realised, most: int = MOST_EXPLAINED
 ) -> tuple[tuple[Finding, Explanation], ...]:
-    """The first `most` findings with their explanations; the caller tells how many there are in all."""
+    """The first `most` findings with their explanations; the caller knows how many there are in all."""
     return tuple((finding, explain(finding, realised)) for finding in findings[:most])
 
 
@@ -76,11 +59,11 @@ def _subject(finding: Finding, anomaly: Anomaly) -> str:
     leading = finding.first[0].property
     offset = "without an offset" if finding.first_offset == NONE else f"offset {finding.first_offset}"
     others = f" and {finding.records - 1} more" if finding.records > 1 else ""
-    return f"{finding.tp} {offset}{_record(anomaly)}{others}: {WHAT[leading]}"
+    return f"{finding.tp} {offset}{_record(anomaly)}{others}: {leading.record.words}"
 
 
 def _record(anomaly: Anomaly) -> str:
-    if anomaly.property in NAMELESS or anomaly.producer == NONE:
+    if not anomaly.property.record.names_record or anomaly.producer == NONE:
         return ""
     return f", {RecordId(anomaly.producer, anomaly.sequence)}"
 
@@ -110,10 +93,10 @@ def _faults(anomaly: Anomaly, realised: Realised) -> str:
     if at_ns == NONE or not realised.context.faults:
         return ""
     active = [f for f in realised.context.faults if NONE < f.inject_ns <= at_ns <= _gone_ns(f)]
-    said = [f"{_named(fault)} was active" for fault in active] or ["no fault was active"]
+    clauses = [f"{_fault_in_words(fault)} was active" for fault in active] or ["no fault was active"]
     for fault in _followed(anomaly.tp, at_ns, realised)[:MOST_FOLLOWING]:
-        said.append(f"{_named(fault)} followed {(fault.inject_ns - at_ns) / 1e9:.2f} s later")
-    return ", ".join(said)
+        clauses.append(f"{_fault_in_words(fault)} followed {(fault.inject_ns - at_ns) / 1e9:.2f} s later")
+    return ", ".join(clauses)
 
 
 def _followed(tp: TopicPartition, at_ns: int, realised: Realised) -> list[Fault]:
@@ -127,10 +110,10 @@ def _gone_ns(fault: Fault) -> int:
     return max(fault.heal_ns, fault.recovered_ns) if fault.heal_ns != NONE else 1 << 62
 
 
-def _named(fault: Fault) -> str:
+def _fault_in_words(fault: Fault) -> str:
     hit = fault.edges or tuple(f"node {node}" for node in fault.nodes)
     others = f" and {len(hit) - MOST_NAMED} more" if len(hit) > MOST_NAMED else ""
-    return fault.told(", ".join(hit[:MOST_NAMED]) + others)
+    return fault.described(", ".join(hit[:MOST_NAMED]) + others)
 
 
 def _watermark(anomaly: Anomaly, realised: Realised) -> str:
@@ -138,19 +121,19 @@ def _watermark(anomaly: Anomaly, realised: Realised) -> str:
     tp = anomaly.tp
     samples = [s for s in realised.context.watermarks if s.tp == tp and s.high_watermark != NONE]
     samples.sort(key=lambda sample: sample.at_ns)
-    said = []
+    values = []
     before = _at(samples, written_ns(anomaly))
     if before:
-        said.append(f"{before.high_watermark} then")
+        values.append(f"{before.high_watermark} then")
         after = next(
             (s for s in samples if s.leader_epoch > before.leader_epoch and s.at_ns > before.at_ns), None
         )
         if after:
-            said.append(f"{after.high_watermark} after the fail-over to broker {after.leader}")
+            values.append(f"{after.high_watermark} after the fail-over to broker {after.leader}")
     final = next((proof for proof in realised.context.proofs if proof.tp == tp and proof.complete), None)
     if final:
-        said.append(f"{final.high_watermark} at the end")
-    return f"the high watermark of {tp} was {', '.join(said)}" if said else ""
+        values.append(f"{final.high_watermark} at the end")
+    return f"the high watermark of {tp} was {', '.join(values)}" if values else ""
 
 
 def _at(samples: list[Watermark], at_ns: int) -> Watermark | None:
@@ -176,10 +159,11 @@ def _evidence(finding: Finding, realised: Realised) -> Iterator[str]:
             f"{'uncleanly ' * election.unclean}at {realised.clock.seconds(election.at_ns)}"
         )
     for fault in realised.context.faults:
-        yield f"{_named(fault)} at {realised.clock.seconds(fault.inject_ns)}{_toll(fault)}"
+        yield f"{_fault_in_words(fault)} at {realised.clock.seconds(fault.inject_ns)}{_cost(fault)}"
 
 
-def _toll(fault: Fault) -> str:
+def _cost(fault: Fault) -> str:
+    """Which nodes shut down uncleanly, and which lost unsynced data."""
     lost = f", unsynced data lost on {', '.join(map(str, fault.data_lost))}" if fault.data_lost else ""
     down = f", unclean shutdown of {', '.join(map(str, fault.unclean))}" if fault.unclean else ""
     return f"{down}{lost}"

@@ -17,6 +17,7 @@ from checkers.history.rows import Context, Fault, TopicPartition
 from checkers.history.tables import NONE, Outcome, unit_path
 
 Times = NDArray[np.int64]
+"""Shape (acks of one partition,), ns of the run's clock, ascending."""
 SECOND_NS = 1_000_000_000
 COLUMNS = ["outcome", "completed_ns", "offset"]
 
@@ -42,7 +43,7 @@ class Exposure:
         return self.acked + self.failed + self.indeterminate
 
     def metric(self, name: str) -> float | None:
-        """The value of a metric of harness.scenario.acceptance; None if this run cannot tell."""
+        """The value of a metric of harness.scenario.acceptance; None if this run does not show it."""
         match name:
             case "unavailable.max":
                 return self.longest_gap_s
@@ -55,7 +56,7 @@ class Exposure:
         raise AssertionError(f"{name} is no metric")
 
     def as_json(self) -> dict[str, Any]:
-        """What verdict.json says of it."""
+        """Its part of verdict.json."""
         return {
             "attempts": self.attempts,
             "acked": self.acked,

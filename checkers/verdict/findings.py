@@ -1,4 +1,4 @@
-"""Anomalies of one cause together: what a person has to look at, instead of one line for each record.
+"""Anomalies of one cause together: what a person has to read, instead of one line for each record.
 
 One truncation breaks several properties at each of many offsets. So anomalies of the loss family at one
 offset are one incident, and incidents that follow each other in one partition, under one leader epoch and
@@ -14,19 +14,12 @@ from checkers.contract.label import Label
 from checkers.contract.timeline import Timeline
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly, Property
+from checkers.judgement import Anomaly
+from checkers.properties import Property
+from checkers.property_terms import LossRole
 
-LOSS_FAMILY = frozenset(
-    {
-        Property.ACKED_LOSS,
-        Property.HW_LOSS,
-        Property.UNKNOWN_OFFSET_ACK,
-        Property.OFFSET_GAP,
-        Property.READ_UNCOMMITTED,
-        Property.MONOTONE_READ,
-        Property.SAME_FOR_ALL,
-    }
-)
+LOSS_FAMILY = frozenset(each for each in Property if each.record.loss_role is not LossRole.NONE)
+"""What one loss breaks: the loss itself, and what follows from it."""
 MOST_BETWEEN = 10_000
 """Offsets between two incidents of one finding: a truncation also takes indeterminate batches, of up to so
 many records (librdkafka's batch.num.messages), and nobody reports those."""

@@ -9,9 +9,10 @@ from typing import Any
 
 from checkers.contract.label import judge_contract
 from checkers.contract.settings import realised
+from checkers.errors import CheckersError
 from checkers.history.load import load_context
 from checkers.history.rows import Context
-from checkers.history.tables import NONE, CheckersError
+from checkers.history.tables import NONE
 from checkers.judgement import Judgement
 from checkers.verdict.algebra import Reason, RunState, Verdict
 from checkers.verdict.decide import decide

@@ -53,10 +53,18 @@ def _properties(document: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield "| property | answer | examined | violations | permitted | undecided |"
     yield "|---|---|---|---|---|---|"
+    not_decided: dict[str, list[str]] = {}
     for name, result in document["properties"].items():
+        if result["status"] == "not decided":
+            not_decided.setdefault(result["reason"], []).append(name)
+            continue
         counts = (result[key] for key in ("examined", "violations", "permitted", "undecided"))
         yield f"| {name} | {result['status']} | {' | '.join(f'{count:,}' for count in counts)} |"
     yield ""
+    if not_decided:
+        groups = (f"{', '.join(names)} ({reason})" for reason, names in not_decided.items())
+        yield f"Not decided: {'; '.join(groups)}."
+        yield ""
 
 
 def _faults(document: Mapping[str, Any]) -> Iterator[str]:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from checkers.judgement import Judgement, Property
+from checkers.judgement import Judgement
+from checkers.properties import Property
 from checkers.verdict.algebra import Decision, Verdict
 from checkers.verdict.explain import Explanation
 from checkers.verdict.exposure import Exposure
@@ -90,6 +91,7 @@ def _property(judged: Judged, name: Property) -> dict[str, Any]:
         "violations": result.violations,
         "permitted": result.permitted,
         "undecided": result.undecided,
+        "reason": result.reason,
     }
 
 

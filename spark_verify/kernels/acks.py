@@ -1,18 +1,20 @@
-"""What producers claim, laid over the final log: which log record is explained by an acknowledgement of
-that place.
+"""The acks of one partition laid over its final log: which log record is acknowledged in its place.
 
-A *claim* is an ok send whose acknowledged offset holds a log record with its id. What claims nothing
-(no offset, info, fail, or another record at that place) is the *residue*, which explain.py resolves by
-id.
+An ack is *placed* if it is an ok send whose acknowledged offset holds the log record with its id. All other
+sends (no offset, info, fail, or another record at that offset) are *unplaced*: match_by_id.py looks for their
+ids in the log.
+
+Arrays here have one entry for each *row* of the log (shape (log rows,)) or for each send of a batch.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.history.tables import NONE, MalformedHistory, Outcome
+from checkers.errors import MalformedHistory
+from checkers.history.tables import NONE, Outcome
 from spark_verify.kernels.final_log import FinalLog
-from spark_verify.partition_task import Bools, Columns, Ints, Unit
+from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask
 
 SEND_COLUMNS = ("producer", "sequence", "invoked_ns", "completed_ns", "outcome", "offset", "checksum")
 NEVER = np.iinfo(np.int64).max
@@ -28,29 +30,36 @@ class SendCounts:
     fail: int = 0
     ok_without_offset: int = 0
     ok_unread: int = 0
-    """Acknowledged where nobody could read."""
+    """Acknowledged in [high watermark, log end), where no reader gets."""
     first_ack_ns: int = NONE
     last_ack_ns: int = NONE
 
 
-class Claims:
-    """`invoked_ns` and `completed_ns` of the ok send at each row of the log; NOT_YET and NEVER where
-    there is none."""
+class PlacedAcks:
+    """The placed acks of a partition, taken batch by batch.
 
-    def __init__(self, unit: Unit, log: FinalLog) -> None:
-        self._unit = unit
+    Fields, for a log of n rows:
+        invoked_ns     shape (n,), int64, ns: when the ok send of each row was invoked; NOT_YET without one
+        completed_ns   shape (n,), int64, ns: when it was acknowledged; NEVER without one
+        altered        arrays of shape (k,), int64: rows with another checksum than was sent
+    """
+
+    def __init__(self, task: PartitionTask, log: FinalLog) -> None:
+        self._task = task
         self._log = log
         self.invoked_ns: Ints = np.full(len(log), NOT_YET)
         self.completed_ns: Ints = np.full(len(log), NEVER)
         self.counts = SendCounts()
         self.altered: list[Ints] = []
-        """Rows that are claimed, with another checksum than was sent."""
-        self._residue: list[Columns] = []
+        self._unplaced: list[Columns] = []
         self.total = 0
-        """How many sends claim a row. More than there are claimed rows: two sends have one id."""
+        """How many acks are placed. More than there are rows with an ack: two sends have one id."""
 
     def add(self, sends: Columns) -> None:
-        """Lay one batch of sends over the log."""
+        """Lay one batch of sends over the log: the columns SEND_COLUMNS, each of shape (batch rows,).
+
+        Raises MalformedHistory for an unknown outcome.
+        """
         ok = self._count(sends)
         rows = self._log.rows_at(sends["offset"])
         # A send with a negative sequence is no send of ours: its id may be that of records without id.
@@ -70,32 +79,32 @@ class Claims:
         if len(placed) < len(ok):
             rest = np.ones(len(ok), bool)
             rest[placed] = False
-            self._residue.append({name: column[rest] for name, column in sends.items()})
+            self._unplaced.append({name: column[rest] for name, column in sends.items()})
 
-    def residue(self) -> Columns:
-        """The sends that claim nothing, in file order."""
-        if not self._residue:
+    def unplaced(self) -> Columns:
+        """The unplaced sends in file order: the columns SEND_COLUMNS, each of shape (unplaced sends,)."""
+        if not self._unplaced:
             return {name: np.empty(0, np.int64) for name in SEND_COLUMNS}
-        return {name: np.concatenate([part[name] for part in self._residue]) for name in SEND_COLUMNS}
+        return {name: np.concatenate([part[name] for part in self._unplaced]) for name in SEND_COLUMNS}
 
-    def claimed(self) -> Bools:
-        """Which rows of the log are claimed; to be asked before other rows get times."""
-        claimed: Bools = self.completed_ns != NEVER
-        return claimed
+    def rows_with_ack(self) -> Bools:
+        """Shape (log rows,): which rows have a placed ack. Call it before other rows get times."""
+        with_ack: Bools = self.completed_ns != NEVER
+        return with_ack
 
     def _count(self, sends: Columns) -> Bools:
         outcome, offset, counts = sends["outcome"], sends["offset"], self.counts
         strange = outcome[(outcome < Outcome.OK) | (outcome > Outcome.INFO)]
         if strange.size:
             raise MalformedHistory(
-                self._unit.path("sends"), f"outcome {strange[0]} is none of 0 ok, 1 fail, 2 info"
+                self._task.path("sends"), f"outcome {strange[0]} is none of 0 ok, 1 fail, 2 info"
             )
         ok: Bools = outcome == Outcome.OK
         counts.sends += len(outcome)
         counts.ok += int(np.count_nonzero(ok))
         counts.fail += int(np.count_nonzero(outcome == Outcome.FAIL))
         counts.ok_without_offset += int(np.count_nonzero(ok & (offset == NONE)))
-        window = self._unit.window
+        window = self._task.window
         if window and window.log_end > window.high_watermark:
             counts.ok_unread += int(np.count_nonzero(ok & window.unread(offset)))
         if ok.any():
@@ -106,8 +115,8 @@ class Claims:
         return ok
 
 
-def acked_offsets(residue: Columns) -> Ints:
-    """The offsets at which sends of the residue were acknowledged: something else is there, or nothing."""
-    offset: Ints = residue["offset"]
-    acked: Bools = (residue["outcome"] == Outcome.OK) & (offset != NONE)
+def acked_offsets(unplaced: Columns) -> Ints:
+    """Offsets, shape (k,), int64, of unplaced acks: something else is there, or nothing."""
+    offset: Ints = unplaced["offset"]
+    acked: Bools = (unplaced["outcome"] == Outcome.OK) & (offset != NONE)
     return offset[acked]

@@ -1,11 +1,14 @@
-"""The final log of one partition as arrays, and where in them an offset is."""
+"""The final log of one partition as arrays, and the row of an offset in them.
+
+A *row* is a place in these arrays: int64, 0 for the record with the lowest offset.
+"""
 
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history.tables import MalformedHistory
+from checkers.errors import MalformedHistory
 from spark_verify.kernels.ids import Ids
-from spark_verify.partition_task import Columns, Ints, Unit
+from spark_verify.partition_task import Columns, Ints, PartitionTask
 
 LOG_COLUMNS = ("offset", "producer", "sequence", "checksum")
 _ROOM_FOR_HOLES = 8
@@ -13,7 +16,13 @@ _ROOM_FOR_HOLES = 8
 
 
 class FinalLog:
-    """Arrays of one length, one entry (a *row*) for each record, offsets ascending: 28 bytes a record."""
+    """The log of n records in 28 bytes a record.
+
+    Fields, each of shape (n,), one entry for each row:
+        offset     int64, offsets, strictly ascending
+        producer   int32, sequence int64: the id; -1 and -1 without one
+        checksum   int64
+    """
 
     def __init__(self, columns: Columns) -> None:
         self.offset: Ints = columns["offset"]
@@ -37,11 +46,11 @@ class FinalLog:
         return len(self.offset)
 
     def ids(self) -> Ids:
-        """The id of each record."""
+        """The n ids of the records, by row."""
         return Ids(producer=self.producer, sequence=self.sequence)
 
     def rows_at(self, offsets: Ints) -> Ints:
-        """The row at each offset, -1 where the log has none."""
+        """The row at each offset, -1 where the log has none; both of shape (k,), int64."""
         if not self._dense and self._index is None:
             found = np.minimum(self.rank(offsets), len(self) - 1)
             return np.where(self.offset[found] == offsets, found, -1)
@@ -54,25 +63,25 @@ class FinalLog:
         return rows
 
     def rank(self, offsets: Ints) -> Ints:
-        """How many records lie below each offset."""
+        """How many rows lie below each offset; both of shape (k,), int64."""
         return np.searchsorted(self.offset, offsets)
 
 
-def read_final_log(unit: Unit) -> FinalLog:
+def read_final_log(task: PartitionTask) -> FinalLog:
     """The whole log of a partition; raises MalformedHistory, also when its offsets do not ascend."""
-    parts = list(unit.batches("final_log", LOG_COLUMNS))
+    parts = list(task.batches("final_log", LOG_COLUMNS))
     columns = {
         name: np.concatenate([part[name] for part in parts]) if parts else _EMPTY[name]
         for name in LOG_COLUMNS
     }
     offset = columns["offset"]
     if len(offset) and offset[0] < 0:
-        raise MalformedHistory(unit.path("final_log"), f"offset {offset[0]} is negative")
+        raise MalformedHistory(task.path("final_log"), f"offset {offset[0]} is negative")
     falls = np.flatnonzero(offset[1:] <= offset[:-1])
     if falls.size:
         before, after = offset[falls[0] : falls[0] + 2]
         raise MalformedHistory(
-            unit.path("final_log"), f"offsets do not ascend: {before} then {after} at row {falls[0] + 1}"
+            task.path("final_log"), f"offsets do not ascend: {before} then {after} at row {falls[0] + 1}"
         )
     return FinalLog(columns)
 

@@ -1,5 +1,4 @@
-"""Sets of record ids as two arrays, without packing: every int32 producer and int64 sequence is a valid
-id."""
+"""Lists of record ids as two arrays, not packed: every int32 producer and int64 sequence is a valid id."""
 
 from dataclasses import dataclass
 
@@ -14,7 +13,8 @@ Producers = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ids:
-    """Record ids: `producer[i], sequence[i]` is one of them."""
+    """n record ids: `producer[i], sequence[i]` is one of them. Shapes (n,); producer int32, sequence
+    int64."""
 
     producer: Producers
     sequence: Ints
@@ -45,7 +45,7 @@ class Ids:
         return Ids(producer=self.producer[wanted], sequence=self.sequence[wanted])
 
     def order(self) -> Ints:
-        """Where each id comes from when they are sorted; stable."""
+        """The place of each id when they are sorted by producer and sequence, stable; shape (n,), int64."""
         return np.lexsort((self.sequence, self.producer))
 
     def sorted(self) -> "Ids":
@@ -53,7 +53,7 @@ class Ids:
         return self[self.order()]
 
     def repeats(self) -> Bools:
-        """Which of them are equal to the one before."""
+        """Which of them are equal to the one before; shape (n,)."""
         found = np.zeros(len(self), bool)
         found[1:] = (self.producer[1:] == self.producer[:-1]) & (self.sequence[1:] == self.sequence[:-1])
         return found
@@ -68,18 +68,19 @@ class Ids:
         return RecordId(int(self.producer[place]), int(self.sequence[place]))
 
     def nameless(self) -> Bools:
-        """Which of them say that a record has no id."""
+        """Which of them are NO_ID, the id of records without one; shape (n,)."""
         found: Bools = (self.producer == NO_ID.producer) & (self.sequence == NO_ID.sequence)
         return found
 
     def keys(self) -> Ints:
-        """One integer for each id: equal for equal ids, seldom equal for others."""
+        """One integer for each id, shape (n,), int64: equal for equal ids, seldom equal for others."""
         mixed: Ints = self.sequence ^ (self.producer.astype(np.int64) << 40)
         return mixed
 
 
 def match(wanted: Ids, among: Ids) -> Ints:
-    """For each wanted id its place in `among` (the first, if there are several), or -1."""
+    """For each wanted id its place in `among` (the first, if there are several), or -1; shape (wanted,),
+    int64."""
     both = Ids.joined([among, wanted])
     if not len(wanted) or not len(among):
         return np.full(len(wanted), -1)

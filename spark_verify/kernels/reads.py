@@ -1,5 +1,7 @@
-"""What readers were given, laid over the final log: where they contradict it or each other, and where
-they skip."""
+"""The reads of a partition laid over its final log: where they contradict it or each other, or skip.
+
+Columns of reads have shape (reads,); offsets and sequences are int64, `read_ns` is in ns.
+"""
 
 from dataclasses import dataclass
 
@@ -34,10 +36,10 @@ class Reads:
         self._unanswered: list[Columns] = []
         self.count = 0
         self.unread = 0
-        """Reads at offsets of which nothing can be said."""
+        """Reads in [high watermark, log end), about which nothing is decided."""
 
     def add(self, reads: Columns) -> None:
-        """Lay one batch of reads over the log."""
+        """Lay one batch of reads over the log: the columns READ_COLUMNS, each of shape (batch rows,)."""
         offset = reads["offset"]
         self.count += len(offset)
         unread = self._window.unread(offset)
@@ -56,8 +58,9 @@ class Reads:
             self._add_absent(reads, row < 0, unread)
         self._add_order(reads)
 
-    def suspects(self) -> Ints:
-        """The offsets, ascending, at which a read differs from the log or from another read."""
+    def suspect_offsets(self) -> Ints:
+        """The offsets (shape (k,), int64, ascending) at which a read differs from the log or from another
+        read."""
         found = [*(part["offset"] for part in self._contradicted), self._disagreed()]
         return np.unique(np.concatenate(found))
 
@@ -66,14 +69,17 @@ class Reads:
         return Ids.joined([Ids.of(part) for part in self._contradicted])
 
     def skips(self) -> Columns:
-        """Reads that do not rise above the read `before` them, or leave out a record of the log."""
+        """Reads that do not rise above the read `before` them, or leave out a record of the log.
+
+        The columns SKIP_COLUMNS, each of shape (skips,); `before` and `offset` are offsets.
+        """
         if not self._skips:
             return {name: np.empty(0, np.int64) for name in SKIP_COLUMNS}
         return {name: np.concatenate([part[name] for part in self._skips]) for name in SKIP_COLUMNS}
 
     def _add_absent(self, reads: Columns, absent: Bools, unread: Bools) -> None:
-        """Reads where the log has nothing: lost, or where the log cannot say, so that only readers can
-        disagree."""
+        """Reads where the log has nothing: lost, or where the log decides nothing, so that only readers can
+        disagree. `absent` and `unread` have shape (batch rows,)."""
         unanswered = absent & (unread | (reads["offset"] < self._window.log_start))
         lost = absent & ~unanswered
         if lost.any():
@@ -82,6 +88,7 @@ class Reads:
             self._unanswered.append(_places(reads, unanswered))
 
     def _disagreed(self) -> Ints:
+        """Offsets, shape (k,), at which two reads that the log does not decide on differ."""
         if not self._unanswered:
             return np.empty(0, np.int64)
         names = ("checksum", "sequence", "producer", "offset")
@@ -93,6 +100,7 @@ class Reads:
         return found
 
     def _add_order(self, reads: Columns) -> None:
+        """Compare each read of the batch with the one before it in its stream."""
         reader, generation, offset = reads["reader"], reads["generation"], reads["offset"]
         changes = (reader[1:] != reader[:-1]) | (generation[1:] != generation[:-1])
         if changes.any():
@@ -120,6 +128,7 @@ class Reads:
             self._skips.append({name: column[bad] for name, column in part.items()})
 
     def _out_of_order(self, before: Ints, offset: Ints) -> Bools:
+        """Which of k reads do not rise, or skip a log record; offsets and answer have shape (k,)."""
         return (offset <= before) | (self._log.rank(offset) > self._log.rank(before + 1))
 
 

@@ -3,7 +3,7 @@
 A producer numbers its sends 0, 1, 2, … over all partitions. So the count, the range and the sums of the
 sequences and of their squares are enough, per producer: if they are those of a range without holes, no
 id is used twice. (They could be so by chance if there were as many holes as doubles; with one or two
-doubles they cannot.) Only for a producer whose numbers are not so, the ids themselves are compared, 64
+doubles they cannot.) Only for a producer whose sums are not so, the ids themselves are compared, 64
 of them in a word.
 """
 
@@ -16,15 +16,15 @@ import numpy.typing as npt
 from checkers.history.rows import RecordId
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.order import Step
-from spark_verify.partition_task import Unit
+from spark_verify.partition_task import PartitionTask
 
 _WORD = 64
 _MODULUS = 1 << 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Numbers:
-    """What is known of the sequences of one producer in some sends."""
+class SequenceSums:
+    """Count, range and sums of the sequences of one producer in some sends."""
 
     count: int
     least: int
@@ -33,8 +33,8 @@ class Numbers:
     """Modulo 2**64, like the next."""
     squares: int
 
-    def __add__(self, other: "Numbers") -> "Numbers":
-        return Numbers(
+    def __add__(self, other: "SequenceSums") -> "SequenceSums":
+        return SequenceSums(
             count=self.count + other.count,
             least=min(self.least, other.least),
             greatest=max(self.greatest, other.greatest),
@@ -43,7 +43,7 @@ class Numbers:
         )
 
     def is_range(self) -> bool:
-        """Whether they are those of a range without holes, each number once."""
+        """Whether they are those of a range without holes, each sequence once."""
         before, last = self.least - 1, self.greatest
         return (
             self.count == last - before
@@ -60,8 +60,8 @@ def _pyramid(n: int) -> int:
     return n * (n + 1) * (2 * n + 1) // 6
 
 
-def numbers(step: Step) -> dict[int, Numbers]:
-    """The numbers of each producer in one step."""
+def sums(step: Step) -> dict[int, SequenceSums]:
+    """The sums of each producer's sequences in one step of s rows and g producers; O(s)."""
     if not len(step.rows):
         return {}
     wrapping = step.sequence.view(np.uint64)
@@ -74,16 +74,16 @@ def numbers(step: Step) -> dict[int, Numbers]:
         np.add.reduceat(wrapping * wrapping, step.starts),
     )
     return {
-        producer: Numbers(count=count, least=least, greatest=greatest, sum=total, squares=squares)
+        producer: SequenceSums(count=count, least=least, greatest=greatest, sum=total, squares=squares)
         for producer, count, least, greatest, total, squares in zip(
             *(column.tolist() for column in columns), strict=True
         )
     }
 
 
-def joined(parts: Iterable[Mapping[int, Numbers]]) -> dict[int, Numbers]:
-    """The numbers of each producer over several parts."""
-    whole: dict[int, Numbers] = {}
+def added(parts: Iterable[Mapping[int, SequenceSums]]) -> dict[int, SequenceSums]:
+    """The sums of each producer over several parts."""
+    whole: dict[int, SequenceSums] = {}
     for part in parts:
         for producer, its in part.items():
             whole[producer] = whole[producer] + its if producer in whole else its
@@ -91,43 +91,46 @@ def joined(parts: Iterable[Mapping[int, Numbers]]) -> dict[int, Numbers]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class IdWords:
     """The ids of a partition's sends, 64 in a word: bit b of the word (p, w) is the sequence 64 w + b
-    of producer p."""
+    of producer p. There are k words.
+
+    `word` are the k pairs (p, w), sorted, each once; `bits` has shape (k,), uint64.
+    """
 
     word: Ids
     bits: npt.NDArray[np.uint64]
-    reused: RecordId | None
+    duplicate: RecordId | None
     """An id that two of these sends have."""
 
 
-def words(asked: tuple[Unit, Collection[int]]) -> Words:
-    """The ids of the sends of some producers in one partition; raises MalformedHistory."""
-    unit, producers = asked
-    every = Ids.joined([Ids.of(batch) for batch in unit.batches("sends", ("producer", "sequence"))])
+def id_words(asked: tuple[PartitionTask, Collection[int]]) -> IdWords:
+    """The ids of the sends of the asked producers in one partition; raises MalformedHistory."""
+    task, producers = asked
+    every = Ids.joined([Ids.of(batch) for batch in task.batches("sends", ("producer", "sequence"))])
     ids = every[np.isin(every.producer, list(producers))].sorted()
     again = np.flatnonzero(ids.repeats())
     word = Ids(producer=ids.producer, sequence=ids.sequence >> 6)
     fresh = np.flatnonzero(~word.repeats())
     bits = np.uint64(1) << (ids.sequence & 63).astype(np.uint64)
-    return Words(
+    return IdWords(
         word=word[fresh],
         bits=np.bitwise_or.reduceat(bits, fresh) if fresh.size else bits,
-        reused=ids.at(again[0]) if again.size else None,
+        duplicate=ids.at(again[0]) if again.size else None,
     )
 
 
-def find_reused(parts: Sequence[Words]) -> RecordId | None:
+def find_duplicate(parts: Sequence[IdWords]) -> RecordId | None:
     """An id that two sends have, in one partition or in two; None if there is none."""
     for part in parts:
-        if part.reused:
-            return part.reused
+        if part.duplicate:
+            return part.duplicate
     seen: dict[RecordId, int] = {}
     word = Ids.joined([part.word for part in parts])
     bits = np.concatenate([part.bits for part in parts])
     order = word.order()
     word, bits = word[order], bits[order]
-    # Words that only one partition has cannot clash: only the others are looked at one by one.
+    # Words that only one partition has cannot clash: only the others are compared one by one.
     shared = word.repeats()
     shared[:-1] |= shared[1:]
     for at in np.flatnonzero(shared).tolist():

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from checkers.history.tables import TABLES
 from spark_verify.kernels.ids import Ids
-from spark_verify.partition_task import Bools, Ints, Unit
+from spark_verify.partition_task import Bools, Ints, PartitionTask
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -25,18 +25,19 @@ _PLACE = ("topic", "partition")
 _LEAST_ROOM, _ROOM_PER_VALUE = 1 << 16, 16
 
 
-class Sieve:
-    """A set of integers that says for 65,536 others in 0.2 ms that they are not in it."""
+class IntegerSet:
+    """A set of int64 that rules out 65,536 others in 0.2 ms."""
 
     def __init__(self, values: Ints) -> None:
+        """The set of `values`, shape (k,), in any order."""
         self._values = np.sort(values)
         room = max(_LEAST_ROOM, _ROOM_PER_VALUE * len(self._values))
         self._shift = np.uint64(64 - (room - 1).bit_length())
         self._marked = np.zeros(1 << (64 - int(self._shift)), bool)
         self._marked[self._places(self._values)] = True
 
-    def holds(self, values: Ints) -> Bools:
-        """Which of the values are in the set."""
+    def contains(self, values: Ints) -> Bools:
+        """Which of the values are in the set; both of shape (n,)."""
         found: Bools = self._marked[self._places(values)]
         perhaps = np.flatnonzero(found)
         places = np.minimum(np.searchsorted(self._values, values[perhaps]), len(self._values) - 1)
@@ -53,49 +54,50 @@ class Sieve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is to be fetched from one partition."""
+    """What is to be fetched from one partition: rows of its history's suspicious ids, and reads at
+    `offsets`."""
 
-    unit: Unit
+    task: PartitionTask
     case: int
     """Which of the sets of ids is that of its history."""
     offsets: Ints
+    """Shape (k,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
-    """The rows that were fetched: tables with the columns of TABLES, but for those that name the
-    partition."""
+class Fetched:
+    """The rows of one partition that were fetched, with the columns of TABLES but topic and partition."""
 
     sends: pa.Table
     final_log: pa.Table
     reads: pa.Table
 
 
-def recall(shared: "Broadcast[list[Ids]]", wanted: Wanted) -> Rows:
+def fetch(shared: "Broadcast[list[Ids]]", wanted: Wanted) -> Fetched:
     """Fetch rows of one partition; raises MalformedHistory. Of an undecided partition, only sends count.
 
-    `shared` has the suspicious ids of each history.
+    `shared` holds the suspicious ids of each history.
     """
-    unit, ids = wanted.unit, shared.value[wanted.case]
-    keys, offsets = Sieve(ids.keys()), Sieve(wanted.offsets)
+    task, ids = wanted.task, shared.value[wanted.case]
+    keys, offsets = IntegerSet(ids.keys()), IntegerSet(wanted.offsets)
 
     def suspicious(batch: pa.RecordBatch) -> Bools:
         columns = {name: batch.column(name).to_numpy() for name in ("producer", "sequence")}
-        return keys.holds(Ids.of(columns).keys())
+        return keys.contains(Ids.of(columns).keys())
 
     def at_suspicious_place(batch: pa.RecordBatch) -> Bools:
-        return offsets.holds(batch.column("offset").to_numpy())
+        return offsets.contains(batch.column("offset").to_numpy())
 
-    decided = unit.window is not None
-    return Rows(
-        sends=_fetch(unit, "sends", suspicious if len(ids) else None),
-        final_log=_fetch(unit, "final_log", suspicious if len(ids) and decided else None),
-        reads=_fetch(unit, "reads", at_suspicious_place if wanted.offsets.size and decided else None),
+    decided = task.window is not None
+    return Fetched(
+        sends=_filtered(task, "sends", suspicious if len(ids) else None),
+        final_log=_filtered(task, "final_log", suspicious if len(ids) and decided else None),
+        reads=_filtered(task, "reads", at_suspicious_place if wanted.offsets.size and decided else None),
     )
 
 
-def _fetch(unit: Unit, table: str, test: Callable[[pa.RecordBatch], Bools] | None) -> pa.Table:
-    batches = unit.record_batches(table, _schema(table).names) if test else ()
+def _filtered(task: PartitionTask, table: str, test: Callable[[pa.RecordBatch], Bools] | None) -> pa.Table:
+    batches = task.record_batches(table, _schema(table).names) if test else ()
     found = [batch.filter(pa.array(test(batch))) for batch in batches if test]
     return pa.Table.from_batches([batch for batch in found if len(batch)], _schema(table))
 
@@ -105,4 +107,4 @@ def _schema(table: str) -> pa.Schema:
 
 
 NOWHERE: Ints = np.empty(0, np.int64)
-NOTHING = Rows(**{table: _schema(table).empty_table() for table in ("sends", "final_log", "reads")})
+NOTHING = Fetched(**{table: _schema(table).empty_table() for table in ("sends", "final_log", "reads")})

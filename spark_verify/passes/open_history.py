@@ -2,29 +2,30 @@
 sampled.
 
 Every file is opened here and its footer checked, so that a file that is missing, truncated, foreign or
-of another partition is found before Spark is asked anything.
+of another partition is found before Spark gets any job.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from checkers.errors import MalformedHistory
 from checkers.history.load import load_proofs, open_unit, read_unit
 from checkers.history.rows import Proof, TopicPartition, Watermark
-from checkers.history.tables import NONE, PARTITIONED, MalformedHistory, unit_path
+from checkers.history.tables import NONE, PARTITIONED, unit_path
 from checkers.judgement import PartitionUndecided
-from spark_verify.partition_task import BATCH_ROWS, Unit, Window
+from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """A history as the driver sees it."""
+class OpenedHistory:
+    """A history as the driver has it: files checked, small tables read, no bulk row yet."""
 
     history_dir: Path
     proofs: Sequence[Proof]
     watermarks: Sequence[Watermark]
     """Two for each leader epoch of a partition: its first and last time, with its greatest high watermark."""
-    units: Sequence[Unit]
+    tasks: Sequence[PartitionTask]
     """One for each partition, in order."""
 
     def undecided_partitions(self) -> tuple[PartitionUndecided, ...]:
@@ -32,15 +33,15 @@ class Plan:
         reasons = {p.tp: p.reason or "the final read is not proven complete" for p in self.proofs}
         return tuple(
             PartitionUndecided(
-                topic=unit.topic, partition=unit.partition, reason=reasons.get(unit.tp, "no final read")
+                topic=task.topic, partition=task.partition, reason=reasons.get(task.tp, "no final read")
             )
-            for unit in self.units
-            if unit.window is None
+            for task in self.tasks
+            if task.window is None
         )
 
 
-def plan(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> Plan:
-    """Look at every file of a history; raises MalformedHistory."""
+def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHistory:
+    """Check the footer of every file of a history and read its small tables; raises MalformedHistory."""
     history_dir = history_dir.absolute()  # workers have a working directory of their own
     found, proofs = load_proofs(history_dir)
     for table in ("faults", "metadata"):
@@ -50,8 +51,8 @@ def plan(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> Plan:
     for sample in watermarks:
         highest[sample.tp] = max(highest.get(sample.tp, NONE), sample.high_watermark)
     windows = {proof.tp: _window(proof) for proof in proofs if proof.complete}
-    units = tuple(
-        Unit(
+    tasks = tuple(
+        PartitionTask(
             history_dir=str(history_dir),
             topic=tp.topic,
             partition=tp.partition,
@@ -62,7 +63,7 @@ def plan(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> Plan:
         )
         for tp in found
     )
-    return Plan(history_dir=history_dir, proofs=proofs, watermarks=watermarks, units=units)
+    return OpenedHistory(history_dir=history_dir, proofs=proofs, watermarks=watermarks, tasks=tasks)
 
 
 def _window(proof: Proof) -> Window:
@@ -70,8 +71,7 @@ def _window(proof: Proof) -> Window:
 
 
 def _check_file(path: Path, table: str, tp: TopicPartition) -> int:
-    """The number of rows of a bulk file; raises MalformedHistory if one says that it is of another
-    partition."""
+    """The number of rows of a bulk file; raises MalformedHistory if a row is of another partition."""
     with open_unit(path, table, *tp) as file:
         footer = file.metadata
         names = file.schema_arrow.names
@@ -90,7 +90,7 @@ def _check_file(path: Path, table: str, tp: TopicPartition) -> int:
 
 
 def _watermarks(history_dir: Path) -> tuple[Watermark, ...]:
-    """All that the rules ask the samples for, in two rows for each leader epoch instead of thousands."""
+    """All that the rules need of the samples, in two rows for each leader epoch instead of thousands."""
     keys = ["topic", "partition", "leader_epoch"]
     samples = read_unit(unit_path(history_dir, "watermarks"), "watermarks").select(
         [*keys, "at_ns", "high_watermark"]

@@ -1,8 +1,7 @@
-"""Pass 1, on a worker: one partition in one reading, O(rows). It decides nothing; it names what is
-worth a decision.
+"""Pass 1, on a worker: one partition in one reading, O(rows). It decides nothing: it counts, and it names the
+ids and offsets on which a rule must decide.
 
-Memory: 44 bytes a log record, and 56 a send that claims no place. A healthy partition yields counts,
-and no suspect.
+Memory: 44 bytes a log record, and 56 an unplaced send. A healthy partition has no suspects.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,119 +9,121 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spark_verify.kernels.acks import SEND_COLUMNS, Claims, SendCounts, acked_offsets
+from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts, acked_offsets
 from spark_verify.kernels.final_log import FinalLog, read_final_log
 from spark_verify.kernels.ids import Ids
-from spark_verify.kernels.match_by_id import explain
+from spark_verify.kernels.match_by_id import unexplained_ids
 from spark_verify.kernels.order import Sequences, out_of_real_time, steps
 from spark_verify.kernels.reads import READ_COLUMNS, Reads
-from spark_verify.partition_task import Columns, Ints, Unit, Window
-from spark_verify.passes.duplicate_ids import Numbers, joined, numbers
+from spark_verify.partition_task import Columns, Ints, PartitionTask, Window
+from spark_verify.passes.duplicate_ids import SequenceSums, added, sums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class Suspects:
     """What is left to be decided about a partition. All empty: every property holds in it."""
 
     ids: Ids
     """Of records that a rule by id or by order might report; each once."""
     offsets: Ints
-    """At which a rule by offset might report something, ascending."""
+    """Shape (k,), ascending: where a rule by offset might report something."""
     holes: Ints
-    """Shape (n, 2): runs of offsets [first, end) that the log lacks, from its start to the greatest
+    """Shape (h, 2): runs of offsets [first, end) that the log lacks, from its start to the greatest
     high watermark."""
     skips: Columns
-    """The monotone-read anomalies: columns reader, generation, before, offset, read_ns."""
+    """The monotone-read anomalies: columns reader, generation, before, offset, read_ns; each of shape
+    (skips,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What pass 1 says of one partition."""
+    """What pass 1 found in one partition."""
 
     sends: SendCounts
     log_records: int
     reads: int
     reads_unread: int = 0
-    """Reads at offsets of which nothing can be said."""
-    numbers: Mapping[int, Numbers]
-    """Of each producer's sends, to find ids that two sends have."""
-    twice: bool = False
-    """Two sends claim one record: certainly they have one id."""
-    findings: Findings | None = None
+    """Reads in [high watermark, log end), about which nothing is decided."""
+    sums: Mapping[int, SequenceSums]
+    """By producer, over its sends here: shows ids that two sends have."""
+    duplicate_acks: bool = False
+    """Two acks are placed at one record: certainly two sends have one id."""
+    suspects: Suspects | None = None
     """None: the partition is undecided."""
 
 
-def scan(unit: Unit) -> Scan:
-    """Read one partition and say what is suspicious in it; raises MalformedHistory."""
-    return _decided(unit, unit.window) if unit.window else _undecided(unit)
+def scan(task: PartitionTask) -> Scan:
+    """Read one partition and name what is suspicious in it; raises MalformedHistory."""
+    return _decided(task, task.window) if task.window else _undecided(task)
 
 
-def _decided(unit: Unit, window: Window) -> Scan:
-    log = read_final_log(unit)
-    claims, reads = _claims(unit, log), _reads(unit, log, window)
-    claimed, residue = claims.claimed(), claims.residue()
+def _decided(task: PartitionTask, window: Window) -> Scan:
+    log = read_final_log(task)
+    acks, reads = _acks(task, log), _reads(task, log, window)
+    with_ack, unplaced = acks.rows_with_ack(), acks.unplaced()
     sequences, parts = Sequences(log), []
-    for step in steps(log.ids(), unit.batch_rows):
+    for step in steps(log.ids(), task.batch_rows):
         sequences.add(step)
-        parts.append(numbers(step.kept(claimed)))
-    unexplained = explain(log, claims, claimed, residue)
-    offsets = np.union1d(reads.suspects(), acked_offsets(residue))
+        parts.append(sums(step.kept(with_ack)))
+    unexplained = unexplained_ids(log, acks, with_ack, unplaced)
+    offsets = np.union1d(reads.suspect_offsets(), acked_offsets(unplaced))
     at_suspects = log.rows_at(offsets)
     rows = [
-        *claims.altered,
+        *acks.altered,
         sequences.offenders(),
-        out_of_real_time(claims, unit.batch_rows),
-        # The rules by id must see all of each id whose record a rule by offset is shown.
+        out_of_real_time(acks, task.batch_rows),
+        # The rules by id need all rows of each id whose record a rule by offset gets.
         at_suspects[at_suspects >= 0],
     ]
     return Scan(
-        sends=claims.counts,
+        sends=acks.counts,
         log_records=len(log),
         reads=reads.count,
         reads_unread=reads.unread,
-        numbers=joined([*parts, *_numbers(residue, unit)]),
-        twice=claims.total > int(np.count_nonzero(claimed)),
-        findings=Findings(
+        sums=added([*parts, *_sums(unplaced, task)]),
+        duplicate_acks=acks.total > int(np.count_nonzero(with_ack)),
+        suspects=Suspects(
             ids=Ids.joined([unexplained, reads.gone(), log.ids()[np.concatenate(rows)]]).unique(),
             offsets=offsets,
-            holes=_holes(log, window, unit.highest),
+            holes=_holes(log, window, task.highest),
             skips=reads.skips(),
         ),
     )
 
 
-def _undecided(unit: Unit) -> Scan:
-    """Everything is read, as a damaged file is to be noticed, but only counted."""
-    log = read_final_log(unit)
-    claims = _claims(unit, FinalLog.empty())
-    reads = sum(len(batch["offset"]) for batch in unit.batches("reads", READ_COLUMNS))
+def _undecided(task: PartitionTask) -> Scan:
+    """Read everything, so that a damaged file is noticed, but only count it."""
+    log = read_final_log(task)
+    acks = _acks(task, FinalLog.empty())
+    reads = sum(len(batch["offset"]) for batch in task.batches("reads", READ_COLUMNS))
     return Scan(
-        sends=claims.counts,
+        sends=acks.counts,
         log_records=len(log),
         reads=reads,
-        numbers=joined(_numbers(claims.residue(), unit)),
+        sums=added(_sums(acks.unplaced(), task)),
     )
 
 
-def _numbers(residue: Columns, unit: Unit) -> Iterator[dict[int, Numbers]]:
-    return (numbers(step) for step in steps(Ids.of(residue), unit.batch_rows))
+def _sums(unplaced: Columns, task: PartitionTask) -> Iterator[dict[int, SequenceSums]]:
+    return (sums(step) for step in steps(Ids.of(unplaced), task.batch_rows))
 
 
-def _claims(unit: Unit, log: FinalLog) -> Claims:
-    claims = Claims(unit, log)
-    for batch in unit.batches("sends", SEND_COLUMNS):
-        claims.add(batch)
-    return claims
+def _acks(task: PartitionTask, log: FinalLog) -> PlacedAcks:
+    acks = PlacedAcks(task, log)
+    for batch in task.batches("sends", SEND_COLUMNS):
+        acks.add(batch)
+    return acks
 
 
-def _reads(unit: Unit, log: FinalLog, window: Window) -> Reads:
+def _reads(task: PartitionTask, log: FinalLog, window: Window) -> Reads:
     reads = Reads(window, log)
-    for batch in unit.batches("reads", READ_COLUMNS):
+    for batch in task.batches("reads", READ_COLUMNS):
         reads.add(batch)
     return reads
 
 
 def _holes(log: FinalLog, window: Window, highest: int) -> Ints:
+    """Shape (h, 2), as in `Suspects`; `highest` is the greatest sampled high watermark."""
     end = max(window.high_watermark, highest)
     if end <= window.log_start:
         return np.empty((0, 2), np.int64)

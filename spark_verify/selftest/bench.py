@@ -4,7 +4,7 @@
 
 `rows` are send attempts; a history has three times as many rows. *Warm* is a session that has verified
 before, *cold* a new process from its start to its verdict, *first* a session that was started while the
-cluster ran. Spark and DuckDB take turns, so that both see the same neighbours on a busy machine; the
+cluster ran. Spark and DuckDB take turns, so that both have the same neighbours on a busy machine; the
 median of the rounds counts. Both get all cores.
 """
 
@@ -25,10 +25,10 @@ from typing import Any
 
 import psutil
 
-from checkers.judgement import Property
+from checkers.properties import Property
 from spark_verify.make_class_archive import make_archive
-from spark_verify.selftest.duckdb_peer import judge
-from spark_verify.selftest.inject_damage import plant
+from spark_verify.selftest.duckdb_peer import count_anomalies
+from spark_verify.selftest.inject_damage import inject_damage
 from spark_verify.session.session import session
 from spark_verify.synthetic import Shape, write_history
 from spark_verify.verify import verify
@@ -42,7 +42,7 @@ _PEER = "DuckDB SQL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Measurement:
     """One measurement. `ratio` is value / peer_value; `target` its bound (of the value, where there is
     no peer)."""
 
@@ -55,7 +55,7 @@ class Record:
     """None: reported, not promised."""
 
     def as_row(self) -> dict[str, Any]:
-        """The record as the bench's report wants it."""
+        """The measurement as a row of the bench's report."""
         ratio = self.value / self.peer_value if self.peer_value else None
         met = None if self.target is None else (self.value if ratio is None else ratio) <= self.target
         return asdict(self) | {"ratio": ratio, "met": met}
@@ -64,22 +64,22 @@ class Record:
 def bench_verifier(sizes: Sequence[int] = SIZES, workdir: Path = WORKDIR) -> list[dict[str, Any]]:
     """Measure the verifier on histories of so many sends; `workdir` keeps them for the next time.
 
-    Each record has name, value, unit, peer, peer_value, ratio, target and met.
+    Each row has name, value, unit, peer, peer_value, ratio, target and met.
     """
     workdir.mkdir(parents=True, exist_ok=True)
     make_archive()
     return [record.as_row() for rows in sizes for record in _measure(rows, workdir)]
 
 
-def _measure(rows: int, workdir: Path) -> list[Record]:
+def _measure(rows: int, workdir: Path) -> list[Measurement]:
     label = f"verifier, {rows / 1e6:g}M sends"
     history = _history(workdir / f"verifier-{rows}", rows)
     cold_s, peak_bytes = _cold(history)
     first_s, warm_s, peer_s = _in_turns(history)
     records = [
-        Record(name=f"{label}, warm", value=warm_s, unit="s", peer=_PEER, peer_value=peer_s, target=0.5),
+        Measurement(name=f"{label}, warm", value=warm_s, unit="s", peer=_PEER, peer_value=peer_s, target=0.5),
         # Of a small history, cold is the start of the session, which a run does not wait for.
-        Record(
+        Measurement(
             name=f"{label}, cold",
             value=cold_s,
             unit="s",
@@ -87,13 +87,13 @@ def _measure(rows: int, workdir: Path) -> list[Record]:
             peer_value=peer_s,
             target=None if rows <= LIVE else 2.0,
         ),
-        Record(name=f"{label}, cold, peak memory", value=peak_bytes / 1e9, unit="GB", target=2.0),
+        Measurement(name=f"{label}, cold, peak memory", value=peak_bytes / 1e9, unit="GB", target=2.0),
     ]
     if rows <= LIVE:
         others = len(disagreements(history, workdir))
         records += [
-            Record(name=f"{label}, first of a session", value=first_s, unit="s", target=3.0),
-            Record(
+            Measurement(name=f"{label}, first of a session", value=first_s, unit="s", target=3.0),
+            Measurement(
                 name=f"{label}, damaged: counts that differ from {_PEER}", value=others, unit="", target=0
             ),
         ]
@@ -104,11 +104,11 @@ def disagreements(history: Path, workdir: Path) -> dict[Property, tuple[int, int
     """The properties of which Spark and DuckDB count another number of anomalies in a damaged copy."""
     with tempfile.TemporaryDirectory(dir=workdir) as folder, session() as spark:
         damaged = Path(shutil.copytree(history, Path(folder) / "damaged"))
-        plant(damaged)
+        inject_damage(damaged)
         ours = Counter(anomaly.property for anomaly in verify(damaged, spark).anomalies)
-        theirs = judge(damaged, threads=_cores())
+        theirs = count_anomalies(damaged, threads=_cores())
     assert all(theirs.values()), f"the damage left a property unharmed: {theirs}"
-    return {wanted: (ours[wanted], theirs[wanted]) for wanted in Property if ours[wanted] != theirs[wanted]}
+    return {each: (ours[each], count) for each, count in theirs.items() if ours[each] != count}
 
 
 def _history(directory: Path, rows: int) -> Path:
@@ -125,7 +125,10 @@ def _in_turns(history: Path) -> tuple[float, float, float]:
     with session() as spark:
         first_s = _seconds(lambda: verify(history, spark))
         rounds = [
-            (_seconds(lambda: verify(history, spark)), _seconds(lambda: judge(history, threads=_cores())))
+            (
+                _seconds(lambda: verify(history, spark)),
+                _seconds(lambda: count_anomalies(history, threads=_cores())),
+            )
             for _ in range(_ROUNDS)
         ]
     warm_s, peer_s = (statistics.median(column) for column in zip(*rounds, strict=True))
@@ -152,8 +155,8 @@ def _cold(history: Path) -> tuple[float, int]:
         while process.poll() is None:
             peak_bytes = max(peak_bytes, _resident_bytes(process))
             time.sleep(0.05)
-        said = process.stdout.read()
-    return float(said) - began, peak_bytes
+        output = process.stdout.read()
+    return float(output) - began, peak_bytes
 
 
 def _resident_bytes(root: psutil.Process) -> int:
@@ -177,7 +180,7 @@ def _cores() -> int:
 
 
 def main() -> int:
-    """Measure, and print a line for each record; the exit code is 1 if a target was missed."""
+    """Measure, and print a line for each measurement; the exit code is 1 if a target was missed."""
     parser = argparse.ArgumentParser(prog="python -m spark_verify.selftest.bench", description=__doc__)
     parser.add_argument("--rows", type=int, action="append", help="send attempts; may be given again")
     parser.add_argument("--workdir", type=Path, default=WORKDIR)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from checkers.judgement import Property
+from checkers.properties import Property
 
 _SETUP = """
 SET preserve_insertion_order = false;
@@ -131,7 +131,7 @@ _COUNTS: dict[Property, str] = {
 }
 
 
-def judge(history_dir: Path, *, threads: int) -> dict[Property, int]:
+def count_anomalies(history_dir: Path, *, threads: int) -> dict[Property, int]:
     """How many anomalies of each property DuckDB finds in a history of one topic."""
     with duckdb.connect(config={"threads": threads}) as connection:
         for script in (_SETUP.format(history=history_dir), _BY_ID, _BY_PLACE):

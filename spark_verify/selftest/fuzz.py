@@ -22,7 +22,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from checkers.damage import KINDS, damage, random_history, write
-from checkers.damage.draft import Draft, NotApplicable
+from checkers.damage.editable_history import EditableHistory, NotApplicable
 from checkers.history.rows import History
 from checkers.judgement import Judgement
 from checkers.reference import check
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _BATCH = 125
 _BATCH_ROWS = (2, 65_536, 7)
 """Small histories are read in batches of so few rows too, so that what spans two batches is tried."""
-_TELL_EVERY_S = 10
+_PRINT_EVERY_S = 10
 _ALONE_EVERY = 100
 """One history of so many is verified by itself."""
 _SINGLE_EVERY = 4
@@ -57,13 +57,14 @@ class Specimen:
 
 
 @dataclass(slots=True, kw_only=True)
-class Outcome:
+class FuzzResult:
     """What a fuzz run found."""
 
     compared: int = 0
     alone: int = 0
     violated: int = 0
-    """Histories in which the reference found an anomaly: agreement on healthy ones alone would say little."""
+    """Histories in which the reference found an anomaly: agreement on healthy ones alone would prove little.
+    """
     mismatches: list[str] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
@@ -84,26 +85,26 @@ def specimen(seed: int, number: int) -> Specimen:
     if single:
         return Specimen(number=number, history=damage(healthy, rng, most=rng.choice((2, 4, 8))))
     kind = list(KINDS.values())[turn % len(KINDS)]
-    draft = Draft.of(healthy)
+    damaged = EditableHistory.of(healthy)
     try:
-        kind.apply(draft, rng)
+        kind.apply(damaged, rng)
     except NotApplicable:
         return Specimen(number=number, history=healthy)
-    return Specimen(number=number, history=draft.freeze(), kind=kind.name)
+    return Specimen(number=number, history=damaged.freeze(), kind=kind.name)
 
 
-def fuzz(specimens: Iterable[Specimen], spark: "SparkSession", folder: Path) -> Outcome:
+def fuzz(specimens: Iterable[Specimen], spark: "SparkSession", folder: Path) -> FuzzResult:
     """Compare both implementations on each specimen; the files of those that differ stay in `folder`."""
-    outcome = Outcome()
+    result = FuzzResult()
     stream = iter(specimens)
-    told = time.monotonic()
+    printed = time.monotonic()
     while batch := list(islice(stream, _BATCH)):
         for one, found in _judged(batch, spark, folder):
-            _compare(one, found, folder / str(one.number), outcome)
-        if time.monotonic() - told > _TELL_EVERY_S:
-            told = time.monotonic()
-            print(f"{outcome.compared} compared, {len(outcome.mismatches)} mismatches", flush=True)
-    return outcome
+            _compare(one, found, folder / str(one.number), result)
+        if time.monotonic() - printed > _PRINT_EVERY_S:
+            printed = time.monotonic()
+            print(f"{result.compared} compared, {len(result.mismatches)} mismatches", flush=True)
+    return result
 
 
 def _judged(
@@ -121,53 +122,53 @@ def _judged(
             yield one, verify(places[one.number], spark)
 
 
-def _compare(one: Specimen, found: Judgement, folder: Path, outcome: Outcome) -> None:
+def _compare(one: Specimen, found: Judgement, folder: Path, result: FuzzResult) -> None:
     wanted = check(one.history)
-    outcome.compared += 1
-    outcome.alone += one.alone
-    outcome.violated += bool(wanted.anomalies)
+    result.compared += 1
+    result.alone += one.alone
+    result.violated += bool(wanted.anomalies)
     if one.kind:
         must = KINDS[one.kind].noticed_by
-        outcome.done[one.kind] += 1
-        outcome.noticed[one.kind] += any(not must or a.property in must for a in found.anomalies)
+        result.done[one.kind] += 1
+        result.noticed[one.kind] += any(not must or a.property in must for a in found.anomalies)
     if agree(found, wanted):
         shutil.rmtree(folder)
     else:
-        outcome.mismatches.append(f"history {one.number} ({folder}): {_difference(found, wanted)}")
+        result.mismatches.append(f"history {one.number} ({folder}): {_difference(found, wanted)}")
 
 
 def agree(found: Judgement, wanted: Judgement) -> bool:
-    """Whether two judgements say the same, evidence included."""
-    return found.key() == wanted.key() and _told(found) == _told(wanted)
+    """Whether two judgements are equal, evidence included."""
+    return found.key() == wanted.key() and _with_evidence(found) == _with_evidence(wanted)
 
 
-def _told(judgement: Judgement) -> Counter[str]:
+def _with_evidence(judgement: Judgement) -> Counter[str]:
     """The anomalies with all of their evidence, in any order."""
     return Counter(map(repr, judgement.anomalies))
 
 
 def _difference(found: Judgement, wanted: Judgement) -> str:
-    """What only one of them says, in short."""
-    ours, theirs = _told(found), _told(wanted)
-    parts = [f"only Spark: {told}" for told in ours - theirs]
-    parts += [f"only reference: {told}" for told in theirs - ours]
+    """What only one of them reports, in short."""
+    ours, theirs = _with_evidence(found), _with_evidence(wanted)
+    parts = [f"only Spark: {anomaly}" for anomaly in ours - theirs]
+    parts += [f"only reference: {anomaly}" for anomaly in theirs - ours]
     for name in ("examined", "undecided", "totals", "undecided_partitions"):
         if getattr(found, name) != getattr(wanted, name):
             parts.append(f"{name} {getattr(found, name)} instead of {getattr(wanted, name)}")
     return "; ".join(parts)[:1000]
 
 
-def report(outcome: Outcome) -> str:
+def report(result: FuzzResult) -> str:
     """The kill table and the counts, as text."""
     lines = ["damage, alone in a healthy history       done  noticed"]
     for name, kind in KINDS.items():
         note = "" if kind.noticed_by else "  (may be harmless)"
-        lines.append(f"  {name:<37} {outcome.done[name]:>5} {outcome.noticed[name]:>8}{note}")
-    lines += [f"mismatch: {line}" for line in outcome.mismatches]
-    lines += [f"not always noticed: {name}" for name in outcome.survivors]
+        lines.append(f"  {name:<37} {result.done[name]:>5} {result.noticed[name]:>8}{note}")
+    lines += [f"mismatch: {line}" for line in result.mismatches]
+    lines += [f"not always noticed: {name}" for name in result.survivors]
     lines.append(
-        f"{outcome.compared} histories ({outcome.violated} with anomalies, {outcome.alone} verified alone), "
-        f"{len(outcome.mismatches)} mismatches"
+        f"{result.compared} histories ({result.violated} with anomalies, {result.alone} verified alone), "
+        f"{len(result.mismatches)} mismatches"
     )
     return "\n".join(lines)
 
@@ -185,12 +186,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = Path(tempfile.mkdtemp(prefix="highwater-fuzz-"))
     began = time.monotonic()
     with session(SessionOptions(master=asked.spark_master)) as spark:
-        outcome = fuzz((specimen(asked.seed, number) for number in numbers), spark, folder)
-    if not outcome.mismatches:
+        result = fuzz((specimen(asked.seed, number) for number in numbers), spark, folder)
+    if not result.mismatches:
         shutil.rmtree(folder)
-    print(report(outcome))
+    print(report(result))
     print(f"{time.monotonic() - began:.0f} s, seed {asked.seed}")
-    return 1 if outcome.mismatches or outcome.survivors else 0
+    return 1 if result.mismatches or result.survivors else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Plants every kind of anomaly in a large synthetic history, some hundreds of each: what engines must
-agree on.
+"""Injects every kind of anomaly into a large synthetic history, some hundreds of each: the bench compares the
+counts of two engines on it.
 
 Each partition gets another damage; the arrays of one file are changed and written back.
 """
@@ -21,10 +21,9 @@ Change = Callable[[Arrays], Arrays]
 
 SOME = 300
 """How many records each damage touches."""
-PARTITIONS = 8
 
 
-def plant(directory: Path, *, seed: int = 1) -> None:
+def inject_damage(directory: Path, *, seed: int = 1) -> None:
     """Damage a history of 8 partitions in place, one kind of damage for each."""
     rng = np.random.default_rng(seed)
 

@@ -2,7 +2,7 @@
 never needed.
 
 An archive fits one JVM and one set of jars, so its name is a digest of both; it is some 110 MB.
-`make_archive.py` makes it.
+`spark_verify.make_class_archive` makes it.
 """
 
 import hashlib

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from checkers.history.tables import MalformedHistory
+from checkers.errors import MalformedHistory
 from spark_verify.errors import SessionFailed, WorkerFailed
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def run(
     if not items:
         return []
     context = spark.sparkContext
-    with asking_spark():
+    with spark_errors():
         groups = balanced([weight(item) for item in items], _TASKS_PER_CORE * context.defaultParallelism)
         tasks = [[(index, items[index]) for index in group] for group in groups]
         answers = context.parallelize(tasks, len(tasks)).flatMap(partial(_work, function)).collect()
@@ -52,15 +52,15 @@ def run(
 
 
 @contextmanager
-def asking_spark() -> Iterator[None]:
+def spark_errors() -> Iterator[None]:
     """What py4j raises when a job fails or the JVM is gone becomes SessionFailed, in one line."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
     try:
         yield
     except (Py4JError, OSError) as error:
-        said = str(getattr(error, "java_exception", error)).splitlines() or [type(error).__name__]
-        raise SessionFailed(f"the Spark job failed: {said[0]}") from None
+        lines = str(getattr(error, "java_exception", error)).splitlines() or [type(error).__name__]
+        raise SessionFailed(f"the Spark job failed: {lines[0]}") from None
 
 
 def _value(answer: Result | _Failure) -> Result:

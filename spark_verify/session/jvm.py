@@ -90,7 +90,7 @@ def start_jvm(
             stdout=log,
             stderr=log,
             env=os.environ | environment | {"_PYSPARK_DRIVER_CONN_INFO_PATH": str(greeting)},
-            # Ctrl-C in the terminal is the harness's to handle; Spark ends when it is told to.
+            # Ctrl-C in the terminal is the harness's to handle; Spark ends when the harness ends it.
             process_group=0,
         )
     port, secret = _await_greeting(process, greeting, folder)
@@ -132,6 +132,6 @@ def _await_greeting(process: subprocess.Popen[bytes], greeting: Path, folder: Pa
         late = f"did not open its gateway within {_START_WITHIN_S:.0f} s"
         what = late if code is None else f"exited with {code}"
         raise SessionFailed(f"Spark's JVM {what}. Its last lines:\n{last_lines(folder)}")
-    said = greeting.read_bytes()
+    content = greeting.read_bytes()
     greeting.unlink()
-    return int.from_bytes(said[:4]), said[8 : 8 + int.from_bytes(said[4:8])].decode()
+    return int.from_bytes(content[:4]), content[8 : 8 + int.from_bytes(content[4:8])].decode()

@@ -1,6 +1,6 @@
 """How a Spark JVM is launched and ended: settings, environment, and what must not leak out of it.
 
-Measured on 2 cores (Spark 4.3, Java 17): a session starts in 4.2 s, with a class archive (archive.py)
+Measured on 2 cores (Spark 4.3, Java 17): a session starts in 4.2 s, with a class archive (class_archive.py)
 in 2.4 s. Only C1 and the serial collector, as such a JVM lives for seconds; Unix sockets to the Python
 workers, as each task waited 20 ms for TCP's delayed acknowledgements.
 """
@@ -81,7 +81,7 @@ def stop(spark: "SparkSession") -> None:
     """End the session, its JVM and workers, and remove its temporary directory; a JVM that died is no
     error."""
     jvm: Jvm = _gateway().highwater_jvm
-    with suppress(Exception):  # whatever py4j raises when nobody answers
+    with suppress(Exception):  # whatever py4j raises when the JVM is gone
         spark.stop()
     _forget_gateway()
     jvm.end()

@@ -5,7 +5,7 @@
     stop(spark)                         ends the JVM too, and removes its temporary directory
 
 All that the JVM and the workers print goes to `spark.log` in the session's temporary directory; if
-Spark fails, the last lines of it are in the error. The JVM dies with this process: it watches the pipe
+Spark fails, the last lines of it are in the error. The JVM dies with this process: it reads the pipe
 that it was started with.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["SessionOptions", "StartingSession", "session", "start", "start_in_background", "stop", "warm"]
 
 TEMPORARY_PREFIX = "highwater-spark-"
-"""Temporary directories are named `<prefix><process id>-<random>`, so that one can see whose they were."""
+"""Temporary directories are named `<prefix><process id>-<random>`, so that their owner is known."""
 
 
 class StartingSession:
@@ -63,7 +63,7 @@ class StartingSession:
             self._session.set_result(launch(self._options, self._folder))
         except (SparkVerifyError, JavaMissing) as error:
             self._session.set_exception(error)
-        except Exception as error:  # py4j and pyspark raise anything; whoever asks for the session is told
+        except Exception as error:  # py4j and pyspark raise anything; `result` raises it
             self._session.set_exception(self._failure(f"did not start: {error}"))
 
     def _failure(self, what: str) -> SessionFailed:

@@ -11,7 +11,7 @@ from fakes.inline_spark import InlineSpark
 from checkers.damage import random_history, write
 from checkers.history.load import load
 from checkers.history.tables import unit_path, write_table
-from checkers.judgement import Property
+from checkers.properties import Property
 from checkers.reference import check
 from spark_verify.selftest.fuzz import fuzz, specimen
 from spark_verify.synthetic import TOPIC, Shape, write_history

@@ -1,6 +1,6 @@
 """What random damage seldom hits, and what only large or odd histories have: spelled out.
 
-Each history is verified by our code in this process; the reference must say the same, evidence included.
+Each history is verified by our code in this process; the reference must find the same, evidence included.
 """
 
 from collections import Counter
@@ -13,10 +13,12 @@ from fakes.inline_spark import InlineSpark
 from checkers.damage import write
 from checkers.history.rows import NO_ID, History, LogRecord, Proof, Read, Send, TopicPartition, Watermark
 from checkers.history.tables import NONE, Outcome
+from checkers.properties import DECIDED
 from checkers.reference import check
 from spark_verify.kernels.final_log import FinalLog
 from spark_verify.kernels.ids import Ids, match
-from spark_verify.passes.fetch import Sieve
+from spark_verify.passes.apply_rules import RULES
+from spark_verify.passes.fetch import IntegerSet
 from spark_verify.session.jobs import balanced
 from spark_verify.verify import verify
 
@@ -68,7 +70,7 @@ def proof(high_watermark, start=0, log_end=None, on=0, complete=True) -> Proof:
 
 
 def found(tmp_path, *rows) -> list[tuple]:
-    """(property, partition, offset, producer, sequence) of each anomaly, as both implementations say."""
+    """(property, partition, offset, producer, sequence) of each anomaly, as both implementations find it."""
     history = History(
         partitions=tuple(sorted({TopicPartition(TOPIC, row.partition) for row in rows})),
         sends=[row for row in rows if isinstance(row, Send)],
@@ -89,10 +91,10 @@ def test_an_altered_record_that_nobody_read_is_found(tmp_path):
 
 
 @pytest.mark.parametrize("offset", [2, 7], ids=["below the log start", "above the high watermark"])
-def test_readers_who_disagree_where_the_log_can_say_nothing_are_found(tmp_path, offset):
+def test_readers_who_disagree_where_the_log_decides_nothing_are_found(tmp_path, offset):
     rows = (proof(6, start=5, log_end=9), ok(1, 0, at=5), logged(1, 0, 5))
-    told = (read(2, 0, offset), read(2, 1, offset, reader=1), read(2, 0, offset + 1))
-    assert found(tmp_path, *rows, *told) == [("same-for-all", 0, offset, -1, -1)]
+    given = (read(2, 0, offset), read(2, 1, offset, reader=1), read(2, 0, offset + 1))
+    assert found(tmp_path, *rows, *given) == [("same-for-all", 0, offset, -1, -1)]
 
 
 def test_an_acknowledged_offset_may_be_any_number(tmp_path):
@@ -146,6 +148,10 @@ def test_acks_without_offset_are_explained_by_their_ids_and_stand_in_real_time(t
     ]
 
 
+def test_each_decided_property_has_one_rule_and_no_other_has_one():
+    assert sorted(RULES) == sorted(DECIDED)
+
+
 def test_no_rows_at_all_is_no_trouble(tmp_path):
     assert found(tmp_path, proof(0)) == []
 
@@ -177,12 +183,12 @@ def test_ids_are_matched_by_both_parts_and_by_the_first_of_equals():
     assert among.unique().sequence.tolist() == [5, 6, 5]
 
 
-def test_a_sieve_holds_what_was_put_in_and_nothing_else():
+def test_a_set_of_integers_contains_what_was_put_in_and_nothing_else():
     values = np.array([-5, 0, 7, 1 << 60])
     asked = np.arange(-1000, 100_000)
-    assert asked[Sieve(values).holds(asked)].tolist() == [-5, 0, 7]
-    assert Sieve(values).holds(values).all()
-    assert not Sieve(values[:0]).holds(asked).any()
+    assert asked[IntegerSet(values).contains(asked)].tolist() == [-5, 0, 7]
+    assert IntegerSet(values).contains(values).all()
+    assert not IntegerSet(values[:0]).contains(asked).any()
 
 
 def test_tasks_have_about_the_same_weight_and_every_item_is_in_one():

@@ -23,8 +23,8 @@ SEED = 16
 
 def only_at_home(shared, wanted):
     """Pass 2 that asks each partition only for the ids that it suspects itself."""
-    own = scan.scan(wanted.unit).findings
-    return fetch.recall(
+    own = scan.scan(wanted.task).suspects
+    return fetch.fetch(
         FixedIds([own.ids if own else Ids.none()]),
         replace(wanted, case=0),
     )
@@ -37,13 +37,13 @@ class FixedIds:
 
 BROKEN = {
     "moved acks have no time": (match_by_id, "_give_times", lambda *_: None),
-    "second copies of acks have no time": (match_by_id, "_give_times_of_claims", lambda *_: None),
+    "second copies of acks have no time": (match_by_id, "_give_times_of_placed", lambda *_: None),
     "whatever is absent is explained": (
         match_by_id,
         "_unexplained",
-        lambda residue, copies: (copies != 0) & (residue["outcome"] != 2),
+        lambda unplaced, copies: (copies != 0) & (unplaced["outcome"] != 2),
     ),
-    "acknowledged offsets are not suspected": (scan, "acked_offsets", lambda residue: NOTHING),
+    "acknowledged offsets are not suspected": (scan, "acked_offsets", lambda unplaced: NOTHING),
     "sequences are not compared": (order.Sequences, "offenders", lambda self: NOTHING),
     "sequences are compared within a batch only": (
         order.Sequences,
@@ -57,14 +57,14 @@ BROKEN = {
         lambda values, others: np.flatnonzero(values[1:] < np.maximum.accumulate(others)[:-1]) + 1,
     ),
     "reads beyond the log are passed over": (reads.Reads, "_add_absent", lambda *_: None),
-    "order of reads is not looked at": (reads.Reads, "_add_order", lambda *_: None),
+    "order of reads is not compared": (reads.Reads, "_add_order", lambda *_: None),
     "what was not read is decided": (
         partition_task.Window,
         "unread",
         lambda self, offsets: np.zeros(len(offsets), bool),
     ),
     "holes are not seen": (scan, "_holes", lambda *_: np.empty((0, 2), np.int64)),
-    "other partitions are not asked": (verify, "recall", only_at_home),
+    "other partitions are not asked": (verify, "fetch", only_at_home),
 }
 
 

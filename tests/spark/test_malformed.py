@@ -1,4 +1,4 @@
-"""A file that is not what the history says is refused by name, whether the driver or a worker finds out."""
+"""A file that is not what the schema says is refused by name, whether the driver or a worker finds out."""
 
 import shutil
 from pathlib import Path
@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from fakes.inline_spark import InlineSpark
 
+from checkers.errors import MalformedHistory
 from checkers.history.load import load
-from checkers.history.tables import MalformedHistory, unit_path, write_table
+from checkers.history.tables import unit_path, write_table
 from spark_verify.synthetic import TOPIC, Shape, write_history
 from spark_verify.verify import verify
 

@@ -72,15 +72,15 @@ assert signal.getsignal(signal.SIGINT) is before
 def test_a_session_prints_nothing_leaves_no_file_no_process_and_ctrl_c_alone(
     tmp_path, tmp_path_factory, monkeypatch
 ):
-    """Not even if its class archive is damaged, of which Java has much to say."""
+    """Not even if its class archive is damaged, about which Java prints a lot."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     assert archive_options(find_java()) == ()
     archive_path(find_java()).parent.mkdir()
     archive_path(find_java()).write_bytes(b"no archive")
     assert f"-XX:SharedArchiveFile={archive_path(find_java())}" in archive_options(find_java())
     driver = drive(WHOLE_LIFE, "local[1]", folder=tmp_path)
-    said, _ = driver.communicate(timeout=DEADLINE_S)
-    assert (driver.returncode, said) == (0, "")
+    output, _ = driver.communicate(timeout=DEADLINE_S)
+    assert (driver.returncode, output) == (0, "")
     assert list(tmp_path.iterdir()) == []
     assert processes_about(tmp_path) == []
 
@@ -131,19 +131,19 @@ with session() as spark:
     try:
         verify(history, spark)
     except SessionFailed:
-        print("told", flush=True)
+        print("session failed", flush=True)
 with session() as spark:
     print(verify(history, spark).totals.sends)
 """
 
 
-def test_a_jvm_that_dies_is_told_and_the_next_session_works(tmp_path):
+def test_a_jvm_that_dies_is_an_error_and_the_next_session_works(tmp_path):
     history, folder = tmp_path / "history", tmp_path / "driver"
     write_history(history, Shape(sends=1_000))
     folder.mkdir()
     driver = drive(DEAD_JVM, history, folder=folder)
-    said, _ = driver.communicate(timeout=DEADLINE_S)
-    assert (driver.returncode, said) == (0, "told\n1000\n")
+    output, _ = driver.communicate(timeout=DEADLINE_S)
+    assert (driver.returncode, output) == (0, "session failed\n1000\n")
     assert list(folder.iterdir()) == []
 
 
@@ -173,9 +173,9 @@ def test_executors_run_the_code_that_was_shipped_to_them(tmp_path):
     write_history(history, Shape(sends=5_000))
     folder.mkdir()
     driver = drive(ON_EXECUTORS, history, folder=folder)
-    said, _ = driver.communicate(timeout=DEADLINE_S)
-    assert driver.returncode == 0, said
-    answer = json.loads(said)
+    output, _ = driver.communicate(timeout=DEADLINE_S)
+    assert driver.returncode == 0, output
+    answer = json.loads(output)
     assert (answer["sends"], answer["anomalies"]) == (5_000, 0)
     for _, directory, *modules in answer["places"]:
         assert Path(directory).is_relative_to(folder)
@@ -194,7 +194,7 @@ def fake_java(home: Path, version: str) -> Path:
     return home
 
 
-def test_a_jvm_that_does_not_start_is_told_with_its_last_words(tmp_path):
+def test_a_jvm_that_does_not_start_is_an_error_with_its_last_lines(tmp_path):
     broken = Java(home=fake_java(tmp_path / "17", "17.0.1"), version="17.0.1")
     with pytest.raises(SessionFailed, match=r"exited with 7(.|\n)*no JVM here"):
         start(SessionOptions(java=broken))

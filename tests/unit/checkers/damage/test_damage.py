@@ -5,14 +5,14 @@ from random import Random
 import pytest
 
 from checkers.damage import KINDS, damage, random_history
-from checkers.damage.draft import Draft, NotApplicable
-from checkers.judgement import Property
+from checkers.damage.editable_history import EditableHistory, NotApplicable
+from checkers.properties import DECIDED, Property
 from checkers.reference import check
 
 SEEDS = range(120)
 HARMLESS = {
     "shuffle-tail",
-    "claim-unread",
+    "ack-unread",
     "forget-offset",
     "doubt-ack",
     "jump-clock",
@@ -23,7 +23,7 @@ HARMLESS = {
     "merge-epochs",
     "lose-proof",
     "leave-proof-incomplete",
-    "claim-completeness",
+    "mark-proof-complete",
     "prove-less",
     "start-later",
 }
@@ -33,19 +33,19 @@ def damaged_by(kind):
     """The judgement of each seed's history that the kind could damage."""
     for seed in SEEDS:
         rng = Random(seed)
-        draft = Draft.of(random_history(rng))
+        history = EditableHistory.of(random_history(rng))
         try:
-            KINDS[kind].apply(draft, rng)
+            KINDS[kind].apply(history, rng)
         except NotApplicable:
             continue
-        yield seed, check(draft.freeze())
+        yield seed, check(history.freeze())
 
 
 def test_healthy_histories_are_clean_whatever_the_seed():
     """Five hundred of them, in which every property has something to examine."""
     judgements = [check(random_history(Random(seed))) for seed in range(500)]
     assert [j.anomalies for j in judgements if j.anomalies] == []
-    for each in Property:
+    for each in DECIDED:
         assert sum(judgement.examined[each] for judgement in judgements) > 200
 
 
@@ -106,7 +106,7 @@ def test_a_partition_without_a_proof_is_undecided(kind):
 
 def test_a_record_acked_where_nobody_could_read_is_undecided():
     """Whatever else is in the log."""
-    for _, judgement in damaged_by("claim-unread"):
+    for _, judgement in damaged_by("ack-unread"):
         assert judgement.anomalies == ()
         assert judgement.undecided[Property.ACKED_LOSS] > 0
 
@@ -117,7 +117,7 @@ def test_random_damage_breaks_every_property_sooner_or_later():
     for seed in range(300):
         rng = Random(seed)
         broken |= {a.property for a in check(damage(random_history(rng), rng)).anomalies}
-    assert broken == set(Property)
+    assert broken == set(DECIDED)
 
 
 def test_damage_leaves_the_healthy_history_as_it_was():

@@ -9,17 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from checkers.damage import damage, random_history, write
+from checkers.errors import MalformedHistory
 from checkers.history.load import load, load_context, read_unit
 from checkers.history.rows import TopicPartition
-from checkers.history.tables import (
-    PARTITIONED,
-    TABLES,
-    MalformedHistory,
-    file_schema,
-    unit_path,
-    write_options,
-    write_table,
-)
+from checkers.history.tables import PARTITIONED, TABLES, file_schema, unit_path, write_options, write_table
 from checkers.reference import check
 
 SENDS = {
@@ -115,7 +108,7 @@ def test_a_truncated_file_is_named(run, keep):
     assert refused(run).startswith("sends/orders-0.parquet: truncated, or not Parquet: ")
 
 
-def test_the_reader_of_the_format_says_what_is_wrong_in_one_line(run):
+def test_an_error_of_the_parquet_reader_is_one_line(run):
     """The rest of its message is of no use to a person."""
     unit_path(run, "sends", "orders", 0).write_bytes(b"")
     assert refused(run) == "sends/orders-0.parquet: truncated, or not Parquet: Parquet file size is 0 bytes"

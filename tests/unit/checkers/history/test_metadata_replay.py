@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from checkers.history.metadata_replay import MetadataRow, timeline
+from checkers.history.metadata_replay import timeline
+from checkers.history.rows import MetadataChange
 
 TOPIC = {"type": "TOPIC_RECORD", "data": {"name": "orders", "topicId": "bzxG"}}
 CREATED = {
@@ -26,9 +27,11 @@ def log(*records: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"offset": n, "timestamp_ms": 100 + n, **record} for n, record in enumerate(records)]
 
 
-def row(at_ms: int, leader: int, epochs: tuple[int, int], isr: tuple[int, ...], **more: Any) -> MetadataRow:
+def row(
+    at_ms: int, leader: int, epochs: tuple[int, int], isr: tuple[int, ...], **more: Any
+) -> MetadataChange:
     """A row of partition 0 of `orders`; `epochs`: of the leader, of the partition."""
-    return MetadataRow(
+    return MetadataChange(
         at_ms=at_ms, topic="orders", partition=0, leader=leader, leader_epoch=epochs[0],
         partition_epoch=epochs[1], replicas=(3, 1, 2), isr=isr, elr=more.get("elr", ()),
         last_known_elr=more.get("last_known_elr", ()),
@@ -57,7 +60,7 @@ def test_election() -> None:
 
 
 def test_elr() -> None:
-    """ELR stays until it is told otherwise: by a change, by a clearing of the topic, or of all topics."""
+    """ELR stays until a record changes it: by a change, by a clearing of the topic, or of all topics."""
     lost = change(isr=[], leader=-1, eligibleLeaderReplicas=[1, 2], lastKnownElr=[3])
     rows = timeline(log(TOPIC, CREATED, lost, change(leader=1, isr=[1]), change(eligibleLeaderReplicas=[])))
     assert [(r.elr, r.last_known_elr) for r in rows[1:]] == [((1, 2), (3,)), ((1, 2), (3,)), ((), (3,))]
@@ -90,12 +93,12 @@ def test_aborted_transaction() -> None:
 
 
 def test_other_records() -> None:
-    """Records that say nothing of partitions make no rows."""
+    """Records that are not about partitions make no rows."""
     assert timeline(log({"type": "NO_OP_RECORD", "data": {}}, TOPIC)) == []
 
 
 def test_gap() -> None:
-    """A change of a partition that was never created says where the log is not whole."""
+    """A change of a partition that was never created shows where the log is not whole."""
     with pytest.raises(ValueError, match="offset 1: no earlier record creates partition 0 of bzxG"):
         timeline(log(TOPIC, change(leader=1)))
     with pytest.raises(ValueError, match="offset 0: no earlier record creates topic bzxG"):

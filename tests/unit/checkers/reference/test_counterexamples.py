@@ -2,7 +2,7 @@
 
 from fakes.history_rows import fail, found, history, info, logged, ok, proof, read, sample
 
-from checkers.judgement import Property
+from checkers.properties import Property
 from checkers.reference import check
 
 
@@ -148,7 +148,7 @@ def test_two_copies_across_partitions_are_a_duplicate_and_a_phantom():
 
 
 def test_a_copy_in_another_partition_does_not_save_a_record_from_being_lost():
-    """Its consumers look for it where it was sent to."""
+    """Its consumers read the partition it was sent to."""
     assert found(ok(1, 0, at=0), proof(0), logged(1, 0, 0, on=1)) == [
         ("acked-loss", 0, 0, 1, 0),
         ("phantom", 1, 0, 1, 0),

@@ -3,8 +3,14 @@
 import pytest
 from fakes.history_rows import fail, found, history, info, logged, ok, proof, read, sample
 
-from checkers.judgement import Property
+from checkers.properties import Property
 from checkers.reference import check
+
+
+def of_hw_loss(judgement):
+    """The hw-loss anomalies of a judgement."""
+    return [anomaly for anomaly in judgement.anomalies if anomaly.property is Property.HW_LOSS]
+
 
 HOLDS = {
     "acked-loss: the record is in its place": (ok(1, 0, at=0), logged(1, 0, 0)),
@@ -106,7 +112,7 @@ def test_holds(story):
 
 
 @pytest.mark.parametrize("story", HOLDS)
-def test_nothing_is_said_of_an_unproven_partition(story):
+def test_nothing_is_decided_about_an_unproven_partition(story):
     """The same rows without a proof: no anomaly, and everything undecided."""
     rows = [row for row in HOLDS[story] if not hasattr(row, "complete")]
     judgement = check(history(*rows, unproven=(0, 1)))
@@ -181,13 +187,13 @@ def test_read_uncommitted_is_hw_loss_with_a_reader_as_witness():
 def test_the_ack_of_another_copy_is_no_evidence_of_the_copy_that_a_reader_saw():
     """1/0 was read at offset 0; its retry was acknowledged at offset 1."""
     rows = (ok(1, 0, at=1), read(1, 0, 0), info(2, 0), logged(2, 0, 0), logged(1, 0, 1))
-    (loss,) = check(history(*rows)).of(Property.HW_LOSS)
+    (loss,) = of_hw_loss(check(history(*rows)))
     assert (loss.offset, loss.completed_ns, loss.acked_offset) == (0, -1, 1)
 
 
-def test_the_ack_of_the_copy_that_a_reader_saw_says_when_it_was_there():
+def test_the_ack_of_the_copy_that_a_reader_was_given_dates_it():
     """Both were at offset 0."""
-    (loss,) = check(history(ok(1, 0, at=0, done=20), read(1, 0, 0), proof(0))).of(Property.HW_LOSS)
+    (loss,) = of_hw_loss(check(history(ok(1, 0, at=0, done=20), read(1, 0, 0), proof(0))))
     assert loss.completed_ns == 20
 
 
@@ -264,7 +270,7 @@ def test_a_lost_record_acked_at_its_epochs_exposed_offset_is_named_though_nobody
     judgement = check(
         history(ok(1, 0, at=0), sample(0, at=10, epoch=0), sample(1, at=20, epoch=0), sample(4), proof(0))
     )
-    losses = judgement.of(Property.HW_LOSS)
+    losses = of_hw_loss(judgement)
     assert [(a.offset, a.producer, a.sequence) for a in losses] == [
         (0, 1, 0),
         (1, -1, -1),
@@ -276,7 +282,7 @@ def test_a_lost_record_acked_at_its_epochs_exposed_offset_is_named_though_nobody
 
 
 def test_an_incomplete_proof_gives_its_reason():
-    """Or says that it has none."""
+    """Or shows that it has none."""
     unread = [proof(1, complete=False, reason="deadline"), proof(1, complete=False, on=1)]
     assert [u.reason for u in check(history(*unread)).undecided_partitions] == [
         "deadline",
@@ -284,7 +290,7 @@ def test_an_incomplete_proof_gives_its_reason():
     ]
 
 
-def test_the_counts_say_what_was_examined_and_what_is_undecided():
+def test_the_counts_are_of_what_was_examined_and_what_is_undecided():
     """Partition 0 is proven up to offset 3 of 4, partition 1 is not."""
     judgement = check(
         history(
@@ -305,7 +311,7 @@ def test_the_counts_say_what_was_examined_and_what_is_undecided():
         )
     )
     assert judgement.anomalies == ()
-    assert {p.value: (judgement.examined[p], judgement.undecided[p]) for p in Property} == {
+    assert {p.value: (judgement.examined[p], judgement.undecided[p]) for p in judgement.examined} == {
         "acked-loss": (3, 2),
         "hw-loss": (3, 4),
         "ack-offset": (2, 2),

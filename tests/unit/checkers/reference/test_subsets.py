@@ -43,7 +43,7 @@ def keys(rule, facts, keep=lambda key: True):
 
 @pytest.mark.parametrize("rule", BY_ID)
 def test_by_id(rule):
-    """With the send and every log record of some ids, the rule says the same about those ids."""
+    """With the send and every log record of some ids, the rule gives the same anomalies of those ids."""
     compared = 0
     for seed in range(300):
         history, rng = broken(seed)

@@ -1,10 +1,13 @@
 """What makes a run PASS, FAIL, UNKNOWN or ERROR, one reason at a time and in company."""
 
+from dataclasses import replace
+
 import pytest
 from fakes.judged_run import ALL_POWERED_OFF, LEADER_KILLED, QUIET, cut, down, led, lost, ns, world
 
 from checkers.contract.label import judge_contract
-from checkers.judgement import Judgement, PartitionUndecided, Property, Totals
+from checkers.judgement import Judgement, PartitionUndecided, Totals
+from checkers.properties import DECIDED, Property
 from checkers.verdict.algebra import Reason, RunState, Verdict, worst
 from checkers.verdict.decide import decide
 
@@ -14,8 +17,8 @@ COMPLETE = RunState(state="complete")
 def judged(*anomalies, ok=1000, last_ack=20, undecided_partitions=(), undecided=0) -> Judgement:
     """A judgement of a run with some acknowledged records."""
     return Judgement(
-        examined=dict.fromkeys(Property, ok),
-        undecided=dict.fromkeys(Property, undecided),
+        examined=dict.fromkeys(DECIDED, ok),
+        undecided=dict.fromkeys(DECIDED, undecided),
         anomalies=anomalies,
         undecided_partitions=undecided_partitions,
         totals=Totals(sends=ok, ok=ok, first_ack_ns=ns(1), last_ack_ns=ns(last_ack)),
@@ -35,14 +38,14 @@ def decided(judgement, realised, expect="none", run=COMPLETE):
 
 
 def test_a_run_without_any_reason_against_it_passes():
-    """And says what it examined."""
+    """And names what it examined."""
     assert decided(judged(), world(*LEADER_KILLED)) == (
         "PASS",
         ["all 1000 acknowledged records are in the final log, and no property is violated"],
     )
 
 
-def test_a_violation_fails_and_says_which():
+def test_a_violation_fails_and_names_it():
     """With the promise that was broken."""
     assert decided(judged(lost(), lost(offset=8)), world(*LEADER_KILLED)) == (
         "FAIL",
@@ -159,14 +162,14 @@ def test_a_run_that_did_not_complete_is_never_green(state, problem, verdict, sen
     )
 
 
-def test_what_else_the_harness_has_to_say_counts():
+def test_a_reason_that_the_harness_adds_counts():
     """A missed acceptance line, for example."""
     missed = Reason(Verdict.FAIL, "unavailable.max <= 20s is missed: 31 s")
     run = RunState(state="complete", more=(missed,))
     assert decided(judged(), world(*QUIET), run=run) == ("FAIL", [missed.sentence])
 
 
-def test_the_worst_reason_wins_and_all_are_told():
+def test_the_worst_reason_wins_and_all_are_reported():
     """FAIL before ERROR before UNKNOWN."""
     verdict, sentences = decided(
         judged(lost(), ok=0),
@@ -200,10 +203,46 @@ def test_each_property_answers_with_the_worst_that_applies():
     assert properties[Property.DUPLICATE].status == "permitted"
     assert properties[Property.CONTENT].status == "undecided"
     clean = decision_of(judged(), world(*QUIET)).properties
-    assert {result.status for result in clean.values()} == {"holds"}
+    assert {clean[each].status for each in DECIDED} == {"holds"}
 
 
-def test_many_clauses_are_told_by_the_most_frequent_one():
+def test_a_property_that_examined_nothing_does_not_hold_and_changes_no_verdict():
+    """No reader, no read: nothing is known of what readers are given."""
+    everything = judged()
+    judgement = replace(everything, examined={**everything.examined, Property.MONOTONE_READ: 0})
+    decision = decision_of(judgement, world(*QUIET))
+    monotone_read = decision.properties[Property.MONOTONE_READ]
+    assert (monotone_read.status, monotone_read.examined) == ("nothing examined", 0)
+    assert decision.properties[Property.ACKED_LOSS].status == "holds"
+    assert decision.verdict is Verdict.PASS
+
+
+def test_a_property_of_which_everything_is_undecided_is_undecided():
+    """It is not the same as having nothing to examine."""
+    nothing = dict.fromkeys(DECIDED, 0)
+    judgement = replace(judged(undecided=3), examined=nothing)
+    properties = decision_of(judgement, world(*QUIET)).properties
+    assert {properties[each].status for each in DECIDED} == {"undecided"}
+
+
+def test_a_property_without_rules_is_not_decided_with_the_reason_and_changes_no_verdict():
+    """What is missing is named; a property whose evidence is there lacks its rule."""
+    decision = decision_of(judged(), world(*QUIET))
+    reasons = {each: decision.properties[each].reason for each in Property}
+    assert decision.verdict is Verdict.PASS
+    assert {each for each in Property if decision.properties[each].status == "not decided"} == (
+        set(Property) - set(DECIDED)
+    )
+    assert reasons[Property.DIVERGENCE] == "not collected: log files of every replica"
+    assert reasons[Property.ABORTED_READ] == "not collected: transactions of the clients"
+    assert reasons[Property.EXACTLY_ONCE] == (
+        "not collected: committed offsets of consumer groups, transactions of the clients"
+    )
+    assert reasons[Property.LEADER_LEGAL] == "no rule yet"
+    assert {reasons[each] for each in DECIDED} == {""}
+
+
+def test_many_clauses_are_summed_up_by_the_most_frequent_one():
     """And the number of the others."""
     anomalies = [lost(), lost(offset=8), lost(offset=-1)]
     assert decided(judged(*anomalies), world(*QUIET))[1] == [

@@ -1,4 +1,4 @@
-"""One cause is one finding, and its first line tells a person what happened."""
+"""One cause is one finding, and its first line explains what happened."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def grouped(anomalies, realised) -> list[tuple[str, list[str], int, int, int]]:
     ]
 
 
-def told(anomalies, realised):
+def explained(anomalies, realised):
     """The explanation of the first finding."""
     return explain(group(anomalies, judge_contract(anomalies, realised), realised.timeline)[0], realised)
 
@@ -79,7 +79,7 @@ def test_one_label_under_two_leader_epochs_is_two_findings():
 def test_the_record_that_was_promised_speaks_for_an_offset_that_two_records_lost():
     """Another one's loss at that offset is permitted."""
     allowed, forbidden = lost(acked=3.9), lost("hw-loss", sequence=2, acked=3.9)
-    line = told([allowed, forbidden], world(*LEADER_KILLED, acks="1")).line
+    line = explained([allowed, forbidden], world(*LEADER_KILLED, acks="1")).line
     assert line.startswith("orders-0 offset 7, record 0/2: lost from below the high watermark; ")
 
 
@@ -120,7 +120,7 @@ def test_the_line_names_record_ack_leader_epoch_fault_and_high_watermark():
         lost(offset=5120, sent=3.3, acked=3.5, sequence=812, note=note),
         lost(offset=5121, sent=3.3, acked=3.6, sequence=813),
     ]
-    explanation = told(anomalies, realised)
+    explanation = explained(anomalies, realised)
     assert explanation.line == (
         "orders-0 offset 5120, record 0/812 and 1 more: acknowledged and lost; "
         "acknowledged at 3.50 s by broker 1, leader epoch 5; "
@@ -146,25 +146,25 @@ def test_the_line_names_record_ack_leader_epoch_fault_and_high_watermark():
 def test_without_a_metadata_log_the_leader_is_the_samplers():
     """The next best witness."""
     realised = world(sampled(1, 5, leader=3, epoch=9), sampled(4, 8, leader=3, epoch=9))
-    assert told([lost()], realised).line == (
+    assert explained([lost()], realised).line == (
         "orders-0 offset 7, record 0/1: acknowledged and lost; "
         "acknowledged at 3.00 s by broker 3, leader epoch 9; "
         "the high watermark of orders-0 was 5 then"
     )
 
 
-def test_a_loss_without_any_witness_of_time_says_so():
+def test_a_loss_without_any_witness_of_time_is_explained_as_such():
     """Only a sampled high watermark accuses."""
     nameless = lost("hw-loss", producer=-1, sequence=-1, sent=None, acked=None, note="nothing is there now")
-    assert told([nameless], world(*QUIET, down(4, 1))).line == (
+    assert explained([nameless], world(*QUIET, down(4, 1))).line == (
         "orders-0 offset 7: lost from below the high watermark; when it was written is not known; "
         "nothing is there now"
     )
 
 
-def test_an_indeterminate_record_is_told_by_when_it_was_sent():
+def test_an_indeterminate_record_is_placed_in_time_by_when_it_was_sent():
     """It was never acknowledged."""
-    assert told([lost("hw-loss", acked=None)], world(*QUIET)).line == (
+    assert explained([lost("hw-loss", acked=None)], world(*QUIET)).line == (
         "orders-0 offset 7, record 0/1: lost from below the high watermark; "
         "sent, never acknowledged, at 2.00 s by broker 1, leader epoch 5"
     )
@@ -172,14 +172,14 @@ def test_an_indeterminate_record_is_told_by_when_it_was_sent():
 
 def test_a_fault_that_had_ended_is_not_active():
     """Nor is one that is still to come."""
-    line = told([lost(sent=12, acked=13)], world(*QUIET, cut(2, healed=5), down(14, 1))).line
+    line = explained([lost(sent=12, acked=13)], world(*QUIET, cut(2, healed=5), down(14, 1))).line
     assert "no fault was active, kill-1 (kill of node 1) followed 1.00 s later" in line
 
 
 def test_all_faults_up_to_the_election_are_named_and_none_behind_it():
     """The kill took the record, also where it was written just before the cut; the later pause did not."""
     paused = replace(down(9, 3, kind="pause"), unclean=())
-    line = told([lost(acked=3)], world(*LEADER_KILLED, cut(3.5, healed=6), paused, acks="1")).line
+    line = explained([lost(acked=3)], world(*LEADER_KILLED, cut(3.5, healed=6), paused, acks="1")).line
     assert (
         "no fault was active, cut (partition of 2->1, 3->1) followed 0.50 s later, "
         "kill-1 (kill of node 1) followed 1.00 s later"
@@ -189,38 +189,43 @@ def test_all_faults_up_to_the_election_are_named_and_none_behind_it():
 def test_a_fault_is_active_until_its_recovery_is_proven_and_for_ever_if_it_was_not_healed():
     """One that was never injected never is."""
     recovering = replace(cut(2, healed=5), recovered_ns=ns(8))
-    assert "cut (partition of 2->1, 3->1) was active" in told([lost(acked=7)], world(*QUIET, recovering)).line
-    assert "cut (partition of 2->1, 3->1) was active" in told([lost(acked=99)], world(*QUIET, cut(2))).line
-    assert "no fault was active" in told([lost()], world(*QUIET, cut(-1))).line
+    assert (
+        "cut (partition of 2->1, 3->1) was active"
+        in explained([lost(acked=7)], world(*QUIET, recovering)).line
+    )
+    assert (
+        "cut (partition of 2->1, 3->1) was active" in explained([lost(acked=99)], world(*QUIET, cut(2))).line
+    )
+    assert "no fault was active" in explained([lost()], world(*QUIET, cut(-1))).line
 
 
-def test_the_high_watermark_is_this_partitions_as_far_as_it_was_told():
+def test_the_high_watermark_is_this_partitions_as_far_as_it_was_sampled():
     """Not another partition's, not an unknown one, not an unproven one."""
     elsewhere = replace(sampled(2, 77), partition=1)
     others = (elsewhere, sampled(2.5, -1), replace(PROOF, complete=False), replace(PROOF, partition=1))
-    assert "high watermark" not in told([lost()], world(*QUIET, *others)).line
-    line = told([lost()], world(*QUIET, *others, sampled(5, 40))).line
+    assert "high watermark" not in explained([lost()], world(*QUIET, *others)).line
+    line = explained([lost()], world(*QUIET, *others, sampled(5, 40))).line
     assert line.endswith("the high watermark of orders-0 was 40 then")
 
 
-def test_a_fault_without_a_name_of_its_own_is_told_by_its_kind():
-    """Schedules name a step after its kind unless they are told better."""
-    line = told([lost()], world(*QUIET, replace(down(4, 1), name="kill"))).line
+def test_a_fault_without_a_name_of_its_own_is_named_by_its_kind():
+    """Schedules name a step after its kind unless they are given another name."""
+    line = explained([lost()], world(*QUIET, replace(down(4, 1), name="kill"))).line
     assert "no fault was active, kill of node 1 followed 1.00 s later" in line
 
 
 def test_a_fault_on_many_edges_names_the_first_ones():
     """A sentence is not a table."""
     edges = tuple(f"{source}->9" for source in range(1, 8))
-    line = told([lost()], world(*QUIET, cut(2, edges=edges))).line
+    line = explained([lost()], world(*QUIET, cut(2, edges=edges))).line
     assert "cut (partition of 1->9, 2->9, 3->9, 4->9 and 3 more) was active" in line
 
 
-def test_a_disaster_is_counted_in_full_and_told_in_part():
+def test_a_disaster_is_counted_in_full_and_explained_in_part():
     """The gravest findings first."""
     anomalies = [lost("content", offset=n * (MOST_BETWEEN + 1)) for n in range(MOST_EXPLAINED + 7)]
     findings = group(anomalies, judge_contract(anomalies, world(*QUIET)), world(*QUIET).timeline)
-    told_of = explain_gravest(findings, world(*QUIET))
-    assert (len(findings), len(told_of)) == (57, 50)
-    assert told_of[0][0].first_offset == 0
-    assert told_of[0][1].line.startswith("orders-0 offset 0, record 0/1: altered; ")
+    explained_part = explain_gravest(findings, world(*QUIET))
+    assert (len(findings), len(explained_part)) == (57, 50)
+    assert explained_part[0][0].first_offset == 0
+    assert explained_part[0][1].line.startswith("orders-0 offset 0, record 0/1: altered; ")

@@ -1,4 +1,4 @@
-"""A history that can be changed: the hand-hold of the simulation and of every kind of damage."""
+"""A history in lists that can be changed: the simulation fills one, and every kind of damage edits one."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ class NotApplicable(Exception):
 
 
 @dataclass(slots=True, kw_only=True)
-class Draft:
+class EditableHistory:
     """The rows of a history in lists. `log` stays sorted by place when it is frozen."""
 
     partitions: list[TopicPartition] = field(default_factory=list)
@@ -41,8 +41,8 @@ class Draft:
     metadata: list[MetadataChange] = field(default_factory=list)
 
     @classmethod
-    def of(cls, history: History) -> "Draft":
-        """A draft with the rows of a history."""
+    def of(cls, history: History) -> "EditableHistory":
+        """The same rows, in lists of their own."""
         return cls(
             partitions=list(history.partitions),
             sends=list(history.sends),

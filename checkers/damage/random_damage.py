@@ -4,27 +4,27 @@ from collections.abc import Mapping
 from random import Random
 from types import MappingProxyType
 
-from checkers.damage.claims import CLAIM_KINDS
-from checkers.damage.draft import Draft, NotApplicable
-from checkers.damage.kind import Kind
+from checkers.damage.acks import ACK_KINDS
+from checkers.damage.damage_kind import DamageKind
+from checkers.damage.editable_history import EditableHistory, NotApplicable
 from checkers.damage.log import LOG_KINDS
+from checkers.damage.reads import READ_KINDS
 from checkers.damage.samples import SAMPLE_KINDS
-from checkers.damage.views import READ_KINDS
 from checkers.history.rows import History
 
-__all__ = ["KINDS", "Kind", "damage"]
+__all__ = ["KINDS", "DamageKind", "damage"]
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    {kind.name: kind for kind in (*LOG_KINDS, *CLAIM_KINDS, *READ_KINDS, *SAMPLE_KINDS)}
+KINDS: Mapping[str, DamageKind] = MappingProxyType(
+    {kind.name: kind for kind in (*LOG_KINDS, *ACK_KINDS, *READ_KINDS, *SAMPLE_KINDS)}
 )
 
 
 def damage(history: History, rng: Random, *, most: int = 4) -> History:
     """Do 1 to `most` random kinds of damage, one on top of the other; what does not apply is left out."""
-    draft = Draft.of(history)
+    damaged = EditableHistory.of(history)
     for kind in rng.choices(tuple(KINDS.values()), k=rng.randint(1, most)):
         try:
-            kind.apply(draft, rng)
+            kind.apply(damaged, rng)
         except NotApplicable:
             continue
-    return draft.freeze()
+    return damaged.freeze()

@@ -1,0 +1,433 @@
+"""One record for each property: what is decided about a history, and what would need more evidence.
+
+A new property is a record here and its two rules, each with a line in the RULES beside it: one in
+checkers/reference, one in spark_verify/passes/apply_rules.py. Counts, explanations, findings, verdict.json
+and the tables of the documentation follow from the record. The order here is the order of every report, the
+gravest first within a family.
+
+A property without rules (`implemented=False`) is listed as "not decided" in each verdict and changes none.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Self
+
+from checkers.property_terms import EvidenceSource, ExaminedUnit, Family, LossRole, PropertyRecord
+
+_SENDS_AND_LOG = frozenset({EvidenceSource.SENDS, EvidenceSource.FINAL_LOG})
+_READS_AND_LOG = frozenset({EvidenceSource.READS, EvidenceSource.FINAL_LOG})
+_REPLICA_LOGS = frozenset({EvidenceSource.REPLICA_LOGS})
+_METADATA_LOG = frozenset({EvidenceSource.METADATA_LOG})
+_TRANSACTIONS = frozenset({EvidenceSource.TRANSACTIONS})
+
+_ACKED_PLACE = "the record's home partition and its acknowledged offset (-1: none was reported)"
+_LOG_PLACE = "where the log record lies; one anomaly for each such place"
+_LOST_PLACE = "the offset that lost its record; the id is the lost record's, or -1/-1"
+_FIRST_OFFSET = "the (first) offset; the id is -1/-1"
+
+
+class Property(StrEnum):
+    """A property by its id; `record` describes it. The order is the order of every report."""
+
+    record: PropertyRecord
+
+    def __new__(cls, record: PropertyRecord) -> Self:
+        """A member is the string of its id."""
+        member = str.__new__(cls, record.id)
+        member._value_ = record.id
+        member.record = record
+        return member
+
+    ACKED_LOSS = PropertyRecord(
+        id="acked-loss",
+        sentence="an acknowledged record is in the final log",
+        violated_when="an ok record has no copy in the final log of its partition",
+        family=Family.DURABILITY,
+        unit=ExaminedUnit.ACK,
+        needs=_SENDS_AND_LOG,
+        words="acknowledged and lost",
+        place=_ACKED_PLACE,
+        loss_role=LossRole.LOSS,
+    )
+    HW_LOSS = PropertyRecord(
+        id="hw-loss",
+        sentence="nothing below the high watermark is lost, also of sends that are not acknowledged",
+        violated_when=(
+            "an offset that was below the high watermark (delivered to a reader, or below a sampled high "
+            "watermark) holds another record, or none, in the final log"
+        ),
+        family=Family.DURABILITY,
+        unit=ExaminedUnit.READ_OR_ACK_WITH_OFFSET,
+        needs=_SENDS_AND_LOG | {EvidenceSource.READS, EvidenceSource.WATERMARKS},
+        words="lost from below the high watermark",
+        place=_LOST_PLACE,
+        loss_role=LossRole.LOSS,
+    )
+    ACK_OFFSET = PropertyRecord(
+        id="ack-offset",
+        sentence="the acknowledged offset is the record's place",
+        violated_when="an ok record is in the final log, but not where its delivery report said",
+        family=Family.DURABILITY,
+        unit=ExaminedUnit.ACK_WITH_OFFSET,
+        needs=_SENDS_AND_LOG,
+        words="not at the offset it was acknowledged at",
+        place=_ACKED_PLACE,
+    )
+    CONTENT = PropertyRecord(
+        id="content",
+        sentence="key, value, headers and timestamp survive",
+        violated_when="the checksum of a log record differs from that of its send",
+        family=Family.DURABILITY,
+        unit=ExaminedUnit.LOG_RECORD,
+        needs=_SENDS_AND_LOG,
+        words="altered",
+        place=_LOG_PLACE,
+    )
+    UNKNOWN_OFFSET_ACK = PropertyRecord(
+        id="unknown-offset-ack",
+        sentence="an ok report without an offset is an acknowledgement too",
+        violated_when="a record was acknowledged without an offset and is not in the final log",
+        family=Family.DURABILITY,
+        unit=ExaminedUnit.ACK_WITHOUT_OFFSET,
+        needs=_SENDS_AND_LOG,
+        words="acknowledged without an offset and lost",
+        place="the record's home partition, offset -1",
+        loss_role=LossRole.LOSS,
+    )
+    DUPLICATE = PropertyRecord(
+        id="duplicate",
+        sentence="a record is at most once in the log",
+        violated_when="an id is at two offsets, in one partition or in two",
+        family=Family.ORDER,
+        unit=ExaminedUnit.LOG_RECORD,
+        needs=frozenset({EvidenceSource.FINAL_LOG}),
+        words="written twice",
+        place=_LOG_PLACE,
+    )
+    PRODUCER_ORDER = PropertyRecord(
+        id="producer-order",
+        sentence="records of one producer keep their sequence within a partition",
+        violated_when="a later sequence lies at a lower offset",
+        family=Family.ORDER,
+        unit=ExaminedUnit.LOG_RECORD,
+        needs=frozenset({EvidenceSource.FINAL_LOG}),
+        words="behind a later record of its producer",
+        place=_LOG_PLACE,
+    )
+    REAL_TIME_ORDER = PropertyRecord(
+        id="real-time-order",
+        sentence="the log respects real time",
+        violated_when="an ok record lies behind an ok record that was sent after it was acknowledged",
+        family=Family.ORDER,
+        unit=ExaminedUnit.LOG_RECORD,
+        needs=_SENDS_AND_LOG,
+        words="behind a record that was sent after it was acknowledged",
+        place=_LOG_PLACE,
+    )
+    RESURRECTED = PropertyRecord(
+        id="resurrected",
+        sentence="a record that failed for certain stays out of the log",
+        violated_when="the record of a failed send is in the log",
+        family=Family.ORDER,
+        unit=ExaminedUnit.LOG_RECORD,
+        needs=_SENDS_AND_LOG,
+        words="in the log, though it had failed for certain",
+        place=_LOG_PLACE,
+    )
+    PHANTOM = PropertyRecord(
+        id="phantom",
+        sentence="the log holds only what was sent to its partition",
+        violated_when="no recorded send to its partition explains a log record",
+        family=Family.ORDER,
+        unit=ExaminedUnit.LOG_RECORD,
+        needs=_SENDS_AND_LOG,
+        words="in the log, though nobody sent it there",
+        place=_LOG_PLACE,
+    )
+    OFFSET_GAP = PropertyRecord(
+        id="offset-gap",
+        sentence="offsets are dense up to the high watermark",
+        violated_when="an offset in [log start, high watermark) holds no record",
+        family=Family.ORDER,
+        unit=ExaminedUnit.OFFSET_BELOW_HW,
+        needs=frozenset({EvidenceSource.FINAL_LOG}),
+        words="missing",
+        place=_FIRST_OFFSET,
+        names_record=False,
+        loss_role=LossRole.EFFECT,
+    )
+    TORN_BATCH = PropertyRecord(
+        id="torn-batch",
+        sentence="a record batch is in the log whole or not at all",
+        violated_when="a batch lacks some of its records, and neither compaction nor an abort explains it",
+        family=Family.ORDER,
+        unit=ExaminedUnit.BATCH,
+        needs=frozenset({EvidenceSource.BATCH_HEADERS}),
+        words="in a batch that lacks some of its records",
+        implemented=False,
+    )
+    DIVERGENCE = PropertyRecord(
+        id="divergence",
+        sentence="replicas agree up to the high watermark",
+        violated_when=(
+            "batches of two replicas differ at an offset below the high watermark: in offsets, leader epoch, "
+            "CRC, producer id, producer epoch or base sequence"
+        ),
+        family=Family.REPLICAS,
+        unit=ExaminedUnit.REPLICA_BATCH,
+        needs=_REPLICA_LOGS,
+        words="not the same on every replica",
+        names_record=False,
+        implemented=False,
+    )
+    EPOCH_MONOTONE = PropertyRecord(
+        id="epoch-monotone",
+        sentence="leader epochs never fall along a log",
+        violated_when="a batch's leader epoch is below that of the batch before it",
+        family=Family.REPLICAS,
+        unit=ExaminedUnit.REPLICA_BATCH,
+        needs=_REPLICA_LOGS,
+        words="under a lower leader epoch than the batch before it",
+        names_record=False,
+        implemented=False,
+    )
+    LOG_MATCHING = PropertyRecord(
+        id="log-matching",
+        sentence="offset and leader epoch determine a record and all before it",
+        violated_when="two replicas share (offset, epoch) and differ at or below that offset",
+        family=Family.REPLICAS,
+        unit=ExaminedUnit.REPLICA_BATCH,
+        needs=_REPLICA_LOGS,
+        words="different on two replicas that share a later offset and epoch",
+        names_record=False,
+        implemented=False,
+    )
+    CRC = PropertyRecord(
+        id="crc",
+        sentence="the CRC-32C of each batch is right",
+        violated_when="the CRC of a batch is not that of its bytes",
+        family=Family.REPLICAS,
+        unit=ExaminedUnit.REPLICA_BATCH,
+        needs=_REPLICA_LOGS,
+        words="in a batch with a wrong CRC",
+        names_record=False,
+        implemented=False,
+    )
+    CHECKPOINT_SANE = PropertyRecord(
+        id="checkpoint-sane",
+        sentence="a replica's checkpoints agree with its log",
+        violated_when=(
+            "log start ≤ recovery point and high watermark ≤ log end do not hold, or the leader epoch cache "
+            "is not that of the log"
+        ),
+        family=Family.REPLICAS,
+        unit=ExaminedUnit.REPLICA,
+        needs=_REPLICA_LOGS,
+        words="on a replica whose checkpoints contradict its log",
+        names_record=False,
+        implemented=False,
+    )
+    SEQUENCE_DENSE = PropertyRecord(
+        id="sequence-dense",
+        sentence="base sequences have no gap and no repeat for each producer id and epoch",
+        violated_when="a batch's base sequence does not follow the last sequence before it",
+        family=Family.REPLICAS,
+        unit=ExaminedUnit.REPLICA_BATCH,
+        needs=_REPLICA_LOGS,
+        words="in a batch whose sequence does not follow the last one",
+        names_record=False,
+        implemented=False,
+    )
+    ACK_CONTRACT = PropertyRecord(
+        id="ack-contract",
+        sentence="an acks=all acknowledgement was backed by at least min.insync.replicas in sync",
+        violated_when="at no time around the acknowledgement the ISR and a legal leader allow it",
+        family=Family.CONTROL_PLANE,
+        unit=ExaminedUnit.ACK,
+        needs=_METADATA_LOG | {EvidenceSource.SENDS},
+        words="acknowledged with too few replicas in sync",
+        implemented=False,
+    )
+    LEADER_LEGAL = PropertyRecord(
+        id="leader-legal",
+        sentence="a leader is elected from the ISR or the ELR, or uncleanly with permission",
+        violated_when="another replica was elected",
+        family=Family.CONTROL_PLANE,
+        unit=ExaminedUnit.ELECTION,
+        needs=_METADATA_LOG,
+        words="led by a broker that was not eligible",
+        names_record=False,
+        implemented=False,
+    )
+    FENCED_OUT = PropertyRecord(
+        id="fenced-out",
+        sentence="a fenced or shutting-down broker is in no ISR",
+        violated_when="the ISR names such a broker",
+        family=Family.CONTROL_PLANE,
+        unit=ExaminedUnit.PARTITION_STATE,
+        needs=_METADATA_LOG | {EvidenceSource.BROKER_REGISTRATIONS},
+        words="with a fenced broker in the ISR",
+        names_record=False,
+        implemented=False,
+    )
+    ONE_LEADER = PropertyRecord(
+        id="one-leader",
+        sentence="at most one broker acknowledges under a leader epoch",
+        violated_when="the logs of two brokers hold batches of one epoch with different content",
+        family=Family.CONTROL_PLANE,
+        unit=ExaminedUnit.LEADER_EPOCH,
+        needs=_REPLICA_LOGS,
+        words="written by two brokers under one leader epoch",
+        names_record=False,
+        implemented=False,
+    )
+    EPOCH_STEP = PropertyRecord(
+        id="epoch-step",
+        sentence="leader and partition epochs step as the protocol has it",
+        violated_when="an epoch in a replica's log or in the metadata log falls, or skips a step",
+        family=Family.CONTROL_PLANE,
+        unit=ExaminedUnit.PARTITION_STATE,
+        needs=_METADATA_LOG | _REPLICA_LOGS,
+        words="under an epoch that no step of the protocol leads to",
+        names_record=False,
+        implemented=False,
+    )
+    ONE_CONTROLLER = PropertyRecord(
+        id="one-controller",
+        sentence="one controller is active",
+        violated_when=(
+            "two controllers answer as the quorum's leader at once, for longer than the fetch time-out allows"
+        ),
+        family=Family.CONTROL_PLANE,
+        unit=ExaminedUnit.CONTROLLER_SAMPLE,
+        needs=frozenset({EvidenceSource.QUORUM_SAMPLES}),
+        words="under two active controllers",
+        names_record=False,
+        implemented=False,
+    )
+    READ_UNCOMMITTED = PropertyRecord(
+        id="read-uncommitted",
+        sentence="readers are given only what stays",
+        violated_when="what a reader was given at an offset is not in the final log there",
+        family=Family.CONSUMERS,
+        unit=ExaminedUnit.READ_OF_DECIDED_OFFSET,
+        needs=_READS_AND_LOG,
+        words="read, and not in the log",
+        place=_LOST_PLACE,
+        loss_role=LossRole.LOSS,
+    )
+    MONOTONE_READ = PropertyRecord(
+        id="monotone-read",
+        sentence="the offsets of one assigned reader rise and skip nothing",
+        violated_when="they do not rise, or leave out a record of the log, without a rebalance or seek",
+        family=Family.CONSUMERS,
+        unit=ExaminedUnit.READ,
+        needs=_READS_AND_LOG,
+        words="read out of order",
+        place="the offset of the later read; the id is reader/generation",
+        names_record=False,
+        loss_role=LossRole.EFFECT,
+    )
+    SAME_FOR_ALL = PropertyRecord(
+        id="same-for-all",
+        sentence="all readers are given the same record at an offset",
+        violated_when="two readers were given different records there",
+        family=Family.CONSUMERS,
+        unit=ExaminedUnit.READ,
+        needs=frozenset({EvidenceSource.READS}),
+        words="read as different records",
+        place=_FIRST_OFFSET,
+        names_record=False,
+        loss_role=LossRole.EFFECT,
+    )
+    HW_MONOTONE = PropertyRecord(
+        id="hw-monotone",
+        sentence="the high watermark that clients get never falls",
+        violated_when="a client gets a lower one: a new leader did not hide it",
+        family=Family.CONSUMERS,
+        unit=ExaminedUnit.WATERMARK_SAMPLE,
+        needs=frozenset({EvidenceSource.WATERMARKS}),
+        words="above a high watermark that fell",
+        names_record=False,
+        implemented=False,
+    )
+    GROUP_COMMIT = PropertyRecord(
+        id="group-commit",
+        sentence="a committed offset never passes what was processed, nor falls within a generation",
+        violated_when="a group commits an offset that it has not processed, or one below its last",
+        family=Family.CONSUMERS,
+        unit=ExaminedUnit.COMMITTED_OFFSET,
+        needs=frozenset({EvidenceSource.COMMITTED_OFFSETS}),
+        words="committed, and not processed",
+        names_record=False,
+        implemented=False,
+    )
+    ABORTED_READ = PropertyRecord(
+        id="aborted-read",
+        sentence="a read_committed reader is given no record of an aborted transaction",
+        violated_when="such a reader is given one",
+        family=Family.TRANSACTIONS,
+        unit=ExaminedUnit.TRANSACTION,
+        needs=_TRANSACTIONS | {EvidenceSource.READS},
+        words="aborted, and read",
+        implemented=False,
+    )
+    TORN_TRANSACTION = PropertyRecord(
+        id="torn-transaction",
+        sentence="a transaction is visible in all of its partitions or in none",
+        violated_when="some of its partitions have it and others do not",
+        family=Family.TRANSACTIONS,
+        unit=ExaminedUnit.TRANSACTION,
+        needs=_TRANSACTIONS | _SENDS_AND_LOG,
+        words="in a transaction of which only a part is visible",
+        implemented=False,
+    )
+    HANGING_TRANSACTION = PropertyRecord(
+        id="hanging-transaction",
+        sentence="the last stable offset moves on",
+        violated_when="it stays below the records of a transaction that no client will end",
+        family=Family.TRANSACTIONS,
+        unit=ExaminedUnit.TRANSACTION,
+        needs=_TRANSACTIONS,
+        words="in a transaction that never ended",
+        implemented=False,
+    )
+    ZOMBIE_FENCED = PropertyRecord(
+        id="zombie-fenced",
+        sentence="a producer instance that was replaced writes nothing more",
+        violated_when="a record of the older producer epoch follows one of the newer",
+        family=Family.TRANSACTIONS,
+        unit=ExaminedUnit.TRANSACTION,
+        needs=_TRANSACTIONS | _REPLICA_LOGS,
+        words="written by a producer that was fenced",
+        implemented=False,
+    )
+    EXACTLY_ONCE = PropertyRecord(
+        id="exactly-once",
+        sentence="an input offset is committed if and only if its output is visible, once",
+        violated_when="one is there without the other, or an output is there twice",
+        family=Family.TRANSACTIONS,
+        unit=ExaminedUnit.TRANSACTION,
+        needs=_TRANSACTIONS | {EvidenceSource.COMMITTED_OFFSETS},
+        words="not processed exactly once",
+        implemented=False,
+    )
+    MARKER_PER_TRANSACTION = PropertyRecord(
+        id="marker-per-transaction",
+        sentence="each transaction ends with one marker in each of its partitions",
+        violated_when="a partition's log has none, or two",
+        family=Family.TRANSACTIONS,
+        unit=ExaminedUnit.TRANSACTION,
+        needs=_TRANSACTIONS | _REPLICA_LOGS,
+        words="in a transaction without its one marker",
+        implemented=False,
+    )
+
+
+DECIDED = tuple(each for each in Property if each.record.implemented)
+"""The properties that both implementations decide."""
+
+
+def by_property(units: Mapping[ExaminedUnit, int]) -> dict[Property, int]:
+    """How many units there are for each decided property, from how many there are of each unit."""
+    return {each: units[each.record.unit] for each in DECIDED}

@@ -1,0 +1,113 @@
+"""The terms that describe a property: family, what is counted, what it needs, its part in a loss."""
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+
+class Family(StrEnum):
+    """Which group of promises a property belongs to; the value is its title in a table."""
+
+    DURABILITY = "durability"
+    ORDER = "order and uniqueness"
+    REPLICAS = "replicas"
+    CONTROL_PLANE = "control plane"
+    CONSUMERS = "consumers"
+    TRANSACTIONS = "transactions"
+
+
+class ExaminedUnit(StrEnum):
+    """What is counted as examined. The units of undecided partitions count as undecided, not as examined.
+
+    An offset in [high watermark, log end) of a decided partition is on disk, and no reader can get it. What
+    was acknowledged or read there is undecided too, where the unit says so.
+    """
+
+    ACK = "an ok send (undecided: acknowledged in [high watermark, log end))"
+    ACK_WITH_OFFSET = "an ok send with an offset (undecided: in [high watermark, log end))"
+    ACK_WITHOUT_OFFSET = "an ok send without an offset"
+    LOG_RECORD = "a record of the final log"
+    OFFSET_BELOW_HW = "an offset in [log start, high watermark); an undecided partition counts as 1"
+    READ = "a read"
+    READ_OF_DECIDED_OFFSET = "a read (undecided: in [high watermark, log end))"
+    READ_OR_ACK_WITH_OFFSET = (
+        "a read, or an ok send with an offset; both count (undecided: in [high watermark, log end))"
+    )
+    BATCH = "a record batch of the final log"
+    REPLICA_BATCH = "a record batch of one replica's log"
+    REPLICA = "one replica of a partition"
+    ELECTION = "a change of a partition's leader"
+    PARTITION_STATE = "a partition's state after one change"
+    LEADER_EPOCH = "a leader epoch of a partition"
+    CONTROLLER_SAMPLE = "a sample of the controllers' quorum"
+    WATERMARK_SAMPLE = "a sample of a partition's high watermark"
+    COMMITTED_OFFSET = "a committed offset of a consumer group"
+    TRANSACTION = "a transaction"
+
+
+class EvidenceSource(StrEnum):
+    """What a property is decided from; the value is its name in a sentence."""
+
+    SENDS = "sends"
+    FINAL_LOG = "final log"
+    READS = "reads"
+    WATERMARKS = "high watermark samples"
+    METADATA_LOG = "partition changes in the metadata log"
+    BATCH_HEADERS = "batch headers of the final log"
+    REPLICA_LOGS = "log files of every replica"
+    BROKER_REGISTRATIONS = "broker registrations in the metadata log"
+    QUORUM_SAMPLES = "samples of the controllers' quorum"
+    COMMITTED_OFFSETS = "committed offsets of consumer groups"
+    TRANSACTIONS = "transactions of the clients"
+
+
+COLLECTED = frozenset(
+    {
+        EvidenceSource.SENDS,
+        EvidenceSource.FINAL_LOG,
+        EvidenceSource.READS,
+        EvidenceSource.WATERMARKS,
+        EvidenceSource.METADATA_LOG,
+    }
+)
+"""What a history holds today."""
+
+
+class LossRole(Enum):
+    """What an anomaly of a property has to do with a loss of records."""
+
+    NONE = "nothing"
+    LOSS = "it is one: a scenario that expects no loss fails on it, even where the contract permits it"
+    EFFECT = "it may follow from one: it belongs to the same finding"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropertyRecord:
+    """Everything about one property but the rules that decide it.
+
+    The two rules stand in checkers/reference and in spark_verify/passes/apply_rules.py, on purpose apart.
+    """
+
+    id: str
+    sentence: str
+    """What the property says."""
+    violated_when: str
+    family: Family
+    unit: ExaminedUnit
+    needs: frozenset[EvidenceSource]
+    words: str
+    """What happened to the record of an anomaly, in a line that begins with the record."""
+    place: str = ""
+    """What an anomaly's topic, partition and offset are; "" while no rule reports one."""
+    names_record: bool = True
+    """Whether an anomaly's producer and sequence are the id of a record."""
+    loss_role: LossRole = LossRole.NONE
+    implemented: bool = True
+    """Whether both implementations have a rule for it."""
+
+    @property
+    def not_decided(self) -> str:
+        """Why no run decides it, in half a sentence; "" if both implementations do."""
+        missing = [source.value for source in EvidenceSource if source in self.needs - COLLECTED]
+        if self.implemented:
+            return ""
+        return f"not collected: {', '.join(missing)}" if missing else "no rule yet"

@@ -1,0 +1,66 @@
+"""Adds up what pass 1 counted: how much there was, and how much of it was examined or is undecided."""
+
+from collections.abc import Sequence
+
+from checkers.history.tables import NONE
+from checkers.judgement import Totals
+from checkers.properties import DECIDED, Property, by_property
+from checkers.property_terms import ExaminedUnit
+from spark_verify.passes.open_history import OpenedHistory
+from spark_verify.passes.scan import Scan
+
+
+def totals(scans: Sequence[Scan]) -> Totals:
+    """How much there was, over decided and undecided partitions."""
+    sends = [scan.sends for scan in scans]
+    acked = [part for part in sends if part.ok]
+    ok, fail, total = (sum(getattr(part, name) for part in sends) for name in ("ok", "fail", "sends"))
+    return Totals(
+        sends=total,
+        ok=ok,
+        fail=fail,
+        info=total - ok - fail,
+        ok_without_offset=sum(part.ok_without_offset for part in sends),
+        log_records=sum(scan.log_records for scan in scans),
+        reads=sum(scan.reads for scan in scans),
+        first_ack_ns=min((part.first_ack_ns for part in acked), default=NONE),
+        last_ack_ns=max((part.last_ack_ns for part in acked), default=NONE),
+    )
+
+
+def examined_and_undecided(
+    opened: OpenedHistory, scans: Sequence[Scan]
+) -> tuple[dict[Property, int], dict[Property, int]]:
+    """How many units of each decided property were examined, and how many are undecided."""
+    windows = [task.window for task in opened.tasks if task.window]
+    offsets = sum(max(0, window.high_watermark - window.log_start) for window in windows)
+    every = by_property(_units(scans, offsets=offsets + len(opened.tasks) - len(windows)))
+    examined = by_property(
+        _units(
+            [scan for scan in scans if scan.suspects],
+            offsets=offsets,
+            unread_acks=sum(scan.sends.ok_unread for scan in scans),
+            unread_reads=sum(scan.reads_unread for scan in scans),
+        )
+    )
+    return examined, {each: every[each] - examined[each] for each in DECIDED}
+
+
+def _units(
+    scans: Sequence[Scan], *, offsets: int, unread_acks: int = 0, unread_reads: int = 0
+) -> dict[ExaminedUnit, int]:
+    """How many units there are in the partitions of `scans`, without those at offsets that no reader
+    gets."""
+    reads = sum(scan.reads for scan in scans)
+    acks = sum(scan.sends.ok for scan in scans) - unread_acks
+    without_offset = sum(scan.sends.ok_without_offset for scan in scans)
+    return {
+        ExaminedUnit.ACK: acks,
+        ExaminedUnit.ACK_WITH_OFFSET: acks - without_offset,
+        ExaminedUnit.ACK_WITHOUT_OFFSET: without_offset,
+        ExaminedUnit.LOG_RECORD: sum(scan.log_records for scan in scans),
+        ExaminedUnit.OFFSET_BELOW_HW: offsets,
+        ExaminedUnit.READ: reads,
+        ExaminedUnit.READ_OF_DECIDED_OFFSET: reads - unread_reads,
+        ExaminedUnit.READ_OR_ACK_WITH_OFFSET: reads - unread_reads + acks - without_offset,
+    }
