@@ -95,7 +95,10 @@ class StartTimings:
 
 
 class Mesh(Protocol):
-    """Every connection of the cluster crosses one edge. An edge is open iff no owner holds it cut."""
+    """Every connection of the cluster crosses one edge. An edge is open iff no owner holds it cut.
+
+    An edge that is open can be slow.
+    """
 
     @property
     def edges(self) -> tuple[Edge, ...]:
@@ -104,8 +107,15 @@ class Mesh(Protocol):
     def cut(self, edges: Iterable[Edge], *, mode: CutMode, owner: str) -> None:
         """Hold `edges` cut for `owner`; where several owners hold one edge, `refuse` outranks `blackhole`."""
 
+    def slow(self, edges: Iterable[Edge], *, delay_s: float, jitter_s: float, owner: str) -> None:
+        """Deliver the bytes of answers over `edges` late for `owner`: by `delay_s`, give or take `jitter_s`.
+
+        Where several owners slow one edge, their delays add up, and so do their jitters, as on a path of
+        several slow links: then each shows in the round trip. A cut edge stays cut.
+        """
+
     def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
-        """Release `edges` for `owner`; an edge opens when its last owner has released it."""
+        """Release `edges` for `owner`, cut or slow; an edge opens when its last owner has released it."""
 
     def mend_all(self) -> None:
         """Open every edge, whoever holds it."""
@@ -121,6 +131,9 @@ class Mesh(Protocol):
 
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         """Those of `edges` through which a Kafka request was answered in time; all are asked at once."""
+
+    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
+        """As `probe`, with the seconds from each request to the first byte of its answer, to 0.01 s."""
 
 
 class Cluster(Protocol):

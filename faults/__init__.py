@@ -1,10 +1,13 @@
 """What can go wrong: faults with evidence of effect and of recovery, and the schedule that runs them.
 
-Where to find what:
-    parse, schedule     steps of a scenario as plain data, and the words that a person writes for them
-    validate            what a plan must satisfy before anything starts
-    generate            a storm: a plan drawn from a seed
-    targets, edges      roles ("leader", "followers -> leader"), resolved at the moment of injection
-    fault               what every fault offers: partition, pause, kill, stop, disk_stall, power_loss
-    scheduler           runs a plan against a cluster and always heals; one FaultRecord a step
+Where to find what, from the top:
+    documentation   the tables of docs/faults.md
+    schedule/       `run_schedule` runs a plan against a cluster and always heals; one FaultRecord a step
+    plan/           reads, checks, writes and draws plans: `parse_steps`, `validate`, `write_step`, `storm`
+    kinds/          one module for each kind of fault, and their registry
+    targets/        roles ("leader", "followers -> leader") and events, resolved when a fault is injected
+    tasks           resumable tasks, which the schedule's event loop runs
+    clock           the clock that a schedule runs on, a virtual one in tests
+
+A new kind of fault is a module in kinds/ with a step, a fault and a record, and one line of the registry.
 """

@@ -19,7 +19,7 @@ def ns(seconds: float) -> int:
 
 
 class Clock(Protocol):
-    """Tells the time and waits."""
+    """Reads the time and waits."""
 
     def now_ns(self) -> int:
         """Nanoseconds since an arbitrary start; never falls."""
@@ -48,7 +48,7 @@ class SystemClock:
 
 
 class VirtualClock:
-    """A clock that jumps to where somebody waits for, so a ten-minute schedule takes milliseconds.
+    """A clock that jumps to the time that is waited for, so a ten-minute schedule takes milliseconds.
 
     `call_at` lets a test make something happen in between: the callbacks run in order of time, on the thread
     that waits, with the clock standing at their time.

@@ -1,8 +1,9 @@
 """What can go wrong in this room.
 
 FaultsError
-├── BadStep     a step of a plan is refused before anything starts
-└── NoTarget    a role that a step names is held by nobody now
+├── BadStep       a step of a plan is refused before anything starts
+├── NoTarget      no node holds the role that a step names now
+└── NotInjected   a step whose time or target does not come; recorded, never raised by a schedule
 """
 
 from collections.abc import Iterable
@@ -16,8 +17,8 @@ class BadStep(FaultsError):
     """A field of a step holds a value that is not allowed.
 
     `field` is the key as written in the scenario ("do", "target", "for"), `value` what stood there, `allowed`
-    says what may stand there; `step` is the step's index where several were looked at together, else None.
-    The scenario's loader adds file, line and column.
+    what may stand there; `step` is the step's index in a plan, None for a step by itself. The scenario's
+    loader adds file, line and column.
     """
 
     def __init__(
@@ -31,9 +32,13 @@ class BadStep(FaultsError):
         super().__init__(f"{where}{field}: {value!r} is refused; allowed: {self.allowed}")
 
     def at_step(self, step: int) -> "BadStep":
-        """The same refusal, which also says at which step."""
+        """The same refusal, with the index of the step."""
         return BadStep(self.field, self.value, self.allowed, step=step)
 
 
 class NoTarget(FaultsError):
-    """Nobody holds the role now; the message says which role, of what, and what was seen."""
+    """No node holds the role now; the message names the role, the partition, and the state found instead."""
+
+
+class NotInjected(FaultsError):
+    """The moment or event that a step waits for never comes, or its role stays vacant; with the reason."""

@@ -160,11 +160,7 @@ def _elections(states: Sequence[State], faults: Sequence[Fault]) -> list[Electio
 def _deposed_until(led: State, now: State, states: Sequence[State], faults: Sequence[Fault]) -> int:
     """A dead leader acknowledges nothing; one that is in sync again has learnt of the new one."""
     node = led.leader
-    down = any(
-        node in fault.unclean or (fault.kind == "stop" and node in fault.nodes)
-        for fault in faults
-        if led.since_ns <= fault.inject_ns <= now.since_ns
-    )
+    down = any(node in fault.down for fault in faults if led.since_ns <= fault.inject_ns <= now.since_ns)
     if down or node in (NONE, now.leader):
         return NONE
     back = (state.since_ns for state in states if state.since_ns >= now.since_ns and node in state.isr)

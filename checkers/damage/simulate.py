@@ -225,6 +225,9 @@ def _inject(rng: Random, history: EditableHistory, end_ns: int) -> None:
                 effect_ns=inject_ns + STEP_NS,
                 heal_ns=inject_ns + 2 * STEP_NS,
                 recovered_ns=inject_ns + 3 * STEP_NS,
+                down=(1,),
+                down_ns=(inject_ns + STEP_NS,),
+                up_ns=(inject_ns + 2 * STEP_NS,),
                 unclean=(1,),
                 evidence='{"exit_code": 137}',
             )

@@ -37,8 +37,11 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         ("faults", "edges"): "`2->1`",
         ("faults", "proven"): "its effect was proven",
         ("faults", "recovered"): "its end was proven",
-        ("faults", "data_lost"): "nodes whose unsynced pages were dropped",
-        ("faults", "unclean"): "nodes that shut down uncleanly",
+        ("faults", "down"): "nodes whose process it ended",
+        ("faults", "down_ns"): "parallel to `down`: when it had ended; -1: not known",
+        ("faults", "up_ns"): "parallel to `down`: when it was started again; -1: never",
+        ("faults", "data_lost"): "those of `down` whose unsynced pages were dropped",
+        ("faults", "unclean"): "those of `down` that shut down uncleanly",
         ("faults", "evidence"): "JSON",
         ("metadata", "leader"): "-1: none",
     }

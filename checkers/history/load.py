@@ -37,6 +37,7 @@ from checkers.history.tables import (
     file_schema,
     unit_path,
 )
+from checkers.history.upgrade import minor_of, schema_at, upgrade
 
 Row = TypeVar("Row")
 
@@ -106,14 +107,20 @@ def read_unit(
 
     Raises MalformedHistory for a file that is missing, truncated, not Parquet, not of this table,
     partition or schema version, with other columns or types, or whose rows break the schema's promises.
+    A file of an older minor version gets the columns that it lacks, see `upgrade`.
     """
     file = open_unit(path, table, topic, partition)
+    minor = minor_of(_stamp(file.schema_arrow)[VERSION_KEY])
+    is_older = minor is not None and schema_at(table, minor) != TABLES[table]
     try:
-        rows = file.read(columns=list(columns) if columns else None, use_threads=False)
+        rows = file.read(columns=list(columns) if columns and not is_older else None, use_threads=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise MalformedHistory(path, f"cannot be read: {_first_line(error)}") from None
     _check_rows(path, table, rows, topic, partition)
-    return rows.replace_schema_metadata()
+    rows = rows.replace_schema_metadata()
+    if minor is None or not is_older:
+        return rows
+    return upgrade(table, minor, rows).select(columns or TABLES[table].names)
 
 
 def open_unit(
@@ -141,17 +148,24 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def _check_footer(path: Path, found: pa.Schema, wanted: pa.Schema) -> None:
-    stamp = {key.decode(): value.decode(errors="replace") for key, value in (found.metadata or {}).items()}
+def _stamp(schema: pa.Schema) -> dict[str, str]:
+    return {key.decode(): value.decode(errors="replace") for key, value in (schema.metadata or {}).items()}
+
+
+def _check_footer(path: Path, found: pa.Schema, stamped: pa.Schema) -> None:
+    """`stamped` is what this tool writes; the columns are those of the minor version that the file has."""
+    stamp = _stamp(found)
     version = stamp.get(VERSION_KEY)
     if version is None:
         raise MalformedHistory(path, f"a foreign file: its metadata has no {VERSION_KEY}")
-    if version != str(SCHEMA_VERSION):
+    minor = minor_of(version)
+    if minor is None:
         raise MalformedHistory(path, f"schema version {version}; this tool reads {SCHEMA_VERSION}")
     for key in (TABLE_KEY, TOPIC_KEY, PARTITION_KEY):
-        expected = wanted.metadata.get(key.encode())
+        expected = stamped.metadata.get(key.encode())
         if expected is not None and stamp.get(key) != expected.decode():
             raise MalformedHistory(path, f"{key} is {stamp.get(key)!r}, expected {expected.decode()!r}")
+    wanted = schema_at(stamp[TABLE_KEY], minor)
     if found.names != wanted.names:
         raise MalformedHistory(path, f"wrong columns: {_difference(found.names, wanted.names)}")
     for column in wanted:

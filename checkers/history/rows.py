@@ -128,7 +128,11 @@ class Proof(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One injected fault, what proved it, and what proved that it is gone."""
+    """One injected fault, what proved it, and what proved that it is gone.
+
+    `down` are the nodes whose process it ended; `down_ns` and `up_ns`, parallel to it, are when each had
+    ended and when it was started again (-1: not known, or never). `unclean` and `data_lost` are among them.
+    """
 
     index: int
     name: str
@@ -142,9 +146,19 @@ class Fault:
     recovered_ns: int = NONE
     proven: bool = True
     recovered: bool = True
+    down: tuple[int, ...] = ()
+    down_ns: tuple[int, ...] = ()
+    up_ns: tuple[int, ...] = ()
     data_lost: tuple[int, ...] = ()
     unclean: tuple[int, ...] = ()
     evidence: str = ""
+
+    def down_at(self, node: int, at_ns: int) -> bool:
+        """Whether it is known that this fault kept the node's process ended at a time."""
+        return any(
+            down == node and NONE < down_ns <= at_ns and (up_ns == NONE or at_ns < up_ns)
+            for down, down_ns, up_ns in zip(self.down, self.down_ns, self.up_ns, strict=True)
+        )
 
     def described(self, hit: str) -> str:
         """The fault in a sentence: its name if it has one of its own, its kind, and what it hit."""

@@ -16,7 +16,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = "1.1"
+"""Major and minor. A major change gives a column another meaning; a minor one adds columns to a table, and
+`upgrade` says what a file from before means by them. "1" is 1.0."""
+
 NONE = -1
 """The sentinel of every integer column for "there is none"."""
 
@@ -40,6 +43,7 @@ _TYPES = {
     "str": pa.string(),
     "bool": pa.bool_(),
     "nodes": pa.list_(pa.int32()),
+    "times": pa.list_(pa.int64()),
     "strings": pa.list_(pa.string()),
 }
 
@@ -95,6 +99,8 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "strings edges",
             "i64 inject_ns effect_ns heal_ns recovered_ns",
             "bool proven recovered",
+            "nodes down",
+            "times down_ns up_ns",
             "nodes data_lost unclean",
             "str evidence",
         ),
@@ -122,7 +128,7 @@ def unit_path(history_dir: Path, table: str, topic: str | None = None, partition
 
 def file_schema(table: str, topic: str | None = None, partition: int | None = None) -> pa.Schema:
     """The table's schema with the key-value metadata that every file of a history carries."""
-    stamp = {VERSION_KEY: str(SCHEMA_VERSION), TABLE_KEY: table}
+    stamp = {VERSION_KEY: SCHEMA_VERSION, TABLE_KEY: table}
     if table in PARTITIONED:
         assert topic is not None, f"{table} has one file for each partition"
         stamp |= {TOPIC_KEY: topic, PARTITION_KEY: str(partition)}

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from compose.errors import MeshError
@@ -9,6 +10,14 @@ from compose.mesh.probe import EdgeProbe
 from compose.mesh.traffic import Traffic
 from compose.protocols import CutMode, Edge
 from compose.spec.mesh_plan import Proxy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delay:
+    """How late the answers over an edge are: by `delay_s`, give or take `jitter_s`."""
+
+    delay_s: float
+    jitter_s: float
 
 
 class ProxyServer(Protocol):
@@ -23,6 +32,9 @@ class ProxyServer(Protocol):
     def open(self, name: str) -> None:
         """Let everything pass."""
 
+    def slow(self, name: str, *, delay_s: float, jitter_s: float) -> None:
+        """Let everything pass, the answers late."""
+
     def move(self, name: str, upstream: str) -> None:
         """Forward to another address."""
 
@@ -31,7 +43,8 @@ class ToxiproxyMesh:
     """Implements `compose.protocols.Mesh`. Safe to use from several threads.
 
     Several faults may hold one edge. It is open when none does; else it refuses if any of them wants that,
-    since a refused edge passes nothing either; else it is a black hole.
+    since a refused edge passes nothing either; else it is a black hole. An edge that is not cut is as slow as
+    the delays of all its holders together.
     """
 
     def __init__(
@@ -42,8 +55,9 @@ class ToxiproxyMesh:
             self._proxies.setdefault(proxy.edge, []).append(proxy)
         self._server, self._traffic, self._edge_probe = server, traffic, edge_probe
         self._owners: dict[Edge, dict[str, CutMode]] = {edge: {} for edge in self._proxies}
+        self._delays: dict[Edge, dict[str, Delay]] = {edge: {} for edge in self._proxies}
         # What the proxies of an edge were last set to; no entry while that is uncertain, as after an error.
-        self._applied: dict[Edge, CutMode | None] = dict.fromkeys(self._proxies)
+        self._applied: dict[Edge, CutMode | Delay | None] = dict.fromkeys(self._proxies)
         self._lock = threading.RLock()
 
     @property
@@ -58,12 +72,20 @@ class ToxiproxyMesh:
                 self._owners[edge][owner] = mode
                 self._apply(edge)
 
+    def slow(self, edges: Iterable[Edge], *, delay_s: float, jitter_s: float, owner: str) -> None:
+        """Slow `edges` for `owner`, instead of how much it slowed them before. Raises MeshError."""
+        with self._lock:
+            for edge in self._known(edges):
+                self._delays[edge][owner] = Delay(delay_s=delay_s, jitter_s=jitter_s)
+                self._apply(edge)
+
     def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
         """Let go of `edges` for `owner`; of all of them even if one fails. Raises MeshError."""
         with self._lock:
             known = self._known(edges)
             for edge in known:
                 self._owners[edge].pop(owner, None)
+                self._delays[edge].pop(owner, None)
             self._apply_all(known)
 
     def mend_all(self) -> None:
@@ -71,6 +93,7 @@ class ToxiproxyMesh:
         with self._lock:
             for edge in self._proxies:
                 self._owners[edge].clear()
+                self._delays[edge].clear()
             self._apply_all(self._proxies, even_if_applied=True)
 
     def is_cut(self, edge: Edge) -> bool:
@@ -85,6 +108,10 @@ class ToxiproxyMesh:
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         """Those of `edges` through which a Kafka request was answered in time; see probe.py."""
         return self._edge_probe.probe(self._known(edges), within_s=within_s)
+
+    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
+        """Seconds to the answer of a Kafka request, by edge, if one came in time; see probe.py."""
+        return self._edge_probe.round_trips(self._known(edges), within_s=within_s)
 
     def moved(self, node: int, address: str) -> None:
         """Let every edge to `node` lead to its new `address`."""
@@ -112,12 +139,31 @@ class ToxiproxyMesh:
             raise MeshError("; ".join(failed))
 
     def _apply(self, edge: Edge, *, even_if_applied: bool = False) -> None:
-        modes = self._owners[edge].values()
-        wanted: CutMode | None = "refuse" if "refuse" in modes else "blackhole" if modes else None
+        wanted = self._wanted(edge)
         if self._applied.get(edge, "unknown") == wanted and not even_if_applied:
             return
         self._applied.pop(edge, None)
-        change = {"refuse": self._server.refuse, "blackhole": self._server.blackhole, None: self._server.open}
         for proxy in self._proxies[edge]:
-            change[wanted](proxy.name)
+            self._change(proxy.name, wanted)
         self._applied[edge] = wanted
+
+    def _wanted(self, edge: Edge) -> CutMode | Delay | None:
+        modes, delays = self._owners[edge].values(), self._delays[edge].values()
+        if modes:
+            return "refuse" if "refuse" in modes else "blackhole"
+        if delays:
+            return Delay(
+                delay_s=sum(each.delay_s for each in delays), jitter_s=sum(each.jitter_s for each in delays)
+            )
+        return None
+
+    def _change(self, name: str, wanted: CutMode | Delay | None) -> None:
+        match wanted:
+            case "refuse":
+                self._server.refuse(name)
+            case "blackhole":
+                self._server.blackhole(name)
+            case Delay(delay_s=delay_s, jitter_s=jitter_s):
+                self._server.slow(name, delay_s=delay_s, jitter_s=jitter_s)
+            case None:
+                self._server.open(name)

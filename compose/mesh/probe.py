@@ -23,8 +23,16 @@ class EdgeProbe:
 
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         """Those of `edges` through which an answer came in time; an edge of two proxies needs one answer."""
+        return frozenset(self.round_trips(edges, within_s=within_s))
+
+    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> dict[Edge, float]:
+        """Seconds to the answer by edge, if one came in time; of an edge of two proxies, the sooner one."""
         places = [place for place, edge in self._places.items() if edge in edges]
         if not places:
-            return frozenset()
-        answered = self._run(["perl", SCRIPT, str(within_s), *places]).split()
-        return frozenset(self._places[place] for place in answered)
+            return {}
+        found: dict[Edge, float] = {}
+        for line in self._run(["perl", SCRIPT, str(within_s), *places]).splitlines():
+            place, seconds = line.split()
+            edge = self._places[place]
+            found[edge] = min(float(seconds), found.get(edge, within_s))
+        return found

@@ -22,16 +22,19 @@ HTTP_TIMEOUT_S = 10.0
 # minutes.
 SYN_RETRIES = "1"
 BLACKHOLE: Final = {"blackhole_upstream": "upstream", "blackhole_downstream": "downstream"}
+SLOW: Final = "slow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyState:
-    """One proxy as the server has it: whether it listens, and the names of its toxics."""
+    """One proxy as the server has it: whether it listens, the names of its toxics, how late answers are."""
 
     listen: str
     upstream: str
     enabled: bool
     toxics: frozenset[str]
+    delay_ms: int = 0
+    jitter_ms: int = 0
 
 
 class ToxiproxyServer:
@@ -89,6 +92,21 @@ class ToxiproxyServer:
             self._change(name, {"enabled": True})
         self._expect(name, lambda state: state.enabled and not state.toxics, "open without toxics")
 
+    def slow(self, name: str, *, delay_s: float, jitter_s: float) -> None:
+        """Pass everything, but each byte of an answer late. Connections stay, unless from a black hole."""
+        delay_ms, jitter_ms = round(1000 * delay_s), round(1000 * jitter_s)
+        with self._calling(f"slowing proxy {name}"):
+            for toxic in self._state(name).toxics:
+                self._api.delete(f"/proxies/{name}/toxics/{toxic}")
+            self._add_toxic(name, SLOW, "latency", "downstream", {"latency": delay_ms, "jitter": jitter_ms})
+            self._change(name, {"enabled": True})
+        wanted = (True, frozenset({SLOW}), delay_ms, jitter_ms)
+        self._expect(
+            name,
+            lambda state: (state.enabled, state.toxics, state.delay_ms, state.jitter_ms) == wanted,
+            f"slow by {delay_ms} ms, give or take {jitter_ms} ms",
+        )
+
     def states(self) -> dict[str, ProxyState]:
         """Every proxy as the server has it now."""
         with self._calling("listing the proxies"):
@@ -129,11 +147,14 @@ def _state(values: Mapping[str, object]) -> ProxyState:
     toxics = values["toxics"]
     if not isinstance(toxics, list):
         raise ValueError(f"toxics: {toxics!r}")
+    slow: Mapping[str, int] = next((toxic["attributes"] for toxic in toxics if toxic["name"] == SLOW), {})
     return ProxyState(
         listen=str(values["listen"]),
         upstream=str(values["upstream"]),
         enabled=values["enabled"] is True,
         toxics=frozenset(str(toxic["name"]) for toxic in toxics),
+        delay_ms=slow.get("latency", 0),
+        jitter_ms=slow.get("jitter", 0),
     )
 
 

@@ -1,95 +1,116 @@
 """What every fault offers, and what it is given: one object for each injection.
 
-The scheduler calls `prepare` and the looks (`effect`, `recovery`) on threads that only look, one call at a
-time for each fault, and `inject` and `heal` on the one thread that changes the cluster.
+`prepare`, `effect` and `recovery` only read from the cluster. They run on background threads, one call at a
+time for each fault. `inject` and `heal` change the cluster. They are tasks on the thread of the event loop,
+which all changes share; what takes long in them runs in the background, so that no other step is late.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from compose.errors import ComposeError
-from compose.protocols import Cluster, CutMode, Edge, Status, View
+from compose.protocols import Cluster, Edge, Status, View
 from faults.clock import Clock
 from faults.errors import NoTarget
-from faults.kinds.evidence import Finding, Key, Snapshot
+from faults.kinds.evidence import CounterSample, Evidence
 from faults.kinds.node_holds import Holds
+from faults.kinds.step import Step
+from faults.tasks import Task
 
-Value = TypeVar("Value")
+StepT = TypeVar("StepT", bound=Step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
-    """Where a fault strikes: what the roles of its step meant at the moment of injection.
+class Outage:
+    """When a node's process had ended, and when it was started again; -1: not known, or never."""
 
-    `owner` names the fault as the holder of cuts and nodes. `before` is from about a second earlier, `now`
-    from just before the injection; `isr` is what was in sync then, by topic and partition.
+    down_ns: int = -1
+    up_ns: int = -1
+
+
+@dataclass(slots=True)
+class Outages:
+    """What a fault has cost so far, for the contract.
+
+    `down`: the nodes whose process it ended; `unclean`: those that had no controlled shutdown; `data_lost`:
+    those that lost unsynced pages. Each is part of the one before.
     """
 
+    down: dict[int, Outage] = field(default_factory=dict)
+    unclean: set[int] = field(default_factory=set)
+    data_lost: set[int] = field(default_factory=set)
+
+    def ending(self, node: int, *, unclean: bool) -> None:
+        """The process is about to be ended. From here on it counts as down, whatever is raised."""
+        self.down.setdefault(node, Outage())
+        if unclean:
+            self.unclean.add(node)
+
+    def ended(self, node: int, at_ns: int) -> None:
+        """The process had ended at `at_ns`."""
+        self.down[node] = Outage(down_ns=at_ns)
+
+    def started(self, node: int, at_ns: int) -> None:
+        """The node's process runs; nothing if this fault had not ended it."""
+        if node in self.down:
+            self.down[node] = Outage(down_ns=self.down[node].down_ns, up_ns=at_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injection(Generic[StepT]):
+    """One injection of a step: what its roles meant at that moment, and what the counters were.
+
+    `before` is from about a second earlier, `now` from just before the injection; `isr` is what was in sync
+    then, by topic and partition.
+    """
+
+    step: StepT
     cluster: Cluster
     view: View
     clock: Clock
     holds: Holds
-    owner: str
     nodes: tuple[int, ...]
     edges: tuple[Edge, ...]
-    mode: CutMode
-    before: Snapshot
-    now: Snapshot
+    before: CounterSample
+    now: CounterSample
     isr: Mapping[tuple[str, int], tuple[int, ...]]
+    outages: Outages = field(default_factory=Outages)
 
-
-@dataclass(slots=True)
-class Toll:
-    """What a fault did that the contract must know: nodes whose unsynced pages were dropped, nodes that died.
-
-    `unclean`: the node did not shut down by itself.
-    """
-
-    data_lost: set[int] = field(default_factory=set)
-    unclean: set[int] = field(default_factory=set)
+    @property
+    def owner(self) -> str:
+        """The name under which it holds edges and nodes."""
+        return self.step.name
 
 
 class Fault(Protocol):
     """One injection: inject, evidence of its effect, heal, evidence of the recovery."""
 
-    @property
-    def toll(self) -> Toll:
-        """What it has cost so far."""
-
     def prepare(self) -> None:
-        """Look at what the injection needs to know. NoTarget if there is nothing to hit."""
+        """Read what the injection needs to know. NoTarget if there is nothing to hit."""
 
-    def inject(self) -> None:
+    def inject(self) -> Task[None]:
         """Change the cluster. ComposeError if it could not be done, in part or at all: heal then."""
 
-    def effect(self) -> Finding:
-        """One short look: did it bite?"""
+    def effect(self) -> Evidence:
+        """One short probe: has it taken effect?"""
 
-    def heal(self) -> None:
+    def heal(self) -> Task[None]:
         """Undo. May be called again, also after an injection that failed. ComposeError: try again."""
 
-    def recovery(self) -> Finding:
-        """One short look: is it gone, and is what it had taken away there again?"""
+    def recovery(self) -> Evidence:
+        """One short probe: is it gone, and does everything work again that it took away?"""
 
 
-def alive(site: Site, *, what: str, fit: tuple[Status, ...] = ("running",)) -> tuple[int, ...]:
-    """Those of the site's nodes that this can be done to; NoTarget if there are none."""
-    states = {node: site.cluster.state(node).status for node in site.nodes}
+def alive(
+    injection: Injection[StepT], *, what: str, fit: tuple[Status, ...] = ("running",)
+) -> tuple[int, ...]:
+    """Those of the injection's nodes that this can be done to; NoTarget if there are none."""
+    states = {node: injection.cluster.state(node).status for node in injection.nodes}
     found = tuple(node for node, status in states.items() if status in fit)
     if not found:
         raise NoTarget(f"nothing to {what}: {', '.join(f'node {node} is {states[node]}' for node in states)}")
     return found
-
-
-def seconds(nanoseconds: int) -> float:
-    """For evidence: nanoseconds as seconds, to the millisecond."""
-    return round(nanoseconds / 1e9, 3)
-
-
-def by_name(values: Mapping[Key, Value]) -> dict[str, Value]:
-    """For evidence: a mapping under keys that JSON can carry."""
-    return {str(key): value for key, value in values.items()}
 
 
 def try_all(actions: Iterable[Callable[[], object]]) -> None:

@@ -1,4 +1,4 @@
-"""What a look at the cluster finds: counters at one time, and whether they proved something.
+"""What a probe of the cluster shows: counters at one time, and whether they prove something.
 
 Proof that a thing has stopped is a counter that moved before and stands still after. It stands still when
 samples over at least STILL_NS agree; the effect is dated to the first of them.
@@ -6,7 +6,7 @@ samples over at least STILL_NS agree; the effect is dated to the first of them.
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from compose.protocols import Edge
 from faults.clock import ns
@@ -15,30 +15,34 @@ STILL_NS = ns(0.75)
 """An idle follower's fetch returns after 500 ms (`replica.fetch.wait.max.ms`), and the active controller
 appends a NO_OP as often, which every node fetches and writes: a live counter moves within this time."""
 
+Counter = Literal["edges", "cpu", "logs"]
+"""The counters of a `CounterSample`, by which a kind of fault can be proven."""
+
 Json = Mapping[str, object]
 Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proven:
-    """It is so since `since_ns`; `evidence` holds the values that show it, ready for JSON."""
+    """It is so since `since_ns`; `values` are the ones that show it, ready for JSON."""
 
     since_ns: int
-    evidence: Json
+    values: Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotYet:
-    """It is not so, or not yet; `seen` says what was seen instead."""
+    """It is not so, or not yet; `instead` is what the probe found."""
 
-    seen: str
+    instead: str
 
 
-Finding = Proven | NotYet
+Evidence = Proven | NotYet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class CounterSample:
     """Counters at one time: bytes per edge, CPU nanoseconds and log bytes per node."""
 
     at_ns: int
@@ -55,7 +59,7 @@ class Stillness(Generic[Key]):
     last_ns: int = -1
     values: Mapping[Key, int] = field(default_factory=dict)
 
-    def see(self, at_ns: int, values: Mapping[Key, int]) -> None:
+    def add(self, at_ns: int, values: Mapping[Key, int]) -> None:
         """Add a sample."""
         if values != self.values or self.since_ns < 0:
             self.since_ns = at_ns
@@ -68,5 +72,15 @@ class Stillness(Generic[Key]):
 
 
 def moved(before: Mapping[Key, int], after: Mapping[Key, int]) -> dict[Key, int]:
-    """How far each counter that both know has moved, without those that stand still."""
+    """How far each counter that both have has moved, without those that stand still."""
     return {key: after[key] - before[key] for key in before if key in after and after[key] != before[key]}
+
+
+def seconds(nanoseconds: int) -> float:
+    """For evidence: nanoseconds as seconds, to the millisecond."""
+    return round(nanoseconds / 1e9, 3)
+
+
+def by_name(values: Mapping[Key, Value]) -> dict[str, Value]:
+    """For evidence: a mapping under keys that JSON can carry."""
+    return {str(key): value for key, value in values.items()}

@@ -1,6 +1,6 @@
 """Which fault holds which node paused or its disk frozen, so that overlapping faults compose.
 
-As in the mesh, a node stays as it is until the last fault that holds it so has let go.
+As in the mesh, a node stays as it is until the last fault that holds it so has released it.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ Hold = Literal["paused", "frozen"]
 
 @dataclass(slots=True)
 class Holds:
-    """Owners per node and kind of hold. One thread only: the one that changes the cluster."""
+    """Owners per node and kind of hold. One thread only: that of the event loop."""
 
     _owners: dict[tuple[Hold, int], set[str]] = field(default_factory=dict)
 
@@ -20,11 +20,11 @@ class Holds:
         self._owners.setdefault((hold, node), set()).add(owner)
 
     def release(self, hold: Hold, node: int, owner: str) -> bool:
-        """Let go; whether nobody holds `node` now. Releasing twice is releasing once."""
+        """Release `node`; whether no fault holds it now. Releasing twice is releasing once."""
         owners = self._owners.setdefault((hold, node), set())
         owners.discard(owner)
         return not owners
 
     def void(self, hold: Hold, node: int) -> bool:
-        """Nobody holds `node` any more: its process or mount is gone. Whether anybody had held it."""
+        """No fault holds `node` any more: its process or mount is gone. Whether any had held it."""
         return bool(self._owners.pop((hold, node), None))

@@ -8,39 +8,47 @@ it again.
 from collections.abc import Iterable
 
 from compose.protocols import Edge
-from faults.kinds.base import Site
+from faults.kinds.base import Injection, StepT
+from faults.kinds.evidence import Evidence, NotYet, Proven
 
 PROBE_S = 0.5
 """A served edge answers within milliseconds, on a busy machine within a tenth of a second."""
 
 
-def not_back(site: Site, nodes: Iterable[int]) -> str:
+def answering(injection: Injection[StepT], nodes: tuple[int, ...]) -> Evidence:
+    """Do all `nodes` serve again, and is the ISR what it was?"""
+    if lacking := not_back(injection, nodes):
+        return NotYet(instead=lacking)
+    return Proven(since_ns=injection.clock.now_ns(), values={"answering": list(nodes)})
+
+
+def not_back(injection: Injection[StepT], nodes: Iterable[int]) -> str:
     """What is not back yet of `nodes` and of the ISR; "" if all is."""
-    return not_serving(site, nodes) or isr_is_short(site)
+    return not_serving(injection, nodes) or isr_is_short(injection)
 
 
-def not_serving(site: Site, nodes: Iterable[int]) -> str:
-    """Which of `nodes` does not run, or answers nobody; "" if all serve."""
+def not_serving(injection: Injection[StepT], nodes: Iterable[int]) -> str:
+    """Which of `nodes` does not run, or answers on none of its edges; "" if all serve."""
     for node in nodes:
-        status = site.cluster.state(node).status
+        status = injection.cluster.state(node).status
         if status != "running":
             return f"node {node} is {status}"
-        ways = incoming(site, node)
-        if ways and not site.cluster.mesh.probe(ways, within_s=PROBE_S):
-            return f"node {node} runs, but answers on none of {', '.join(map(str, ways))}"
+        edges = incoming(injection, node)
+        if edges and not injection.cluster.mesh.probe(edges, within_s=PROBE_S):
+            return f"node {node} runs, but answers on none of {', '.join(map(str, edges))}"
     return ""
 
 
-def incoming(site: Site, node: int) -> tuple[Edge, ...]:
+def incoming(injection: Injection[StepT], node: int) -> tuple[Edge, ...]:
     """The edges to `node`, the clients' too."""
-    return tuple(edge for edge in site.cluster.mesh.edges if edge.target == node)
+    return tuple(edge for edge in injection.cluster.mesh.edges if edge.target == node)
 
 
-def isr_is_short(site: Site) -> str:
+def isr_is_short(injection: Injection[StepT]) -> str:
     """Which partition lacks a replica that was in sync before the fault; "" if none."""
-    for topic in dict.fromkeys(topic for topic, _ in site.isr):
-        for state in site.view.describe(topic):
-            was = set(site.isr.get((topic, state.partition), ()))
+    for topic in dict.fromkeys(topic for topic, _ in injection.isr):
+        for state in injection.view.describe(topic):
+            was = set(injection.isr.get((topic, state.partition), ()))
             if not was <= set(state.isr):
                 return f"isr of {topic}-{state.partition} is {list(state.isr)}, was {sorted(was)}"
     return ""

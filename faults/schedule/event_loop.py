@@ -1,60 +1,125 @@
-"""What is to be done when: a priority queue on a clock, and looks that do not hold it up.
+"""Runs tasks on one thread, in order of time; their background jobs run on other threads.
 
-What changes the cluster is done on the thread that runs the agenda, in order of time, and in order of entry
-at one time. What only looks at the cluster may take seconds, when a node does not answer, and so goes to
-other threads; its result comes back into the queue.
+Everything that changes the cluster happens on the loop's thread, in order of time, and in order of entry at
+one time. What may take seconds, because a node does not answer or takes long to end, is a background job.
 """
 
 import heapq
 import itertools
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from threading import Event
-from typing import TypeVar
+from typing import Any
 
 from faults.clock import Clock, ns
+from faults.tasks import Pending, Signal, Sleep, Submit, Task
 
-GLANCE_NS = ns(0.01)
-"""How often it is asked whether a look is done: far below the 0.05 s that a look takes."""
-
-Seen = TypeVar("Seen")
+POLL_NS = ns(0.01)
+"""How often a background job is polled: far below the 0.05 s that a probe takes."""
 
 
-class Agenda:
-    """Entries are calls without arguments. Everything but the looks' jobs runs in `run`."""
+@dataclass(slots=True, eq=False)
+class Running:
+    """A task that was started, and what it waits for."""
 
-    def __init__(self, clock: Clock, eyes: Executor) -> None:
-        self._clock, self._eyes = clock, eyes
+    task: Task[None]
+    wait: Sleep | Pending | Signal[Any] | None = None
+    has_ended: bool = False
+    is_abandoned: bool = False
+
+
+class EventLoop:
+    """Tasks on a clock. What a task raises is raised by what resumed it: `start`, `run` or `finish`."""
+
+    def __init__(self, clock: Clock, threads: Executor) -> None:
+        self._clock, self._threads = clock, threads
         self._queue: list[tuple[int, int, Callable[[], None]]] = []
         self._order = itertools.count()
+        self._running: list[Running] = []
 
-    def at(self, due_ns: int, call: Callable[[], None]) -> None:
-        """Call at `due_ns`; a time that has passed means next."""
-        heapq.heappush(self._queue, (due_ns, next(self._order), call))
-
-    def soon(self, after_s: float, call: Callable[[], None]) -> None:
-        """Call `after_s` from now."""
-        self.at(self._clock.now_ns() + ns(after_s), call)
-
-    def look(self, job: Callable[[], Seen], then: Callable[[Seen], None]) -> "Future[Seen]":
-        """Run `job` on another thread, then `then` with its result here; an error of `job` is raised here."""
-        future = self._eyes.submit(job)
-        self._await(future, then)
-        return future
-
-    def _await(self, future: "Future[Seen]", then: Callable[[Seen], None]) -> None:
-        if future.done():
-            then(future.result())
-        else:
-            self.at(self._clock.now_ns() + GLANCE_NS, lambda: self._await(future, then))
+    def start(self, task: Task[None]) -> Running:
+        """Run `task` to its first wait; `run` resumes it."""
+        running = Running(task=task)
+        self._running.append(running)
+        self._resume(running)
+        return running
 
     def run(self, stop: Event, done: Callable[[], bool]) -> None:
-        """Go through the entries until `done`, until none is left, or until `stop` is set."""
+        """Resume tasks until `done`, until none waits for a time, or until `stop` is set."""
         while self._queue and not done():
             if self._clock.wait(stop, self._queue[0][0]):
                 return
             heapq.heappop(self._queue)[2]()
 
-    def clear(self) -> None:
-        """Forget every entry."""
+    def abandon(self) -> None:
+        """Resume none of the tasks any more. Their background jobs go on to their end."""
+        for running in self._running:
+            running.is_abandoned = True
+        self._running.clear()
         self._queue.clear()
+
+    def finish(self, running: Running, until: Callable[[], bool]) -> None:
+        """Resume one abandoned task alone, waiting here for what it waits for, until `until` or its end."""
+        while not running.has_ended and not until():
+            self._block(running)
+            self._advance(running)
+
+    def run_alone(self, task: Task[None]) -> None:
+        """Run `task` to its end here and now, and no other task meanwhile."""
+        running = Running(task=task, is_abandoned=True)
+        self._advance(running)
+        self.finish(running, until=lambda: False)
+
+    def _resume(self, running: Running) -> None:
+        if not running.is_abandoned:
+            self._advance(running)
+            self._schedule(running)
+
+    def _advance(self, running: Running) -> None:
+        """Run the task to its next wait, or to its end."""
+        running.wait = None
+        try:
+            wait = next(running.task)
+            while isinstance(wait, Submit):
+                wait = running.task.send(self._threads.submit(wait.job))
+            running.wait = wait
+        except StopIteration:
+            running.has_ended = True
+        except BaseException:
+            running.has_ended = True
+            raise
+
+    def _schedule(self, running: Running) -> None:
+        """Put into the queue when the task is resumed, or have its signal do so."""
+        match running.wait:
+            case Sleep(until_ns=until_ns):
+                self._at(until_ns, lambda: self._resume(running))
+            case Signal() as signal:
+                signal.when_settled(lambda: self._at(self._clock.now_ns(), lambda: self._resume(running)))
+            case Pending() as pending:
+                self._poll(running, pending)
+
+    def _poll(self, running: Running, pending: Pending) -> None:
+        if pending.is_over(self._clock.now_ns()):
+            self._resume(running)
+        else:
+            self._at(self._next_poll_ns(pending), lambda: self._poll(running, pending))
+
+    def _block(self, running: Running) -> None:
+        """Wait on this thread for what the task waits for."""
+        match running.wait:
+            case Sleep(until_ns=until_ns):
+                self._clock.sleep_until(until_ns)
+            case Pending() as pending:
+                while not pending.is_over(self._clock.now_ns()):
+                    self._clock.sleep_until(self._next_poll_ns(pending))
+            case Signal() as signal:
+                assert signal.is_settled, "a task that runs alone waits for no other"
+
+    def _next_poll_ns(self, pending: Pending) -> int:
+        next_ns = self._clock.now_ns() + POLL_NS
+        return next_ns if pending.by_ns is None else min(next_ns, pending.by_ns)
+
+    def _at(self, due_ns: int, call: Callable[[], None]) -> None:
+        heapq.heappush(self._queue, (due_ns, next(self._order), call))

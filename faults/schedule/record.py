@@ -4,11 +4,9 @@ The columns of a record are those of the history's table `faults`.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Literal
-
-from faults.plan.steps import FaultKind
 
 Stage = Literal[
     "waiting",
@@ -28,13 +26,14 @@ class FaultRecord:
     """One step as it went; times are the clock's nanoseconds, -1: did not happen.
 
     `effect_ns` is when the effect was first true, which may be earlier than when it was proven; `target` is
-    what the plan asked for, `nodes` and `edges` what that meant. `evidence` is JSON: what was seen under
-    "effect" and "recovery", or why it was not under "reason".
+    what the plan asked for, `nodes` and `edges` what that meant. `down` lists the nodes whose process the
+    fault ended, with the times at which each had ended and was started again. `evidence` is JSON: what the
+    probes found under "effect" and "recovery", or why there is none under "reason".
     """
 
     index: int
     name: str
-    kind: FaultKind
+    kind: str
     target: str
     nodes: tuple[int, ...] = ()
     edges: tuple[str, ...] = ()
@@ -44,6 +43,9 @@ class FaultRecord:
     recovered_ns: int = -1
     proven: bool = False
     recovered: bool = False
+    down: tuple[int, ...] = ()
+    down_ns: tuple[int, ...] = ()
+    up_ns: tuple[int, ...] = ()
     data_lost: tuple[int, ...] = ()
     unclean: tuple[int, ...] = ()
     evidence: str = "{}"
@@ -62,7 +64,7 @@ class FaultEvent:
     at_ns: int
     index: int
     name: str
-    kind: FaultKind
+    kind: str
     stage: Stage
     nodes: tuple[int, ...] = ()
     edges: tuple[str, ...] = ()
@@ -72,3 +74,24 @@ class FaultEvent:
 def as_json(evidence: Mapping[str, object]) -> str:
     """Evidence as one line of JSON, keys sorted."""
     return json.dumps(evidence, sort_keys=True)
+
+
+@dataclass(slots=True)
+class Reporter:
+    """Passes events to the caller of the schedule.
+
+    Its errors are raised, except while everything is being healed: then they are kept in `errors`.
+    """
+
+    on_event: Callable[[FaultEvent], None]
+    keeps_errors: bool = False
+    errors: list[Exception] = field(default_factory=list)
+
+    def report(self, event: FaultEvent) -> None:
+        """Call `on_event`."""
+        try:
+            self.on_event(event)
+        except Exception as error:
+            if not self.keeps_errors:
+                raise
+            self.errors.append(error)

@@ -1,181 +1,269 @@
-"""What is done to the cluster for one step: inject, look for the effect, heal, look for the recovery."""
+"""The life of one step, top to bottom: due, resolved, injected, held, healed, recovered.
 
-from collections.abc import Callable
+Each method is a task on the event loop. What raises, other than an error of the cluster, ends the schedule;
+the scheduler then heals what is in force.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
 
 from compose.errors import ComposeError
 from faults.clock import Clock, ns
-from faults.kinds.evidence import Finding, NotYet, Proven
-from faults.plan.steps import Moment
-from faults.schedule.event_loop import Agenda
-from faults.schedule.record import Stage
-from faults.schedule.resolve_targets import Aimed
-from faults.schedule.step_state import Course
+from faults.errors import NotInjected
+from faults.kinds.base import Fault
+from faults.kinds.evidence import Evidence, NotYet, Proven
+from faults.kinds.step import After, At, When
+from faults.schedule.record import Reporter, Stage
+from faults.schedule.resolve_targets import Ready, Resolver, Vacant
+from faults.schedule.step_state import StepState
+from faults.targets.conditions import holds
+from faults.tasks import Task, in_background, outcome, sleep_until, submit
+
+VACANT_S = 5.0
+"""How long a role may be vacant when a step is due: an election takes 3.4 to 4.3 s after a kill."""
+
+RESOLVE_AGAIN_S = 0.25
+EVENT_AGAIN_S = 0.2
+EFFECT_AGAIN_S = 0.1
+LAST_PROBE_S = 0.5
+"""Healing late by this is better than no evidence; by more, the hold would not be that of the plan."""
+
+ONE_MORE_S = 1.5
+"""What one probe may take that is begun when the hold is over: of a partition, 0.1 to 0.7 s."""
 
 HEAL_TRIES = 5
 HEAL_AGAIN_S = 1.0
-EFFECT_AGAIN_S = 0.1
-LAST_LOOK_S = 0.5
-"""Healing late by this is better than no evidence; by more, the hold would not be what the plan says."""
-
 RECOVERY_AGAIN_S = 0.25
 
 
-class Caller(Protocol):
-    """Who has to know how a step goes on."""
-
-    def say(self, course: Course, stage: Stage, detail: str = "") -> None:
-        """A stage is reached."""
-
-    def happened(self, course: Course, moment: Moment) -> None:
-        """A moment that other steps may wait for has come."""
-
-    def never(self, course: Course, reason: str) -> None:
-        """No further moment of this step will come."""
-
-    def patience_ends_ns(self, course: Course) -> int:
-        """Until when to look for the recovery of this step."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hand:
-    """Carries out steps. Its methods run on the one thread that changes the cluster."""
+class StepRunner:
+    """Runs the steps of one schedule, all on the same `states`. `recovery_s` counts from the last healing."""
 
     clock: Clock
-    agenda: Agenda
-    caller: Caller
+    states: Sequence[StepState]
+    resolver: Resolver
+    reporter: Reporter
+    start_ns: int
+    recovery_s: float
 
-    def strike(self, course: Course, aimed: Aimed) -> None:
-        """Inject, and put on the agenda what follows: looks at the effect, and the healing after the hold."""
-        course.fault, course.nodes, course.edges = aimed.fault, aimed.nodes, tuple(map(str, aimed.edges))
-        course.inject_ns = self.clock.now_ns()
+    def life(self, state: StepState) -> Task[None]:
+        """One step, from its start to its recovery."""
         try:
-            aimed.fault.inject()
-        except ComposeError as error:
-            course.failed, course.reason = True, f"the injection failed: {error}"
-        course.begin_ns = self.clock.now_ns()
-        self.agenda.at(course.begin_ns, lambda: self._look_at_effect(course))
-        self.caller.say(course, "injected", course.reason)
-        self.caller.happened(course, "begin")
-        hold_s = 0.0 if course.failed else course.step.hold_s
-        self.agenda.at(course.begin_ns + ns(hold_s), lambda: self._end(course))
-
-    def _look_at_effect(self, course: Course) -> None:
-        if course.fault is not None and course.effect_ns < 0 and course.in_force and not course.failed:
-            look = _safely(course.fault.effect)
-            course.looking = self.agenda.look(look, lambda finding: self._effect_seen(course, finding))
-
-    def _effect_seen(self, course: Course, finding: Finding) -> None:
-        if course.in_force:
-            self._note_effect(course, finding)
-            self.agenda.soon(EFFECT_AGAIN_S, lambda: self._look_at_effect(course))
-
-    def _note_effect(self, course: Course, finding: Finding) -> None:
-        if course.effect_ns >= 0:
+            state.due_ns = yield from self._due_ns(state)
+            yield from sleep_until(state.due_ns)
+            ready = yield from self._resolve(state)
+        except NotInjected as error:
+            self.skip(state, str(error))
             return
-        match finding:
-            case Proven(since_ns=since_ns, evidence=evidence):
-                course.effect_ns, course.effect, course.reason = since_ns, evidence, ""
-                self.caller.say(course, "effect")
-            case NotYet(seen=seen):
-                course.reason = f"no evidence of an effect: {seen}"
+        yield from self._inject(state, ready)
+        yield from self._hold(state)
+        yield from self._last_probe(state)
+        if (yield from self._heal(state)):
+            yield from self.recover(state)
 
-    def _end(self, course: Course) -> None:
-        """The hold is over: heal, and once more if that fails."""
-        if course.heal_attempts == 0:
-            self._look_for_the_last_time(course)
-        if self._heal(course):
-            self.look_at_recovery(course)
-        elif course.heal_attempts < HEAL_TRIES:
-            self.agenda.soon(HEAL_AGAIN_S, lambda: self._end(course))
-        else:
-            self._give_up(course)
+    def _due_ns(self, state: StepState) -> Task[int]:
+        """When the step is due, once that is known; NotInjected if it never is."""
+        match state.step.start:
+            case At(offset_s=offset_s):
+                return self.start_ns + ns(offset_s)
+            case After(anchor=anchor, moment=moment, delay_s=delay_s):
+                earlier = next(each for each in self.states if each.step.name == anchor)
+                return (yield from earlier.moments[moment].wait()) + ns(delay_s)
+            case When() as when:
+                return (yield from self._event_ns(state, when))
 
-    def heal_now(self, course: Course) -> None:
-        """Heal without the agenda, waiting between tries: at the end of a run, or when it broke off."""
+    def _event_ns(self, state: StepState, when: When) -> Task[int]:
+        """When the event came; without a state from before, the first one that is read counts as that."""
+        before, since_ns = None, self.start_ns
+        if state.index > 0:
+            previous = self.states[state.index - 1]
+            since_ns = yield from previous.moments["begin"].wait()
+            before = previous.awaited
+        while True:
+            now = yield from in_background(partial(self.resolver.partition, when.condition.of))
+            before = before or now
+            if before and now and holds(when.condition, before, now):
+                return self.clock.now_ns()
+            if self.clock.now_ns() >= since_ns + ns(when.within_s):
+                late = f"{when.condition} did not come within {when.within_s:g} s"
+                raise NotInjected(f"{late}; the last state was {now}")
+            yield from self._sleep(EVENT_AGAIN_S)
+
+    def _resolve(self, state: StepState) -> Task[Ready]:
+        """A fault that is ready to be injected; NotInjected if there is nothing to hit for VACANT_S."""
+        step, following = state.step, self._following(state)
+        while True:
+            found = yield from in_background(partial(self.resolver.ready, step, following))
+            if isinstance(found, Ready) and self.resolver.is_stale(found):
+                found = yield from in_background(partial(self.resolver.again, step, following, found))
+            match found:
+                case Ready():
+                    return found
+                case Vacant(reason=reason) if self.clock.now_ns() >= state.due_ns + ns(VACANT_S):
+                    raise NotInjected(f"{reason}, for {VACANT_S:g} s")
+            yield from self._sleep(RESOLVE_AGAIN_S)
+
+    def _following(self, state: StepState) -> When | None:
+        """The event that the next step waits for, if it does."""
+        starts = [each.step.start for each in self.states[state.index + 1 : state.index + 2]]
+        return starts[0] if starts and isinstance(starts[0], When) else None
+
+    def _inject(self, state: StepState, ready: Ready) -> Task[None]:
+        """Inject; an error of the cluster is noted, and what was done is healed at once."""
+        state.fault, state.outages, state.awaited = ready.fault, ready.outages, ready.awaited
+        state.nodes, state.edges = ready.targets.nodes, tuple(map(str, ready.targets.edges))
+        state.inject_ns, state.is_changing = self.clock.now_ns(), True
         try:
-            if course.heal_attempts == 0:
-                self._look_for_the_last_time(course)
-        finally:
-            self._heal_at_last(course)
-
-    def _heal_at_last(self, course: Course) -> None:
-        for attempt in range(HEAL_TRIES):
-            if attempt > 0:
-                self.clock.sleep_until(self.clock.now_ns() + ns(HEAL_AGAIN_S))
-            if self._heal(course):
-                return
-        self._give_up(course)
-
-    def _heal(self, course: Course) -> bool:
-        """One try; whether it is healed."""
-        assert course.fault is not None, "only what was injected is healed"
-        course.heal_attempts += 1
-        try:
-            course.fault.heal()
+            yield from ready.fault.inject()
         except ComposeError as error:
-            self.caller.say(course, "heal-failed", f"try {course.heal_attempts}: {error}")
+            state.failed, state.reason = True, f"the injection failed: {error}"
+        finally:
+            state.is_changing = False
+        state.begin_ns = self.clock.now_ns()
+        self._report(state, "injected", state.reason)
+        state.moments["begin"].come(state.begin_ns)
+
+    def _hold(self, state: StepState) -> Task[None]:
+        """Wait until the hold is over, and probe the effect meanwhile."""
+        hold_s = 0.0 if state.failed else state.step.hold_s
+        yield from self._probe_until(state, state.begin_ns + ns(hold_s))
+
+    def _probe_until(self, state: StepState, until_ns: int) -> Task[None]:
+        """Probe the effect until it is proven; in any case until a time, at which a probe may still go on."""
+        try:
+            while state.effect_ns < 0 and not state.failed:
+                yield from self._probe_effect(state, by_ns=until_ns)
+                yield from sleep_until(min(until_ns, self.clock.now_ns() + ns(EFFECT_AGAIN_S)))
+                if self.clock.now_ns() >= until_ns:
+                    return
+        except TimeoutError:
+            return
+        yield from sleep_until(until_ns)
+
+    def _probe_effect(self, state: StepState, *, by_ns: int) -> Task[None]:
+        """One probe of the effect, or the rest of the one that goes on; TimeoutError at `by_ns`."""
+        if state.probe is None:
+            state.probe = yield from submit(partial(_probe, _fault(state).effect))
+        evidence = yield from outcome(state.probe, by_ns=by_ns)
+        state.probe = None
+        match evidence:
+            case Proven(since_ns=since_ns, values=values):
+                state.effect_ns, state.effect, state.reason = since_ns, values, ""
+                self._report(state, "effect")
+            case NotYet(instead=instead):
+                state.reason = f"no evidence of an effect: {instead}"
+
+    def _last_probe(self, state: StepState) -> Task[None]:
+        """Wait a little for the probe that goes on, and make one more: what is healed shows no effect."""
+        if state.effect_ns < 0 and not state.failed:
+            try:
+                if state.probe is not None:
+                    yield from self._probe_effect(state, by_ns=self.clock.now_ns() + ns(LAST_PROBE_S))
+                if state.effect_ns < 0:
+                    yield from self._probe_effect(state, by_ns=self.clock.now_ns() + ns(ONE_MORE_S))
+            except TimeoutError:
+                late = "no evidence of an effect: no probe returned before the fault had to be healed"
+                state.reason = state.reason or late
+        if state.effect_ns < 0:
+            self._report(state, "unproven", state.reason)
+
+    def _heal(self, state: StepState, *, probing: bool = True) -> Task[bool]:
+        """Heal, and again a second later if that fails; whether it is healed.
+
+        With `probing` the effect can still be proven between tries: a disk that was cut off may be readable
+        a little late.
+        """
+        for attempt in range(HEAL_TRIES):
+            if attempt > 0 and probing:
+                yield from self._probe_until(state, self.clock.now_ns() + ns(HEAL_AGAIN_S))
+            elif attempt > 0:
+                yield from self._sleep(HEAL_AGAIN_S)
+            if (yield from self._try_to_heal(state)):
+                return True
+        self._give_up(state)
+        return False
+
+    def heal_last(self, state: StepState) -> Task[None]:
+        """Heal at the end of a schedule or when it breaks off, after one last probe of the effect."""
+        if state.heal_attempts == 0:
+            try:
+                yield from self._last_probe(state)
+            except Exception as error:
+                self.reporter.errors.append(error)
+        yield from self._heal(state, probing=False)
+
+    def _try_to_heal(self, state: StepState) -> Task[bool]:
+        state.heal_attempts += 1
+        state.is_changing = True
+        try:
+            yield from _fault(state).heal()
+        except ComposeError as error:
+            self._report(state, "heal-failed", f"try {state.heal_attempts}: {error}")
             return False
-        course.heal_ns = self.clock.now_ns()
-        self.caller.say(course, "healed")
-        self.caller.happened(course, "end")
+        finally:
+            state.is_changing = False
+        state.heal_ns = self.clock.now_ns()
+        self._report(state, "healed")
+        state.moments["end"].come(state.heal_ns)
         return True
 
-    def _look_for_the_last_time(self, course: Course) -> None:
-        """Wait a little for the look that goes on, and look once more: what is healed shows no effect."""
-        if course.effect_ns < 0 and not course.failed:
-            try:
-                if course.looking is not None:
-                    self._note_effect(course, course.looking.result(LAST_LOOK_S))
-                if course.effect_ns < 0 and course.fault is not None:
-                    self._note_effect(course, _safely(course.fault.effect)())
-            except TimeoutError:
-                course.reason = (
-                    course.reason or f"no evidence of an effect: a look took {LAST_LOOK_S:g} s more"
-                )
-        if course.effect_ns < 0:
-            self.caller.say(course, "unproven", course.reason)
-
-    def _give_up(self, course: Course) -> None:
-        course.over_ns = self.clock.now_ns()
+    def _give_up(self, state: StepState) -> None:
+        state.over_ns = self.clock.now_ns()
         given_up = f"not healed after {HEAL_TRIES} tries"
-        course.reason = f"{course.reason}; {given_up}" if course.reason else given_up
-        self.caller.say(course, "not-recovered", given_up)
-        self.caller.never(course, given_up)
+        state.reason = f"{state.reason}; {given_up}" if state.reason else given_up
+        self._report(state, "not-recovered", given_up)
+        state.give_up_moments(given_up)
 
-    def look_at_recovery(self, course: Course) -> None:
-        """Look until the recovery is proven, or patience ends."""
-        if course.fault is None or course.is_over:
-            return
-        began_ns = self.clock.now_ns()
-        look = _safely(course.fault.recovery)
-        self.agenda.look(look, lambda finding: self._recovery_seen(course, began_ns, finding))
+    def recover(self, state: StepState) -> Task[None]:
+        """Probe until the recovery is proven, or its deadline has passed."""
+        while not state.is_over:
+            began_ns = self.clock.now_ns()
+            evidence = yield from in_background(partial(_probe, _fault(state).recovery))
+            match evidence:
+                case Proven(values=values):
+                    state.recovered_ns, state.recovery = began_ns, values
+                    self._end(state, "recovered", "")
+                case NotYet(instead=instead) if self._recovery_is_late():
+                    state.recovery = {"lacking": instead}
+                    self._end(state, "not-recovered", instead)
+                case _:
+                    yield from self._sleep(RECOVERY_AGAIN_S)
 
-    def _recovery_seen(self, course: Course, began_ns: int, finding: Finding) -> None:
-        match finding:
-            case Proven(evidence=evidence):
-                course.recovered_ns, course.recovery = began_ns, evidence
-                self._over(course, "recovered", "")
-            case NotYet(seen=seen) if self.clock.now_ns() >= self.caller.patience_ends_ns(course):
-                course.recovery = {"lacking": seen}
-                self._over(course, "not-recovered", seen)
-            case _:
-                self.agenda.soon(RECOVERY_AGAIN_S, lambda: self.look_at_recovery(course))
+    def _recovery_is_late(self) -> bool:
+        """The ISR cannot be full while a fault is in force, so the deadline counts from the last healing."""
+        if any(each.in_force and not each.is_over for each in self.states):
+            return False
+        healed_ns = max(each.heal_ns for each in self.states)
+        return self.clock.now_ns() >= healed_ns + ns(self.recovery_s)
 
-    def _over(self, course: Course, stage: Stage, detail: str) -> None:
-        course.over_ns = self.clock.now_ns()
-        self.caller.say(course, stage, detail)
-        self.caller.happened(course, "recovered")
+    def _end(self, state: StepState, stage: Stage, detail: str) -> None:
+        state.over_ns = self.clock.now_ns()
+        self._report(state, stage, detail)
+        state.moments["recovered"].come(state.over_ns)
+
+    def skip(self, state: StepState, reason: str) -> None:
+        """Record that the step is not injected; nor are those that wait for it."""
+        state.over_ns, state.reason = self.clock.now_ns(), f"not injected: {reason}"
+        self._report(state, "skipped", state.reason)
+        state.give_up_moments(reason)
+
+    def _report(self, state: StepState, stage: Stage, detail: str = "") -> None:
+        self.reporter.report(state.event(self.clock.now_ns(), stage, detail))
+
+    def _sleep(self, for_s: float) -> Task[None]:
+        return sleep_until(self.clock.now_ns() + ns(for_s))
 
 
-def _safely(look: Callable[[], Finding]) -> Callable[[], Finding]:
-    """A look that cannot be had now has seen nothing; a later one may."""
+def _fault(state: StepState) -> Fault:
+    assert state.fault is not None, "only what was injected is probed and healed"
+    return state.fault
 
-    def try_to() -> Finding:
-        try:
-            return look()
-        except ComposeError as error:
-            return NotYet(seen=str(error))
 
-    return try_to
+def _probe(probe: Callable[[], Evidence]) -> Evidence:
+    """A probe that cannot be made now proves nothing; a later one may."""
+    try:
+        return probe()
+    except ComposeError as error:
+        return NotYet(instead=str(error))

@@ -1,21 +1,33 @@
-"""How far one step has come: what the scheduler writes down while it runs a plan."""
+"""How far one step has come: what its runner writes down, and what other steps wait for."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from faults.kinds.base import Fault, seconds
-from faults.kinds.evidence import Finding
-from faults.plan.steps import FaultStep, Moment
-from faults.schedule.record import FaultRecord, as_json
+from compose.protocols import PartitionState
+from faults.errors import NotInjected
+from faults.kinds.base import Fault, Outage, Outages
+from faults.kinds.evidence import Evidence, seconds
+from faults.kinds.step import Moment, Step
+from faults.schedule.record import FaultEvent, FaultRecord, Stage, as_json
+from faults.tasks import Signal
 
 
-@dataclass(slots=True)
-class Course:
-    """One step's way through its stages. Times are -1 until they have come; `failed`: in its injection."""
+def _moments() -> Mapping[Moment, Signal[int]]:
+    return {"begin": Signal(), "end": Signal(), "recovered": Signal()}
+
+
+@dataclass(slots=True, eq=False)
+class StepState:
+    """One step on its way through its stages. Times are -1 until they have come.
+
+    `moments` come with their time. `failed`: the injection raised an error. `is_changing`: an injection or
+    healing has begun and not ended. `awaited`: the partition of which the next step awaits an event, as it
+    was just before the injection. `probe`: the last probe of the effect, which may go on.
+    """
 
     index: int
-    step: FaultStep
+    step: Step
     due_ns: int = -1
     inject_ns: int = -1
     begin_ns: int = -1
@@ -24,18 +36,22 @@ class Course:
     recovered_ns: int = -1
     over_ns: int = -1
     fault: Fault | None = None
+    outages: Outages = field(default_factory=Outages)
     nodes: tuple[int, ...] = ()
     edges: tuple[str, ...] = ()
+    awaited: PartitionState | None = None
     effect: Mapping[str, object] = field(default_factory=dict)
     recovery: Mapping[str, object] = field(default_factory=dict)
     failed: bool = False
     reason: str = ""
     heal_attempts: int = 0
-    looking: Future[Finding] | None = None
+    is_changing: bool = False
+    probe: Future[Evidence] | None = None
+    moments: Mapping[Moment, Signal[int]] = field(default_factory=_moments)
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come of this step."""
+        """Whether nothing more happens in this step."""
         return self.over_ns >= 0
 
     @property
@@ -43,18 +59,32 @@ class Course:
         """Whether it was injected, if only in part, and is not healed."""
         return self.inject_ns >= 0 and self.heal_ns < 0
 
-    def moment_ns(self, moment: Moment) -> int:
-        """When the step began, ended or was through with its recovery; -1: not yet."""
-        return {"begin": self.begin_ns, "end": self.heal_ns, "recovered": self.over_ns}[moment]
+    def give_up_moments(self, reason: str) -> None:
+        """None of the moments that have not come ever comes: steps that wait for them are not injected."""
+        for moment in self.moments.values():
+            moment.never(NotInjected(f"{self.step.name}: {reason}"))
+
+    def event(self, at_ns: int, stage: Stage, detail: str) -> FaultEvent:
+        """What is reported of the step when it has reached a stage."""
+        return FaultEvent(
+            at_ns=at_ns,
+            index=self.index,
+            name=self.step.name,
+            kind=self.step.kind,
+            stage=stage,
+            nodes=self.nodes,
+            edges=self.edges,
+            detail=detail,
+        )
 
     def record(self) -> FaultRecord:
         """The step as a row of the history."""
-        toll = self.fault.toll if self.fault else None
         evidence: dict[str, object] = {"effect": dict(self.effect), "recovery": dict(self.recovery)}
         if self.reason:
             evidence["reason"] = self.reason
         if self.inject_ns >= 0:
             evidence["late_s"] = seconds(self.inject_ns - self.due_ns)
+        down: list[tuple[int, Outage]] = sorted(self.outages.down.items(), key=lambda each: each[0])
         return FaultRecord(
             index=self.index,
             name=self.step.name,
@@ -68,7 +98,10 @@ class Course:
             recovered_ns=self.recovered_ns,
             proven=self.effect_ns >= 0,
             recovered=self.recovered_ns >= 0,
-            data_lost=tuple(sorted(toll.data_lost)) if toll else (),
-            unclean=tuple(sorted(toll.unclean)) if toll else (),
+            down=tuple(node for node, _ in down),
+            down_ns=tuple(outage.down_ns for _, outage in down),
+            up_ns=tuple(outage.up_ns for _, outage in down),
+            data_lost=tuple(sorted(self.outages.data_lost)),
+            unclean=tuple(sorted(self.outages.unclean)),
             evidence=as_json(evidence),
         )

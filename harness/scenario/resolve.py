@@ -15,12 +15,13 @@ from ruamel.yaml import YAML
 
 from compose.spec.topology import Topology, edges
 from faults.errors import BadStep
+from faults.kinds.step import Step
 from faults.plan.parse import KEYS as STEP_KEYS
 from faults.plan.parse import parse_steps, write_step
-from faults.plan.steps import FaultStep
 from faults.plan.storm import KEYS as STORM_KEYS
 from faults.plan.storm import parse_storm, storm
-from faults.plan.validate import Facts, TopicFacts, validate
+from faults.plan.validate import validate
+from faults.targets.facts import Facts, TopicFacts
 from harness.errors import ScenarioError, UsageError
 from harness.scenario.complaints import at, complaints, unknown
 from harness.scenario.model import Scenario
@@ -37,7 +38,7 @@ class Resolved:
     """A scenario with a seed and without a storm, its faults as data, its cluster as a topology."""
 
     scenario: Scenario
-    steps: tuple[FaultStep, ...]
+    steps: tuple[Step, ...]
     topology: Topology
 
     @property
@@ -68,7 +69,7 @@ def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | N
     return Resolved(scenario=closed, steps=steps, topology=topology_of(closed.cluster))
 
 
-def _closed(asked: Scenario, topology: Topology, steps: Sequence[FaultStep], seed: int) -> Scenario:
+def _closed(asked: Scenario, topology: Topology, steps: Sequence[Step], seed: int) -> Scenario:
     """`asked` with everything written out that it left to defaults or to chance."""
     return asked.model_copy(
         update={
@@ -109,7 +110,7 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
     )
 
 
-def _steps(scenario: Scenario, facts: Facts, seed: int, document: Document) -> tuple[FaultStep, ...]:
+def _steps(scenario: Scenario, facts: Facts, seed: int, document: Document) -> tuple[Step, ...]:
     """The schedule as written, or as drawn."""
     try:
         if scenario.storm is not None:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
+from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
-from faults.plan.parse import parse_duration, write_duration
 
 BYTES: Mapping[str, int] = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 RATE_UNITS: Mapping[str, float] = {"s": 1.0, "m": 60.0}

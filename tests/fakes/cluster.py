@@ -1,4 +1,4 @@
-"""A cluster of names only: it remembers what was asked of it, and changes state as the real one would."""
+"""A cluster of names only: it records the calls that it gets, and changes state as the real one would."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from compose.protocols import CLIENT, ContainerState, CutMode, Edge, ExecResult, StartTimings, Status
-
-NOBODY: frozenset[str] = frozenset()
 
 
 def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge, ...]:
@@ -20,10 +18,11 @@ def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge,
 
 @dataclass
 class FakeMesh:
-    """Edges with owners; `traffic` is what `bytes()` answers, and `calls` what was asked, in order."""
+    """Edges with owners; `traffic` is what `bytes()` answers, and `calls` records the changes, in order."""
 
     edges: tuple[Edge, ...]
     owners: dict[Edge, dict[str, CutMode]] = field(default_factory=lambda: defaultdict(dict))
+    delays: dict[Edge, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
     traffic: dict[Edge, int] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
 
@@ -33,13 +32,20 @@ class FakeMesh:
             self.owners[edge][owner] = mode
             self.calls.append(f"cut {edge} {mode} {owner}")
 
+    def slow(self, edges: Iterable[Edge], *, delay_s: float, jitter_s: float, owner: str) -> None:
+        for edge in edges:
+            assert edge in self.edges, f"no such edge: {edge}"
+            self.delays[edge][owner] = delay_s
+            self.calls.append(f"slow {edge} {delay_s:g} {jitter_s:g} {owner}")
+
     def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
         for edge in edges:
-            if self.owners[edge].pop(owner, None):
+            if self.owners[edge].pop(owner, None) or self.delays[edge].pop(owner, None):
                 self.calls.append(f"mend {edge} {owner}")
 
     def mend_all(self) -> None:
         self.owners.clear()
+        self.delays.clear()
         self.calls.append("mend_all")
 
     def is_cut(self, edge: Edge) -> bool:
@@ -47,6 +53,12 @@ class FakeMesh:
 
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         return frozenset(edge for edge in edges if not self.is_cut(edge))
+
+    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
+        trips = {
+            edge: 0.01 + sum(self.delays[edge].values()) for edge in self.probe(edges, within_s=within_s)
+        }
+        return {edge: seconds for edge, seconds in trips.items() if seconds < within_s}
 
     def bytes(self) -> Mapping[Edge, int]:
         return {edge: self.traffic.get(edge, 0) for edge in self.edges}

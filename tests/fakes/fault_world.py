@@ -1,7 +1,7 @@
 """A cluster in which time matters: bytes cross open edges, logs grow, nodes boot, replicas fall behind.
 
-It lives on a virtual clock. Put a name into `deaf` ("pause", "cut", ...) and that call returns as if it had
-worked, and changes nothing: then no fault may claim to be proven.
+It lives on a virtual clock. Put a name into `ignores` ("pause", "cut", ...) and that call returns as if it
+had worked, and changes nothing: then no fault may count as proven.
 """
 
 from collections.abc import Collection, Mapping
@@ -30,27 +30,48 @@ class Inline(Executor):
         return future
 
 
+def late(future: "Future[Any]", done_ns: int, clock: VirtualClock) -> "Future[Any]":
+    """The same future, done when the clock has reached `done_ns`."""
+    result = future.result
+
+    def wait(timeout: float | None = None) -> Any:
+        until_ns = done_ns if timeout is None else clock.now_ns() + ns(timeout)
+        clock.sleep_until(min(done_ns, until_ns))
+        if done_ns > until_ns:
+            raise TimeoutError
+        return result()
+
+    future.done = lambda: clock.now_ns() >= done_ns  # type: ignore[method-assign]
+    future.result = wait  # type: ignore[method-assign]
+    return future
+
+
 @dataclass
 class Slow(Inline):
-    """Looks that take `latency_ns` of the world's time; what they see is from their beginning."""
+    """Jobs that take `latency_ns` of the world's time; what they read is from their beginning."""
 
     clock: VirtualClock
     latency_ns: int = ns(0.3)
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        future, done_ns = super().submit(fn, *args, **kwargs), self.clock.now_ns() + self.latency_ns
-        result = future.result
+        future = super().submit(fn, *args, **kwargs)
+        return late(future, self.clock.now_ns() + self.latency_ns, self.clock)
 
-        def wait(timeout: float | None = None) -> Any:
-            until_ns = done_ns if timeout is None else self.clock.now_ns() + ns(timeout)
-            self.clock.sleep_until(min(done_ns, until_ns))
-            if done_ns > until_ns:
-                raise TimeoutError
-            return result()
 
-        future.done = lambda: self.clock.now_ns() >= done_ns  # type: ignore[method-assign]
-        future.result = wait  # type: ignore[method-assign]
-        return future
+@dataclass
+class Aside(Inline):
+    """Jobs that take as long as they advance the clock, while the clock goes on with whatever else runs."""
+
+    clock: VirtualClock
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        took_ns: list[int] = []
+        self.clock.advance = took_ns.append  # type: ignore[method-assign]
+        try:
+            future = super().submit(fn, *args, **kwargs)
+        finally:
+            del self.clock.advance
+        return late(future, self.clock.now_ns() + sum(took_ns), self.clock)
 
 
 @dataclass
@@ -62,13 +83,17 @@ class WorldMesh(FakeMesh):
 
     def cut(self, edges: Any, *, mode: Any, owner: str) -> None:
         self.world.settle()
-        if "cut" not in self.world.deaf:
+        if "cut" not in self.world.ignores:
             super().cut(edges, mode=mode, owner=owner)
+
+    def slow(self, edges: Any, *, delay_s: float, jitter_s: float, owner: str) -> None:
+        if "slow" not in self.world.ignores:
+            super().slow(edges, delay_s=delay_s, jitter_s=jitter_s, owner=owner)
 
     def mend(self, edges: Any, *, owner: str) -> None:
         self.world.settle()
         self.world.fail("mend")
-        if "mend" not in self.world.deaf:
+        if "mend" not in self.world.ignores:
             super().mend(edges, owner=owner)
 
     def passes(self, edge: Edge) -> bool:
@@ -85,17 +110,21 @@ class WorldMesh(FakeMesh):
 
 @dataclass
 class World(FakeCluster):
-    """Three brokers and controllers; orders-0 is led by `leader` until it dies, then by the next in sync."""
+    """Three brokers and controllers; orders-0 is led by `leader` until it dies, then by the next in sync.
+
+    `stop_ns` is how long a stop takes.
+    """
 
     clock: VirtualClock = field(default_factory=VirtualClock)
     leader: int = 1
     epoch: int = 0
-    deaf: set[str] = field(default_factory=set)
+    ignores: set[str] = field(default_factory=set)
     failing: dict[str, list[Exception]] = field(default_factory=dict)
     flushed: bool = False
     boot_ns: int = ns(3.0)
     rejoin_ns: int = ns(0.5)
     lingers_ns: int = 0
+    stop_ns: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -159,48 +188,57 @@ class World(FakeCluster):
         self.settle()
 
     def pause(self, node: int) -> None:
-        self._unless_deaf("pause", node)
+        self._unless_ignored("pause", node)
 
     def freeze(self, node: int) -> None:
-        self._unless_deaf("freeze", node)
+        self._unless_ignored("freeze", node)
 
     def thaw(self, node: int) -> None:
-        self._unless_deaf("thaw", node)
+        self._unless_ignored("thaw", node)
 
     def unpause(self, node: int) -> None:
-        self._unless_deaf("unpause", node)
+        self._unless_ignored("unpause", node)
 
     def kill(self, node: int) -> None:
         if node in self.frozen:
             self.thaw(node)
-        self._unless_deaf("kill", node)
+        self._unless_ignored("kill", node)
         self.died_ns[node] = self.clock.now_ns()
         self._elect()
 
     def start(self, node: int) -> None:
         was = self.states[node].status
         assert was != "exited" or self._readable(node), "a node does not start on a disk that is cut off"
-        self._unless_deaf("start", node)
+        self._unless_ignored("start", node)
         if was == "exited" and self.states[node].status == "running":
             self.boots[node] = self.clock.now_ns()
             self.cut_off.discard(node)
 
     def stop(self, node: int, *, within_s: float) -> None:
-        assert node not in self.frozen, "who waits for a frozen disk cannot end"
-        if "stop" in self.deaf:
+        assert node not in self.frozen, "a process that waits for a frozen disk cannot end"
+        if self.stop_ns:
+            self.clock.call_at(self.clock.now_ns() + self.stop_ns, lambda: self._exit(node))
+            self._do("stop", node)
+            self.clock.advance(self.stop_ns)
+            return
+        if "stop" in self.ignores:
             self._do("stop", node)
         else:
             super().stop(node, within_s=within_s)
         self._elect()
 
+    def _exit(self, node: int) -> None:
+        self._become(node, "exited", exit_code=143, pid=None)
+        self._elect()
+
     def drop_unsynced(self, node: int) -> None:
         assert self.states[node].status == "paused", "the power is cut while the node is paused"
         assert node not in self.frozen, "a frozen disk cannot be cut off"
-        self._unless_deaf("drop_unsynced", node)
+        self._unless_ignored("drop_unsynced", node)
         self.cut_off.add(node)
 
-    def _unless_deaf(self, name: str, node: int) -> None:
-        if name in self.deaf:
+    def _unless_ignored(self, name: str, node: int) -> None:
+        if name in self.ignores:
             self._do(name, node)
         else:
             getattr(super(), name)(node)
@@ -238,7 +276,7 @@ class World(FakeCluster):
 
 @dataclass
 class WorldView:
-    """What the world's brokers tell of orders-0."""
+    """What the world's brokers report of orders-0."""
 
     world: World
 

@@ -44,6 +44,9 @@ def down(second, *nodes, recovered=-1, kind="kill") -> Fault:
         effect_ns=ns(second + 0.1),
         heal_ns=ns(recovered),
         recovered_ns=ns(recovered),
+        down=nodes,
+        down_ns=(ns(second),) * len(nodes),
+        up_ns=(ns(recovered),) * len(nodes),
         unclean=() if kind == "stop" else nodes,
     )
 

@@ -1,80 +1,106 @@
 """Disk stall: the node's file system is frozen, so every write blocks, without an error, until it is thawed.
 
-Effect: the file system says that it is frozen, and the node's log, which grew before, stands still.
+Effect: the file system reports that it is frozen, and the node's log, which grew before, stands still.
 Recovery: the log grows, the node answers; the ISR is what it was.
 """
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
 from faults.errors import NoTarget
-from faults.kinds.base import Site, Toll, alive, by_name, seconds, try_all
-from faults.kinds.evidence import Finding, NotYet, Proven, Stillness, moved
+from faults.kinds.base import Injection, alive, try_all
+from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
+from faults.kinds.kind import FaultKind, one_node
 from faults.kinds.recovery import not_back
+from faults.kinds.step import TargetStep
+from faults.tasks import at_once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskStallStep(TargetStep):
+    """Stall the disks of nodes."""
+
+    kind: ClassVar[str] = "disk-stall"
 
 
 @dataclass(slots=True)
 class DiskStall:
-    """Holds the file systems of the site's nodes frozen."""
+    """Holds the file systems of the injection's nodes frozen."""
 
-    site: Site
-    toll: Toll = field(default_factory=Toll)
+    injection: Injection[DiskStallStep]
     _nodes: tuple[int, ...] = ()
     _still: Stillness[int] = field(default_factory=Stillness)
     _at_heal: dict[int, int] = field(default_factory=dict)
 
     def prepare(self) -> None:
         """Only a running node writes, and only one whose disk is not frozen already."""
-        self._nodes = alive(self.site, what="stall")
+        self._nodes = alive(self.injection, what="stall")
         for node in self._nodes:
-            if self.site.cluster.is_frozen(node):
+            if self.injection.cluster.is_frozen(node):
                 raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")
 
+    @at_once
     def inject(self) -> None:
         """Freeze."""
         for node in self._nodes:
-            self.site.holds.take("frozen", node, self.site.owner)
-            self.site.cluster.freeze(node)
+            self.injection.holds.take("frozen", node, self.injection.owner)
+            self.injection.cluster.freeze(node)
 
-    def effect(self) -> Finding:
+    def effect(self) -> Evidence:
         """Is it frozen, and does the log stand still that grew before?"""
-        frozen = {node: self.site.cluster.is_frozen(node) for node in self._nodes}
+        injection = self.injection
+        frozen = {node: injection.cluster.is_frozen(node) for node in self._nodes}
         if not all(frozen.values()):
-            return NotYet(seen=f"frozen: {by_name(frozen)}")
-        grown = moved(self.site.before.log_bytes, self.site.now.log_bytes)
+            return NotYet(instead=f"frozen: {by_name(frozen)}")
+        grown = moved(injection.before.log_bytes, injection.now.log_bytes)
         if any(node not in grown for node in self._nodes):
-            return NotYet(seen=f"the log did not grow before the stall either: {by_name(grown)}")
+            return NotYet(instead=f"the log did not grow before the stall either: {by_name(grown)}")
         logs = self._logs()
-        self._still.see(self.site.clock.now_ns(), logs)
+        self._still.add(injection.clock.now_ns(), logs)
         if not self._still.proven:
-            return NotYet(seen=f"log bytes {by_name(self._still.values)} not still for long enough")
-        evidence = {
+            return NotYet(instead=f"log bytes {by_name(self._still.values)} not still for long enough")
+        values = {
             "frozen": list(self._nodes),
             "log_bytes_grown_before": by_name({node: grown[node] for node in self._nodes}),
-            "log_bytes_grown_before_over_s": seconds(self.site.now.at_ns - self.site.before.at_ns),
+            "log_bytes_grown_before_over_s": seconds(injection.now.at_ns - injection.before.at_ns),
             "log_still_for_s": seconds(self._still.last_ns - self._still.since_ns),
         }
-        return Proven(since_ns=self._still.since_ns, evidence=evidence)
+        return Proven(since_ns=self._still.since_ns, values=values)
 
+    @at_once
     def heal(self) -> None:
-        """Thaw, but for those that another fault holds frozen."""
-        try_all(partial(self._let_go, node) for node in self._nodes)
+        """Thaw, except those that another fault holds frozen."""
+        try_all(partial(self._release, node) for node in self._nodes)
         self._at_heal = self._at_heal or self._logs()
 
-    def _let_go(self, node: int) -> None:
-        if self.site.holds.release("frozen", node, self.site.owner):
-            self.site.cluster.thaw(node)
+    def _release(self, node: int) -> None:
+        if self.injection.holds.release("frozen", node, self.injection.owner):
+            self.injection.cluster.thaw(node)
 
-    def recovery(self) -> Finding:
+    def recovery(self) -> Evidence:
         """Does the log grow, do all serve, and is the ISR what it was?"""
         grown = moved(self._at_heal, self._logs())
         still = [node for node in self._nodes if node not in grown]
         if still:
-            return NotYet(seen=f"log of node {still[0]} has not grown since the thaw")
-        if lacking := not_back(self.site, self._nodes):
-            return NotYet(seen=lacking)
-        evidence = {"log_bytes_since_heal": by_name(grown)}
-        return Proven(since_ns=self.site.clock.now_ns(), evidence=evidence)
+            return NotYet(instead=f"log of node {still[0]} has not grown since the thaw")
+        if lacking := not_back(self.injection, self._nodes):
+            return NotYet(instead=lacking)
+        values = {"log_bytes_since_heal": by_name(grown)}
+        return Proven(since_ns=self.injection.clock.now_ns(), values=values)
 
     def _logs(self) -> dict[int, int]:
-        return {node: self.site.cluster.log_bytes(node) for node in self._nodes}
+        return {node: self.injection.cluster.log_bytes(node) for node in self._nodes}
+
+
+DISK_STALL = FaultKind(
+    step=DiskStallStep,
+    make=DiskStall,
+    counter="logs",
+    shortest_hold_s=1.5,
+    storm=one_node(DiskStallStep, brokers_only=True),
+    does="the node's file system is frozen: every write blocks, without an error",
+    effect="the superblock is frozen, and the log, which grew before, stands still for 0.75 s",
+    healing="thaw",
+    recovery="the log grows, the node answers",
+)

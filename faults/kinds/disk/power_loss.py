@@ -1,10 +1,10 @@
 """Power loss: what was never synced is gone, on one node or on several at one instant, and later a restart.
 
-All nodes are paused first, so that none acts on another's end and none meets the errors of its own disk. Then
-every file system drops what it has not written and answers nobody any more, then every process is killed.
+All nodes are paused first, so that none reacts to the end of another and none meets the errors of its own
+disk. Then every file system drops what it has not written and fails every call, then every process is killed.
 Effect: exit code 137, and where log bytes had been unsynced, the log is shorter when it is mounted again.
-Where none had been, as with `flush.messages=1`, all there is to see is the file system's silence, which
-`Cluster.drop_unsynced` reads back.
+Where none had been, as with `flush.messages=1`, the only evidence is that the file system fails every call,
+which `Cluster.drop_unsynced` reads back.
 Recovery: the nodes answer again; the ISR is what it was.
 
 A node that is down already is left out: its disk was unmounted, and so written, when it died.
@@ -12,19 +12,29 @@ A node that is down already is left out: its disk was unmounted, and so written,
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
-from faults.kinds.base import Site, Toll, alive, by_name, seconds, try_all
-from faults.kinds.evidence import Finding, NotYet, Proven
-from faults.kinds.outage import back, bring_back, close_edges, exit_codes, forget_holds, let_loose
-from faults.kinds.process.kill import SIGKILLED
+from faults.kinds.base import Injection, alive, try_all
+from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
+from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.outage import SIGKILLED, bring_back, close_edges, exit_codes, kill, thaw_before_end
+from faults.kinds.recovery import answering
+from faults.kinds.step import TargetStep
+from faults.tasks import at_once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerLossStep(TargetStep):
+    """Cut the power of nodes."""
+
+    kind: ClassVar[str] = "power-loss"
 
 
 @dataclass(slots=True)
 class PowerLoss:
-    """Holds the site's nodes down after a power cut."""
+    """Holds the injection's nodes down after a power cut."""
 
-    site: Site
-    toll: Toll = field(default_factory=Toll)
+    injection: Injection[PowerLossStep]
     _nodes: tuple[int, ...] = ()
     _unsynced: dict[int, int] = field(default_factory=dict)
     _logs: dict[int, int] = field(default_factory=dict)
@@ -32,62 +42,84 @@ class PowerLoss:
 
     def prepare(self) -> None:
         """Only a node that is up has a power supply to lose."""
-        self._nodes = alive(self.site, what="cut off from power", fit=("running", "paused"))
+        self._nodes = alive(self.injection, what="cut off from power", fit=("running", "paused"))
 
+    @at_once
     def inject(self) -> None:
         """Pause all; drop unsynced pages on all; close the edges to all; kill all."""
-        cluster, clock = self.site.cluster, self.site.clock
+        cluster, clock = self.injection.cluster, self.injection.clock
         began_ns = clock.now_ns()
         for node in self._nodes:
             cluster.pause(node)
         self._pausing_ns = clock.now_ns() - began_ns
         for node in self._nodes:
-            let_loose(self.site, node)
+            thaw_before_end(self.injection, node)
             self._logs[node] = cluster.log_bytes(node)
             self._unsynced[node] = cluster.unsynced_bytes(node)
         for node in self._nodes:
-            self.toll.unclean.add(node)
-            cluster.drop_unsynced(node)
-            if self._unsynced[node] > 0:
-                self.toll.data_lost.add(node)
+            self._drop_unsynced(node)
         for node in self._nodes:
-            close_edges(self.site, node)
+            close_edges(self.injection, node)
         for node in self._nodes:
-            cluster.kill(node)
-            forget_holds(self.site, node)
+            kill(self.injection, node)
 
-    def effect(self) -> Finding:
+    def _drop_unsynced(self, node: int) -> None:
+        """From here on the node cannot go on: whatever is raised, it ends uncleanly."""
+        outages = self.injection.outages
+        outages.ending(node, unclean=True)
+        self.injection.cluster.drop_unsynced(node)
+        if self._unsynced[node] > 0:
+            outages.data_lost.add(node)
+
+    def effect(self) -> Evidence:
         """Did all die, and are the logs shorter that had bytes to lose?"""
-        codes = exit_codes(self.site, self._nodes)
+        codes = exit_codes(self.injection, self._nodes)
         if any(code != SIGKILLED for code in codes.values()):
-            return NotYet(seen=f"exit codes: {by_name(codes)}")
-        seen_ns = self.site.clock.now_ns()
-        lost = {node: self._logs[node] - self.site.cluster.log_bytes(node) for node in self._nodes}
-        self.toll.data_lost |= {node for node in self._nodes if lost[node] > 0}
+            return NotYet(instead=f"exit codes: {by_name(codes)}")
+        dead_ns = self.injection.clock.now_ns()
+        lost = {node: self._logs[node] - self.injection.cluster.log_bytes(node) for node in self._nodes}
+        self.injection.outages.data_lost |= {node for node in self._nodes if lost[node] > 0}
         kept = [node for node in self._nodes if self._unsynced[node] > 0 and lost[node] <= 0]
         if kept:
-            return NotYet(seen=f"node {kept[0]} had {self._unsynced[kept[0]]} unsynced bytes and lost none")
-        evidence = {
+            unsynced = self._unsynced[kept[0]]
+            return NotYet(instead=f"node {kept[0]} had {unsynced} unsynced bytes and lost none")
+        values = {
             "exit_codes": by_name(codes),
             "unsynced_log_bytes_before": by_name(self._unsynced),
             "lost_log_bytes": by_name(lost),
             "all_paused_within_s": seconds(self._pausing_ns),
         }
-        return Proven(since_ns=seen_ns, evidence=evidence)
+        return Proven(since_ns=dead_ns, values=values)
 
+    @at_once
     def heal(self) -> None:
         """Start again, once every disk can be read again: a node would not start on one that was cut off."""
-        try_all(partial(self._end_half_way, node) for node in self._nodes)
+        try_all(partial(self._finish_half_way, node) for node in self._nodes)
         for node in self._nodes:
-            self.site.cluster.log_bytes(node)
-        bring_back(self.site, self._nodes)
+            self.injection.cluster.log_bytes(node)
+        bring_back(self.injection, self._nodes)
 
-    def _end_half_way(self, node: int) -> None:
-        """If the injection failed while `node` was paused: let it go on, or die if its disk is gone."""
-        if self.site.cluster.state(node).status == "paused":
-            end = self.site.cluster.kill if node in self.toll.unclean else self.site.cluster.unpause
-            end(node)
+    def _finish_half_way(self, node: int) -> None:
+        """If the injection failed while `node` was paused: let it go on, or kill it if its disk is gone."""
+        if self.injection.cluster.state(node).status != "paused":
+            return
+        if node in self.injection.outages.unclean:
+            kill(self.injection, node)
+        else:
+            self.injection.cluster.unpause(node)
 
-    def recovery(self) -> Finding:
+    def recovery(self) -> Evidence:
         """Are all back?"""
-        return back(self.site, self._nodes)
+        return answering(self.injection, self._nodes)
+
+
+POWER_LOSS = FaultKind(
+    step=PowerLossStep,
+    make=PowerLoss,
+    cost=Cost(ends_process=True, unclean=True, loses_unsynced_data=True),
+    does="all nodes are paused, then every file system drops what was never synced, then all are killed",
+    effect="exit code 137; where log bytes were unsynced, the log is shorter when it is mounted again. Where "
+    "none were (`flush.messages=1`): the file system answered with errors once it was cut off",
+    healing="once the disks can be read again: start",
+    recovery="the nodes answer",
+)

@@ -7,19 +7,55 @@ Recovery: every edge that had worked passes bytes or answers again, and the ISR 
 """
 
 from dataclasses import dataclass, field
+from random import Random
+from typing import ClassVar, Self, get_args
 
-from compose.protocols import Edge
-from faults.kinds.base import Site, Toll, by_name, seconds
-from faults.kinds.evidence import Finding, NotYet, Proven, Stillness, moved
+from compose.protocols import CutMode, Edge
+from faults.errors import BadStep
+from faults.kinds.base import Injection
+from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
+from faults.kinds.kind import FaultKind, Shape, StormRule
 from faults.kinds.recovery import PROBE_S, isr_is_short
+from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
+from faults.targets.draw import draw_edges_out_of, draw_node
+from faults.targets.edges import around
+from faults.targets.facts import Facts
+from faults.tasks import at_once
+
+MODES: tuple[CutMode, ...] = get_args(CutMode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionStep(EdgesStep):
+    """Cut edges."""
+
+    kind: ClassVar[str] = "partition"
+    keys: ClassVar[tuple[str, ...]] = (*EdgesStep.keys, "mode")
+    mode: CutMode = "refuse"
+
+    @classmethod
+    def parse(cls, head: Head, words: Words) -> Self:
+        """Read edges and mode."""
+        mode = _parse_mode(words.get("mode", "refuse"))
+        return cls(name=head.name, start=head.start, hold_s=head.hold_s, edges=edges_of(words), mode=mode)
+
+    def write(self) -> dict[str, str]:
+        """Edges and mode."""
+        return {"edges": str(self.edges), "mode": self.mode}
+
+
+def _parse_mode(value: object) -> CutMode:
+    for mode in MODES:
+        if mode == value:
+            return mode
+    raise BadStep("mode", value, MODES)
 
 
 @dataclass(slots=True)
 class Partition:
-    """Holds the site's edges cut."""
+    """Holds the injection's edges cut."""
 
-    site: Site
-    toll: Toll = field(default_factory=Toll)
+    injection: Injection[PartitionStep]
     _busy: dict[Edge, int] = field(default_factory=dict)
     _answering: tuple[Edge, ...] = ()
     _unanswered_ns: int = -1
@@ -27,73 +63,106 @@ class Partition:
     _at_heal: dict[Edge, int] = field(default_factory=dict)
 
     def prepare(self) -> None:
-        """Tell busy edges from quiet ones, and probe the quiet ones."""
-        site = self.site
-        mesh = site.cluster.mesh
-        open_edges = tuple(edge for edge in site.edges if not mesh.is_cut(edge))
-        crossed = moved(site.before.edge_bytes, site.now.edge_bytes)
+        """Separate busy edges from quiet ones, and probe the quiet ones."""
+        injection = self.injection
+        mesh = injection.cluster.mesh
+        open_edges = tuple(edge for edge in injection.edges if not mesh.is_cut(edge))
+        crossed = moved(injection.before.edge_bytes, injection.now.edge_bytes)
         self._busy = {edge: crossed[edge] for edge in open_edges if edge in crossed}
         quiet = tuple(edge for edge in open_edges if edge not in crossed)
         answered = mesh.probe(quiet, within_s=PROBE_S)
         self._answering = tuple(edge for edge in quiet if edge in answered)
 
+    @at_once
     def inject(self) -> None:
         """Cut."""
-        self.site.cluster.mesh.cut(self.site.edges, mode=self.site.mode, owner=self.site.owner)
+        injection = self.injection
+        injection.cluster.mesh.cut(injection.edges, mode=injection.step.mode, owner=injection.owner)
 
-    def effect(self) -> Finding:
-        """Have the busy edges fallen still, and the answering ones silent?"""
+    def effect(self) -> Evidence:
+        """Are the busy edges still, and do the others no longer answer?"""
         if not self._busy and not self._answering:
-            return NotYet(seen="no byte crossed these edges before the cut, and none of them answered")
+            return NotYet(instead="no byte crossed these edges before the cut, and none of them answered")
         if self._busy:
             counters = self._counters()
-            self._still.see(self.site.clock.now_ns(), {edge: counters[edge] for edge in self._busy})
+            self._still.add(self.injection.clock.now_ns(), {edge: counters[edge] for edge in self._busy})
         if answered := self._still_answering():
-            return NotYet(seen=f"still answering: {', '.join(map(str, sorted(answered)))}")
+            return NotYet(instead=f"still answering: {', '.join(map(str, sorted(answered)))}")
         if self._busy and not self._still.proven:
-            return NotYet(seen=f"bytes on {', '.join(map(str, self._busy))} not still for long enough")
-        return Proven(since_ns=max(self._still.since_ns, self._unanswered_ns), evidence=self._evidence())
+            return NotYet(instead=f"bytes on {', '.join(map(str, self._busy))} not still for long enough")
+        return Proven(since_ns=max(self._still.since_ns, self._unanswered_ns), values=self._values())
 
     def _still_answering(self) -> frozenset[Edge]:
-        """Probe the edges that answered before, until once none does; busy edges meanwhile fall still."""
+        """Probe the edges that answered before, until once none does; busy edges become still meanwhile."""
         if not self._answering or self._unanswered_ns >= 0:
             return frozenset()
-        began_ns = self.site.clock.now_ns()
-        answered = self.site.cluster.mesh.probe(self._answering, within_s=PROBE_S)
+        began_ns = self.injection.clock.now_ns()
+        answered = self.injection.cluster.mesh.probe(self._answering, within_s=PROBE_S)
         self._unanswered_ns = -1 if answered else began_ns
         return answered
 
+    @at_once
     def heal(self) -> None:
-        """Let go of the cut; an edge that another fault holds stays cut."""
-        self.site.cluster.mesh.mend(self.site.edges, owner=self.site.owner)
+        """Release the cut; an edge that another fault holds stays cut."""
+        self.injection.cluster.mesh.mend(self.injection.edges, owner=self.injection.owner)
         self._at_heal = self._counters()
 
-    def recovery(self) -> Finding:
+    def recovery(self) -> Evidence:
         """Does every edge that had worked work again, and is the ISR what it was?"""
         crossed = moved(self._at_heal, self._counters())
         waiting = tuple(edge for edge in self._working() if edge not in crossed)
-        answered = self.site.cluster.mesh.probe(waiting, within_s=PROBE_S)
+        answered = self.injection.cluster.mesh.probe(waiting, within_s=PROBE_S)
         shut = [str(edge) for edge in waiting if edge not in answered]
         if shut:
-            return NotYet(seen=f"no byte and no answer on {', '.join(shut)}")
-        if lacking := isr_is_short(self.site):
-            return NotYet(seen=lacking)
-        evidence = {"bytes_since_heal": by_name(crossed), "answered_since_heal": sorted(map(str, answered))}
-        return Proven(since_ns=self.site.clock.now_ns(), evidence=evidence)
+            return NotYet(instead=f"no byte and no answer on {', '.join(shut)}")
+        if lacking := isr_is_short(self.injection):
+            return NotYet(instead=lacking)
+        values = {"bytes_since_heal": by_name(crossed), "answered_since_heal": sorted(map(str, answered))}
+        return Proven(since_ns=self.injection.clock.now_ns(), values=values)
 
     def _working(self) -> tuple[Edge, ...]:
         return (*self._busy, *self._answering)
 
     def _counters(self) -> dict[Edge, int]:
-        now = self.site.cluster.mesh.bytes()
+        now = self.injection.cluster.mesh.bytes()
         return {edge: now[edge] for edge in self._working()}
 
-    def _evidence(self) -> dict[str, object]:
-        working = self._working()
+    def _values(self) -> dict[str, object]:
+        injection, working = self.injection, self._working()
         return {
             "bytes_before": by_name(self._busy),
-            "bytes_before_over_s": seconds(self.site.now.at_ns - self.site.before.at_ns),
+            "bytes_before_over_s": seconds(injection.now.at_ns - injection.before.at_ns),
             "no_byte_for_s": seconds(self._still.last_ns - self._still.since_ns),
             "answered_before_not_after": sorted(map(str, self._answering)),
-            "shut_before": sorted(str(edge) for edge in self.site.edges if edge not in working),
+            "shut_before": sorted(str(edge) for edge in injection.edges if edge not in working),
         }
+
+
+def _cut(mode: CutMode, *, both_ways: bool) -> Shape:
+    """A drawn node is cut off in both directions, or cannot open connections to some others."""
+
+    def shape(rng: Random, head: Head, facts: Facts) -> Step:
+        node = draw_node(rng, facts)
+        edges = around(node) if both_ways else draw_edges_out_of(rng, node, facts)
+        return PartitionStep(name=head.name, start=head.start, hold_s=head.hold_s, edges=edges, mode=mode)
+
+    return shape
+
+
+PARTITION = FaultKind(
+    step=PartitionStep,
+    make=Partition,
+    counter="edges",
+    shortest_hold_s=1.0,
+    storm=StormRule(
+        musts=(_cut("refuse", both_ways=True), _cut("blackhole", both_ways=False)),
+        draw=lambda rng: _cut(rng.choice(MODES), both_ways=rng.random() < 0.5),
+    ),
+    does="directed edges are cut: `mode: refuse` closes connections and refuses new ones, `mode: blackhole` "
+    "swallows every byte",
+    effect="bytes of answers crossed each edge in the seconds before, and none for 0.75 s after. An edge "
+    "that was quiet is probed instead: it answered a Kafka request before, and does not after. An edge that "
+    "was shut already proves nothing",
+    healing="the edges open, except those that another fault holds",
+    recovery="every edge that had worked passes bytes, or answers",
+)

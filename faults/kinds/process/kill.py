@@ -4,46 +4,66 @@ Effect: exit code 137, no process.
 Recovery: the node answers again; the ISR is what it was.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import ClassVar
 
-from faults.kinds.base import Site, Toll, alive, by_name
-from faults.kinds.evidence import Finding, NotYet, Proven
-from faults.kinds.outage import back, bring_back, close_edges, exit_codes, forget_holds
+from faults.kinds.base import Injection, alive
+from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.outage import SIGKILLED, bring_back, close_edges, exit_codes, kill
+from faults.kinds.recovery import answering
+from faults.kinds.step import TargetStep
+from faults.tasks import at_once
 
-SIGKILLED = 137
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillStep(TargetStep):
+    """Kill nodes."""
+
+    kind: ClassVar[str] = "kill"
 
 
 @dataclass(slots=True)
 class Kill:
-    """Holds the site's nodes down after SIGKILL."""
+    """Holds the injection's nodes down after SIGKILL."""
 
-    site: Site
-    toll: Toll = field(default_factory=Toll)
+    injection: Injection[KillStep]
     _nodes: tuple[int, ...] = ()
 
     def prepare(self) -> None:
         """Only a living node can be killed."""
-        self._nodes = alive(self.site, what="kill", fit=("running", "paused"))
+        self._nodes = alive(self.injection, what="kill", fit=("running", "paused"))
 
+    @at_once
     def inject(self) -> None:
         """Close the edges, then kill at once. `Cluster.kill` thaws a frozen disk, behind a pause."""
         for node in self._nodes:
-            close_edges(self.site, node)
-            self.toll.unclean.add(node)
-            self.site.cluster.kill(node)
-            forget_holds(self.site, node)
+            close_edges(self.injection, node)
+            kill(self.injection, node)
 
-    def effect(self) -> Finding:
+    def effect(self) -> Evidence:
         """Did all die of SIGKILL?"""
-        codes = exit_codes(self.site, self._nodes)
+        codes = exit_codes(self.injection, self._nodes)
         if any(code != SIGKILLED for code in codes.values()):
-            return NotYet(seen=f"exit codes: {by_name(codes)}")
-        return Proven(since_ns=self.site.clock.now_ns(), evidence={"exit_codes": by_name(codes)})
+            return NotYet(instead=f"exit codes: {by_name(codes)}")
+        return Proven(since_ns=self.injection.clock.now_ns(), values={"exit_codes": by_name(codes)})
 
+    @at_once
     def heal(self) -> None:
         """Start again."""
-        bring_back(self.site, self._nodes)
+        bring_back(self.injection, self._nodes)
 
-    def recovery(self) -> Finding:
+    def recovery(self) -> Evidence:
         """Are all back?"""
-        return back(self.site, self._nodes)
+        return answering(self.injection, self._nodes)
+
+
+KILL = FaultKind(
+    step=KillStep,
+    make=Kill,
+    cost=Cost(ends_process=True, unclean=True),
+    does="SIGKILL; the page cache survives",
+    effect="exit code 137, no process",
+    healing="start",
+    recovery="the node answers",
+)

@@ -1,65 +1,89 @@
 """Pause: every process of the node is stopped in place by the freezer, and later goes on where it was.
 
 Effect: the container is paused, and its CPU time, which rose before, stands still.
-Recovery: it runs, uses CPU time and answers; the ISR is what it was.
+Recovery: it runs and answers; the ISR is what it was.
 """
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
-from faults.kinds.base import Site, Toll, alive, by_name, seconds, try_all
-from faults.kinds.evidence import Finding, NotYet, Proven, Stillness, moved
-from faults.kinds.recovery import not_back
+from faults.kinds.base import Injection, alive, try_all
+from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
+from faults.kinds.kind import FaultKind, one_node
+from faults.kinds.recovery import answering
+from faults.kinds.step import TargetStep
+from faults.tasks import at_once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseStep(TargetStep):
+    """Pause nodes."""
+
+    kind: ClassVar[str] = "pause"
 
 
 @dataclass(slots=True)
 class Pause:
-    """Holds the site's nodes paused."""
+    """Holds the injection's nodes paused."""
 
-    site: Site
-    toll: Toll = field(default_factory=Toll)
+    injection: Injection[PauseStep]
     _nodes: tuple[int, ...] = ()
     _still: Stillness[int] = field(default_factory=Stillness)
 
     def prepare(self) -> None:
         """Only a running node can be paused."""
-        self._nodes = alive(self.site, what="pause")
+        self._nodes = alive(self.injection, what="pause")
 
+    @at_once
     def inject(self) -> None:
         """Pause."""
         for node in self._nodes:
-            self.site.holds.take("paused", node, self.site.owner)
-            self.site.cluster.pause(node)
+            self.injection.holds.take("paused", node, self.injection.owner)
+            self.injection.cluster.pause(node)
 
-    def effect(self) -> Finding:
+    def effect(self) -> Evidence:
         """Is it paused, and does its CPU time stand still?"""
-        states = {node: self.site.cluster.state(node).status for node in self._nodes}
+        injection = self.injection
+        states = {node: injection.cluster.state(node).status for node in self._nodes}
         if any(status != "paused" for status in states.values()):
-            return NotYet(seen=f"states: {by_name(states)}")
-        used = moved(self.site.before.cpu_ns, self.site.now.cpu_ns)
+            return NotYet(instead=f"states: {by_name(states)}")
+        used = moved(injection.before.cpu_ns, injection.now.cpu_ns)
         if any(node not in used for node in self._nodes):
-            return NotYet(seen=f"CPU time did not rise before the pause either: {by_name(used)}")
-        times = {node: self.site.cluster.cpu_ns(node) for node in self._nodes}
-        self._still.see(self.site.clock.now_ns(), times)
+            return NotYet(instead=f"CPU time did not rise before the pause either: {by_name(used)}")
+        times = {node: injection.cluster.cpu_ns(node) for node in self._nodes}
+        self._still.add(injection.clock.now_ns(), times)
         if not self._still.proven:
-            return NotYet(seen=f"CPU time {by_name(self._still.values)} not still for long enough")
-        evidence = {
+            return NotYet(instead=f"CPU time {by_name(self._still.values)} not still for long enough")
+        values = {
             "states": by_name(states),
             "cpu_ns_before": by_name({node: used[node] for node in self._nodes}),
             "no_cpu_for_s": seconds(self._still.last_ns - self._still.since_ns),
         }
-        return Proven(since_ns=self._still.since_ns, evidence=evidence)
+        return Proven(since_ns=self._still.since_ns, values=values)
 
+    @at_once
     def heal(self) -> None:
-        """Let the nodes go on, but for those that another fault holds paused."""
-        try_all(partial(self._let_go, node) for node in self._nodes)
+        """Let the nodes go on, except those that another fault holds paused."""
+        try_all(partial(self._release, node) for node in self._nodes)
 
-    def _let_go(self, node: int) -> None:
-        if self.site.holds.release("paused", node, self.site.owner):
-            self.site.cluster.unpause(node)
+    def _release(self, node: int) -> None:
+        if self.injection.holds.release("paused", node, self.injection.owner):
+            self.injection.cluster.unpause(node)
 
-    def recovery(self) -> Finding:
+    def recovery(self) -> Evidence:
         """Do all serve again, and is the ISR what it was?"""
-        if lacking := not_back(self.site, self._nodes):
-            return NotYet(seen=lacking)
-        return Proven(since_ns=self.site.clock.now_ns(), evidence={"answering": list(self._nodes)})
+        return answering(self.injection, self._nodes)
+
+
+PAUSE = FaultKind(
+    step=PauseStep,
+    make=Pause,
+    counter="cpu",
+    shortest_hold_s=1.0,
+    storm=one_node(PauseStep),
+    does="the node's processes are stopped in place (freezer)",
+    effect="the container is paused, and its CPU time, which rose before, stands still for 0.75 s",
+    healing="they go on",
+    recovery="the node answers",
+)

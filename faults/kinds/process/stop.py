@@ -1,63 +1,89 @@
-"""Stop: SIGTERM, a controlled shutdown that hands leadership over, and later a restart.
+"""Stop: SIGTERM, a controlled shutdown that moves leadership away, and later a restart.
 
 Effect: the process has ended by itself, exit code 143 (128 + SIGTERM) or 0.
 Recovery: the node answers again; the ISR is what it was.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
 
 from compose.errors import ComposeError
-from faults.kinds.base import Site, Toll, alive, by_name
-from faults.kinds.evidence import Finding, NotYet, Proven
-from faults.kinds.outage import back, bring_back, close_edges, exit_codes, let_loose
+from faults.kinds.base import Injection, alive
+from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.outage import bring_back, close_edges, exit_codes, kill, note_end, thaw_before_end
+from faults.kinds.recovery import answering
+from faults.kinds.step import TargetStep
+from faults.tasks import Task, at_once, in_background
 
 CLEAN = (0, 143)
 
 WITHIN_S = 30.0
-"""A broker gives up handing over leadership after three tries, 5 s apart; then it still closes its logs."""
+"""A broker gives up moving its leaderships after three tries, 5 s apart; then it still closes its logs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopStep(TargetStep):
+    """Stop nodes."""
+
+    kind: ClassVar[str] = "stop"
 
 
 @dataclass(slots=True)
 class Stop:
-    """Holds the site's nodes down after SIGTERM."""
+    """Holds the injection's nodes down after SIGTERM."""
 
-    site: Site
-    toll: Toll = field(default_factory=Toll)
+    injection: Injection[StopStep]
     _nodes: tuple[int, ...] = ()
 
     def prepare(self) -> None:
-        """Only a running node can be told to stop."""
-        self._nodes = alive(self.site, what="stop")
+        """Only a running node can end by itself."""
+        self._nodes = alive(self.injection, what="stop")
 
-    def inject(self) -> None:
-        """Tell to stop, one after the other; a node that does not stop is killed.
+    def inject(self) -> Task[None]:
+        """SIGTERM, one node after the other, each waited for in the background.
 
-        Its edges are closed only then, since it needs them to hand over what it leads.
+        A node's edges are closed only when it has ended, since it needs them to move its leaderships.
         """
         for node in self._nodes:
-            let_loose(self.site, node)
-            self._stop(node)
-            close_edges(self.site, node)
+            thaw_before_end(self.injection, node)
+            yield from self._stop(node)
+            close_edges(self.injection, node)
 
-    def _stop(self, node: int) -> None:
+    def _stop(self, node: int) -> Task[None]:
+        self.injection.outages.ending(node, unclean=False)
         try:
-            self.site.cluster.stop(node, within_s=WITHIN_S)
+            yield from in_background(partial(self.injection.cluster.stop, node, within_s=WITHIN_S))
         except ComposeError:
             # Killed, so that it cannot end later, after it was healed.
-            self.site.cluster.kill(node)
-            self.toll.unclean.add(node)
+            kill(self.injection, node)
+        else:
+            note_end(self.injection, node)
 
-    def effect(self) -> Finding:
+    def effect(self) -> Evidence:
         """Did all end by themselves?"""
-        codes = exit_codes(self.site, self._nodes)
+        codes = exit_codes(self.injection, self._nodes)
         if any(code not in CLEAN for code in codes.values()):
-            return NotYet(seen=f"exit codes: {by_name(codes)}")
-        return Proven(since_ns=self.site.clock.now_ns(), evidence={"exit_codes": by_name(codes)})
+            return NotYet(instead=f"exit codes: {by_name(codes)}")
+        return Proven(since_ns=self.injection.clock.now_ns(), values={"exit_codes": by_name(codes)})
 
+    @at_once
     def heal(self) -> None:
         """Start again."""
-        bring_back(self.site, self._nodes)
+        bring_back(self.injection, self._nodes)
 
-    def recovery(self) -> Finding:
+    def recovery(self) -> Evidence:
         """Are all back?"""
-        return back(self.site, self._nodes)
+        return answering(self.injection, self._nodes)
+
+
+STOP = FaultKind(
+    step=StopStep,
+    make=Stop,
+    cost=Cost(ends_process=True),
+    does="SIGTERM, a controlled shutdown; after 30 s SIGKILL, and then it is unproven as a stop",
+    effect="exit code 143 or 0",
+    healing="start",
+    recovery="the node answers",
+)

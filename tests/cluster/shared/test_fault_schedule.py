@@ -1,34 +1,19 @@
 """Schedules on a real cluster: what survives a power cut, how Ctrl-C heals, and that evidence can fail."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from threading import Event
-from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
-from faults.clock import SystemClock
-from faults.plan.parse import parse_steps
-from faults.schedule.record import FaultEvent, FaultRecord
-from faults.schedule.scheduler import run_schedule
+from faults.schedule.record import FaultEvent
+from shared.fault_runs import Ignoring, run
 from shared.fault_traffic import Acked, traffic, wait_for_acks
 
 PARTITIONS = 3
 POWER = {"at": "2s", "do": "power-loss", "target": "brokers", "for": "500ms"}
-
-
-def run(
-    cluster: Any,
-    view: ClusterView,
-    *words: Mapping[str, object],
-    stop: Event | None = None,
-    on_event: Callable[[FaultEvent], None] = print,
-) -> tuple[FaultRecord, ...]:
-    """Run steps against the cluster, or what stands for it."""
-    steps = parse_steps(words)
-    return run_schedule(steps, cluster, view, SystemClock(), stop=stop or Event(), on_event=on_event)
 
 
 def vanished(cluster: DockerCluster, topic: str, acked: Acked, until_s: float) -> int:
@@ -88,31 +73,14 @@ def test_ctrl_c_heals(cluster: DockerCluster, view: ClusterView, make_topic: Cal
     assert not any(cluster.mesh.is_cut(edge) for edge in cluster.mesh.edges)
 
 
-class Deaf:
-    """Stands for a cluster or a mesh, on which calls of these names return and change nothing."""
-
-    def __init__(self, real: Any, *names: str) -> None:
-        self._real, self._names = real, names
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self._names:
-            return lambda *_, **__: None
-        return getattr(self._real, name)
-
-    @property
-    def mesh(self) -> Any:
-        """The mesh, which is as deaf."""
-        return Deaf(self._real.mesh, *self._names)
-
-
 def test_evidence_can_fail(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
     """On a real cluster to which nothing happens, no fault is proven, whatever the calls returned."""
     topic = make_topic(partitions=PARTITIONS)
-    deaf = Deaf(cluster, "cut", "pause", "freeze", "kill", "stop")
+    unchanged = Ignoring(cluster, "cut", "pause", "freeze", "kill", "stop")
     soon = {"at": "1500ms", "for": "2s"}
     with traffic(cluster.bootstrap, topic, partitions=PARTITIONS):
         records = run(
-            deaf,
+            unchanged,
             view,
             soon | {"do": "partition", "edges": f"followers({topic}-0) -> leader({topic}-0)"},
             soon | {"do": "partition", "edges": "1 -> controllers", "mode": "blackhole"},

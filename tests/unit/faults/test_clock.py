@@ -25,12 +25,12 @@ def test_never_falling() -> None:
 def test_callbacks() -> None:
     """Callbacks run in order of time, with the clock standing at their time."""
     clock = VirtualClock()
-    seen: list[tuple[str, int]] = []
-    clock.call_at(20, lambda: seen.append(("second", clock.now_ns())))
-    clock.call_at(10, lambda: seen.append(("first", clock.now_ns())))
-    clock.call_at(31, lambda: seen.append(("never", clock.now_ns())))
+    calls: list[tuple[str, int]] = []
+    clock.call_at(20, lambda: calls.append(("second", clock.now_ns())))
+    clock.call_at(10, lambda: calls.append(("first", clock.now_ns())))
+    clock.call_at(31, lambda: calls.append(("never", clock.now_ns())))
     clock.sleep_until(30)
-    assert seen == [("first", 10), ("second", 20)]
+    assert calls == [("first", 10), ("second", 20)]
     assert clock.now_ns() == 30
 
 

@@ -1,6 +1,6 @@
 """Who holds which edge, and how its proxies are changed because of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 
@@ -30,6 +30,9 @@ class FakeServer:
 
     def open(self, name: str) -> None:
         self._tell("open", name)
+
+    def slow(self, name: str, *, delay_s: float, jitter_s: float) -> None:
+        self._tell(f"slow by {delay_s:g} +- {jitter_s:g}", name)
 
     def move(self, name: str, upstream: str) -> None:
         self._tell(f"move to {upstream}", name)
@@ -98,6 +101,75 @@ def test_owner_changes_its_mode() -> None:
     mesh.cut([EDGE], mode="refuse", owner="a")
     mesh.cut([EDGE], mode="blackhole", owner="a")
     assert server.changes == ["refuse 1->2:10002", "blackhole 1->2:10002"]
+
+
+def slow(mesh: ToxiproxyMesh, delay_s: float, jitter_s: float, owner: str) -> None:
+    """Slow the edge of these tests."""
+    mesh.slow([EDGE], delay_s=delay_s, jitter_s=jitter_s, owner=owner)
+
+
+def test_delays_of_two_owners_add_up() -> None:
+    """A slow edge is not cut; it is as slow as all its owners want, and open when the last is gone."""
+    server = FakeServer()
+    mesh = make_mesh(server)
+    slow(mesh, 0.25, 0.05, "a")
+    slow(mesh, 0.5, 0.25, "b")
+    assert not mesh.is_cut(EDGE)
+    mesh.mend([EDGE], owner="a")
+    mesh.mend([EDGE], owner="b")
+    assert server.changes == [
+        "slow by 0.25 +- 0.05 1->2:10002",
+        "slow by 0.75 +- 0.3 1->2:10002",
+        "slow by 0.5 +- 0.25 1->2:10002",
+        "open 1->2:10002",
+    ]
+
+
+def test_a_cut_outranks_a_delay() -> None:
+    """An edge that is slowed while it is cut is slow when it opens; and is cut while it is slow."""
+    server = FakeServer()
+    mesh = make_mesh(server)
+    mesh.cut([EDGE], mode="refuse", owner="cut")
+    slow(mesh, 0.25, 0, "slow")
+    mesh.mend([EDGE], owner="cut")
+    mesh.cut([EDGE], mode="blackhole", owner="cut")
+    mesh.mend([EDGE], owner="slow")
+    mesh.mend([EDGE], owner="cut")
+    assert server.changes == [
+        "refuse 1->2:10002",
+        "slow by 0.25 +- 0 1->2:10002",
+        "blackhole 1->2:10002",
+        "open 1->2:10002",
+    ]
+
+
+def test_mend_all_ends_delays() -> None:
+    """Whoever slowed the edge."""
+    server = FakeServer()
+    mesh = make_mesh(server)
+    slow(mesh, 0.25, 0, "a")
+    mesh.mend_all()
+    mesh.mend([EDGE], owner="a")
+    assert [change for change in server.changes if change.endswith(" 1->2:10002")] == [
+        "slow by 0.25 +- 0 1->2:10002",
+        "open 1->2:10002",
+    ]
+
+
+def test_round_trips() -> None:
+    """By edge, in seconds; of an edge of two proxies the sooner answer; none of an edge that is silent."""
+    asked: list[list[str]] = []
+
+    def run(argv: Sequence[str]) -> str:
+        asked.append(list(argv))
+        return "a:1 0.26\na:2 0.02\nb:1 0.00\n"
+
+    one, other, silent = Edge.parse("1->2"), Edge.parse("1->3"), Edge.parse("2->3")
+    probe = EdgeProbe({"a:1": one, "a:2": one, "b:1": other, "c:1": silent, "d:1": Edge.parse("3->1")}, run)
+    assert probe.round_trips([one, other, silent], within_s=0.5) == {one: 0.02, other: 0.0}
+    assert probe.probe([one, other, silent], within_s=0.5) == {one, other}
+    assert asked[0] == ["perl", "/highwater/probe.pl", "0.5", "a:1", "a:2", "b:1", "c:1"]
+    assert probe.round_trips([], within_s=0.5) == {}
 
 
 def test_combined_edge() -> None:

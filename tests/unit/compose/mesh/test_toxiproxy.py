@@ -122,6 +122,32 @@ def test_open(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
     assert server.states()["1->2"].toxics == frozenset()
 
 
+def test_slow(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
+    """One toxic delays the answers; it replaces what the proxy had before, and is there before it listens."""
+    server.blackhole("1->2")
+    server.refuse("1->2")
+    server.slow("1->2", delay_s=0.25, jitter_s=0.05)
+    (toxic,) = fake.proxies["1->2"]["toxics"]
+    assert (toxic["type"], toxic["stream"], toxic["toxicity"]) == ("latency", "downstream", 1.0)
+    assert toxic["attributes"] == {"latency": 250, "jitter": 50}
+    assert fake.asked[-1] == 'POST /proxies/1->2 {"enabled": true}'
+    server.slow("1->2", delay_s=0.5, jitter_s=0.0)
+    state = server.states()["1->2"]
+    assert (state.enabled, state.delay_ms, state.jitter_ms) == (True, 500, 0)
+    server.open("1->2")
+    assert server.states()["1->2"].toxics == frozenset()
+
+
+def test_another_delay_that_did_not_take(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
+    """A toxic of the right name with the wrong delay is noticed."""
+    server.slow("1->2", delay_s=0.25, jitter_s=0.05)
+    fake.deaf = True
+    with pytest.raises(
+        MeshError, match="proxy 1->2: should be slow by 500 ms, give or take 50 ms; the server"
+    ):
+        server.slow("1->2", delay_s=0.5, jitter_s=0.05)
+
+
 def test_a_change_that_did_not_take(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
     """A server that answers with success and changes nothing is noticed."""
     fake.deaf = True

@@ -27,12 +27,12 @@ def run(world: World, *words: dict[str, str]) -> tuple[FaultRecord, ...]:
     """Run steps, the first 5 s after the start, on the world's own clock."""
     steps = parse_steps([{"at": "5s", **words[0]}, *words[1:]])
     return run_schedule(
-        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, eyes=Inline()
+        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
     )
 
 
-def seen(record: FaultRecord) -> dict[str, object]:
-    """What was seen of the effect."""
+def shown(record: FaultRecord) -> dict[str, object]:
+    """The values that prove the effect."""
     effect = json.loads(record.evidence)["effect"]
     assert isinstance(effect, dict)
     return effect
@@ -54,7 +54,7 @@ def test_every_fault_is_proven_and_recovers(words: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "deaf", "why"),
+    ("words", "ignored", "why"),
     [
         (CUT, "cut", "not still for long enough"),
         (BLACKHOLE, "cut", "not still for long enough"),
@@ -66,16 +66,16 @@ def test_every_fault_is_proven_and_recovers(words: dict[str, str]) -> None:
         (POWER, "drop_unsynced", "unsynced bytes and lost none"),
     ],
 )
-def test_no_effect_no_evidence(words: dict[str, str], deaf: str, why: str) -> None:
-    """A cluster on which the call did nothing leaves the fault unproven, with what was seen instead."""
-    (record,) = run(World(deaf={deaf}), words)
+def test_no_effect_no_evidence(words: dict[str, str], ignored: str, why: str) -> None:
+    """Where the call did nothing, the fault stays unproven, with what the probe found instead."""
+    (record,) = run(World(ignores={ignored}), words)
     assert not record.proven
     assert record.effect_ns == -1
     assert why in reason(record)
 
 
 @pytest.mark.parametrize(
-    ("words", "deaf", "lacking"),
+    ("words", "ignored", "lacking"),
     [
         (CUT, "mend", "no byte and no answer on 2->1, 3->1"),
         (PAUSE, "unpause", "node 2 is paused"),
@@ -85,9 +85,9 @@ def test_no_effect_no_evidence(words: dict[str, str], deaf: str, why: str) -> No
         (POWER, "start", "node 1 is exited"),
     ],
 )
-def test_no_recovery(words: dict[str, str], deaf: str, lacking: str) -> None:
+def test_no_recovery(words: dict[str, str], ignored: str, lacking: str) -> None:
     """A cluster on which healing did nothing leaves the fault unrecovered a minute later."""
-    world = World(deaf={deaf})
+    world = World(ignores={ignored})
     (record,) = run(world, words)
     assert (record.proven, record.recovered, record.recovered_ns) == (True, False, -1)
     assert lacking in str(json.loads(record.evidence)["recovery"])
@@ -95,14 +95,14 @@ def test_no_recovery(words: dict[str, str], deaf: str, lacking: str) -> None:
 
 
 def quieten(world: World, *edges: str) -> None:
-    """Nobody sends anything over these edges."""
+    """Nothing is sent over these edges."""
     world.mesh.quiet |= {Edge.parse(edge) for edge in edges}
 
 
 def test_a_partition_shows_which_bytes_stopped() -> None:
     """The evidence of a cut names the bytes that had passed, in which time, and for how long none did."""
     (record,) = run(World(), CUT)
-    assert seen(record) == {
+    assert shown(record) == {
         "bytes_before": {"2->1": 1_000_000, "3->1": 1_000_000},
         "bytes_before_over_s": 1.0,
         "no_byte_for_s": 0.8,
@@ -113,19 +113,19 @@ def test_a_partition_shows_which_bytes_stopped() -> None:
     assert record.nodes == (1, 2, 3)
 
 
-def test_a_quiet_edge_is_proven_by_asking() -> None:
-    """An edge that nobody used is asked before and after the cut; an edge in use proves itself."""
+def test_a_quiet_edge_is_proven_by_a_probe() -> None:
+    """An edge without traffic is probed before and after the cut; an edge in use proves itself."""
     world = World()
     quieten(world, "3->1")
     (record,) = run(world, CUT)
     assert (record.proven, record.recovered) == (True, True)
-    assert seen(record)["answered_before_not_after"] == ["3->1"]
-    assert list(seen(record)["bytes_before"]) == ["2->1"]  # type: ignore[call-overload]
+    assert shown(record)["answered_before_not_after"] == ["3->1"]
+    assert list(shown(record)["bytes_before"]) == ["2->1"]  # type: ignore[call-overload]
 
 
 def test_quiet_edges_that_go_on_answering_are_no_evidence() -> None:
     """If every edge was quiet and still answers after the cut, the cut is not proven."""
-    world = World(deaf={"cut"})
+    world = World(ignores={"cut"})
     quieten(world, "2->1", "3->1")
     (record,) = run(world, CUT)
     assert not record.proven
@@ -139,18 +139,18 @@ def test_edges_that_were_shut_before_are_no_evidence() -> None:
     assert "no byte crossed these edges before the cut" in reason(second)
 
 
-def test_an_edge_that_was_shut_before_is_told_apart() -> None:
+def test_an_edge_that_was_shut_before_is_named_apart() -> None:
     """What another fault had cut is named as such, and the rest proves the cut."""
     wider = {"do": "partition", "edges": "all -> leader", "for": "2s", "after": "previous.begin + 1s"}
     first, second = run(World(), CUT | {"for": "5s"}, wider)
     assert (first.proven, second.proven) == (True, True)
-    assert seen(second)["shut_before"] == ["2->1", "3->1"]
+    assert shown(second)["shut_before"] == ["2->1", "3->1"]
 
 
 def test_a_pause_shows_the_time_that_stood_still() -> None:
     """The evidence of a pause names the CPU time of before, and for how long none was used after."""
     (record,) = run(World(), PAUSE)
-    assert seen(record) == {
+    assert shown(record) == {
         "states": {"2": "paused"},
         "cpu_ns_before": {"2": 1_000_000},
         "no_cpu_for_s": 0.8,
@@ -160,7 +160,7 @@ def test_a_pause_shows_the_time_that_stood_still() -> None:
 def test_a_stall_shows_the_log_that_stood_still() -> None:
     """The evidence of a stall names what the log had grown by, and for how long it did not after."""
     (record,) = run(World(), STALL)
-    assert seen(record) == {
+    assert shown(record) == {
         "frozen": [1],
         "log_bytes_grown_before": {"1": 1_000_000},
         "log_bytes_grown_before_over_s": 1.0,
@@ -187,34 +187,34 @@ def test_cpu_time_that_did_not_rise_before_is_no_evidence() -> None:
 
 
 def test_power_loss_shows_what_is_gone() -> None:
-    """The evidence names unsynced and lost bytes of each node, and the toll names the nodes."""
+    """The evidence names unsynced and lost bytes of each node, and the record the nodes."""
     world = World()
     (record,) = run(world, POWER)
-    lost = seen(record)["lost_log_bytes"]
-    assert lost == seen(record)["unsynced_log_bytes_before"]
+    lost = shown(record)["lost_log_bytes"]
+    assert lost == shown(record)["unsynced_log_bytes_before"]
     assert isinstance(lost, dict)
     assert min(lost.values()) >= 5_000_000
-    assert seen(record)["exit_codes"] == {"1": 137, "2": 137, "3": 137}
-    assert seen(record)["all_paused_within_s"] == 0.15
+    assert shown(record)["exit_codes"] == {"1": 137, "2": 137, "3": 137}
+    assert shown(record)["all_paused_within_s"] == 0.15
     assert (record.data_lost, record.unclean) == ((1, 2, 3), (1, 2, 3))
 
 
 def test_power_loss_of_a_flushed_log_loses_nothing() -> None:
-    """Where everything was synced, the fault is proven without a loss, and its toll names no lost data."""
+    """Where everything was synced, the fault is proven without a loss, and its record names no lost data."""
     (record,) = run(World(flushed=True), POWER)
     assert record.proven
-    assert seen(record)["lost_log_bytes"] == {"1": 0, "2": 0, "3": 0}
+    assert shown(record)["lost_log_bytes"] == {"1": 0, "2": 0, "3": 0}
     assert (record.data_lost, record.unclean) == ((), (1, 2, 3))
 
 
 def test_lost_data_counts_without_proof() -> None:
     """If the nodes do not die, the cut is unproven, but the contract learns whose data it may have taken."""
-    (record,) = run(World(deaf={"kill"}), POWER)
+    (record,) = run(World(ignores={"kill"}), POWER)
     assert (record.proven, record.data_lost) == (False, (1, 2, 3))
 
 
 def test_no_node_is_started_on_a_disk_that_is_still_cut_off() -> None:
-    """A dead file system may linger where it is mounted; healing waits, and says so."""
+    """A dead file system may linger where it is mounted; healing waits until it is gone."""
     world = World(lingers_ns=ns(2.5))
     (record,) = run(world, POWER)
     assert (record.proven, record.recovered) == (True, True)
@@ -234,7 +234,7 @@ def test_power_is_cut_from_all_nodes_at_one_instant() -> None:
 @pytest.mark.parametrize(
     ("words", "unclean"), [(KILL, (1,)), (STOP, ()), (POWER, (1, 2, 3)), (PAUSE, ()), (STALL, ()), (CUT, ())]
 )
-def test_the_toll_of_unclean_shutdowns(words: dict[str, str], unclean: tuple[int, ...]) -> None:
+def test_which_faults_end_a_node_uncleanly(words: dict[str, str], unclean: tuple[int, ...]) -> None:
     """Only a kill and a power cut end a node uncleanly."""
     (record,) = run(World(), words)
     assert record.unclean == unclean

@@ -3,11 +3,15 @@
 import pytest
 from fakes.view import partition
 
+from faults.durations import parse_duration
 from faults.errors import BadStep
-from faults.plan.conditions import IsrAtMost, IsrIsLeader, LeaderChanged, NoLeader, holds, parse_condition
-from faults.plan.parse import parse_duration, parse_step, parse_steps, write_step
-from faults.plan.steps import After, At, FaultStep, When
-from faults.plan.targets import Target, TopicPartition
+from faults.kinds.network.partition import PartitionStep
+from faults.kinds.process.kill import KillStep
+from faults.kinds.step import After, At, When
+from faults.plan.parse import parse_step, parse_steps, write_step
+from faults.targets.conditions import IsrAtMost, IsrIsLeader, LeaderChanged, NoLeader, holds, parse_condition
+from faults.targets.edges import parse_edges
+from faults.targets.target import Target, TopicPartition
 
 KILL = {"do": "kill", "target": "leader", "for": "8s"}
 
@@ -20,17 +24,16 @@ def test_a_scenario() -> None:
             {"after": "previous.begin + 2s", "do": "kill", "target": "leader", "for": "8s"},
         ]
     )
-    assert (cut.name, cut.kind, cut.start, cut.hold_s, cut.mode) == (
-        "partition-1",
-        "partition",
-        At(offset_s=5.0),
-        3.0,
-        "refuse",
+    assert cut == PartitionStep(
+        name="partition-1",
+        start=At(offset_s=5.0),
+        hold_s=3.0,
+        edges=parse_edges("followers -> leader"),
+        mode="refuse",
     )
-    assert str(cut.edges) == "followers -> leader"
-    assert kill == FaultStep(
+    assert cut.kind == "partition"
+    assert kill == KillStep(
         name="kill-2",
-        kind="kill",
         start=After(anchor="partition-1", moment="begin", delay_s=2.0),
         hold_s=8.0,
         target=Target(role="leader"),
@@ -56,7 +59,8 @@ def test_writing(words: dict[str, object]) -> None:
 def test_a_partition_of_a_target() -> None:
     """A partition that names a target and no edges cuts it off from everybody, clients too."""
     step = parse_step({"at": "1s", "do": "partition", "target": "leader", "for": "2s"})
-    assert (str(step.edges), step.target, step.mode) == ("all <-> leader", None, "refuse")
+    assert isinstance(step, PartitionStep)
+    assert (str(step.edges), step.mode) == ("all <-> leader", "refuse")
     assert step.asked == "all <-> leader"
 
 
@@ -99,19 +103,19 @@ def test_refusing(change: dict[str, object], field: str) -> None:
 
 
 def test_refusing_no_start() -> None:
-    """A step that does not say when is refused."""
+    """A step without a beginning is refused."""
     with pytest.raises(BadStep, match="exactly one of at, after, when"):
         parse_step(KILL)
 
 
-def test_refusing_says_which_step() -> None:
+def test_a_refusal_names_the_step() -> None:
     """In a plan the refusal carries the index of the step, and its message the bad and the allowed values."""
     with pytest.raises(BadStep) as caught:
         parse_steps([KILL | {"at": "1s"}, KILL | {"at": "1s", "do": "meteor"}])
     assert caught.value.step == 1
     assert str(caught.value) == (
         "step 2, do: 'meteor' is refused; "
-        "allowed: one of partition, pause, kill, stop, disk-stall, power-loss"
+        "allowed: one of partition, pause, kill, stop, disk-stall, power-loss, latency"
     )
 
 
@@ -144,11 +148,11 @@ def test_conditions(text: str, condition: object) -> None:
 
 
 def test_when_conditions_hold() -> None:
-    """Each event holds exactly when the brokers' state says so."""
+    """Each event holds exactly when the brokers' state fulfils it."""
     before = partition("orders", 0, leader=1)
     alone = partition("orders", 0, leader=1, isr=(1,))
     moved = partition("orders", 0, leader=2, isr=(2, 3))
-    nobody = partition("orders", 0, leader=-1, isr=(1,))
+    leaderless = partition("orders", 0, leader=-1, isr=(1,))
     truth = {
         "isr.size <= 1": (False, True, False, True),
         "isr.size <= 2": (False, True, True, True),
@@ -157,11 +161,11 @@ def test_when_conditions_hold() -> None:
         "leader == none": (False, False, False, True),
     }
     for text, expected in truth.items():
-        seen = tuple(holds(parse_condition(text), before, now) for now in (before, alone, moved, nobody))
-        assert seen == expected, text
+        found = tuple(holds(parse_condition(text), before, now) for now in (before, alone, moved, leaderless))
+        assert found == expected, text
 
 
 def test_the_default_wait_for_an_event() -> None:
-    """A step that does not say how long it waits for its event waits for a minute."""
+    """A step without `within` waits for its event for a minute."""
     step = parse_step(KILL | {"when": "leader.changed"})
     assert step.start == When(condition=LeaderChanged(), within_s=60.0)

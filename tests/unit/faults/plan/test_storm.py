@@ -4,10 +4,12 @@ import pytest
 from fakes.cluster import full_mesh
 
 from faults.errors import BadStep
+from faults.kinds.network.partition import PartitionStep
+from faults.kinds.step import After, At, TargetStep
 from faults.plan.parse import parse_steps, write_step
-from faults.plan.steps import After, At, FaultStep
 from faults.plan.storm import Storm, parse_storm, storm
-from faults.plan.validate import Facts, TopicFacts, validate
+from faults.plan.validate import validate
+from faults.targets.facts import Facts, TopicFacts
 
 BROKERS, CONTROLLERS = (1, 2, 3), (101, 102, 103)
 FACTS = Facts(
@@ -19,9 +21,9 @@ FACTS = Facts(
 MINUTE = Storm(duration_s=60.0)
 
 
-def is_one_way(step: FaultStep) -> bool:
+def is_one_way(step: PartitionStep) -> bool:
     """Whether a partition cuts one direction only."""
-    return step.edges is not None and not step.edges.arrows[0].both_ways
+    return not step.edges.arrows[0].both_ways
 
 
 def test_the_same_seed_gives_the_same_storm() -> None:
@@ -54,7 +56,7 @@ def test_a_known_storm() -> None:
 def test_every_storm_holds_every_kind(seed: int) -> None:
     """Refused and swallowed, one-way and two-way partitions, a pause and a disk stall occur."""
     steps = storm(MINUTE, seed=seed, facts=FACTS)
-    cuts = [step for step in steps if step.kind == "partition"]
+    cuts = [step for step in steps if isinstance(step, PartitionStep)]
     assert {step.kind for step in steps} == {"partition", "pause", "disk-stall"}
     assert {step.mode for step in cuts} == {"refuse", "blackhole"}
     assert {is_one_way(step) for step in cuts} == {True, False}
@@ -72,18 +74,18 @@ def test_one_node_at_a_time(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_one_victim_a_step(seed: int) -> None:
+def test_one_node_a_step(seed: int) -> None:
     """Every step names one node; a cut goes out of it or both ways around it, never only towards it."""
     for step in storm(MINUTE, seed=seed, facts=FACTS):
-        if step.edges is None:
-            victim = step.target
-        else:
+        if isinstance(step, PartitionStep):
             (arrow,) = step.edges.arrows
-            victim = arrow.right if arrow.both_ways else arrow.left
+            node = arrow.right if arrow.both_ways else arrow.left
             other = arrow.left if arrow.both_ways else arrow.right
             assert other.role in (("all",) if arrow.both_ways else ("brokers", "controllers", "nodes"))
-        assert victim is not None
-        assert victim.role in ("leader", "active controller") or len(victim.ids) == 1
+        else:
+            assert isinstance(step, TargetStep)
+            node = step.target
+        assert node.role in ("leader", "active controller") or len(node.ids) == 1
 
 
 def test_a_storm_lasts_about_as_long_as_asked() -> None:

@@ -5,7 +5,8 @@ from fakes.cluster import full_mesh
 
 from faults.errors import BadStep
 from faults.plan.parse import parse_steps, write_step
-from faults.plan.validate import Facts, TopicFacts, validate
+from faults.plan.validate import validate
+from faults.targets.facts import Facts, TopicFacts
 
 BROKERS, CONTROLLERS = (1, 2, 3), (101, 102, 103)
 FACTS = Facts(
@@ -73,7 +74,7 @@ def test_refusing_an_anchor_that_is_not_earlier(anchor: str) -> None:
 
 
 def test_refusing_a_name_twice() -> None:
-    """Two steps with one name could not be told apart."""
+    """Two steps with one name could not be distinguished."""
     with pytest.raises(BadStep, match="step 2, name: 'x'"):
         validate(parse_steps([KILL | {"name": "x"}, KILL | {"name": "x"}]), FACTS)
 

@@ -48,6 +48,7 @@ def killed_leader(rows: History) -> History:
     kill = Fault(
         index=0, name="kill", kind="kill", target="leader", nodes=(1,), unclean=(1,), inject_ns=4 * SECOND
     )
+    kill = replace(kill, down=(1,), down_ns=(5 * SECOND,), up_ns=(9 * SECOND,))
     return replace(
         rows,
         faults=(replace(kill, effect_ns=5 * SECOND, heal_ns=9 * SECOND, recovered_ns=12 * SECOND),),

@@ -1,4 +1,4 @@
-"""Roles and arrows: what may be written, and whom they mean when a fault is injected."""
+"""Roles and arrows: what may be written, and which nodes they mean when a fault is injected."""
 
 from dataclasses import replace
 
@@ -7,8 +7,9 @@ from fakes.cluster import FakeCluster
 from fakes.view import FakeView, partition
 
 from faults.errors import BadStep, NoTarget
-from faults.plan.edges import parse_edges, resolve_edges
-from faults.plan.targets import Roles, Target, TopicPartition, parse_target
+from faults.targets.edges import parse_edges, resolve_edges
+from faults.targets.roles import Roles
+from faults.targets.target import Target, TopicPartition, parse_target
 
 
 def roles(leader: int = 2, cluster: FakeCluster | None = None) -> Roles:
@@ -79,26 +80,26 @@ def test_refusing(value: object) -> None:
 
 
 def test_no_leader() -> None:
-    """A partition without a leader has nobody in the leader's role, nor in the followers'."""
+    """A partition without a leader has no node in the leader's role, nor in the followers'."""
     for text in ("leader", "followers", "follower"):
         with pytest.raises(NoTarget, match="orders-0 has no leader"):
             roles(leader=-1).nodes(parse_target(text))
 
 
 def test_no_active_controller() -> None:
-    """While the quorum elects, nobody is the active controller."""
+    """While the quorum elects, no node is the active controller."""
     with pytest.raises(NoTarget, match="active controller"):
         roles(cluster=FakeCluster(controller=None)).nodes(parse_target("active controller"))
 
 
 def test_unknown_partition() -> None:
-    """A partition that no broker tells of is no target."""
+    """A partition that no broker reports is no target."""
     with pytest.raises(NoTarget, match="orders-7"):
         roles().nodes(Target(role="leader", of=TopicPartition(topic="orders", partition=7)))
 
 
 def test_one_answer_for_one_step() -> None:
-    """Both ends of an arrow see the same state, also if the leader moves in between."""
+    """Both ends of an arrow are resolved from the same state, also if the leader moves in between."""
     them = roles(leader=2)
     assert them.nodes(parse_target("leader(orders-0)")) == (2,)
     assert isinstance(them.view, FakeView)

@@ -1,4 +1,4 @@
-"""Which edges a partition cuts: arrows between roles, resolved at the moment of injection.
+"""Which edges a fault targets: arrows between roles, resolved when the fault is injected.
 
     followers -> leader             connections that the followers open to the leader (their fetches)
     all <-> node 1                  every edge from and to node 1, the clients' too
@@ -9,11 +9,13 @@ mesh has no edge (a node and itself, controller to broker) drop out.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compose.protocols import CLIENT, Edge
 from faults.errors import BadStep, NoTarget
-from faults.plan.targets import Roles, Target, parse_target
+from faults.targets.roles import Roles
+from faults.targets.target import Target, TopicPartition, candidates, parse_target, with_partition
 
 _ARROW = re.compile(r"(?P<left>[^<>]+?)\s*(?P<arrow><->|->)\s*(?P<right>[^<>]+)")
 _WORDS = "ROLE -> ROLE (one way) or ROLE <-> ROLE (both), as in 'followers -> leader', 'all <-> node 1'"
@@ -21,7 +23,7 @@ _WORDS = "ROLE -> ROLE (one way) or ROLE <-> ROLE (both), as in 'followers -> le
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrow:
-    """From one role to another, or between both."""
+    """The edges from one role to another, or in both directions."""
 
     left: Target
     right: Target
@@ -59,12 +61,12 @@ def _parse_arrow(text: str, field: str) -> Arrow:
         both_ways=match["arrow"] == "<->",
     )
     if arrow.right.role == CLIENT and (not arrow.both_ways or arrow.left.role == CLIENT):
-        raise BadStep(field, text, "an arrow from the client: nobody opens a connection to it")
+        raise BadStep(field, text, "an arrow from the client: no node opens a connection to it")
     return arrow
 
 
 def around(target: Target) -> EdgeSet:
-    """Every edge from and to `target`: what a partition means that names a target and no edges."""
+    """Every edge from and to `target`: what a step means that names a target instead of edges."""
     return EdgeSet(arrows=(Arrow(left=Target(role="all"), right=target, both_ways=True),))
 
 
@@ -77,6 +79,28 @@ def resolve_edges(edges: EdgeSet, roles: Roles) -> tuple[Edge, ...]:
     if not found:
         raise NoTarget(f"{edges}: the mesh has no edge between the nodes that hold these roles now")
     return tuple(sorted(found))
+
+
+def with_partitions(edges: EdgeSet, default: TopicPartition | None) -> EdgeSet:
+    """The same arrows, with `default` in every role of a partition that names none."""
+    return EdgeSet(
+        arrows=tuple(
+            Arrow(
+                left=with_partition(arrow.left, default),
+                right=with_partition(arrow.right, default),
+                both_ways=arrow.both_ways,
+            )
+            for arrow in edges.arrows
+        )
+    )
+
+
+def can_exist(
+    arrow: Arrow, mesh: Iterable[Edge], brokers: tuple[int, ...], controllers: tuple[int, ...]
+) -> bool:
+    """Whether `mesh` has an edge between nodes that can ever hold the roles at the arrow's ends."""
+    left, right = (end_names(end, candidates(end, brokers, controllers)) for end in (arrow.left, arrow.right))
+    return any(joins(arrow, edge, left, right) for edge in mesh)
 
 
 def joins(arrow: Arrow, edge: Edge, left: frozenset[str], right: frozenset[str]) -> bool:

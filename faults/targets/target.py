@@ -1,4 +1,4 @@
-"""Whom a fault hits: a role, written down in the plan and resolved to nodes at the moment of injection.
+"""What a fault targets: a role, written in the plan and resolved to nodes when the fault is injected.
 
 leader, leader(orders-3)        leader of a partition; without one: of the plan's default partition
 follower, follower 2(orders-3)  first (second, ...) of the partition's other replicas, by node id
@@ -11,17 +11,15 @@ client, all                     ends of edges only: the clients; every node and 
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from compose.protocols import Cluster, PartitionState, View
-from faults.errors import BadStep, NoTarget
+from faults.errors import BadStep
 
 PartitionRole = Literal["leader", "follower", "followers"]
 GroupRole = Literal["active controller", "controllers", "brokers", "nodes"]
 ShareRole = Literal["minority", "majority"]
-Crowd = Literal["brokers", "controllers"]
+Group = Literal["brokers", "controllers"]
 EdgeEndRole = Literal["client", "all"]
 Role = PartitionRole | GroupRole | ShareRole | EdgeEndRole | Literal["node"]
 
@@ -50,14 +48,14 @@ class TopicPartition:
 class Target:
     """A role and what it is a role of.
 
-    `of` is set for leader and followers once the plan is validated; `rank` counts followers from 1; `crowd`
+    `of` is set for leader and followers once the plan is validated; `rank` counts followers from 1; `group`
     belongs to minority and majority, `ids` to node.
     """
 
     role: Role
     of: TopicPartition | None = None
     rank: int = 1
-    crowd: Crowd = "brokers"
+    group: Group = "brokers"
     ids: tuple[int, ...] = ()
 
     def __str__(self) -> str:
@@ -65,9 +63,14 @@ class Target:
         if self.role == "node":
             return ("node " if len(self.ids) == 1 else "nodes ") + "+".join(map(str, self.ids))
         if self.role in get_args(ShareRole):
-            return f"{self.role}({self.crowd})"
+            return f"{self.role}({self.group})"
         rank = f" {self.rank}" if self.rank > 1 else ""
         return f"{self.role}{rank}" + (f"({self.of})" if self.of else "")
+
+    @property
+    def is_of_partition(self) -> bool:
+        """Whether the role is one in a partition: leader or follower."""
+        return self.role in get_args(PartitionRole)
 
 
 def parse_partition(text: str, field: str) -> TopicPartition:
@@ -105,9 +108,9 @@ def _from_words(
         case "leader" | "follower" | "followers":
             return Target(role=word, of=parse_partition(of, field) if of else None, rank=int(rank or 1))
         case "minority" | "majority":
-            if of not in (None, *get_args(Crowd)):
+            if of not in (None, *get_args(Group)):
                 raise refusal
-            return Target(role=word, crowd="controllers" if of == "controllers" else "brokers")
+            return Target(role=word, group="controllers" if of == "controllers" else "brokers")
         case "active controller" | "controllers" | "brokers" | "nodes" if of is None:
             return Target(role=word)
         case "client" | "all" if of is None and edge_end:
@@ -123,10 +126,10 @@ def share(role: ShareRole, ids: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def candidates(target: Target, brokers: tuple[int, ...], controllers: tuple[int, ...]) -> tuple[int, ...]:
-    """The nodes that can ever hold the role; for a role that does not change hands, those that hold it."""
+    """The nodes that can ever hold the role; for a role that never moves, those that hold it."""
     match target.role:
         case "minority" | "majority" as role:
-            return share(role, brokers if target.crowd == "brokers" else controllers)
+            return share(role, brokers if target.group == "brokers" else controllers)
         case "active controller" | "controllers":
             return controllers
         case "leader" | "follower" | "followers" | "brokers":
@@ -139,54 +142,8 @@ def candidates(target: Target, brokers: tuple[int, ...], controllers: tuple[int,
             return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roles:
-    """Who holds which role now: each topic and the quorum are asked once, so one step sees one answer."""
-
-    cluster: Cluster
-    view: View
-    _partitions: dict[TopicPartition, PartitionState] = field(default_factory=dict)
-
-    def nodes(self, target: Target) -> tuple[int, ...]:
-        """Ids of the nodes that `target` means now, ascending; NoTarget if there are none."""
-        found = tuple(sorted(self._nodes(target)))
-        if not found:
-            raise NoTarget(f"{target}: no node holds this role now")
-        return found
-
-    def _nodes(self, target: Target) -> tuple[int, ...]:
-        match target.role:
-            case "leader" | "follower" | "followers" as role:
-                return self._of_partition(role, target)
-            case "active controller":
-                active = self.cluster.active_controller()
-                return () if active is None else (active,)
-            case _:
-                return candidates(target, self.cluster.brokers, self.cluster.controllers)
-
-    def _of_partition(self, role: PartitionRole, target: Target) -> tuple[int, ...]:
-        state = self.partition(target.of)
-        if state.leader < 0:
-            raise NoTarget(f"{target}: {state.topic}-{state.partition} has no leader, isr {list(state.isr)}")
-        if role == "leader":
-            return (state.leader,)
-        others = sorted(set(state.replicas) - {state.leader})
-        return tuple(others) if role == "followers" else tuple(others[target.rank - 1 : target.rank])
-
-    def partition(self, of: TopicPartition | None) -> PartitionState:
-        """The partition as the brokers tell now; without a name the first of all partitions, by name."""
-        where = of or self._first()
-        if where not in self._partitions:
-            states: Mapping[int, PartitionState] = {
-                each.partition: each for each in self.view.describe(where.topic)
-            }
-            if where.partition not in states:
-                raise NoTarget(f"{where}: no broker knows this partition; known: {sorted(states)}")
-            self._partitions[where] = states[where.partition]
-        return self._partitions[where]
-
-    def _first(self) -> TopicPartition:
-        known = sorted(self.view.leaders())
-        if not known:
-            raise NoTarget("no broker tells of any topic")
-        return TopicPartition(topic=known[0][0], partition=known[0][1])
+def with_partition(target: Target, default: TopicPartition | None) -> Target:
+    """The target with `default` as its partition, if it is a role in one and names none."""
+    if not target.is_of_partition or target.of is not None:
+        return target
+    return replace(target, of=default)

@@ -1,4 +1,4 @@
-"""Events that a step can wait for, as seen by the brokers.
+"""Events that a step can wait for, as the brokers report them.
 
     isr.size(orders-0) <= 1       at most this many replicas are in sync
     isr(orders-0) == {leader}     the leader is the only replica in sync
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from compose.protocols import PartitionState
 from faults.errors import BadStep
-from faults.plan.targets import TopicPartition, parse_partition
+from faults.targets.target import TopicPartition, parse_partition
 
 _OF = r"(?:\((?P<of>[^()]+)\))?"
 _WORDS = (

@@ -1,0 +1,57 @@
+"""What the rows of an older minor schema version mean in the columns of today.
+
+1.0 ("1"): `faults` had no `down`, `down_ns`, `up_ns`. The kinds kill and power-loss ended the processes of
+their `unclean` nodes, at the injection; a stop ended those of all its nodes, when its effect was first true.
+All were started again when the fault was healed.
+
+A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pyarrow as pa
+
+from checkers.history.tables import SCHEMA_VERSION, TABLES
+
+_VERSION = re.compile(r"(?P<major>\d+)(?:\.(?P<minor>\d+))?")
+
+ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {"faults": MappingProxyType({"down": 1, "down_ns": 1, "up_ns": 1})}
+)
+"""By table: the columns that a minor version added, and which one."""
+
+
+def minor_of(version: str) -> int | None:
+    """The minor version of a stamp; None if its major version is not the one that this tool reads."""
+    found, own = _VERSION.fullmatch(version), _VERSION.fullmatch(SCHEMA_VERSION)
+    if found is None or own is None or found["major"] != own["major"]:
+        return None
+    return int(found["minor"] or 0)
+
+
+def schema_at(table: str, minor: int) -> pa.Schema:
+    """The columns of a table at a minor version of the schema."""
+    added = ADDED_IN.get(table, {})
+    return pa.schema([column for column in TABLES[table] if added.get(column.name, 0) <= minor])
+
+
+def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
+    """The rows with all columns of today, in their order; `minor` is the version they were written at."""
+    if table == "faults" and minor < 1:
+        rows = _with_outages(rows)
+    return rows.select(TABLES[table].names)
+
+
+def _with_outages(faults: pa.Table) -> pa.Table:
+    down, down_ns, up_ns = [], [], []
+    for fault in faults.to_pylist():
+        stopped = fault["nodes"] if fault["kind"] == "stop" else []
+        nodes = sorted({*fault["unclean"], *stopped})
+        down.append(nodes)
+        down_ns.append([fault["inject_ns" if node in fault["unclean"] else "effect_ns"] for node in nodes])
+        up_ns.append([fault["heal_ns"]] * len(nodes))
+    for name, values in (("down", down), ("down_ns", down_ns), ("up_ns", up_ns)):
+        faults = faults.append_column(name, pa.array(values, TABLES["faults"].field(name).type))
+    return faults

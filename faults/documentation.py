@@ -1,0 +1,86 @@
+"""The part of docs/faults.md that follows from the records of the kinds, and from the defaults of a storm.
+
+    python -m faults.documentation        rewrites it, between its markers
+
+A test compares it with the file, so a record and its documentation cannot differ.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from faults.durations import write_duration
+from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.registry import KINDS
+from faults.plan.storm import Storm
+
+PAGE = Path(__file__).parents[1] / "docs" / "faults.md"
+BEGIN, END = "<!-- kinds: python -m faults.documentation -->\n\n", "\n\n<!-- end of kinds -->"
+
+_EVIDENCE = (
+    "`do:`",
+    "what is done",
+    "evidence of the effect",
+    "healing",
+    "evidence of the recovery (within 60 s, counted from when no fault is in force)",
+)
+_TERMS = ("`do:`", "takes", "shortest `for`", "in a storm", "costs")
+
+
+def storm_defaults() -> str:
+    """What a storm draws from, if the scenario gives its duration only."""
+    default = Storm(duration_s=0.0)
+    hold, gap = (
+        f"[{write_duration(each.low_s)}, {write_duration(each.high_s)}]"
+        for each in (default.holds, default.gaps)
+    )
+    return f"Defaults of a storm: `kinds: [{', '.join(default.kinds)}]`, `hold: {hold}`, `gap: {gap}`."
+
+
+def kinds_table() -> str:
+    """Both tables as Markdown: what a kind does and how it is proven, and on which terms it is used."""
+    evidence = [
+        (f"`{kind.name}`", kind.does, kind.effect, kind.healing, kind.recovery) for kind in KINDS.values()
+    ]
+    terms = [tuple(_terms(kind)) for kind in KINDS.values()]
+    return "\n".join((*_table(_EVIDENCE, evidence), "", *_table(_TERMS, terms)))
+
+
+def _terms(kind: FaultKind[Any]) -> Iterator[str]:
+    yield f"`{kind.name}`"
+    yield ", ".join(f"`{key}`" for key in kind.step.keys)
+    yield write_duration(kind.shortest_hold_s)
+    yield "no" if kind.storm is None else "yes"
+    yield ", ".join(_costs(kind.cost)) or "nothing"
+
+
+def _costs(cost: Cost) -> Iterator[str]:
+    if cost.ends_process:
+        yield "an unclean shutdown" if cost.unclean else "a controlled shutdown"
+    if cost.loses_unsynced_data:
+        yield "unsynced data"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for cells in (heads, ["---"] * len(heads), *rows):
+        yield "| " + " | ".join(cells) + " |"
+
+
+def rewritten(page: str) -> str:
+    """The page with what is between its markers generated anew; ValueError if it has no markers."""
+    before, _, rest = page.partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise ValueError(f"no markers {BEGIN.strip()} and {END.strip()} in this page")
+    return f"{before}{BEGIN}{kinds_table()}\n\n{storm_defaults()}{END}{after}"
+
+
+def main() -> int:
+    """Rewrite docs/faults.md."""
+    PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""Latency: the answers over a set of directed edges arrive late, by a delay and up to a jitter more or less.
+
+Effect: a request through each edge that answered before is answered, and takes longer than before by about
+the delay, twice in a row. An edge that did not answer before was shut already, and proves nothing.
+Recovery: the requests take about as long as before, and the ISR is what it was.
+
+The delays of faults on one edge add up, so each is proven by what it adds. An edge is back to what it was
+when every fault that followed on it is healed too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+from compose.protocols import Edge
+from faults.durations import parse_duration, write_duration
+from faults.errors import BadStep
+from faults.kinds.base import Injection
+from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.kind import FaultKind
+from faults.kinds.recovery import PROBE_S, isr_is_short
+from faults.kinds.step import EdgesStep, Head, Words, edges_of
+from faults.targets.facts import Facts
+from faults.tasks import at_once
+
+SHORTEST_DELAY_S = 0.05
+"""Round trips are measured to 0.01 s, and take up to as much more on a busy machine."""
+
+RESOLUTION_S = 0.02
+"""Two readings of a clock with steps of 0.01 s."""
+
+SAMPLES = 2
+"""Round trips before and during: one alone may be long by chance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyStep(EdgesStep):
+    """Slow edges."""
+
+    kind: ClassVar[str] = "latency"
+    keys: ClassVar[tuple[str, ...]] = (*EdgesStep.keys, "delay", "jitter")
+    delay_s: float
+    jitter_s: float = 0.0
+
+    @classmethod
+    def parse(cls, head: Head, words: Words) -> Self:
+        """Read edges, delay and jitter."""
+        delay_s = parse_duration(words.get("delay"), "delay")
+        jitter_s = parse_duration(words.get("jitter", "0s"), "jitter")
+        if delay_s < SHORTEST_DELAY_S:
+            allowed = f"at least {write_duration(SHORTEST_DELAY_S)}: a shorter delay cannot be proven"
+            raise BadStep("delay", words.get("delay"), allowed)
+        if jitter_s > delay_s / 2:
+            raise BadStep("jitter", words.get("jitter"), "at most half of the delay")
+        edges, hold_s = edges_of(words), head.hold_s
+        return cls(
+            name=head.name, start=head.start, hold_s=hold_s, edges=edges, delay_s=delay_s, jitter_s=jitter_s
+        )
+
+    def write(self) -> dict[str, str]:
+        """Edges, delay and jitter."""
+        delay, jitter = write_duration(self.delay_s), write_duration(self.jitter_s)
+        return {"edges": str(self.edges), "delay": delay, "jitter": jitter}
+
+    def check(self, facts: Facts) -> None:
+        """The edges must exist, and the hold must have time for the probes of the effect."""
+        EdgesStep.check(self, facts)
+        needed_s = 1.0 + SAMPLES * (self.delay_s + self.jitter_s)
+        if self.hold_s < needed_s:
+            allowed = f"at least {needed_s:g}s: with this delay, a shorter {self.kind} cannot be proven"
+            raise BadStep("for", write_duration(self.hold_s), allowed)
+
+
+@dataclass(slots=True)
+class Latency:
+    """Holds the injection's edges slow."""
+
+    injection: Injection[LatencyStep]
+    _before: Mapping[Edge, float] = field(default_factory=dict)
+    _late: int = 0
+    _late_since_ns: int = -1
+
+    @property
+    def _least_s(self) -> float:
+        """By how much a round trip is longer at least."""
+        return self.injection.step.delay_s - self.injection.step.jitter_s - RESOLUTION_S
+
+    def prepare(self) -> None:
+        """Measure the round trip of each edge that answers: the shortest of some."""
+        trips = [self._measure(self.injection.edges) for _ in range(SAMPLES)]
+        answered = set[Edge]().union(*trips)
+        self._before = {edge: min(each[edge] for each in trips if edge in each) for edge in sorted(answered)}
+
+    def _measure(self, edges: tuple[Edge, ...]) -> Mapping[Edge, float]:
+        step = self.injection.step
+        within_s = PROBE_S + step.delay_s + step.jitter_s + max(self._before.values(), default=0.0)
+        return self.injection.cluster.mesh.round_trips(edges, within_s=within_s)
+
+    @at_once
+    def inject(self) -> None:
+        """Slow."""
+        injection, step = self.injection, self.injection.step
+        injection.cluster.mesh.slow(
+            injection.edges, delay_s=step.delay_s, jitter_s=step.jitter_s, owner=injection.owner
+        )
+
+    def effect(self) -> Evidence:
+        """Do answers through all edges take longer by the delay, twice in a row?"""
+        if not self._before:
+            return NotYet(instead="none of these edges answered before the delay")
+        began_ns = self.injection.clock.now_ns()
+        trips = self._measure(tuple(self._before))
+        for edge, before_s in self._before.items():
+            if trips.get(edge, 0.0) < before_s + self._least_s:
+                self._late = 0
+                return NotYet(instead=_compared(edge, trips, before_s))
+        self._late_since_ns = self._late_since_ns if self._late else began_ns
+        self._late += 1
+        if self._late < SAMPLES:
+            return NotYet(instead=f"round trips longer {self._late} times; needed {SAMPLES}")
+        values = {
+            "round_trip_before_s": by_name(self._before),
+            "round_trip_during_s": by_name({edge: trips[edge] for edge in self._before}),
+            "did_not_answer_before": [str(edge) for edge in self.injection.edges if edge not in self._before],
+        }
+        return Proven(since_ns=self._late_since_ns, values=values)
+
+    @at_once
+    def heal(self) -> None:
+        """Release the delay; an edge that another fault slows or cuts stays slow or cut."""
+        self.injection.cluster.mesh.mend(self.injection.edges, owner=self.injection.owner)
+
+    def recovery(self) -> Evidence:
+        """Do answers take about as long as before, and is the ISR what it was?"""
+        trips = self._measure(tuple(self._before))
+        for edge, before_s in self._before.items():
+            if edge not in trips or trips[edge] > before_s + self._least_s / 2:
+                return NotYet(instead=_compared(edge, trips, before_s))
+        if lacking := isr_is_short(self.injection):
+            return NotYet(instead=lacking)
+        values = {"round_trip_since_heal_s": by_name({edge: trips[edge] for edge in self._before})}
+        return Proven(since_ns=self.injection.clock.now_ns(), values=values)
+
+
+def _compared(edge: Edge, trips: Mapping[Edge, float], before_s: float) -> str:
+    now = f"takes {trips[edge]:.2f} s" if edge in trips else "is not answered"
+    return f"a request through {edge} {now}, took {before_s:.2f} s before"
+
+
+LATENCY = FaultKind(
+    step=LatencyStep,
+    make=Latency,
+    shortest_hold_s=1.0,
+    does="answers over directed edges arrive late, by `delay`, give or take `jitter` (0s); delays of several "
+    "faults on one edge add up",
+    effect="a Kafka request through each edge that answered before takes longer by at least `delay` minus "
+    "`jitter`, twice in a row",
+    healing="the answers are delayed no more, except by other faults",
+    recovery="the requests take about as long as before",
+)

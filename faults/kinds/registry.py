@@ -1,0 +1,33 @@
+"""Every kind of fault, one line each: the plan, the schedule, storms and docs/faults.md know no others."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from faults.kinds.disk.disk_stall import DISK_STALL
+from faults.kinds.disk.power_loss import POWER_LOSS
+from faults.kinds.kind import FaultKind
+from faults.kinds.network.latency import LATENCY
+from faults.kinds.network.partition import PARTITION
+from faults.kinds.process.kill import KILL
+from faults.kinds.process.pause import PAUSE
+from faults.kinds.process.stop import STOP
+from faults.kinds.step import Step
+
+ALL: tuple[FaultKind[Any], ...] = (
+    PARTITION,
+    PAUSE,
+    KILL,
+    STOP,
+    DISK_STALL,
+    POWER_LOSS,
+    LATENCY,
+)
+
+KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})
+"""By name, in the order of the documentation."""
+
+
+def kind_of(step: Step) -> FaultKind[Any]:
+    """The record of the step's kind."""
+    return KINDS[step.kind]

@@ -1,0 +1,93 @@
+"""Samples the cluster while a step is near, so that each injection knows what the counters were before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from faults.clock import Clock, ns
+from faults.kinds.registry import kind_of
+from faults.kinds.step import After, At, When
+from faults.schedule.probes import Probes
+from faults.schedule.step_state import StepState
+from faults.tasks import Task, in_background, sleep_until
+
+EVERY_NS = ns(0.5)
+AHEAD_NS = ns(1.2)
+"""How long before a step can be due its counters are read for the first time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampler:
+    """Two tasks, one for counters and one for ISRs: a broker that does not answer delays only the second."""
+
+    clock: Clock
+    probes: Probes
+    states: Sequence[StepState]
+    start_ns: int
+
+    def sample_counters(self) -> Task[None]:
+        """Every half second, if a step is near, the counters that the near steps need."""
+        while self._waiting():
+            next_ns = self.clock.now_ns() + EVERY_NS
+            near = self._near()
+            if counters := {counter for each in near if (counter := kind_of(each.step).counter) is not None}:
+                read = partial(self.probes.read, counters, self._nodes(near))
+                self.probes.keep((yield from in_background(read)))
+            yield from sleep_until(next_ns)
+
+    def sample_isr(self) -> Task[None]:
+        """Every half second, if a step is near, which replicas are in sync."""
+        while self._waiting():
+            next_ns = self.clock.now_ns() + EVERY_NS
+            if self._near():
+                self.probes.isr = yield from in_background(self.probes.read_isr)
+            yield from sleep_until(next_ns)
+
+    def _waiting(self) -> list[StepState]:
+        return [each for each in self.states if each.inject_ns < 0 and not each.is_over]
+
+    def _near(self) -> list[StepState]:
+        times = earliest(self.states, self.start_ns)
+        horizon_ns = self.clock.now_ns() + AHEAD_NS
+        return [each for each in self._waiting() if times[each.index] <= horizon_ns]
+
+    def _nodes(self, near: Sequence[StepState]) -> set[int]:
+        cluster = self.probes.cluster
+        return {node for each in near for node in each.step.candidates(cluster.brokers, cluster.controllers)}
+
+
+def earliest(states: Sequence[StepState], start_ns: int) -> list[int]:
+    """For each step the earliest time at which it can be due, as far as is known now.
+
+    Steps depend on earlier ones only, so one pass over them in order is enough.
+    """
+    by_name = {state.step.name: state for state in states}
+    times: list[int] = []
+    for state in states:
+        known = state.due_ns >= 0
+        times.append(state.due_ns if known else _guess(state, states, by_name, times, start_ns))
+    return times
+
+
+def _guess(
+    state: StepState,
+    states: Sequence[StepState],
+    by_name: Mapping[str, StepState],
+    times: list[int],
+    start_ns: int,
+) -> int:
+    """From the earliest times of earlier steps, which are in `times`, and their holds."""
+    match state.step.start:
+        case At(offset_s=offset_s):
+            return start_ns + ns(offset_s)
+        case After(anchor=anchor, moment=moment, delay_s=delay_s):
+            earlier = by_name[anchor]
+            begin_ns = _begin(earlier, times)
+            end_ns = earlier.heal_ns if earlier.heal_ns >= 0 else begin_ns + ns(earlier.step.hold_s)
+            return (begin_ns if moment == "begin" else end_ns) + ns(delay_s)
+        case When():
+            return _begin(states[state.index - 1], times) if state.index else start_ns
+
+
+def _begin(state: StepState, times: list[int]) -> int:
+    return state.begin_ns if state.begin_ns >= 0 else times[state.index]

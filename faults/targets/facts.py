@@ -1,0 +1,74 @@
+"""The cluster that a scenario describes, and the refusal of targets that it cannot have."""
+
+from dataclasses import dataclass
+
+from compose.protocols import Edge
+from faults.errors import BadStep
+from faults.targets.edges import EdgeSet, can_exist
+from faults.targets.target import Target, TopicPartition, candidates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicFacts:
+    """A topic that the scenario makes."""
+
+    name: str
+    partitions: int
+    replication: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default."""
+
+    brokers: tuple[int, ...]
+    controllers: tuple[int, ...]
+    edges: tuple[Edge, ...]
+    topics: tuple[TopicFacts, ...]
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """All node ids, ascending."""
+        return tuple(sorted({*self.brokers, *self.controllers}))
+
+    @property
+    def default_partition(self) -> TopicPartition | None:
+        """What a role or an event means that names no partition; None without topics."""
+        return TopicPartition(topic=self.topics[0].name, partition=0) if self.topics else None
+
+
+def check_partition(of: TopicPartition | None, field: str, facts: Facts) -> None:
+    """BadStep unless the scenario makes the partition; None names none, and passes."""
+    if of is None:
+        return
+    known = {each.name: each.partitions for each in facts.topics}
+    if of.partition >= known.get(of.topic, 0):
+        raise BadStep(field, str(of), [f"{name}-0..{count - 1}" for name, count in known.items()])
+
+
+def check_target(target: Target, field: str, facts: Facts) -> None:
+    """BadStep if the node or the partition does not exist, or if no node can ever hold the role."""
+    check_partition(target.of, field, facts)
+    for node in target.ids:
+        if node not in facts.nodes:
+            raise BadStep(field, f"node {node}", map(str, facts.nodes))
+    if target.role != "client" and not candidates(target, facts.brokers, facts.controllers):
+        raise BadStep(field, str(target), f"a role that a node can hold; the nodes are {list(facts.nodes)}")
+    if target.is_of_partition:
+        copies = next((each.replication for each in facts.topics if _is_of(target, each)), 0)
+        needed = 1 if target.role == "leader" else target.rank + 1
+        if copies < needed:
+            raise BadStep(field, str(target), f"a role in a partition that has one; replicas: {copies}")
+
+
+def _is_of(target: Target, topic: TopicFacts) -> bool:
+    return target.of is not None and target.of.topic == topic.name
+
+
+def check_edges(edges: EdgeSet, field: str, facts: Facts) -> None:
+    """BadStep if an arrow means no edge of the mesh, whichever nodes hold the roles at its ends."""
+    for arrow in edges.arrows:
+        for end in (arrow.left, arrow.right):
+            check_target(end, field, facts)
+        if not can_exist(arrow, facts.edges, facts.brokers, facts.controllers):
+            raise BadStep(field, str(arrow), f"edges that the mesh has: {', '.join(map(str, facts.edges))}")

@@ -1,0 +1,131 @@
+"""Resumable tasks: generators that yield what they wait for, and that an event loop resumes.
+
+A task sleeps, runs a job on a background thread, or waits for a signal of another task:
+
+    def stopped(node: int) -> Task[None]:
+        yield from in_background(lambda: cluster.stop(node, within_s=30))
+        yield from sleep_until(clock.now_ns() + ns(1))
+        began_ns = yield from other.begin.wait()
+
+Between two waits a task has the loop's thread to itself. A task that waits holds up no other.
+"""
+
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Generic, ParamSpec, TypeVar
+
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sleep:
+    """Resume at `until_ns`; a time that has passed means next."""
+
+    until_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submit:
+    """Start a job on a background thread, and resume at once with its future."""
+
+    job: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """Resume when a background job has ended, or at `by_ns` if it goes on."""
+
+    future: "Future[Any]"
+    by_ns: int | None
+
+    def is_over(self, now_ns: int) -> bool:
+        """Whether the task can be resumed."""
+        return self.future.done() or (self.by_ns is not None and now_ns >= self.by_ns)
+
+
+class Signal(Generic[Result]):
+    """A value that comes once, or an error instead, if it never comes. For tasks of one loop."""
+
+    def __init__(self) -> None:
+        self._value: tuple[Result] | None = None
+        self._error: Exception | None = None
+        self._waiting: list[Callable[[], None]] = []
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it has come, or never will."""
+        return self._value is not None or self._error is not None
+
+    def come(self, value: Result) -> None:
+        """Resume the tasks that wait with `value`; nothing if it is settled."""
+        if not self.is_settled:
+            self._value = (value,)
+            self._wake()
+
+    def never(self, error: Exception) -> None:
+        """Raise `error` in the tasks that wait; nothing if it is settled."""
+        if not self.is_settled:
+            self._error = error
+            self._wake()
+
+    def wait(self) -> "Task[Result]":
+        """The value, when it has come; raises the error if it never does."""
+        if not self.is_settled:
+            yield self
+        if self._error is not None:
+            raise self._error
+        assert self._value is not None, "a task is resumed when its signal is settled"
+        return self._value[0]
+
+    def when_settled(self, call: Callable[[], None]) -> None:
+        """For the loop: call when it is settled."""
+        self._waiting.append(call)
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for call in waiting:
+            call()
+
+
+Wait = Sleep | Submit | Pending | Signal[Any]
+Task = Generator[Wait, Any, Result]
+
+
+def sleep_until(at_ns: int) -> Task[None]:
+    """Wait until `at_ns` on the loop's clock."""
+    yield Sleep(until_ns=at_ns)
+
+
+def submit(job: Callable[[], Result]) -> Task["Future[Result]"]:
+    """Start `job` on a background thread; its future goes to `outcome`."""
+    future: Future[Result] = yield Submit(job=job)
+    return future
+
+
+def outcome(future: "Future[Result]", *, by_ns: int | None = None) -> Task[Result]:
+    """The job's result, or its error raised here; TimeoutError if it goes on at `by_ns`."""
+    if not future.done():
+        yield Pending(future=future, by_ns=by_ns)
+    if not future.done():
+        raise TimeoutError
+    return future.result()
+
+
+def in_background(job: Callable[[], Result]) -> Task[Result]:
+    """Run `job` on a background thread; its result, or its error raised here."""
+    future = yield from submit(job)
+    return (yield from outcome(future))
+
+
+def at_once(change: Callable[Params, None]) -> Callable[Params, Task[None]]:
+    """A quick change as a task that never waits: it has the loop's thread until it is done."""
+
+    @wraps(change)
+    def task(*args: Params.args, **kwargs: Params.kwargs) -> Task[None]:
+        change(*args, **kwargs)
+        yield from ()
+
+    return task

@@ -1,0 +1,192 @@
+"""A history of an older minor version is read as what it meant; one of a newer version only if it can be."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from checkers.errors import MalformedHistory
+from checkers.history.load import load_context, read_unit
+from checkers.history.rows import Fault
+from checkers.history.tables import TABLES, write_table
+from checkers.history.upgrade import minor_of, schema_at
+
+NEW = ("down", "down_ns", "up_ns")
+NAMES_1_0 = [
+    "index",
+    "name",
+    "kind",
+    "target",
+    "nodes",
+    "edges",
+    "inject_ns",
+    "effect_ns",
+    "heal_ns",
+    "recovered_ns",
+    "proven",
+    "recovered",
+    "data_lost",
+    "unclean",
+    "evidence",
+]
+
+
+def row(kind, *, nodes=(), unclean=(), data_lost=(), effect_ns=12) -> dict:
+    """A fault as version 1.0 wrote it: injected at 10, healed at 20."""
+    values = (0, kind, kind, "t", nodes, (), 10, effect_ns, 20, 30, True, True, data_lost, unclean, "{}")
+    return dict(zip(NAMES_1_0, values, strict=True))
+
+
+def write_1_0(path: Path, *rows, version="1") -> Path:
+    """A faults file without the columns that 1.1 added."""
+    schema = pa.schema([TABLES["faults"].field(name) for name in NAMES_1_0])
+    stamp = {"highwater.schema_version": version, "highwater.table": "faults"}
+    pq.write_table(pa.Table.from_pylist(list(rows), schema=schema.with_metadata(stamp)), path)
+    return path
+
+
+def outages(path) -> list[tuple]:
+    """The new columns of each row."""
+    rows = read_unit(path, "faults").to_pylist()
+    return [tuple(each[name] for name in NEW) for each in rows]
+
+
+@pytest.mark.parametrize(
+    ("fault", "down"),
+    [
+        (row("kill", nodes=(1,), unclean=(1,)), ([1], [10], [20])),
+        (row("power-loss", nodes=(1, 2), unclean=(1, 2), data_lost=(2,)), ([1, 2], [10, 10], [20, 20])),
+        (row("stop", nodes=(3, 2)), ([2, 3], [12, 12], [20, 20])),
+        (row("stop", nodes=(2, 3), unclean=(3,)), ([2, 3], [12, 10], [20, 20])),
+        (row("stop", nodes=(2,), effect_ns=-1), ([2], [-1], [20])),
+        (row("pause", nodes=(1,)), ([], [], [])),
+        (row("partition", nodes=(1, 2)), ([], [], [])),
+        (row("disk-stall", nodes=(1,)), ([], [], [])),
+    ],
+    ids=lambda each: each["kind"] if isinstance(each, dict) else "",
+)
+def test_the_outages_of_a_1_0_file_follow_from_the_kind(tmp_path, fault, down):
+    """Kill and power loss ended their unclean nodes at once, a stop all its nodes when they had exited."""
+    path = write_1_0(tmp_path / "faults.parquet", fault)
+    assert outages(path) == [down]
+
+
+@pytest.mark.parametrize("version", ["1", "1.0"])
+def test_all_other_columns_of_a_1_0_file_stay(tmp_path, version):
+    """In today's order, one row after the other."""
+    rows = [row("kill", nodes=(1,), unclean=(1,)), row("stop", nodes=(2,))]
+    table = read_unit(write_1_0(tmp_path / "faults.parquet", *rows, version=version), "faults")
+    assert table.schema == TABLES["faults"]
+    assert table.select(NAMES_1_0).to_pylist() == [
+        {key: list(value) if isinstance(value, tuple) else value for key, value in each.items()}
+        for each in rows
+    ]
+
+
+def test_a_few_columns_of_a_1_0_file_can_be_asked_for(tmp_path):
+    """New ones and old ones, in the order that is asked for."""
+    path = write_1_0(tmp_path / "faults.parquet", row("kill", nodes=(1,), unclean=(1,)))
+    assert read_unit(path, "faults", columns=("up_ns", "kind")).to_pydict() == {
+        "up_ns": [[20]],
+        "kind": ["kill"],
+    }
+
+
+def test_a_table_without_new_columns_is_read_as_it_is(tmp_path):
+    """A bulk file that a tool of version 1.0 stamped."""
+    path = tmp_path / "proofs.parquet"
+    stamp = {"highwater.schema_version": "1", "highwater.table": "proofs"}
+    pq.write_table(TABLES["proofs"].empty_table().replace_schema_metadata(stamp), path)
+    assert read_unit(path, "proofs").schema == TABLES["proofs"]
+
+
+def test_a_1_0_file_with_columns_of_1_1_is_malformed(tmp_path):
+    """Its stamp does not fit it."""
+    path = tmp_path / "faults.parquet"
+    stamp = {"highwater.schema_version": "1", "highwater.table": "faults"}
+    pq.write_table(TABLES["faults"].empty_table().replace_schema_metadata(stamp), path)
+    with pytest.raises(MalformedHistory, match="wrong columns: unknown down, down_ns, up_ns"):
+        read_unit(path, "faults")
+
+
+def test_a_1_1_file_without_its_columns_is_malformed(tmp_path):
+    """Nothing is filled in that a tool of that version would have written."""
+    path = write_1_0(tmp_path / "faults.parquet", version="1.1")
+    with pytest.raises(MalformedHistory, match="wrong columns: missing down, down_ns, up_ns"):
+        read_unit(path, "faults")
+
+
+def test_a_newer_minor_version_is_read_if_its_columns_are_known(tmp_path):
+    """What it adds to other tables does not matter here."""
+    path, stamp = tmp_path / "faults.parquet", {"highwater.table": "faults"}
+    newer = TABLES["faults"].empty_table()
+    pq.write_table(newer.replace_schema_metadata(stamp | {"highwater.schema_version": "1.2"}), path)
+    assert read_unit(path, "faults").schema == TABLES["faults"]
+    wider = newer.append_column("weather", pa.array([], pa.string()))
+    pq.write_table(wider.replace_schema_metadata(stamp | {"highwater.schema_version": "1.2"}), path)
+    with pytest.raises(MalformedHistory, match="wrong columns: unknown weather"):
+        read_unit(path, "faults")
+
+
+@pytest.mark.parametrize(
+    ("version", "minor"),
+    [("1", 0), ("1.0", 0), ("1.1", 1), ("1.12", 12), ("2", None), ("0.9", None), ("x", None)],
+)
+def test_versions(version, minor):
+    """Only one major version is read."""
+    assert minor_of(version) == minor
+
+
+def test_what_is_written_today_is_stamped_1_1(tmp_path):
+    """And has every column."""
+    path = tmp_path / "faults.parquet"
+    write_table(path, "faults", TABLES["faults"].empty_table())
+    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.1"
+    assert schema_at("faults", 1) == TABLES["faults"]
+
+
+@pytest.mark.parametrize(
+    ("node", "at_ns", "is_down"),
+    [
+        (1, 4, False),
+        (1, 5, True),
+        (1, 8, True),
+        (1, 9, False),
+        (2, 7, True),
+        (2, 99, True),
+        (3, 7, False),
+        (4, 7, False),
+    ],
+)
+def test_when_a_node_is_down(node, at_ns, is_down):
+    """From the end of its process to its start, if there was one; never, if it is not known when it ended."""
+    fault = Fault(
+        index=0,
+        name="power",
+        kind="power-loss",
+        inject_ns=3,
+        down=(1, 2, 3),
+        down_ns=(5, 6, -1),
+        up_ns=(9, -1, -1),
+    )
+    assert fault.down_at(node, at_ns) is is_down
+
+
+RECORDED = Path(__file__).parents[3] / "fixtures" / "runs-of-schema-1"
+
+
+@pytest.mark.parametrize(
+    ("run", "outages"),
+    [
+        ("acks1-leader-kill", {"cut": (), "kill": (2,)}),
+        ("power-failure-all", {"power": (1, 2, 3)}),
+    ],
+)
+def test_the_outages_of_a_recorded_run_of_1_0(run, outages):
+    """Those of the nodes that its faults ended, from the injection to the healing."""
+    faults = load_context(RECORDED / run / "history").faults
+    assert {fault.name: fault.down for fault in faults} == outages
+    for fault in faults:
+        assert set(fault.down_ns) <= {fault.inject_ns}
+        assert set(fault.up_ns) <= {fault.heal_ns}

@@ -1,0 +1,82 @@
+"""Each record of a kind fits what its faults do."""
+
+from threading import Event
+
+import pytest
+from fakes.fault_world import Inline, World, WorldView
+
+from faults.clock import ns
+from faults.kinds.registry import ALL, KINDS
+from faults.plan.parse import parse_step, write_step
+from faults.schedule.record import FaultRecord
+from faults.schedule.scheduler import run_schedule
+
+NAMES = sorted(KINDS)
+
+NEEDED: dict[str, dict[str, str]] = {"latency": {"delay": "250ms", "for": "1.5s"}}
+"""What a step of a kind cannot be without, besides what it hits."""
+
+
+def words_of(name: str) -> dict[str, object]:
+    """A step of the kind, in the words that it takes, held as shortly as it may be."""
+    target = {"edges": "3 -> 1"} if "edges" in KINDS[name].step.keys else {"target": "node 2"}
+    return (
+        {"name": "it", "do": name, "at": "5s", "for": f"{KINDS[name].shortest_hold_s:g}s"}
+        | target
+        | NEEDED.get(name, {})
+    )
+
+
+def run(name: str) -> FaultRecord:
+    """The record of such a step."""
+    world = World()
+    steps = (parse_step(words_of(name)),)
+    (record,) = run_schedule(
+        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
+    )
+    return record
+
+
+def test_no_two_kinds_have_one_name() -> None:
+    """The second would hide the first."""
+    assert len(KINDS) == len(ALL)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_shortest_hold_suffices_for_the_proof(name: str) -> None:
+    """A hold that the plan allows is long enough."""
+    record = run(name)
+    assert (record.proven, record.recovered) == (True, True), record.evidence
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_kind_costs_what_its_record_says(name: str) -> None:
+    """The nodes that it ended, ended uncleanly, and took data from."""
+    record, cost = run(name), KINDS[name].cost
+    assert record.down == ((2,) if cost.ends_process else ())
+    assert record.unclean == ((2,) if cost.unclean else ())
+    assert record.data_lost == ((2,) if cost.loses_unsynced_data else ())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_node_that_a_kind_ends_is_down_from_its_end_to_its_start(name: str) -> None:
+    """Between injection and healing."""
+    record = run(name)
+    assert len(record.down) == len(record.down_ns) == len(record.up_ns)
+    for down_ns, up_ns in zip(record.down_ns, record.up_ns, strict=True):
+        assert record.inject_ns < down_ns <= record.effect_ns < up_ns <= record.heal_ns + ns(0.1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_of_each_kind_is_written_as_it_was_read(name: str) -> None:
+    """In the words of its kind."""
+    step = parse_step(words_of(name))
+    assert parse_step(write_step(step)) == step
+    assert step.kind == name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_storm_draws_a_kind_that_loses_data(name: str) -> None:
+    """A storm asks no more of Kafka than it promises."""
+    kind = KINDS[name]
+    assert kind.storm is None or not kind.cost.ends_process
