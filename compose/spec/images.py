@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Iterable
 from importlib.resources import files
 
-DEFAULT_RELEASE = "4.3.1"
+from compose.spec.topology import DEFAULT_RELEASE
+
 TOXIPROXY_VERSION = "2.12.0"
 DEBIAN_SUITE = "bookworm"
 # fsfreeze, losetup and perl (for ioctls) are in every Debian, so they need no package of their own.

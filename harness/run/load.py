@@ -2,30 +2,11 @@
 
 import time
 
-from harness.scenario.model import Scenario
 from harness.terminal.progress import Snapshot
-from workloads.plan import WorkloadPlan
 from workloads.run import Workload
 
 WARM_S = 30.0
 STOP_S = 15.0
-
-
-def plan_of(scenario: Scenario, seed: int) -> WorkloadPlan:
-    """The load of a scenario in the workload room's words."""
-    workload = scenario.workload
-    return WorkloadPlan(
-        topics={topic.name: topic.partitions for topic in scenario.topics},
-        producers=workload.producers,
-        acks=workload.acks,
-        idempotence=workload.idempotent,
-        rate_per_s=workload.rate,
-        record_bytes=workload.record,
-        readers=workload.readers,
-        seed=seed,
-        delivery_timeout_s=workload.delivery_timeout_s,
-        client=workload.client,
-    )
 
 
 class RealLoad:

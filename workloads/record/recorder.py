@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import TABLES, Outcome
-from workloads.plan import Acks
+from checkers.contract.settings import Acks
 from workloads.record.journal import Journal
 
 FLUSH_NS = 250_000_000
