@@ -77,6 +77,23 @@ class PartitionState:
     elr: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartTimings:
+    """Seconds from the beginning of the start to the end of each step; steps run side by side.
+
+    `appcds`: whether the nodes' JVMs were started with the class-data archive.
+    """
+
+    proxy_s: float
+    networks_s: float
+    format_s: float
+    disks_s: float
+    nodes_s: float
+    mesh_s: float
+    ready_s: float
+    appcds: bool
+
+
 class Mesh(Protocol):
     """Every connection of the cluster crosses one edge. An edge is open iff no owner holds it cut."""
 
@@ -132,6 +149,10 @@ class Cluster(Protocol):
     @property
     def mesh(self) -> Mesh:
         """The edges between the nodes and from the clients."""
+
+    @property
+    def timings(self) -> StartTimings | None:
+        """How long each step of the start took; None while the cluster is not ready yet."""
 
     def state(self, node: int) -> ContainerState:
         """What Docker says of the node now; a vanished container is `missing`, not an error."""

@@ -11,17 +11,37 @@ Interrupted                    not a failure: the user asked to stop (130 or 143
 
 from collections.abc import Sequence
 
+from checkers.history.tables import CheckersError
+from compose.errors import ComposeError
+from faults.errors import FaultsError
+from spark_verify.errors import SparkVerifyError
+from workloads.errors import WorkloadError
+
+EXIT_USAGE = 2
+EXIT_UNKNOWN = 3
+EXIT_ERROR = 4
+EXIT_INTERRUPTED = 130
+
 
 class HighwaterError(Exception):
     """Base of all errors the command line reports in one plain sentence."""
 
-    exit_code = 4
+    exit_code = EXIT_ERROR
+
+
+PACKAGE_ERRORS = (CheckersError, ComposeError, FaultsError, WorkloadError, SparkVerifyError)
+"""The root of each other package's errors."""
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether the message of `error` stands alone: what failed, where, the value found, the next step."""
+    return isinstance(error, (HighwaterError, *PACKAGE_ERRORS))
 
 
 class UsageError(HighwaterError):
     """The command line names something that does not exist or does not fit together."""
 
-    exit_code = 2
+    exit_code = EXIT_USAGE
 
 
 class ScenarioError(UsageError):
@@ -35,13 +55,13 @@ class ScenarioError(UsageError):
 class RunDirectoryError(HighwaterError):
     """There is no run in the named directory, so there is nothing to judge."""
 
-    exit_code = 2
+    exit_code = EXIT_USAGE
 
 
 class HistoryError(HighwaterError):
     """A file of a run is missing, truncated or foreign: the run can only be UNKNOWN."""
 
-    exit_code = 3
+    exit_code = EXIT_UNKNOWN
 
 
 class StepFailed(HighwaterError):

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from compose.docker import containers
@@ -13,24 +12,10 @@ from compose.mesh.mesh import ToxiproxyMesh
 from compose.nodes import cpu_time
 from compose.nodes.disks import Disks, Helper
 from compose.nodes.node import Node, with_restarts
-from compose.protocols import ContainerState, ExecResult
+from compose.protocols import ContainerState, ExecResult, StartTimings
 from compose.spec.topology import Topology
 
 EXEC_S = 30.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartTimings:
-    """Seconds from the beginning of the start to the end of each step; steps run side by side."""
-
-    proxy_s: float
-    networks_s: float
-    format_s: float
-    disks_s: float
-    nodes_s: float
-    mesh_s: float
-    ready_s: float
-    appcds: bool
 
 
 class DockerCluster:

@@ -8,9 +8,10 @@ from pathlib import Path
 from compose.cleanup import cleanup, leftovers
 from compose.cluster import preflight, ready
 from compose.cluster.bring_up import Launch, Stopwatch
-from compose.cluster.docker_cluster import DockerCluster, StartTimings
+from compose.cluster.docker_cluster import DockerCluster
 from compose.docker.labels import owner_of
 from compose.errors import CleanupError, ComposeError, NodeStateError
+from compose.protocols import StartTimings
 from compose.spec.topology import Topology
 
 __all__ = ["DockerCluster", "StartTimings", "start"]

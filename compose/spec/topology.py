@@ -14,7 +14,7 @@ from compose.protocols import CLIENT, Edge
 Setting = str | int | bool
 
 DEFAULT_RELEASE = "4.3.1"
-DEFAULT_VOLUME_MIB = 1024
+DEFAULT_VOLUME_BYTES = 1 << 30
 OLDEST_RELEASE = (3, 6)
 ELR_EXISTS = (4, 0)
 ELR_IS_DEFAULT = (4, 1)
@@ -53,7 +53,7 @@ class Topology:
     controller_config: Mapping[str, Setting] = field(default_factory=dict)
     broker_heap_mib: int = 512
     controller_heap_mib: int = 256
-    volume_mib: int = DEFAULT_VOLUME_MIB
+    volume_mib: int = DEFAULT_VOLUME_BYTES >> 20
     client_port: int = 0
 
     def __post_init__(self) -> None:

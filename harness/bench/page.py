@@ -8,7 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from compose.spec.images import DEFAULT_RELEASE, TOXIPROXY_VERSION
+from compose.spec.images import TOXIPROXY_VERSION
+from compose.spec.topology import DEFAULT_RELEASE
 
 HEAD = """\
 # Benchmarks
@@ -25,10 +26,10 @@ def page(lines: Sequence[Mapping[str, Any]]) -> str:
         "|---|---|---|---|---|---|",
         *(_row(line) for line in lines),
     ]
-    return "\n".join([HEAD, machine(), "", *rows]) + "\n"
+    return "\n".join([HEAD, measured_on(), "", *rows]) + "\n"
 
 
-def machine() -> str:
+def measured_on() -> str:
     """One paragraph: when, on what, with what."""
     packages = ", ".join(
         f"{name} {version(name)}" for name in ("pyspark", "confluent-kafka", "duckdb", "numba")

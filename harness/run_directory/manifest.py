@@ -1,11 +1,11 @@
-"""manifest.json: what a run was asked for, what it really had, and how far it came. Read here and nowhere else.
+"""manifest.json: what a run was asked for, what it really had, how far it came. Only this module reads it.
 
 `Manifest` is the schema: a frozen structure, in which each key has a type and a description. A file that does
-not follow it is one HistoryError, which names the file, the key, the value and what is allowed. docs/history.md
-has the same keys for people; a test compares.
+not follow it is one HistoryError, which names the file, the key, the value and what is allowed.
+docs/history.md has the same keys for people; a test compares.
 
-Schema version 1. A new key has a default, so a manifest without it stays readable and the version stays. Another
-meaning of a key, or one that is gone, raises the version.
+Schema version 1. A new key has a default, so a manifest without it stays readable and the version stays.
+Another meaning of a key, or one that is gone, raises the version.
 """
 
 import json
@@ -29,6 +29,7 @@ MOST_SHOWN = 200
 
 State = Literal["running", "complete", "interrupted", "failed"]
 Phase = Literal["", "cluster", "topics", "warm", "schedule", "settle", "final_read", "metadata", "seal"]
+
 
 def _loss_settings(config: Mapping[str, str]) -> Mapping[str, str]:
     for key, wrong in malformed(config):
@@ -131,7 +132,7 @@ class Manifest(ManifestPart):
     seed: int = Field(ge=0, description="the seed of every random choice")
     argv: tuple[str, ...] = Field(default=(), description="the command line, without the program")
     release: str = Field(description="Kafka release of the nodes, as 4.3.1")
-    expect: Expectation = Field(description="acknowledged loss that is expected: `none`, `permitted` or `any`")
+    expect: Expectation = Field(description="expected acknowledged loss: `none`, `permitted` or `any`")
     accept: tuple[AcceptLine, ...] = Field(description="acceptance lines, as `unavailable.max <= 20s`")
     owner: RunOwner = Field(description="the process that runs the run: `pid`, `start`, `host`")
     topics: tuple[ManifestTopic, ...] = Field(
@@ -178,9 +179,7 @@ def read_manifest(run: RunDir) -> Manifest:
         raise HistoryError(f"{file}: not a manifest: found {type(found).__name__}")
     version = found.get("schema_version")
     if version != SCHEMA_VERSION:
-        raise HistoryError(
-            f"{file}: unknown schema_version {version!r}, this version reads {SCHEMA_VERSION}"
-        )
+        raise HistoryError(f"{file}: unknown schema_version {version!r}, this version reads {SCHEMA_VERSION}")
     try:
         return Manifest.model_validate_json(text)
     except ValidationError as error:

@@ -1,7 +1,7 @@
 """Keeps the manifest of a run on disk up to date: at each change the whole file is replaced.
 
-A reader sees the old file or the new one, also after a crash, and so the directory of a killed run shows how far
-the run came.
+A reader sees the old file or the new one, also after a crash, and so the directory of a killed run shows how
+far the run came.
 """
 
 import time

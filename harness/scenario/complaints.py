@@ -35,7 +35,7 @@ def dotted(path: Path) -> str:
 def unknown(value: object, allowed: Iterable[str]) -> str:
     """ "unknown …; allowed: …", with the nearest allowed one first if it looks like a slip."""
     choices = sorted(allowed)
-    near = difflib.get_close_matches(str(value), choices, n=1)
+    near = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
     hint = f"did you mean {near[0]}? " if near else ""
     return f"unknown {value!r}; {hint}allowed: {', '.join(choices)}"
 

@@ -1,7 +1,7 @@
-"""The topic settings that decide which acknowledged records a cluster may lose, and how their values are written.
+"""The topic settings that decide which acknowledged records may be lost, and the form of their values.
 
-Kafka keeps every value as text. A topic without a setting of its own takes the brokers' one, which has another
-name for two of them.
+Kafka keeps every value as text. A topic without a setting of its own takes the brokers' one, which has
+another name for two of them.
 """
 
 import re
@@ -24,7 +24,7 @@ OF_BROKERS: Mapping[str, str] = {
 }
 """The brokers' name of a topic's setting, where it is another one."""
 
-FORMS: Mapping[str, str] = LOSS_SETTINGS | {OF_BROKERS[name]: LOSS_SETTINGS[name] for name in OF_BROKERS}
+FORMS = {**LOSS_SETTINGS, **{of_broker: LOSS_SETTINGS[name] for name, of_broker in OF_BROKERS.items()}}
 PATTERNS = {NUMBER: re.compile(r"-?\d+"), BOOLEAN: re.compile(r"true|false", re.IGNORECASE)}
 
 

@@ -1,4 +1,4 @@
-"""The load of a scenario as the plan that the clients run, checked by the client library before anything starts."""
+"""The load of a scenario as the clients' plan, checked by the client library before anything starts."""
 
 from typing import TYPE_CHECKING
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from checkers.contract.settings import Acks
 from checkers.verdict.decide import Expectation
-from compose.spec.topology import DEFAULT_RELEASE, DEFAULT_VOLUME_MIB
+from compose.spec.topology import DEFAULT_RELEASE, DEFAULT_VOLUME_BYTES
 from harness.scenario.acceptance import AcceptLine
 from harness.scenario.units import Duration, Rate, Size
 
@@ -50,7 +50,7 @@ class ClusterPart(Part):
     combined: bool = False
     kafka: str = Field(default=DEFAULT_RELEASE, pattern=r"^\d+\.\d+\.\d+$")
     elr: bool | None = None
-    volume: Size = DEFAULT_VOLUME_MIB << 20
+    volume: Size = DEFAULT_VOLUME_BYTES
     broker_config: KafkaConfig = {}
     controller_config: KafkaConfig = {}
 

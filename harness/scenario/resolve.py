@@ -49,11 +49,20 @@ class Resolved:
 
     def text(self) -> str:
         """The resolved scenario as YAML."""
-        out = io.StringIO()
-        writer = YAML()
-        writer.width = 110
-        writer.dump(self.scenario.as_plain(), out)
-        return out.getvalue()
+        return _yaml(self.scenario.as_plain())
+
+
+def scenario_text(scenario: Scenario) -> str:
+    """A scenario that was made in Python, as `resolve` takes it."""
+    return _yaml(scenario.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+
+def _yaml(plain: dict[str, Any]) -> str:
+    out = io.StringIO()
+    writer = YAML()
+    writer.width = 110
+    writer.dump(plain, out)
+    return out.getvalue()
 
 
 def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | None = None) -> Resolved:

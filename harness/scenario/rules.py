@@ -1,4 +1,4 @@
-"""What does not fit together in a scenario: refused before anything starts, each contradiction at its place."""
+"""What does not fit together in a scenario: each contradiction at its place, before anything starts."""
 
 from collections.abc import Callable, Iterator
 

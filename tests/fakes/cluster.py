@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from compose.protocols import CLIENT, ContainerState, CutMode, Edge, ExecResult, Status
+from compose.protocols import CLIENT, ContainerState, CutMode, Edge, ExecResult, StartTimings, Status
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -62,6 +62,7 @@ class FakeCluster:
     release: str = "4.3.1"
     bootstrap: str = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
     controller: int | None = 101
+    timings: StartTimings | None = None
     records: list[dict[str, object]] = field(default_factory=list)
     logs: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 1000))
     unsynced: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 100))

@@ -23,9 +23,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from checkers.contract.settings import Acks
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import TABLES, Outcome
-from checkers.contract.settings import Acks
 from workloads.record.journal import Journal
 
 FLUSH_NS = 250_000_000
