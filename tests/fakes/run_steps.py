@@ -1,4 +1,4 @@
-"""Steps of a run without a cluster: each notes its call, and raises or presses Ctrl-C where a test asks for it."""
+"""Steps of a run without a cluster: each notes its call, and raises or presses Ctrl-C on request."""
 
 import os
 import signal
