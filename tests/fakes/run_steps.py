@@ -52,6 +52,12 @@ class FakeRunSteps:
     presses: dict[str, int] = field(default_factory=dict)
     verdict: Verdict = Verdict.PASS
 
+    def __enter__(self) -> "FakeRunSteps":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.taken.append("steps ended")
+
     def take(self, step: str) -> None:
         self.taken.append(step)
         for _ in range(self.presses.get(step, 0)):

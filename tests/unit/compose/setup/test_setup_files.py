@@ -80,8 +80,7 @@ def test_make_test_prepares_lints_and_runs_every_test_once():
     ).stdout.splitlines()
     assert recipe == [
         "sh compose/setup/bootstrap.sh",
-        ".venv/bin/python -m compose.setup.prepare",
-        ".venv/bin/python -m spark_verify.make_class_archive",
+        ".venv/bin/highwater setup",
         ".venv/bin/ruff check .",
         ".venv/bin/ruff format --check .",
         ".venv/bin/mypy",
