@@ -70,7 +70,7 @@ def _base_by_debootstrap(say: Say) -> None:
     if not debian.may_install():
         raise ImageUnavailable(
             "no container registry gives a base image, and building one takes root on Debian\n"
-            "    next step: `make setup` as root on Debian, or where a container registry can be reached"
+            "    next step: `highwater setup` as root on Debian, or where a container registry can be reached"
         )
     debian.need("debootstrap", package="debootstrap", say=say)
     with timed("base image from Debian packages", say), _work_dir() as work:

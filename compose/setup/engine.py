@@ -97,12 +97,12 @@ def _refuse_where_it_is_not_ours_to_start() -> None:
     if os.geteuid() != 0:
         raise EngineUnreachable(
             "no Docker Engine answers to this user, and only root may start one\n"
-            "    next step: start Docker and join the group `docker`, or run `make setup` as root"
+            "    next step: start Docker and join the group `docker`, or run `highwater setup` as root"
         )
     if shutil.which("dockerd") is None and not debian.may_install():
         raise EngineUnreachable(
             "Docker Engine is not installed, and set-up installs it on Debian only\n"
-            "    next step: install Docker Engine 20.10 or newer, then `make setup` again"
+            "    next step: install Docker Engine 20.10 or newer, then `highwater setup` again"
         )
 
 
@@ -120,7 +120,7 @@ def _wait_until_it_answers(pid: int | None) -> None:
 def _failed_to_start(what: str) -> EngineUnreachable:
     return EngineUnreachable(
         f"{what}; its last log lines:\n{last_lines(LOG_FILE)}\n"
-        f"    next step: see {LOG_FILE}, put right what it says, then `make setup` again"
+        f"    next step: read {LOG_FILE}, put right what it reports, then `highwater setup` again"
     )
 
 
