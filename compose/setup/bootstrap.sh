@@ -47,7 +47,7 @@ install() {
 }
 
 # The path is in it because an environment cannot be moved.
-wanted=$({ pwd && cat requirements.txt requirements-dev.txt requirements-build.txt pyproject.toml "$0"; } | sha256sum | cut -c1-16)
+wanted=$({ pwd && cat requirements*.in requirements*.txt pyproject.toml "$0"; } | sha256sum | cut -c1-16)
 stamp=.venv/highwater-$wanted
 if [ -e "$stamp" ] && .venv/bin/python -c ''; then
     exit 0

@@ -47,8 +47,7 @@ class Lack(ComposeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """Something that must be there. `find` returns what is there; it raises Lack, or anything, if not enough.
-    """
+    """A thing to be there. `find` returns what is there; it raises Lack, or anything, if not enough."""
 
     name: str
     why: str
@@ -167,20 +166,59 @@ def _enough(found_gib: float, needed_gib: float) -> str:
     return found
 
 
-    NEEDS = ( Need( name="python", find=python_version, why="highwater is written for Python 3.11 and newer",
-    next_step=f"install Python 3.11 or newer, then {SETUP}", ), Need( name="packages",
-    find=packages_installed, why="a verdict must not depend on which versions a machine happens to have",
-    next_step="install highwater again, with its dependencies; in a checkout, `make setup`", ),
-    Need(name="java", find=java_version, why="Spark, which computes the verdict, runs on it",
-    next_step=SETUP), Need( name="docker engine", find=engine_version, why="every node of a cluster is a
-    container", next_step=f"{SETUP} as root on Debian; else start Docker, and join the group `docker` to use
-    it", ), Need( name="images", find=images_present, why="nodes, proxies and disk helpers are made from
-    them", next_step=SETUP, ), Need( name="memory", find=memory_available, why="three brokers, three
-    controllers and Spark run at the same time", next_step="end what else uses memory; `highwater clean`
-    removes the containers of dead runs", ), Need( name="disk space", find=disk_free, why="brokers that run
-    out of space fail for a reason that no scenario asked for", next_step="free some: `docker system df` shows
-    what images and volumes take", ), Need( name="loop devices", find=loop_devices, why="each broker's data is
-    a file system in a file, so that its disk can stall or lose power", next_step="`modprobe loop`, or a
-    machine whose kernel has loop devices", ), Need( name="ext4", find=ext4_support, why="brokers keep their
-    data on it, and it can drop unsynced pages on request", next_step="`modprobe ext4`, or a machine whose
-    kernel has ext4", ), )
+NEEDS = (
+    Need(
+        name="python",
+        find=python_version,
+        why="highwater is written for Python 3.11 and newer",
+        next_step=f"install Python 3.11 or newer, then {SETUP}",
+    ),
+    Need(
+        name="packages",
+        find=packages_installed,
+        why="a verdict must not depend on which versions a machine happens to have",
+        next_step="install highwater again, with its dependencies; in a checkout, `make setup`",
+    ),
+    Need(
+        name="java",
+        find=java_version,
+        why="Spark, which computes the verdict, runs on it",
+        next_step=SETUP,
+    ),
+    Need(
+        name="docker engine",
+        find=engine_version,
+        why="every node of a cluster is a container",
+        next_step=f"{SETUP} as root on Debian; else start Docker, and join the group `docker` to use it",
+    ),
+    Need(
+        name="images",
+        find=images_present,
+        why="nodes, proxies and disk helpers are made from them",
+        next_step=SETUP,
+    ),
+    Need(
+        name="memory",
+        find=memory_available,
+        why="three brokers, three controllers and Spark run at the same time",
+        next_step="end what else uses memory; `highwater clean` removes the containers of dead runs",
+    ),
+    Need(
+        name="disk space",
+        find=disk_free,
+        why="brokers that run out of space fail for a reason that no scenario asked for",
+        next_step="free some: `docker system df` shows what images and volumes take",
+    ),
+    Need(
+        name="loop devices",
+        find=loop_devices,
+        why="each broker's data is a file system in a file, so that its disk can stall or lose power",
+        next_step="`modprobe loop`, or a machine whose kernel has loop devices",
+    ),
+    Need(
+        name="ext4",
+        find=ext4_support,
+        why="brokers keep their data on it, and it can drop unsynced pages on request",
+        next_step="`modprobe ext4`, or a machine whose kernel has ext4",
+    ),
+)

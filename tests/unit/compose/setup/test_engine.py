@@ -115,7 +115,7 @@ def test_an_engine_elsewhere_is_not_ours_to_start(machine, monkeypatch):
 
 def test_a_user_who_is_not_root_is_told_what_to_do(machine, monkeypatch):
     monkeypatch.setattr(engine.os, "geteuid", lambda: 1000)
-    with pytest.raises(EngineUnreachable, match=r"only root.*\n +next step:.*`make setup` as root"):
+    with pytest.raises(EngineUnreachable, match=r"only root.*\n +next step:.*`highwater setup` as root"):
         engine.ensure_engine(silent)
     assert machine.done == []
 

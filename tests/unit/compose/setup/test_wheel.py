@@ -1,4 +1,4 @@
-"""What `pip install` puts on a machine: every file of the packages, no test, and the dependencies of a run only."""
+"""What `pip install` puts on a machine: every file of the packages, no test, no development package."""
 
 import re
 import shutil
