@@ -52,8 +52,8 @@ def build_kafka(release: str, registries: Registries, say: Say) -> None:
         _add_recipes(work, images.KAFKA_RECIPE)
         flags = " ".join(images.JVM_FLAGS)
         arguments = {"base": images.base_image(), "archive": images.ARCHIVE, "flags": flags}
-        said = _build(work, "kafka.dockerfile", images.kafka_image(release), arguments)
-        for line in said:
+        output = _build(work, "kafka.dockerfile", images.kafka_image(release), arguments)
+        for line in output:
             if line.startswith("highwater: "):
                 say(line.removeprefix("highwater: "))
 

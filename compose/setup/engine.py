@@ -18,7 +18,7 @@ from compose.setup import debian
 PID_FILE = Path("/var/run/docker.pid")
 LOG_FILE = Path("/var/log/highwater-dockerd.log")
 SYSTEMD_RUNS = Path("/run/systemd/system")
-# After a kill the daemon first ends the containers that it finds: 13 s were seen.
+# After a kill the daemon first ends the containers that it finds: measured: 13 s.
 START_TIMEOUT_S = 120
 POLL_S = 0.2
 
@@ -107,7 +107,7 @@ def _refuse_where_it_is_not_ours_to_start() -> None:
 
 
 def _wait_until_it_answers(pid: int | None) -> None:
-    """Wait for the daemon `pid`, or for one that somebody else looks after."""
+    """Wait for the daemon `pid`, or for one that systemd or another process started."""
     deadline_s = time.monotonic() + START_TIMEOUT_S
     while not answers():
         if pid is not None and not is_alive(pid):

@@ -1,4 +1,4 @@
-"""One table of a run's history in memory, for notebooks: `docs/history.md` says what its columns mean."""
+"""One table of a run's history in memory, for notebooks: docs/history.md describes its columns."""
 
 from pathlib import Path
 

@@ -4,7 +4,7 @@ start the cluster → make the topics → start the load, wait until it is warm 
 load, heal, wait until every replica is in sync → read every partition to a proven end → save the metadata
 timeline → seal the history → judge it, while the nodes' logs are saved and the cluster is torn down.
 
-Whatever happens, the run directory says how far it came, and nothing of the cluster stays.
+Whatever happens, the run directory shows how far it came, and nothing of the cluster stays.
 """
 
 import time
@@ -130,7 +130,7 @@ def _settle(job: Job, cluster: Cluster, load: Load) -> None:
         job.record.load_ended(time.monotonic_ns())
         try:
             job.steps.wait_in_sync(cluster, job.resolved)
-        except Exception as error:  # whatever it was, the final read decides what can still be said
+        except Exception as error:  # whatever it was, the final read shows what can still be decided
             job.progress.event(str(error))
 
 

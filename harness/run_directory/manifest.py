@@ -57,7 +57,7 @@ class RunOwner(ManifestPart):
     """The process that runs the run."""
 
     pid: int = Field(ge=0, description="its process id")
-    start: str = Field(description="when it started, which tells it from a later process of the same id")
+    start: str = Field(description="when it started: a later process may have the same id")
     host: str = Field(description="the machine and process-id namespace in which `pid` means something")
 
     def of(self, run_id: str) -> Owner:
@@ -196,7 +196,7 @@ def _first_problem(error: ValidationError) -> str:
 
 
 def _description(path: tuple[str | int, ...]) -> str:
-    """What the schema says of the key at `path`."""
+    """The description of the key at `path`."""
     *above, key = path
     field = model_at(Manifest, above).model_fields[str(key)]
     return str(field.description)

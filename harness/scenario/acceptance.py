@@ -49,7 +49,7 @@ class Bound:
 
 
 def parse_bound(text: str) -> Bound:
-    """Read a line; ValueError says what is wrong with it."""
+    """Read a line; ValueError names what is wrong with it."""
     match = LINE.fullmatch(text.strip())
     if match is None:
         raise ValueError(

@@ -22,13 +22,13 @@ def contradictions(scenario: Scenario) -> Iterator[Contradiction]:
 
 
 def _topics(scenario: Scenario) -> Iterator[Contradiction]:
-    seen: set[str] = set()
+    names: set[str] = set()
     default_min_isr = _min_isr_of_brokers(scenario.cluster)
     for index, topic in enumerate(scenario.topics):
         path: Path = ("topics", index)
-        if topic.name in seen:
+        if topic.name in names:
             yield (*path, "name"), f"topic {topic.name!r} is named twice"
-        seen.add(topic.name)
+        names.add(topic.name)
         brokers = scenario.cluster.brokers
         if topic.replication > brokers:
             yield (

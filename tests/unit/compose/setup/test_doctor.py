@@ -31,8 +31,8 @@ def test_an_error_that_nobody_foresaw_is_one_line_and_no_traceback():
     def find() -> str:
         raise ZeroDivisionError("division by zero\nand more")
 
-    seen = doctor.check(need(find))
-    assert (seen.ok, seen.seen) == (False, "ZeroDivisionError: division by zero")
+    result = doctor.check(need(find))
+    assert (result.ok, result.seen) == (False, "ZeroDivisionError: division by zero")
 
 
 def test_every_need_of_a_run_is_checked_in_order():
@@ -55,9 +55,9 @@ def test_without_an_engine_what_depends_on_it_is_unknown_and_not_an_error_of_its
         raise EngineUnreachable("no Docker Engine answers: connection refused\n    next step: ...")
 
     monkeypatch.setattr(docker_api, "client", refuse)
-    seen = {check.name: check.seen for check in doctor.examine() if not check.ok}
-    assert seen["docker engine"] == "no Docker Engine answers: connection refused"
-    assert seen["images"] == seen["disk space"] == "not known without a Docker Engine"
+    missing = {check.name: check.seen for check in doctor.examine() if not check.ok}
+    assert missing["docker engine"] == "no Docker Engine answers: connection refused"
+    assert missing["images"] == missing["disk space"] == "not known without a Docker Engine"
 
 
 def test_an_engine_that_refuses_this_user_differs_from_one_that_is_not_there(monkeypatch):
@@ -81,9 +81,9 @@ def test_a_machine_without_java_lists_where_one_was_searched_for(monkeypatch, tm
     monkeypatch.setattr("compose.host.java.find_spec", lambda name: None)
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    (seen,) = (each for each in doctor.examine() if each.name == "java")
-    assert not seen.ok
-    assert "Java 17 or later. JAVA_HOME: no executable /nowhere/bin/java" in seen.seen
+    (java,) = (each for each in doctor.examine() if each.name == "java")
+    assert not java.ok
+    assert "Java 17 or later. JAVA_HOME: no executable /nowhere/bin/java" in java.seen
 
 
 def test_memory_is_what_is_available_and_not_what_is_free(tmp_path):

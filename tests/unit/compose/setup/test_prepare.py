@@ -1,4 +1,4 @@
-"""Set-up makes what is missing, in building order, says what it cannot do, and is quick if all is there."""
+"""Set-up makes what is missing, in building order, names what it cannot do, and is quick if all is there."""
 
 from pathlib import Path
 

@@ -59,7 +59,7 @@ def sentences(report: Report) -> list[str]:
     return [reason.sentence for reason in report.reasons]
 
 
-def test_a_run_that_kept_everything_passes_and_says_so_in_plain_words(tmp_path: Path) -> None:
+def test_a_run_that_kept_everything_passes_with_one_plain_sentence(tmp_path: Path) -> None:
     report = judged(make_run(tmp_path, KEPT))
     assert report_text(report) == "PASS  acks=all lost none of 1 acknowledged records"
     assert report.document["properties"]["acked-loss"]["status"] == "holds"
