@@ -7,18 +7,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import api
 from harness.errors import EXIT_ERROR, HighwaterError
-from harness.scenario.resolve import catalogue, derived_seeds, draw_seed, find
 
 if TYPE_CHECKING:
     from compose.setup.doctor import Check
 
-# Spark, Docker and the Kafka client take seconds to import; a command imports the ones it needs.
+# Arrow, Spark, Docker and the Kafka client take seconds to import; a command imports the ones it needs.
 
 
 def run(arguments: Namespace) -> int:
     """`highwater run`: resolve everything first, then run one after the other."""
+    from harness import api
+    from harness.scenario.resolve import derived_seeds, draw_seed
     from harness.terminal.summary import side_by_side
 
     progress = sys.stderr if arguments.json else sys.stdout
@@ -46,6 +46,7 @@ def run(arguments: Namespace) -> int:
 
 def check(arguments: Namespace) -> int:
     """`highwater check`: judge a run directory again."""
+    from harness import api
     from harness.terminal.summary import report_text
 
     report = api.check(arguments.run, spark_master=arguments.spark_master)
@@ -55,6 +56,8 @@ def check(arguments: Namespace) -> int:
 
 def scenario_list(arguments: Namespace) -> int:
     """`highwater scenario list`: the shipped scenarios."""
+    from harness.scenario.resolve import catalogue
+
     entries = list(catalogue())
     if arguments.json:
         print(json.dumps(entries, indent=2))
@@ -67,6 +70,8 @@ def scenario_list(arguments: Namespace) -> int:
 
 def scenario_show(arguments: Namespace) -> int:
     """`highwater scenario show`: a shipped scenario's file, as it is."""
+    from harness.scenario.resolve import find
+
     text, _ = find(arguments.name)
     print(text, end="")
     return 0
@@ -74,6 +79,8 @@ def scenario_show(arguments: Namespace) -> int:
 
 def scenario_validate(arguments: Namespace) -> int:
     """`highwater scenario validate`: complain, or describe in one line what would run."""
+    from harness import api
+
     resolved = api.resolved(arguments.file, sets=arguments.sets)
     scenario = resolved.scenario
     faults = ", ".join(f"{step.kind} {step.asked}" for step in resolved.steps) or "no faults"

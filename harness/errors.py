@@ -11,12 +11,6 @@ Interrupted                    not a failure: the user asked to stop (130 or 143
 
 from collections.abc import Sequence
 
-from checkers.history.tables import CheckersError
-from compose.errors import ComposeError
-from faults.errors import FaultsError
-from spark_verify.errors import SparkVerifyError
-from workloads.errors import WorkloadError
-
 EXIT_USAGE = 2
 EXIT_UNKNOWN = 3
 EXIT_ERROR = 4
@@ -29,13 +23,17 @@ class HighwaterError(Exception):
     exit_code = EXIT_ERROR
 
 
-PACKAGE_ERRORS = (CheckersError, ComposeError, FaultsError, WorkloadError, SparkVerifyError)
-"""The root of each other package's errors."""
-
-
 def is_ours(error: BaseException) -> bool:
     """Whether the message of `error` stands alone: what failed, where, the value found, the next step."""
-    return isinstance(error, (HighwaterError, *PACKAGE_ERRORS))
+    # Imported here: the history's tables need Arrow, and `highwater --help` does not wait for it.
+    from checkers.history.tables import CheckersError
+    from compose.errors import ComposeError
+    from faults.errors import FaultsError
+    from spark_verify.errors import SparkVerifyError
+    from workloads.errors import WorkloadError
+
+    roots = (HighwaterError, CheckersError, ComposeError, FaultsError, WorkloadError, SparkVerifyError)
+    return isinstance(error, roots)
 
 
 class UsageError(HighwaterError):
