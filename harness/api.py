@@ -26,8 +26,8 @@ A recorded run, judged by the slow reference rules instead of Spark (`runs` hold
     [[1, 0, 0], [1, 1, 1]]
 
 Errors: `UsageError` (a scenario or table that does not exist), `ScenarioError` (a scenario that cannot work,
-with file, line and column), `RunDirectoryError` (no run there), `HighwaterError` above them all,
-`Interrupted` (the user stopped a run before there was anything to judge). A run that fails raises nothing:
+with file, line and column), `RunDirectoryError` (no run there), `HistoryError` (a table that cannot be read),
+`HighwaterError` above them all, `Interrupted` (the user stopped a run before there was anything to judge). A run that fails raises nothing:
 its verdict is ERROR.
 """
 
@@ -37,7 +37,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from checkers.verdict.algebra import Verdict
-from harness.errors import HighwaterError, Interrupted, RunDirectoryError, ScenarioError, UsageError
+from harness.errors import (
+    HighwaterError,
+    HistoryError,
+    Interrupted,
+    RunDirectoryError,
+    ScenarioError,
+    UsageError,
+)
 from harness.report.report import Report
 from harness.scenario.model import Scenario
 from harness.scenario.resolve import Resolved, find, resolve, scenario_text
@@ -48,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HighwaterError",
+    "HistoryError",
     "Interrupted",
     "Report",
     "RunDirectoryError",

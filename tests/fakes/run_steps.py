@@ -4,7 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
 
 from checkers.history.rows import Proof
@@ -13,7 +13,7 @@ from fakes.cluster import FakeCluster
 from harness.report.report import Report
 from harness.run.steps import OnEvent, StartedCluster
 from harness.run_directory.layout import RunDir
-from harness.run_directory.manifest import ManifestProducer, ManifestTopic
+from harness.run_directory.manifest import ManifestProducer, ManifestTopic, read_manifest
 from harness.scenario.resolve import Resolved
 from harness.terminal.progress import LoadFigures
 
@@ -114,3 +114,15 @@ class FakeRunSteps:
     def judge(self, run: RunDir) -> Report:
         self.take("judge")
         return Report(run_dir=run.path, verdict=self.verdict, outcome="as asked for")
+
+
+class Judges(FakeRunSteps):
+    """Steps whose judge comes to one verdict after the other, each with the seed of its run."""
+
+    def __init__(self, *verdicts: Verdict) -> None:
+        super().__init__()
+        self.verdicts = list(verdicts)
+
+    def judge(self, run: RunDir) -> Report:
+        self.verdict = self.verdicts.pop(0)
+        return replace(super().judge(run), outcome=f"judged {read_manifest(run).seed}")

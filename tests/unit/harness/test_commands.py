@@ -1,11 +1,10 @@
 """The commands that need a machine, with fakes in its place: run, setup, doctor, clean."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.run_steps import FakeRunSteps
+from fakes.run_steps import Judges
 
 from checkers.verdict.algebra import Verdict
 from compose.cleanup import cleanup
@@ -14,10 +13,7 @@ from compose.errors import EngineUnreachable
 from compose.setup import doctor, engine, java, prepare
 from compose.setup.doctor import Check
 from harness.cli import main
-from harness.report.report import Report
 from harness.run import live_steps
-from harness.run_directory.layout import RunDir
-from harness.run_directory.manifest import read_manifest
 from spark_verify import make_class_archive
 
 SCENARIO = """\
@@ -25,18 +21,6 @@ name: demo
 topics: [{name: orders, partitions: 2, replication: 3}]
 workload: {lasts: 0s, tail: 0s}
 """
-
-
-class Judges(FakeRunSteps):
-    """Steps whose judge comes to one verdict after the other."""
-
-    def __init__(self, *verdicts: Verdict) -> None:
-        super().__init__()
-        self.verdicts = list(verdicts)
-
-    def judge(self, run: RunDir) -> Report:
-        self.verdict = self.verdicts.pop(0)
-        return replace(super().judge(run), outcome=f"judged {read_manifest(run).seed}")
 
 
 @pytest.fixture

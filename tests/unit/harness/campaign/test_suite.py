@@ -2,16 +2,15 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.run_steps import FakeRunSteps
+from fakes.run_steps import Judges
 
 from checkers.verdict.algebra import Verdict
 from harness.campaign.suite import Options, run_suite
 from harness.report.report import Report, worst_exit_code
-from harness.run_directory.layout import RunDir, open_run
+from harness.run_directory.layout import open_run
 from harness.run_directory.manifest import read_manifest
 from harness.scenario.resolve import Resolved, resolve
 
@@ -20,18 +19,6 @@ name: demo
 topics: [{name: orders, partitions: 2, replication: 3}]
 workload: {lasts: 0s, tail: 0s}
 """
-
-
-class Judges(FakeRunSteps):
-    """Steps whose judge comes to one verdict after the other."""
-
-    def __init__(self, *verdicts: Verdict) -> None:
-        super().__init__()
-        self.verdicts = list(verdicts)
-
-    def judge(self, run: RunDir) -> Report:
-        self.verdict = self.verdicts.pop(0)
-        return replace(super().judge(run), outcome=f"judged {read_manifest(run).seed}")
 
 
 def scenarios(*seeds: int) -> list[Resolved]:
