@@ -25,10 +25,15 @@ A recorded run, judged by the slow reference rules instead of Spark (`runs` hold
     >>> sends.loc[sends["outcome"] == 0, ["producer", "sequence", "offset"]].to_numpy().tolist()
     [[1, 0, 0], [1, 1, 1]]
 
-Errors: `UsageError` (a scenario or table that does not exist), `ScenarioError` (a scenario that cannot work,
-with file, line and column), `RunDirectoryError` (no run there), `HistoryError` (a table that cannot be read),
-`HighwaterError` above them all, `Interrupted` (the user stopped a run before there was anything to judge). A run that fails raises nothing:
-its verdict is ERROR.
+Errors, all of them `HighwaterError` but the last:
+
+    UsageError          a scenario or a table that does not exist
+    ScenarioError       a scenario that cannot work: file, line, column and what is wrong
+    RunDirectoryError   there is no run, or it still goes on
+    HistoryError        a table of the history that cannot be read
+    Interrupted         the user stopped a run before there was anything to judge
+
+A run that fails raises none of them: its verdict is ERROR.
 """
 
 import sys
