@@ -1,11 +1,13 @@
 """manifest.json: refused with file, key, value and what is allowed; replaced as a whole at each change."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from fakes.run_directories import MANIFEST, make_run, write_manifest
+from pydantic import BaseModel
 
 from harness.errors import HistoryError
 from harness.run_directory.layout import RunDir
@@ -13,6 +15,7 @@ from harness.run_directory.manifest import (
     ClockReading,
     ClusterReady,
     Manifest,
+    ManifestPart,
     ManifestProducer,
     ManifestTopic,
     Phase,
@@ -199,16 +202,23 @@ def test_each_phase_has_its_timing() -> None:
     assert list(Timings.model_fields) == [f"{phase}_s" for phase in get_args(Phase) if phase]
 
 
+def described(model: type[BaseModel], above: str = "") -> dict[str, str | None]:
+    """`key`, `part.key` or `list[].key` → its description, in the order of the schema."""
+    keys: dict[str, str | None] = {}
+    for name, field in model.model_fields.items():
+        keys[f"`{above}{name}`"] = field.description
+        parts = [part for part in ManifestPart.__subclasses__() if part.__name__ in str(field.annotation)]
+        if parts:
+            is_list = str(field.annotation).startswith("tuple")
+            keys |= described(parts[0], f"{above}{name}{'[]' * is_list}.")
+    return keys
+
+
 def test_the_page_about_the_history_describes_each_key_as_the_schema_does() -> None:
     page = (ROOT / "docs/history.md").read_text()
-    rows = page[page.index("## manifest.json") :].splitlines()
-    keys = {
-        cells[1]: cells[2]
-        for cells in ([c.strip() for c in row.split("|")] for row in rows)
-        if len(cells) > 3
-    }
-    described = {f"`{name}`": field.description for name, field in Manifest.model_fields.items()}
-    assert {key: keys.get(key) for key in described} == described
+    section = page[page.index("## manifest.json") :]
+    rows = re.findall(r"^\| (`\S+`) \| (.*) \| (?:always)? ?\|$", section, re.MULTILINE)
+    assert list(dict(rows).items()) == list(described(Manifest).items())
 
 
 def test_the_manifest_on_disk_shows_the_phase_of_the_run_and_how_long_each_took(tmp_path: Path) -> None:
