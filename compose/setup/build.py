@@ -52,8 +52,8 @@ def build_kafka(release: str, registries: Registries, say: Say) -> None:
         _add_recipes(work, images.KAFKA_RECIPE)
         flags = " ".join(images.JVM_FLAGS)
         arguments = {"base": images.base_image(), "archive": images.ARCHIVE, "flags": flags}
-        said = _build(work, "kafka.dockerfile", images.kafka_image(release), arguments)
-        for line in said:
+        output = _build(work, "kafka.dockerfile", images.kafka_image(release), arguments)
+        for line in output:
             if line.startswith("highwater: "):
                 say(line.removeprefix("highwater: "))
 
@@ -70,7 +70,7 @@ def _base_by_debootstrap(say: Say) -> None:
     if not debian.may_install():
         raise ImageUnavailable(
             "no container registry gives a base image, and building one takes root on Debian\n"
-            "    next step: `make setup` as root on Debian, or where a container registry can be reached"
+            "    next step: `highwater setup` as root on Debian, or where a container registry can be reached"
         )
     debian.need("debootstrap", package="debootstrap", say=say)
     with timed("base image from Debian packages", say), _work_dir() as work:

@@ -13,7 +13,7 @@ APT_TIMEOUT_S = 900
 
 
 def is_debian(os_release: Path = OS_RELEASE) -> bool:
-    """Whether this machine runs Debian, or something that says it is like Debian."""
+    """Whether this machine runs Debian, or something that calls itself like Debian."""
     if not os_release.is_file():
         return False
     pairs = (line.partition("=") for line in os_release.read_text().splitlines())
@@ -47,7 +47,7 @@ def install(*packages: str, why: str, say: Say) -> None:
     try:
         run_logged(["apt-get", "update", "-q"], timeout_s=APT_TIMEOUT_S, env=quiet, say=say)
     except CommandFailed as error:
-        # One dead source among others, which may have nothing to do with what we need; installing will tell.
+        # One dead source among others, which we may not need; the installation shows.
         say(str(error))
     run_logged(
         ["apt-get", "install", "-q", "-y", "--no-install-recommends", *packages],

@@ -18,7 +18,7 @@ from compose.setup import debian
 PID_FILE = Path("/var/run/docker.pid")
 LOG_FILE = Path("/var/log/highwater-dockerd.log")
 SYSTEMD_RUNS = Path("/run/systemd/system")
-# After a kill the daemon first ends the containers that it finds: 13 s were seen.
+# After a kill the daemon first ends the containers that it finds: measured: 13 s.
 START_TIMEOUT_S = 120
 POLL_S = 0.2
 
@@ -97,17 +97,17 @@ def _refuse_where_it_is_not_ours_to_start() -> None:
     if os.geteuid() != 0:
         raise EngineUnreachable(
             "no Docker Engine answers to this user, and only root may start one\n"
-            "    next step: start Docker and join the group `docker`, or run `make setup` as root"
+            "    next step: start Docker and join the group `docker`, or run `highwater setup` as root"
         )
     if shutil.which("dockerd") is None and not debian.may_install():
         raise EngineUnreachable(
             "Docker Engine is not installed, and set-up installs it on Debian only\n"
-            "    next step: install Docker Engine 20.10 or newer, then `make setup` again"
+            "    next step: install Docker Engine 20.10 or newer, then `highwater setup` again"
         )
 
 
 def _wait_until_it_answers(pid: int | None) -> None:
-    """Wait for the daemon `pid`, or for one that somebody else looks after."""
+    """Wait for the daemon `pid`, or for one that systemd or another process started."""
     deadline_s = time.monotonic() + START_TIMEOUT_S
     while not answers():
         if pid is not None and not is_alive(pid):
@@ -120,7 +120,7 @@ def _wait_until_it_answers(pid: int | None) -> None:
 def _failed_to_start(what: str) -> EngineUnreachable:
     return EngineUnreachable(
         f"{what}; its last log lines:\n{last_lines(LOG_FILE)}\n"
-        f"    next step: see {LOG_FILE}, put right what it says, then `make setup` again"
+        f"    next step: read {LOG_FILE}, put right what it reports, then `highwater setup` again"
     )
 
 

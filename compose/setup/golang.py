@@ -32,12 +32,12 @@ def usable_go(say: Say) -> Iterator[Path]:
 
 
 def go_version(go: Path) -> tuple[int, int]:
-    """Return major and minor version of a `go` program; (0, 0) if it does not tell."""
+    """Return major and minor version of a `go` program; (0, 0) if it cannot be run."""
     try:
-        said = shell.run([str(go), "env", "GOVERSION"], timeout_s=ASK_TIMEOUT_S).stdout
+        output = shell.run([str(go), "env", "GOVERSION"], timeout_s=ASK_TIMEOUT_S).stdout
     except CommandFailed:
         return (0, 0)
-    return parse_version(said)
+    return parse_version(output)
 
 
 def parse_version(text: str) -> tuple[int, int]:

@@ -1,14 +1,12 @@
-"""Prepares a machine for a run: Java, Docker Engine and images. `make setup` ends with it.
+"""Prepares a machine for a run: Java, Docker Engine and images. `highwater setup` calls it.
 
-Everything is found at once if it is there, so a second run takes a second.
+What is there already is found at once, so a second set-up takes a second.
 """
 
-import argparse
 import fcntl
 import os
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,9 +18,6 @@ from compose.setup import build, engine, java
 from compose.setup.registry import Registries
 from compose.spec import images
 from compose.spec.topology import DEFAULT_RELEASE
-
-EXIT_ERROR = 4
-EXIT_INTERRUPTED = 130
 
 
 def ensure_images(release: str = DEFAULT_RELEASE, say: Say = say_line) -> None:
@@ -67,26 +62,6 @@ def prepare_machine(*, docker: bool, say: Say) -> None:
     say(f"ready: Java in {home}, Docker Engine {version}, {images.kafka_image()}, {images.toxiproxy_image()}")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Prepare this machine, or remove our images from it; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m compose.setup.prepare", description=__doc__)
-    parser.add_argument("--no-docker", action="store_true", help="only what tests without Docker need")
-    parser.add_argument("--remove-images", action="store_true", help="remove every image that set-up made")
-    options = parser.parse_args(argv)
-    try:
-        if options.remove_images:
-            for name in docker_images.remove_ours():
-                say_line(f"removed image {name}")
-        else:
-            prepare_machine(docker=not options.no_docker, say=say_line)
-    except ComposeError as error:
-        print(f"highwater: {error}", file=sys.stderr, flush=True)
-        return EXIT_ERROR
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
-    return 0
-
-
 def _clean_after_a_dead_machine(say: Say) -> None:
     """Remove what is left of runs whose owners ended together with the last daemon."""
     # Imported here because it is rare, and quick set-up matters: cleaning takes a container of its own.
@@ -110,7 +85,3 @@ def _one_at_a_time() -> Iterator[None]:
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -12,7 +12,7 @@ from compose.host.progress import Say
 
 
 class Answer(Enum):
-    """What a registry says about an image."""
+    """A registry's answer about an image."""
 
     HAS_IT = "has it"
     LACKS_IT = "lacks it"

@@ -24,7 +24,7 @@ def highwater(*arguments: str, within_s: float) -> tuple[int, Any]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The run directory of each scenario, all run by one command, which says PASS."""
+    """The run directory of each scenario, all run by one command, with the verdict PASS."""
     out = tmp_path_factory.mktemp("runs")
     code, verdicts = highwater("run", *SCENARIOS, "--out", str(out), within_s=SUITE_S)
     assert (code, [verdict["verdict"] for verdict in verdicts]) == (0, ["PASS"] * len(SCENARIOS))

@@ -77,7 +77,7 @@ def test_a_published_kafka_of_unknown_layout_leaves_maven(ways, monkeypatch):
 
 def test_without_registry_and_without_root_it_says_what_to_do(monkeypatch):
     monkeypatch.setattr(debian, "may_install", lambda: False)
-    with pytest.raises(ImageUnavailable, match="next step: `make setup` as root on Debian"):
+    with pytest.raises(ImageUnavailable, match="next step: `highwater setup` as root on Debian"):
         build.build_base(Registry(), say)
 
 

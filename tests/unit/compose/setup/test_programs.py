@@ -92,11 +92,11 @@ def test_a_java_that_is_not_found_though_installed_is_an_error_with_a_next_step(
 
 
 @pytest.mark.parametrize(
-    ("said", "version"),
+    ("output", "version"),
     [("go1.26.8", (1, 26)), ("go1.19", (1, 19)), ("go1.23rc1", (1, 23)), ("devel +abc", (0, 0))],
 )
-def test_the_version_of_go_is_read_from_what_it_says(said, version):
-    assert golang.parse_version(said) == version
+def test_the_version_of_go_is_read_from_its_output(output, version):
+    assert golang.parse_version(output) == version
 
 
 def test_a_go_that_is_new_enough_is_used(tmp_path, monkeypatch):
