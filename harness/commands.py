@@ -91,17 +91,17 @@ def scenario_validate(arguments: Namespace) -> int:
 def setup(arguments: Namespace) -> int:
     """`highwater setup`: Java, Docker Engine, images and Spark's class archive, whatever is missing."""
     from compose.docker import images
-    from compose.host.progress import say_line
+    from compose.host.progress import print_line
     from compose.setup.prepare import prepare_machine
     from spark_verify.make_class_archive import prepare_archive, remove_archives
 
     if arguments.remove:
         for name in images.remove_ours():
-            say_line(f"removed image {name}")
+            print_line(f"removed image {name}")
         remove_archives()
         return 0
-    prepare_machine(docker=not arguments.no_docker, say=say_line)
-    prepare_archive(say_line)
+    prepare_machine(docker=not arguments.no_docker, on_line=print_line)
+    prepare_archive(print_line)
     return 0
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from compose.errors import ComposeError
 from compose.host import shell
 from compose.host.java import Java, find_java
-from compose.host.progress import Say, say_line, timed
+from compose.host.progress import OnLine, print_line, timed
 from spark_verify.errors import SparkVerifyError
 from spark_verify.session.class_archive import LOADS_ARCHIVE, archive_path, base_path, cache_dir
 from spark_verify.session.session import SessionOptions, session
@@ -65,16 +65,16 @@ def remove_archives() -> None:
         archive.unlink(missing_ok=True)
 
 
-def prepare_archive(say: Say) -> None:
-    """Make the archive, if it is not there; that it cannot be made is a line for `say`, and no error."""
+def prepare_archive(on_line: OnLine) -> None:
+    """Make the archive, if it is not there; that it cannot be made is a line for `on_line`, and no error."""
     try:
         if archive_path(find_java()).is_file():
             return
-        with timed("making an archive of Spark's classes, with which it starts in half the time", say):
+        with timed("making an archive of Spark's classes, with which it starts in half the time", on_line):
             if make_archive() is None:
-                say("this Java makes no archive: Spark starts slower")
+                on_line("this Java makes no archive: Spark starts slower")
     except (SparkVerifyError, ComposeError) as error:
-        say(f"Spark starts slower: {error}")
+        on_line(f"Spark starts slower: {error}")
 
 
 def main() -> int:
@@ -84,7 +84,7 @@ def main() -> int:
     if parser.parse_args().remove:
         remove_archives()
     else:
-        prepare_archive(say_line)
+        prepare_archive(print_line)
     return 0
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from compose.docker import api as docker_api
 from compose.errors import EngineUnreachable
 from compose.host import shell
-from compose.host.progress import Say
+from compose.host.progress import OnLine
 from compose.setup import debian
 
 PID_FILE = Path("/var/run/docker.pid")
@@ -23,7 +23,7 @@ START_TIMEOUT_S = 120
 POLL_S = 0.2
 
 
-def ensure_engine(say: Say) -> bool:
+def ensure_engine(on_line: OnLine) -> bool:
     """Return when a Docker Engine answers, and whether that was only started now.
 
     Installs and starts one where we may. Raises EngineUnreachable, CommandFailed.
@@ -33,16 +33,16 @@ def ensure_engine(say: Say) -> bool:
     _refuse_where_it_is_not_ours_to_start()
     if shutil.which("dockerd") is None:
         # iptables is only recommended by docker.io, but without it no container network comes up.
-        debian.install("docker.io", "iptables", why="Docker Engine", say=say)
+        debian.install("docker.io", "iptables", why="Docker Engine", on_line=on_line)
     pid = read_pid(PID_FILE)
     if is_alive(pid):
-        say("a Docker Engine is starting: waiting for it")
+        on_line("a Docker Engine is starting: waiting for it")
     elif SYSTEMD_RUNS.is_dir():
-        say("starting Docker Engine (systemd)")
+        on_line("starting Docker Engine (systemd)")
         shell.run(["systemctl", "start", "docker"], timeout_s=START_TIMEOUT_S)
         pid = None
     else:
-        pid = start_daemon(say)
+        pid = start_daemon(on_line)
     _wait_until_it_answers(pid)
     return True
 
@@ -56,14 +56,14 @@ def answers() -> bool:
     return True
 
 
-def start_daemon(say: Say) -> int:
+def start_daemon(on_line: OnLine) -> int:
     """Start `dockerd` detached, its output in LOG_FILE, and return its process id."""
     # dockerd refuses to start when the process id in a dead daemon's file was given to somebody else since.
     PID_FILE.unlink(missing_ok=True)
     if LOG_FILE.exists():
         # A log of its own, so that the last lines of a failed start are not those of the daemon before.
         LOG_FILE.replace(LOG_FILE.with_suffix(".log.1"))
-    say(f"starting Docker Engine (no systemd here; its log is {LOG_FILE})")
+    on_line(f"starting Docker Engine (no systemd here; its log is {LOG_FILE})")
     return shell.spawn_detached(["dockerd"], log=LOG_FILE)
 
 

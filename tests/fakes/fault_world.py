@@ -293,14 +293,8 @@ class WorldView:
             ),
         )
 
-    def leader(self, topic: str, partition: int) -> int:
-        return self.describe(topic)[0].leader
-
-    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
-        return self.world.isr()
-
     def leaders(self) -> Mapping[tuple[str, int], int]:
-        return {("orders", 0): self.leader("orders", 0)}
+        return {("orders", 0): self.describe("orders")[0].leader}
 
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         raise NotImplementedError

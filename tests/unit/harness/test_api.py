@@ -25,7 +25,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> FakeRunSteps:
     """The steps that `run` takes instead of the real ones."""
     fake = FakeRunSteps()
     monkeypatch.setattr(live_steps, "LiveRunSteps", lambda spark_master: fake)
-    monkeypatch.setattr(prepare, "ensure_images", lambda release, say: None)
+    monkeypatch.setattr(prepare, "ensure_images", lambda release, on_line: None)
     return fake
 
 

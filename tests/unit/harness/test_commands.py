@@ -27,7 +27,7 @@ workload: {lasts: 0s, tail: 0s}
 def run_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """`highwater run demo.yaml …` with the given verdicts; returns its exit code."""
     (tmp_path / "demo.yaml").write_text(SCENARIO)
-    monkeypatch.setattr(prepare, "ensure_images", lambda release, say: say(f"images of {release}"))
+    monkeypatch.setattr(prepare, "ensure_images", lambda release, on_line: on_line(f"images of {release}"))
 
     def run(*options: str, verdicts: tuple[Verdict, ...]) -> int:
         steps = Judges(*verdicts)
@@ -66,8 +66,10 @@ def test_one_run_is_one_json_document(run_demo, capsys):
 
 
 def test_setup_prepares_the_machine_and_then_sparks_class_archive(monkeypatch, capsys):
-    monkeypatch.setattr(prepare, "prepare_machine", lambda *, docker, say: say(f"machine, docker {docker}"))
-    monkeypatch.setattr(make_class_archive, "prepare_archive", lambda say: say("archive"))
+    monkeypatch.setattr(
+        prepare, "prepare_machine", lambda *, docker, on_line: on_line(f"machine, docker {docker}")
+    )
+    monkeypatch.setattr(make_class_archive, "prepare_archive", lambda on_line: on_line("archive"))
     assert main(["setup"]) == 0
     assert main(["setup", "--no-docker"]) == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -87,10 +89,10 @@ def test_setup_can_be_undone(monkeypatch, capsys):
 
 
 def test_a_machine_without_docker_is_one_line_and_an_exit_code_but_no_traceback(monkeypatch, capsys):
-    def refuse(say: object) -> bool:
+    def refuse(on_line: object) -> bool:
         raise EngineUnreachable("Docker Engine is not installed\n    next step: install it")
 
-    monkeypatch.setattr(java, "ensure_java", lambda say: java.Java(home=Path("/java")))
+    monkeypatch.setattr(java, "ensure_java", lambda on_line: java.Java(home=Path("/java")))
     monkeypatch.setattr(engine, "ensure_engine", refuse)
     assert main(["setup"]) == 4
     assert capsys.readouterr().err == (
@@ -99,7 +101,7 @@ def test_a_machine_without_docker_is_one_line_and_an_exit_code_but_no_traceback(
 
 
 def test_ctrl_c_ends_set_up_without_a_traceback(monkeypatch, capsys):
-    def interrupt(say: object) -> None:
+    def interrupt(on_line: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(java, "ensure_java", interrupt)

@@ -276,7 +276,7 @@ def test_what_was_acked_after_an_unclean_election_is_not_permitted_by_it():
 @pytest.mark.parametrize("acks", ["1", "all"])
 @pytest.mark.parametrize("wanted", ["acked-loss", "unknown-offset-ack"])
 def test_an_ack_without_an_offset_accuses_the_client(acks, wanted):
-    """Whatever the brokers' contract permits: no broker ever told where the record is."""
+    """Whatever the brokers' contract permits: no broker ever reported where the record is."""
     for events in (QUIET, LEADER_KILLED, ALL_POWERED_OFF):
         assert label(lost(wanted, offset=-1), world(*events, acks=acks)) == Label("violation", CLIENT)
 

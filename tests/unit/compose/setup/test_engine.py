@@ -14,7 +14,7 @@ from compose.setup import debian, engine
 IS_ALIVE = engine.is_alive
 
 
-class Machine:
+class FakeMachine:
     """A pretended machine: which commands it has, who we are, and whether its engine answers."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ class Machine:
         if self._asked <= self.answers_after:
             raise EngineUnreachable("nobody")
 
-    def _install(self, *packages: str, why: str, say: object) -> None:
+    def _install(self, *packages: str, why: str, on_line: object) -> None:
         self.done.append(f"install {' '.join(packages)}")
         self.commands.add("dockerd")
 
@@ -61,8 +61,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
-    return Machine(monkeypatch, tmp_path)
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeMachine:
+    return FakeMachine(monkeypatch, tmp_path)
 
 
 def test_an_engine_that_answers_is_used_and_nothing_is_done(machine):
