@@ -12,7 +12,8 @@ from typing import Any
 from compose.errors import DiskError
 from compose.protocols import ContainerState, Edge, PartitionState
 from fakes.cluster import FakeCluster, FakeMesh, full_mesh
-from faults.clock import VirtualClock, ns
+from fakes.virtual_clock import VirtualClock
+from faults.clock import ns
 
 CALL_NS = ns(0.05)
 LAG_NS = ns(3.0)
