@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from compose.docker import containers
-from compose.errors import NodeStateError, Refused, Vanished
+from compose.errors import ComposeError, NodeStateError, Refused, Vanished
 from compose.host.waiting import wait_until
 from compose.protocols import ContainerState, Status
 
 CHANGE_S = 20.0
+NOT_FROZEN, FREEZE_TRIES = "unable to freeze", 3
+"""The freezer gives up, and thaws what it had, if a process does not come out of the kernel in time: one that
+waits for its disk on a busy machine. The next try succeeds."""
 MISSING = ContainerState(status="missing")
 
 
@@ -32,7 +35,12 @@ class Node:
 
     def pause(self) -> None:
         """Stop all of its processes in place."""
-        self._change("pause", "paused", {"paused"})
+        for last_try in [False] * (FREEZE_TRIES - 1) + [True]:
+            try:
+                return self._change("pause", "paused", {"paused"})
+            except ComposeError as error:
+                if last_try or NOT_FROZEN not in str(error):
+                    raise
 
     def unpause(self) -> None:
         """Let it go on if it is paused."""

@@ -88,6 +88,7 @@ def test_a_storm_against_acks_all_loses_nothing(runs: dict[str, Path]) -> None:
         "violations": 0,
         "permitted": 0,
         "undecided": 0,
+        "reason": "",
     }
     assert storm["outcome"] == f"acks=all lost none of {storm['exposure']['acked']:,} acknowledged records"
 
