@@ -35,12 +35,14 @@ class Node:
 
     def pause(self) -> None:
         """Stop all of its processes in place."""
-        for last_try in [False] * (FREEZE_TRIES - 1) + [True]:
+        for _ in range(FREEZE_TRIES - 1):
             try:
-                return self._change("pause", "paused", {"paused"})
+                self._change("pause", "paused", {"paused"})
+                return
             except ComposeError as error:
-                if last_try or NOT_FROZEN not in str(error):
+                if NOT_FROZEN not in str(error):
                     raise
+        self._change("pause", "paused", {"paused"})
 
     def unpause(self) -> None:
         """Let it go on if it is paused."""
