@@ -31,13 +31,11 @@ bench: setup
 # Python packages, Java, Docker Engine and images: whatever is missing.
 setup:
 	@sh compose/setup/bootstrap.sh
-	@$(BIN)/python -m compose.setup.prepare
-	@$(BIN)/python -m spark_verify.make_class_archive
+	@$(BIN)/highwater setup
 
 setup-python:
 	@sh compose/setup/bootstrap.sh
-	@$(BIN)/python -m compose.setup.prepare --no-docker
-	@$(BIN)/python -m spark_verify.make_class_archive
+	@$(BIN)/highwater setup --no-docker
 
 # Containers, networks, volumes and loop devices of every run, and what tools left in the checkout.
 clean:
@@ -47,6 +45,5 @@ clean:
 
 # Also the images and the virtual environment: the next set-up starts from nothing.
 distclean: clean
-	@if [ -x $(BIN)/python ]; then $(BIN)/python -m compose.setup.prepare --remove-images; fi
-	@if [ -x $(BIN)/python ]; then $(BIN)/python -m spark_verify.make_class_archive --remove; fi
+	@if [ -x $(BIN)/highwater ]; then $(BIN)/highwater setup --remove; fi
 	rm -rf .venv *.egg-info

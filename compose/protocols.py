@@ -6,7 +6,7 @@ In-memory ones are in `tests/fakes/cluster.py`, so that a schedule of faults is 
 Every call that changes something is idempotent and returns only after the change was read back.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -54,14 +54,6 @@ class ContainerState:
     pid: int | None = None
     started_at: str = ""
     restarts: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecResult:
-    """A command that ended inside a container; `output` holds stdout and stderr."""
-
-    exit_code: int
-    output: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,9 +206,6 @@ class Cluster(Protocol):
     def tail(self, node: int, lines: int = 40) -> str:
         """The last lines of the node's output; a reason in brackets if they cannot be had."""
 
-    def exec(self, node: int, argv: Sequence[str]) -> ExecResult:
-        """Run a command in the node's container, which must be running and not paused."""
-
     def active_controller(self) -> int | None:
         """The leader of the greatest epoch in the quorum members' states; None while there is none."""
 
@@ -232,12 +221,6 @@ class View(Protocol):
 
     def describe(self, topic: str) -> tuple[PartitionState, ...]:
         """All partitions of `topic`, each as reported by the brokers with the greatest leader epoch."""
-
-    def leader(self, topic: str, partition: int) -> int:
-        """Leader of one partition; -1: none."""
-
-    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
-        """In-sync replicas of one partition."""
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
         """Leader of every partition of every topic that is not internal."""

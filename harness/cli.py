@@ -1,4 +1,4 @@
-"""The command line: `highwater run | check | scenario | doctor | clean`.
+"""The command line: `highwater run | check | scenario | setup | doctor | clean`.
 
 Exit codes: 0 PASS · 1 FAIL · 2 usage or scenario error · 3 UNKNOWN · 4 ERROR · 130/143 interrupted. A crash
 of the tool itself is an ERROR in one sentence, never a traceback and never exit 1.
@@ -10,24 +10,21 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 from harness import commands
-from harness.errors import HighwaterError, Interrupted
-
-EXIT_USAGE = 2
-EXIT_ERROR = 4
-EXIT_INTERRUPTED = 130
+from harness.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, HighwaterError, Interrupted, is_ours
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code, and tells every error in plain words on stderr."""
+    """Run one command; returns the exit code. Every error is a sentence on stderr."""
     try:
         arguments = parser().parse_args(argv)
         code: int = arguments.command(arguments)
         sys.stdout.flush()
     except HighwaterError as error:
-        return _tell(str(error), error.exit_code)
+        return _failed(str(error), error.exit_code)
     except Interrupted as interrupted:
         return interrupted.exit_code
     except KeyboardInterrupt:
@@ -37,11 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else EXIT_USAGE
     except Exception as error:
-        return _tell(_unforeseen(error), EXIT_ERROR)
+        return _failed(str(error) if is_ours(error) else _unforeseen(error), EXIT_ERROR)
     return code
 
 
-def _tell(text: str, code: int) -> int:
+def _failed(text: str, code: int) -> int:
     print(f"highwater: {text}", file=sys.stderr)
     return code
 
@@ -53,7 +50,7 @@ def _unforeseen(error: Exception) -> str:
 
 
 def _after_broken_pipe() -> int:
-    """The reader of stdout has gone: nothing more can be told, and the verdict is in the run directory."""
+    """The reader of stdout has gone: nothing more can be printed, and the verdict is in the run directory."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return EXIT_ERROR
 
@@ -65,11 +62,16 @@ def parser() -> argparse.ArgumentParser:
         description="Chaos tests for real Kafka clusters: is any acknowledged record lost, and why?",
         epilog="Exit codes: 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN, 4 ERROR, 130/143 interrupted.",
     )
+    top.add_argument("--version", action="version", version=f"highwater {version('highwater')}")
     kinds = top.add_subparsers(required=True, metavar="COMMAND")
     _add_run(kinds)
     _add_check(kinds)
     _add_scenario(kinds)
-    doctor = kinds.add_parser("doctor", help="say what this machine lacks, and why")
+    setup = kinds.add_parser("setup", help="install or build what this machine lacks, once")
+    setup.add_argument("--no-docker", action="store_true", help="only what `highwater check` needs")
+    setup.add_argument("--remove", action="store_true", help="remove the images and archives it made")
+    setup.set_defaults(command=commands.setup)
+    doctor = kinds.add_parser("doctor", help="list what this machine lacks, and why it is needed")
     doctor.add_argument("--json", action="store_true", help="as JSON")
     doctor.set_defaults(command=commands.doctor)
     clean = kinds.add_parser("clean", help="remove what dead runs left: containers, networks, volumes, disks")

@@ -3,64 +3,61 @@
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Collection
+from dataclasses import asdict
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING
 
-from harness.scenario.resolve import Resolved, catalogue, draw_seed, find, resolve
+from harness.errors import EXIT_ERROR, HighwaterError
 
-# Spark, Docker and the Kafka client take seconds to import; a command imports the ones it needs.
+if TYPE_CHECKING:
+    from compose.setup.doctor import Check
+
+# Arrow, Spark, Docker and the Kafka client take seconds to import; a command imports the ones it needs.
 
 
 def run(arguments: Namespace) -> int:
     """`highwater run`: resolve everything first, then run one after the other."""
-    from harness.campaign.suite import Options, derived_seeds, run_suite
+    from harness import api
+    from harness.scenario.resolve import derived_seeds, draw_seed
+    from harness.terminal.summary import side_by_side
 
+    progress = sys.stderr if arguments.json else sys.stdout
     sets = [*arguments.sets, *([f"cluster.kafka={arguments.kafka}"] if arguments.kafka else [])]
     first = draw_seed() if arguments.seed is None and arguments.repeat > 1 else arguments.seed
     seeds = [first] if arguments.repeat == 1 else derived_seeds(first, arguments.repeat)
-    files = [find(name) for name in arguments.scenarios]
-    orders = [resolve(*file, sets=sets, seed=seed) for file in files for seed in seeds]
-    options = Options(out=arguments.out, as_json=arguments.json, argv=tuple(sys.argv[1:]))
+    scenarios = [api.resolved(name, seed=seed, sets=sets) for name in arguments.scenarios for seed in seeds]
     if arguments.repeat > 1:
-        print(f"seeds {' '.join(map(str, seeds))}", file=options.progress, flush=True)
-    from harness.run.live_steps import RealRooms
-
-    _prepare_images({order.topology.kafka for order in orders}, options.progress)
-    with RealRooms(arguments.spark_master) as rooms:
-        return run_suite(orders, rooms, options)
-
-
-def _prepare_images(releases: Collection[str], out: TextIO) -> None:
-    """Pull or build what a release needs, before any live view, and tell why that fails."""
-    from compose.errors import ComposeError, EngineUnreachable
-    from compose.setup.prepare import ensure_images
-
-    for release in sorted(releases):
-        try:
-            ensure_images(release, lambda text: print(text, file=out, flush=True))
-        except EngineUnreachable:
-            return  # the run says the same
-        except ComposeError as error:
-            print(error, file=out, flush=True)
+        print(f"seeds {' '.join(map(str, seeds))}", file=progress, flush=True)
+    result = api.run_all(
+        scenarios,
+        out=arguments.out,
+        spark_master=arguments.spark_master,
+        progress=progress,
+        panel=progress.isatty() and not arguments.json,
+        argv=sys.argv[1:],
+    )
+    if arguments.json:
+        documents = [report.as_json() for report in result.reports]
+        print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
+    if len(result.reports) > 1:
+        print(side_by_side(result.reports), file=progress, flush=True)
+    return result.exit_code
 
 
 def check(arguments: Namespace) -> int:
     """`highwater check`: judge a run directory again."""
-    from harness.check import check_run
+    from harness import api
+    from harness.terminal.summary import report_text
 
-    report = check_run(arguments.run, arguments.spark_master)
-    if arguments.json:
-        print(json.dumps(report.as_json(), indent=2))
-    else:
-        from harness.terminal.summary import words
-
-        print(words(report))
+    report = api.check(arguments.run, spark_master=arguments.spark_master)
+    print(json.dumps(report.as_json(), indent=2) if arguments.json else report_text(report))
     return report.verdict.exit_code
 
 
 def scenario_list(arguments: Namespace) -> int:
     """`highwater scenario list`: the shipped scenarios."""
+    from harness.scenario.resolve import catalogue
+
     entries = list(catalogue())
     if arguments.json:
         print(json.dumps(entries, indent=2))
@@ -73,29 +70,67 @@ def scenario_list(arguments: Namespace) -> int:
 
 def scenario_show(arguments: Namespace) -> int:
     """`highwater scenario show`: a shipped scenario's file, as it is."""
+    from harness.scenario.resolve import find
+
     text, _ = find(arguments.name)
     print(text, end="")
     return 0
 
 
 def scenario_validate(arguments: Namespace) -> int:
-    """`highwater scenario validate`: complain, or say in one line what would run."""
-    resolved: Resolved = resolve(*find(arguments.file), sets=arguments.sets)
+    """`highwater scenario validate`: complain, or describe in one line what would run."""
+    from harness import api
+
+    resolved = api.resolved(arguments.file, sets=arguments.sets)
     scenario = resolved.scenario
     faults = ", ".join(f"{step.kind} {step.asked}" for step in resolved.steps) or "no faults"
     print(f"{Path(arguments.file).name}: valid. {scenario.name}: Kafka {scenario.cluster.kafka}, {faults}")
     return 0
 
 
-def doctor(arguments: Namespace) -> int:
-    """`highwater doctor`: what this machine lacks."""
-    from harness.machine import tell_doctor
+def setup(arguments: Namespace) -> int:
+    """`highwater setup`: Java, Docker Engine, images and Spark's class archive, whatever is missing."""
+    from compose.docker import images
+    from compose.host.progress import print_line
+    from compose.setup.prepare import prepare_machine
+    from spark_verify.make_class_archive import prepare_archive, remove_archives
 
-    return tell_doctor(as_json=arguments.json)
+    if arguments.remove:
+        for name in images.remove_ours():
+            print_line(f"removed image {name}")
+        remove_archives()
+        return 0
+    prepare_machine(docker=not arguments.no_docker, on_line=print_line)
+    prepare_archive(print_line)
+    return 0
+
+
+def doctor(arguments: Namespace) -> int:
+    """`highwater doctor`: print every check; 4 if something is missing."""
+    from compose.setup.doctor import examine
+
+    checks = examine()
+    if arguments.json:
+        print(json.dumps([asdict(each) for each in checks], indent=2))
+    else:
+        print("\n".join(map(_check_text, checks)))
+    return 0 if all(each.ok for each in checks) else EXIT_ERROR
+
+
+def _check_text(check: "Check") -> str:
+    line = f"{'ok     ' if check.ok else 'MISSING'}  {check.name}: {check.seen}"
+    return line if check.ok else f"{line}\n         why: {check.why}\n         next step: {check.next_step}"
 
 
 def clean(arguments: Namespace) -> int:
-    """`highwater clean`: remove what dead runs left behind."""
-    from harness.machine import tell_clean
+    """`highwater clean`: remove what dead runs (or all runs) left behind, and print each thing."""
+    from compose.cleanup import cleanup
 
-    return tell_clean(everything=arguments.all)
+    report = cleanup.clean_all() if arguments.all else cleanup.clean_dead()
+    for line in report.lines():
+        print(line)
+    if report.did_nothing():
+        print("nothing to remove")
+    if report.failed:
+        raise HighwaterError(f"{len(report.failed)} things could not be removed; try again")
+    return 0

@@ -11,17 +11,35 @@ Interrupted                    not a failure: the user asked to stop (130 or 143
 
 from collections.abc import Sequence
 
+EXIT_USAGE = 2
+EXIT_UNKNOWN = 3
+EXIT_ERROR = 4
+EXIT_INTERRUPTED = 130
+
 
 class HighwaterError(Exception):
     """Base of all errors the command line reports in one plain sentence."""
 
-    exit_code = 4
+    exit_code = EXIT_ERROR
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether the message of `error` stands alone: what failed, where, the value found, the next step."""
+    # Imported here: the history's tables need Arrow, and `highwater --help` does not wait for it.
+    from checkers.errors import CheckersError
+    from compose.errors import ComposeError
+    from faults.errors import FaultsError
+    from spark_verify.errors import SparkVerifyError
+    from workloads.errors import WorkloadError
+
+    roots = (HighwaterError, CheckersError, ComposeError, FaultsError, WorkloadError, SparkVerifyError)
+    return isinstance(error, roots)
 
 
 class UsageError(HighwaterError):
     """The command line names something that does not exist or does not fit together."""
 
-    exit_code = 2
+    exit_code = EXIT_USAGE
 
 
 class ScenarioError(UsageError):
@@ -35,13 +53,13 @@ class ScenarioError(UsageError):
 class RunDirectoryError(HighwaterError):
     """There is no run in the named directory, so there is nothing to judge."""
 
-    exit_code = 2
+    exit_code = EXIT_USAGE
 
 
 class HistoryError(HighwaterError):
     """A file of a run is missing, truncated or foreign: the run can only be UNKNOWN."""
 
-    exit_code = 3
+    exit_code = EXIT_UNKNOWN
 
 
 class StepFailed(HighwaterError):

@@ -13,7 +13,7 @@ from pathlib import Path
 from compose.errors import ComposeError
 from compose.host import shell
 from compose.host.java import Java, find_java
-from compose.host.progress import say_line, timed
+from compose.host.progress import OnLine, print_line, timed
 from spark_verify.errors import SparkVerifyError
 from spark_verify.session.class_archive import LOADS_ARCHIVE, archive_path, base_path, cache_dir
 from spark_verify.session.session import SessionOptions, session
@@ -65,21 +65,26 @@ def remove_archives() -> None:
         archive.unlink(missing_ok=True)
 
 
+def prepare_archive(on_line: OnLine) -> None:
+    """Make the archive, if it is not there; that it cannot be made is a line for `on_line`, and no error."""
+    try:
+        if archive_path(find_java()).is_file():
+            return
+        with timed("making an archive of Spark's classes, with which it starts in half the time", on_line):
+            if make_archive() is None:
+                on_line("this Java makes no archive: Spark starts slower")
+    except (SparkVerifyError, ComposeError) as error:
+        on_line(f"Spark starts slower: {error}")
+
+
 def main() -> int:
-    """Make the archive, if it is not there, or remove it; that it cannot be made is told, and no error."""
+    """Make the archive, if it is not there, or remove it."""
     parser = argparse.ArgumentParser(prog="python -m spark_verify.make_class_archive", description=__doc__)
     parser.add_argument("--remove", action="store_true", help="remove every archive that was made")
     if parser.parse_args().remove:
         remove_archives()
-        return 0
-    try:
-        if archive_path(find_java()).is_file():
-            return 0
-        with timed("making an archive of Spark's classes, with which it starts in half the time", say_line):
-            if make_archive() is None:
-                say_line("this Java makes no archive: Spark starts slower")
-    except (SparkVerifyError, ComposeError) as error:
-        say_line(f"Spark starts slower: {error}")
+    else:
+        prepare_archive(print_line)
     return 0
 
 

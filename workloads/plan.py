@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.contract.settings import Acks
 from checkers.history.rows import TopicPartition
 from workloads.errors import PlanRefused
 from workloads.payload import HEADER_BYTES, Header
 
-Acks: TypeAlias = Literal["0", "1", "all"]
 Setting: TypeAlias = str | int | float | bool
 
 IN_A_ROW = 1000

@@ -11,15 +11,13 @@ Counterexample to "the scenario asks for min.insync.replicas=2":
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal, TypeAlias
 
 from checkers.contract.timeline import Clock, Timeline
-from checkers.errors import CheckersError
 from checkers.history.rows import Context
 
-
-class MalformedManifest(CheckersError):
-    """The manifest lacks what the contract is computed from; the message names the key."""
+Acks: TypeAlias = Literal["0", "1", "all"]
+"""How many replicas a producer waits for, as Kafka writes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,38 +60,3 @@ class Realised:
     def topic(self, name: str) -> TopicPromise:
         """The settings of a topic; Kafka's defaults for one that the manifest does not list."""
         return self.topics.get(name, TopicPromise())
-
-
-def realised(manifest: Mapping[str, Any], context: Context) -> Realised:
-    """Read the settings from a run's manifest; raises MalformedManifest.
-
-    Keys: clock {monotonic_ns, wall_ns}; producers [{producer, acks, idempotence}]; topics [{name, config}];
-    cluster {elr, broker_config}. A topic's settings fall back to the brokers', then to Kafka's defaults.
-    """
-    try:
-        brokers = manifest["cluster"].get("broker_config", {})
-        return Realised(
-            producers={
-                row["producer"]: ProducerPromise(acks=str(row["acks"]), idempotence=bool(row["idempotence"]))
-                for row in manifest["producers"]
-            }
-            or {0: ProducerPromise(acks="all", idempotence=True)},
-            topics={row["name"]: _topic(row.get("config", {}), brokers) for row in manifest["topics"]},
-            elr=bool(manifest["cluster"]["elr"]),
-            clock=Clock(**{key: int(manifest["clock"][key]) for key in ("monotonic_ns", "wall_ns")}),
-            context=context,
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise MalformedManifest(f"manifest.json: {type(error).__name__} {error}") from None
-
-
-def _topic(config: Mapping[str, Any], brokers: Mapping[str, Any]) -> TopicPromise:
-    def setting(of_topic: str, of_broker: str, default: str) -> str:
-        return str(config.get(of_topic, brokers.get(of_broker, default))).lower()
-
-    return TopicPromise(
-        min_isr=int(setting("min.insync.replicas", "min.insync.replicas", "1")),
-        unclean=setting("unclean.leader.election.enable", "unclean.leader.election.enable", "false")
-        == "true",
-        flush_messages=int(setting("flush.messages", "log.flush.interval.messages", "0")),
-    )

@@ -153,13 +153,6 @@ class Fault:
     unclean: tuple[int, ...] = ()
     evidence: str = ""
 
-    def down_at(self, node: int, at_ns: int) -> bool:
-        """Whether it is known that this fault kept the node's process ended at a time."""
-        return any(
-            down == node and NONE < down_ns <= at_ns and (up_ns == NONE or at_ns < up_ns)
-            for down, down_ns, up_ns in zip(self.down, self.down_ns, self.up_ns, strict=True)
-        )
-
     def described(self, hit: str) -> str:
         """The fault in a sentence: its name if it has one of its own, its kind, and what it hit."""
         what = f"{self.kind} of {hit}" if hit else self.kind

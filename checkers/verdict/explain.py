@@ -69,7 +69,7 @@ def _record(anomaly: Anomaly) -> str:
 
 
 def _acked(anomaly: Anomaly, realised: Realised) -> str:
-    """When, and by whom, it was acknowledged; or when a reader was given it, or when it was sent."""
+    """When, and by which broker, it was acknowledged; or when a reader was given it, or when it was sent."""
     verb, at_ns = _first_known(anomaly)
     if at_ns == NONE:
         return "when it was written is not known"

@@ -1,7 +1,7 @@
 """A running cluster: nodes, disks and mesh as one `compose.protocols.Cluster`."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from compose.docker import containers
@@ -12,10 +12,8 @@ from compose.mesh.mesh import ToxiproxyMesh
 from compose.nodes import cpu_time
 from compose.nodes.disks import Disks, Helper
 from compose.nodes.node import Node, with_restarts
-from compose.protocols import ContainerState, ExecResult, StartTimings
+from compose.protocols import ContainerState, StartTimings
 from compose.spec.topology import Topology
-
-EXEC_S = 30.0
 
 
 class DockerCluster:
@@ -150,10 +148,6 @@ class DockerCluster:
             return containers.logs(self._node(node).container_id, lines=lines)
         except ComposeError as error:
             return f"[no log of node {node}: {error}]"
-
-    def exec(self, node: int, argv: Sequence[str]) -> ExecResult:
-        """Run a command in the node's container."""
-        return containers.execute(self._node(node).container_id, argv, within_s=EXEC_S)
 
     def active_controller(self) -> int | None:
         """The leader of the quorum, as its members have written it down."""

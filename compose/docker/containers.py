@@ -11,7 +11,6 @@ from testcontainers.core.container import DockerContainer
 from testcontainers.core.network import Network
 
 from compose.docker.api import asking, client
-from compose.protocols import ExecResult
 
 KEEP_LOG = {"max-size": "256m"}
 
@@ -46,6 +45,14 @@ class Container:
     id: str
     name: str
     addresses: Mapping[int, tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecResult:
+    """A command that ended inside a container; `output` holds stdout and stderr."""
+
+    exit_code: int
+    output: str
 
 
 def start(spec: ContainerSpec) -> Container:

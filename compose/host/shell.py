@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compose.errors import CommandFailed
-from compose.host.progress import Say
+from compose.host.progress import OnLine
 
 TAIL_LINES = 15
 HEARTBEAT_S = 15
@@ -79,7 +79,7 @@ def run_logged(
     argv: Sequence[str],
     *,
     timeout_s: float,
-    say: Say,
+    on_line: OnLine,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> str:
@@ -103,7 +103,7 @@ def run_logged(
             raise CommandFailed(f"{argv[0]}: could not be run: {error.strerror}") from error
         path = Path(log.name)
         try:
-            code = _wait(process, timeout_s, path, say)
+            code = _wait(process, timeout_s, path, on_line)
         except BaseException:
             # Its children too: an interrupted debootstrap would go on in its chroot.
             os.killpg(process.pid, signal.SIGKILL)
@@ -116,7 +116,7 @@ def run_logged(
     return output
 
 
-def _wait(process: subprocess.Popen[bytes], timeout_s: float, log: Path, say: Say) -> int:
+def _wait(process: subprocess.Popen[bytes], timeout_s: float, log: Path, on_line: OnLine) -> int:
     begin_s = time.monotonic()
     while True:
         try:
@@ -129,7 +129,7 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float, log: Path, say: Sa
                 raise CommandFailed(
                     f"{process.args!r}: not finished after {timeout_s:g} s; last line: {last}"
                 ) from None
-            say(f"  {waited_s:.0f} s" + (f": {last[:90]}" if last else ""))
+            on_line(f"  {waited_s:.0f} s" + (f": {last[:90]}" if last else ""))
 
 
 def spawn_detached(argv: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None) -> int:

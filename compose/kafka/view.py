@@ -38,14 +38,6 @@ class ClusterView:
             raise ViewError(f"topic {topic}: none of the brokers {listed} answers")
         return merge(answer for answer in answers.values() if answer.error == 0)
 
-    def leader(self, topic: str, partition: int) -> int:
-        """Leader of one partition; -1: none. Raises ViewError if there is no such partition."""
-        return self._partition(topic, partition).leader
-
-    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
-        """In-sync replicas of one partition. Raises ViewError if there is no such partition."""
-        return self._partition(topic, partition).isr
-
     def leaders(self) -> Mapping[tuple[str, int], int]:
         """Leader of every partition of every topic that is not internal. Raises ViewError."""
         answers = self._brokers.ask_all(lambda _, broker: broker_api.metadata(broker, None)).given
@@ -149,12 +141,6 @@ class ClusterView:
         }
         silent = epochs.keys() - answers.keys()
         return f"leaders that do not serve yet: {errors or sorted(silent)}" if errors or silent else ""
-
-    def _partition(self, topic: str, partition: int) -> PartitionState:
-        for state in self.describe(topic):
-            if state.partition == partition:
-                return state
-        raise ViewError(f"{topic}-{partition}: no broker that answers knows this partition")
 
     def _topic_by_broker(self, topic: str) -> Mapping[int, TopicAnswer]:
         return self._brokers.ask_all(lambda _, broker: broker_api.describe(broker, topic)).given

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from compose.docker import containers
-from compose.errors import NodeStateError, Refused, Vanished
+from compose.errors import ComposeError, NodeStateError, Refused, Vanished
 from compose.host.waiting import wait_until
 from compose.protocols import ContainerState, Status
 
 CHANGE_S = 20.0
+NOT_FROZEN, FREEZE_TRIES = "unable to freeze", 3
+"""The freezer gives up, and thaws what it had, if a process does not come out of the kernel in time: one that
+waits for its disk on a busy machine. The next try succeeds."""
 MISSING = ContainerState(status="missing")
 
 
@@ -32,6 +35,13 @@ class Node:
 
     def pause(self) -> None:
         """Stop all of its processes in place."""
+        for _ in range(FREEZE_TRIES - 1):
+            try:
+                self._change("pause", "paused", {"paused"})
+                return
+            except ComposeError as error:
+                if NOT_FROZEN not in str(error):
+                    raise
         self._change("pause", "paused", {"paused"})
 
     def unpause(self) -> None:

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Makes .venv with the pinned packages and the project itself: the part of set-up that runs before there is a Python.
-# A stamp in .venv names all that went into it, so a second run only compares.
+# Makes .venv with the pinned packages and the project itself: the part of `make setup` that runs before there is a
+# Python. A stamp in .venv names all that went into it, so a second run only compares.
 set -eu
 cd "$(dirname "$0")/../.."
 
-say() { echo "highwater: $*"; }
+report() { echo "highwater: $*"; }
 
 fail() {
-    say "$1" >&2
+    report "$1" >&2
     echo "    next step: $2" >&2
     exit 4
 }
@@ -27,10 +27,10 @@ find_python() {
 
 install_python() {
     [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || fail "no Python 3.11 or newer with its venv module" "$1"
-    say "installing python3 and python3-venv from Debian"
+    report "installing python3 and python3-venv from Debian"
     log=$(mktemp)
     export DEBIAN_FRONTEND=noninteractive
-    # A dead source among others need not matter: installing will tell.
+    # A dead source among others need not matter: the installation shows.
     if ! { apt-get update -q || true; apt-get install -q -y --no-install-recommends python3 python3-venv; } >"$log" 2>&1; then
         tail -n 15 "$log" >&2
         fail "apt-get could not install python3-venv (above: its last lines)" "$1"
@@ -43,11 +43,11 @@ install() {
     rm -f .venv/failed
     { .venv/bin/python -m pip --disable-pip-version-check --no-color install --progress-bar off "$@" 2>&1 ||
         touch .venv/failed; } | sed -un -e 's/^Collecting \([^ ]*\).*/  \1/p' -e '/ERROR\|error:/p'
-    [ ! -e .venv/failed ] || fail "pip failed (above: what it said)" "does the Python package index answer?"
+    [ ! -e .venv/failed ] || fail "pip failed (above: its output)" "does the Python package index answer?"
 }
 
 # The path is in it because an environment cannot be moved.
-wanted=$({ pwd && cat requirements.txt requirements-build.txt pyproject.toml "$0"; } | sha256sum | cut -c1-16)
+wanted=$({ pwd && cat requirements*.in requirements*.txt pyproject.toml "$0"; } | sha256sum | cut -c1-16)
 stamp=.venv/highwater-$wanted
 if [ -e "$stamp" ] && .venv/bin/python -c ''; then
     exit 0
@@ -60,15 +60,15 @@ if ! head -n 1 .venv/bin/pip 2>/dev/null | grep -q "^#!$PWD/" || ! is_usable .ve
         python=$(find_python)
     fi
     [ -n "$python" ] || fail "python3 here is older than 3.11" "install Python 3.11 or newer, then \`make setup\` again"
-    say "making .venv with $("$python" --version)"
+    report "making .venv with $("$python" --version)"
     "$python" -m venv --clear .venv
 fi
 
-say "installing pinned Python packages into .venv (1.3 GB on disk, one to three minutes) ..."
+report "installing pinned Python packages into .venv (1.3 GB on disk, one to three minutes) ..."
 # The first few build those that come as source, and the project: nothing unpinned is fetched for that.
 install --require-hashes --only-binary=:all: -r requirements-build.txt
-install --require-hashes --no-build-isolation -r requirements.txt
+install --require-hashes --no-build-isolation -r requirements.txt -r requirements-dev.txt
 install --no-deps --no-build-isolation -e .
 rm -f .venv/highwater-*
 touch "$stamp"
-say "installing pinned Python packages into .venv: done"
+report "installing pinned Python packages into .venv: done"

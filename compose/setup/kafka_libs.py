@@ -5,7 +5,7 @@ from pathlib import Path
 from compose.docker import images as docker_images
 from compose.errors import CommandFailed, ImageUnavailable
 from compose.host import shell
-from compose.host.progress import Say
+from compose.host.progress import OnLine
 from compose.setup import debian
 from compose.spec import images
 
@@ -24,13 +24,13 @@ def from_image(reference: str, work: Path) -> None:
     _expect_kafka_in(work / "libs", reference)
 
 
-def from_maven(release: str, work: Path, say: Say) -> None:
+def from_maven(release: str, work: Path, on_line: OnLine) -> None:
     """Put the jars of `release`, and all they need, into `work`/libs. Raises MachineError."""
-    debian.need("mvn", package="maven", say=say)
+    debian.need("mvn", package="maven", on_line=on_line)
     pom = work / "pom.xml"
     pom.write_text(images.recipe("pom.xml"))
     try:
-        _copy_dependencies(release, pom, work / "libs", say)
+        _copy_dependencies(release, pom, work / "libs", on_line)
     except CommandFailed as error:
         raise ImageUnavailable(
             f"Kafka {release}: not to be had from Maven packages\n{error}\n"
@@ -39,7 +39,7 @@ def from_maven(release: str, work: Path, say: Say) -> None:
     _expect_kafka_in(work / "libs", f"Maven packages of {release}")
 
 
-def _copy_dependencies(release: str, pom: Path, libs: Path, say: Say) -> None:
+def _copy_dependencies(release: str, pom: Path, libs: Path, on_line: OnLine) -> None:
     shell.run_logged(
         [
             *("mvn", "--batch-mode", "--strict-checksums", "--file", str(pom), MAVEN_COPY),
@@ -47,7 +47,7 @@ def _copy_dependencies(release: str, pom: Path, libs: Path, say: Say) -> None:
             *(["--activate-profiles", "log4j2"] if needs_log4j2_binding(release) else []),
         ],
         timeout_s=MAVEN_TIMEOUT_S,
-        say=say,
+        on_line=on_line,
     )
 
 

@@ -1,42 +1,37 @@
-"""Prepares a machine for a run: Java, Docker Engine and images. `make setup` ends with it.
+"""Prepares a machine for a run: Java, Docker Engine and images. `highwater setup` calls it.
 
-Everything is found at once if it is there, so a second run takes a second.
+What is there already is found at once, so a second set-up takes a second.
 """
 
-import argparse
 import fcntl
 import os
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from compose.docker import api as docker_api
 from compose.docker import images as docker_images
 from compose.errors import ComposeError
-from compose.host.progress import Say, say_line
+from compose.host.progress import OnLine, print_line
 from compose.setup import build, engine, java
 from compose.setup.registry import Registries
 from compose.spec import images
 from compose.spec.topology import DEFAULT_RELEASE
 
-EXIT_ERROR = 4
-EXIT_INTERRUPTED = 130
 
-
-def ensure_images(release: str = DEFAULT_RELEASE, say: Say = say_line) -> None:
+def ensure_images(release: str = DEFAULT_RELEASE, on_line: OnLine = print_line) -> None:
     """Return when the images for a cluster of `release` are here; pull or build what is missing.
 
     Raises EngineUnreachable, ImageUnavailable, CommandFailed.
     """
     if not missing_images(release):
         return
-    registries = Registries(say)
+    registries = Registries(on_line)
     makers: dict[str, Callable[[], None]] = {
-        images.base_image(): lambda: build.build_base(registries, say),
-        images.toxiproxy_image(): lambda: build.build_toxiproxy(registries, say),
-        images.kafka_image(release): lambda: build.build_kafka(release, registries, say),
+        images.base_image(): lambda: build.build_base(registries, on_line),
+        images.toxiproxy_image(): lambda: build.build_toxiproxy(registries, on_line),
+        images.kafka_image(release): lambda: build.build_kafka(release, registries, on_line),
     }
     with _one_at_a_time():
         # Asked again under the lock: another process may have made them while we waited for it.
@@ -53,41 +48,23 @@ def missing_images(release: str = DEFAULT_RELEASE) -> tuple[str, ...]:
     return tuple(name for name in needed if not docker_images.exists(name))
 
 
-def prepare_machine(*, docker: bool, say: Say) -> None:
+def prepare_machine(*, docker: bool, on_line: OnLine) -> None:
     """Prepare everything that a run needs, or all but Docker. Raises MachineError, CommandFailed."""
-    home = java.ensure_java(say).home
+    home = java.ensure_java(on_line).home
     if not docker:
-        say(f"ready: Java in {home}")
+        on_line(f"ready: Java in {home}")
         return
-    started = engine.ensure_engine(say)
-    ensure_images(say=say)
+    started = engine.ensure_engine(on_line)
+    ensure_images(on_line=on_line)
     if started:
-        _clean_after_a_dead_machine(say)
+        _clean_after_a_dead_machine(on_line)
     version = docker_api.client().version()["Version"]
-    say(f"ready: Java in {home}, Docker Engine {version}, {images.kafka_image()}, {images.toxiproxy_image()}")
+    on_line(
+        f"ready: Java in {home}, Docker Engine {version}, {images.kafka_image()}, {images.toxiproxy_image()}"
+    )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Prepare this machine, or remove our images from it; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m compose.setup.prepare", description=__doc__)
-    parser.add_argument("--no-docker", action="store_true", help="only what tests without Docker need")
-    parser.add_argument("--remove-images", action="store_true", help="remove every image that set-up made")
-    options = parser.parse_args(argv)
-    try:
-        if options.remove_images:
-            for name in docker_images.remove_ours():
-                say_line(f"removed image {name}")
-        else:
-            prepare_machine(docker=not options.no_docker, say=say_line)
-    except ComposeError as error:
-        print(f"highwater: {error}", file=sys.stderr, flush=True)
-        return EXIT_ERROR
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
-    return 0
-
-
-def _clean_after_a_dead_machine(say: Say) -> None:
+def _clean_after_a_dead_machine(on_line: OnLine) -> None:
     """Remove what is left of runs whose owners ended together with the last daemon."""
     # Imported here because it is rare, and quick set-up matters: cleaning takes a container of its own.
     from compose.cleanup import cleanup
@@ -96,12 +73,14 @@ def _clean_after_a_dead_machine(say: Say) -> None:
         report = cleanup.clean_dead()
     except ComposeError as error:
         # What is left takes space, but keeps no run from starting.
-        say(f"{error}\n    next step: `highwater clean`")
+        on_line(f"{error}\n    next step: `highwater clean`")
         return
     if not report.did_nothing():
-        say(f"removed what dead runs left: {len(report.containers)} containers, {len(report.devices)} disks")
+        on_line(
+            f"removed what dead runs left: {len(report.containers)} containers, {len(report.devices)} disks"
+        )
     for trouble in report.failed:
-        say(f"could not be removed: {trouble}")
+        on_line(f"could not be removed: {trouble}")
 
 
 @contextmanager
@@ -110,7 +89,3 @@ def _one_at_a_time() -> Iterator[None]:
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,12 +4,12 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from compose.host import shell
-from compose.host.progress import Say
+from compose.host.progress import OnLine
 
 INSTALL_TIMEOUT_S = 600
 
 
-def install(python: Path, requirements: str, say: Say) -> None:
+def install(python: Path, requirements: str, on_line: OnLine) -> None:
     """Install the recipe file `requirements` into the environment of `python`. Raises CommandFailed."""
     with as_file(files("compose.recipes").joinpath(requirements)) as path:
         shell.run_logged(
@@ -18,5 +18,5 @@ def install(python: Path, requirements: str, say: Say) -> None:
                 *("--require-hashes", "-r", str(path)),
             ],
             timeout_s=INSTALL_TIMEOUT_S,
-            say=say,
+            on_line=on_line,
         )

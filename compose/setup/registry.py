@@ -8,11 +8,11 @@ from enum import Enum
 
 from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable
-from compose.host.progress import Say
+from compose.host.progress import OnLine
 
 
 class Answer(Enum):
-    """What a registry says about an image."""
+    """A registry's answer about an image."""
 
     HAS_IT = "has it"
     LACKS_IT = "lacks it"
@@ -29,8 +29,8 @@ def registry_of(reference: str) -> str:
 class Registries:
     """Pulls images, and remembers which registries are silent."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, on_line: OnLine) -> None:
+        self._on_line = on_line
         self._silent: set[str] = set()
 
     def pull(self, reference: str) -> bool:
@@ -40,16 +40,16 @@ class Registries:
             return False
         answer = ask(reference)
         if answer is Answer.HAS_IT:
-            self._say(f"pulling {reference}")
+            self._on_line(f"pulling {reference}")
             try:
                 docker_images.pull(reference)
             except ImageUnavailable as error:
-                self._say(str(error))
+                self._on_line(str(error))
                 return False
             return True
         if answer is Answer.SILENT:
             self._silent.add(registry)
-        self._say(f"{registry or 'the container registry'} {answer.value} ({reference})")
+        self._on_line(f"{registry or 'the container registry'} {answer.value} ({reference})")
         return False
 
 

@@ -26,10 +26,10 @@ def page(lines: Sequence[Mapping[str, Any]]) -> str:
         "|---|---|---|---|---|---|",
         *(_row(line) for line in lines),
     ]
-    return "\n".join([HEAD, machine(), "", *rows]) + "\n"
+    return "\n".join([HEAD, measured_on(), "", *rows]) + "\n"
 
 
-def machine() -> str:
+def measured_on() -> str:
     """One paragraph: when, on what, with what."""
     packages = ", ".join(
         f"{name} {version(name)}" for name in ("pyspark", "confluent-kafka", "duckdb", "numba")

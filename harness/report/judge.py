@@ -1,14 +1,12 @@
 """The verdict on a run directory: the same code for `run` and `check`, nothing but the directory as input.
 
-seal what a killed run left → read the small tables → verify → contract → weigh → explain
+seal what a killed run left → read the small tables → verify → contract → decide → explain
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from checkers.contract.label import judge_contract
-from checkers.contract.settings import realised
 from checkers.errors import CheckersError
 from checkers.history.load import load_context
 from checkers.history.rows import Context
@@ -20,14 +18,16 @@ from checkers.verdict.explain import explain_gravest
 from checkers.verdict.exposure import Exposure, measure
 from checkers.verdict.findings import group
 from harness.errors import HistoryError
+from harness.report.realised import realised
 from harness.report.report import Report
 from harness.report.verdict_json import Judged, as_json, outcome_of, remark_of
 from harness.run_directory.layout import RunDir
+from harness.run_directory.manifest import Manifest
 from harness.run_directory.recover import complete_history
 from harness.scenario.acceptance import parse_bound
 
 Verify = Callable[[Path], Judgement]
-"""From a history directory to what holds and what does not; Spark's in earnest, the reference's in tests."""
+"""From a history directory to a judgement: Spark's in a run, `checkers.reference` in tests."""
 
 
 def judge(run: RunDir, verify: Verify) -> Report:
@@ -35,7 +35,7 @@ def judge(run: RunDir, verify: Verify) -> Report:
     try:
         return _judge(run, verify)
     except (HistoryError, CheckersError) as error:
-        return Report(verdict=Verdict.UNKNOWN, outcome=str(error))
+        return Report(run_dir=run.path, verdict=Verdict.UNKNOWN, outcome=str(error))
 
 
 def _judge(run: RunDir, verify: Verify) -> Report:
@@ -45,26 +45,27 @@ def _judge(run: RunDir, verify: Verify) -> Report:
     facts = realised(manifest, context)
     judgement = verify(run.history)
     labels = judge_contract(judgement.anomalies, facts)
-    exposure = measure(run.history, context, manifest.get("load_ended_ns", NONE))
+    exposure = measure(run.history, context, _load_ended_ns(manifest))
     state = RunState(
-        state=manifest["state"],
-        problem=manifest["problem"],
+        state=manifest.state,
+        problem=manifest.problem,
         more=(*_unaccepted(manifest, exposure), *_unrecorded(manifest, context)),
     )
     findings = group(judgement.anomalies, labels, facts.timeline)
     judged = Judged(
         manifest=manifest,
-        decision=decide(judgement, labels, context.faults, manifest["expect"], state),
+        decision=decide(judgement, labels, context.faults, manifest.expect, state),
         judgement=judgement,
         findings=explain_gravest(findings, facts),
         findings_total=len(findings),
         exposure=exposure,
     )
-    return _report(judged)
+    return _report(run, judged)
 
 
-def _report(judged: Judged) -> Report:
+def _report(run: RunDir, judged: Judged) -> Report:
     return Report(
+        run_dir=run.path,
         verdict=judged.decision.verdict,
         outcome=outcome_of(judged),
         remark=remark_of(judged),
@@ -73,31 +74,33 @@ def _report(judged: Judged) -> Report:
     )
 
 
-def _refuse_missing_partitions(run: RunDir, manifest: Mapping[str, Any], context: Context) -> None:
-    """A partition of which every file is gone would not be missed by anybody else."""
+def _load_ended_ns(manifest: Manifest) -> int:
+    return NONE if manifest.load_ended_ns is None else manifest.load_ended_ns
+
+
+def _refuse_missing_partitions(run: RunDir, manifest: Manifest, context: Context) -> None:
+    """Only the manifest knows of a partition of which every file is gone."""
     found = set(context.partitions)
-    for topic in manifest["topics"]:
-        for number in range(topic["partitions"]):
-            if (topic["name"], number) not in found:
-                raise HistoryError(
-                    f"{run.history}: every file of partition {topic['name']}-{number} is missing"
-                )
+    for topic in manifest.topics:
+        for number in range(topic.partitions):
+            if (topic.name, number) not in found:
+                raise HistoryError(f"{run.history}: every file of partition {topic.name}-{number} is missing")
 
 
-def _unaccepted(manifest: Mapping[str, Any], exposure: Exposure) -> Iterator[Reason]:
-    """The acceptance lines that do not hold, or of which this run can say nothing."""
-    for bound in map(parse_bound, manifest["accept"]):
+def _unaccepted(manifest: Manifest, exposure: Exposure) -> Iterator[Reason]:
+    """The acceptance lines that do not hold, or that this run cannot decide."""
+    for bound in map(parse_bound, manifest.accept):
         value = exposure.metric(bound.metric)
         if value is None:
             yield Reason(Verdict.UNKNOWN, f"acceptance: {bound.text}: not known, no send was acknowledged")
         elif not bound.holds(value):
             where = f" on {exposure.longest_gap_at}" if bound.metric == "unavailable.max" else ""
-            yield Reason(Verdict.FAIL, f"acceptance: {bound.text}: measured {bound.shown(value)}{where}")
+            yield Reason(Verdict.FAIL, f"acceptance: {bound.text}: measured {bound.with_unit(value)}{where}")
 
 
-def _unrecorded(manifest: Mapping[str, Any], context: Context) -> Iterator[Reason]:
-    """Faults of the schedule that the history knows nothing of: a half-written run."""
+def _unrecorded(manifest: Manifest, context: Context) -> Iterator[Reason]:
+    """Faults of the schedule that are not in the history: a half-written run."""
     recorded = {fault.name for fault in context.faults}
-    for name in manifest["schedule"]:
+    for name in manifest.schedule:
         if name not in recorded:
             yield Reason(Verdict.UNKNOWN, f"fault {name} is in the schedule, and nothing was recorded of it")

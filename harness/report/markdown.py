@@ -1,4 +1,4 @@
-"""summary.md: verdict.json told to a person, as one page of Markdown."""
+"""summary.md: verdict.json for a person, as one page of Markdown."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -44,7 +44,7 @@ def _findings(document: Mapping[str, Any]) -> Iterator[str]:
             yield f"  - {line}"
     if document["findings_total"] > FINDINGS_SHOWN:
         more = document["findings_total"] - FINDINGS_SHOWN
-        yield f"- and {more:,} more findings; verdict.json tells the gravest {len(found)}"
+        yield f"- and {more:,} more findings; verdict.json has the gravest {len(found)}"
     yield ""
 
 

@@ -1,6 +1,5 @@
-"""All that a machine may want to know of a judged run: verdict.json, below its verdict."""
+"""verdict.json below its verdict: all that is known of a judged run, for programs."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,27 +9,31 @@ from checkers.verdict.algebra import Decision, Verdict
 from checkers.verdict.explain import Explanation
 from checkers.verdict.exposure import Exposure
 from checkers.verdict.findings import Finding
+from harness.run_directory.manifest import Manifest
 from harness.scenario.acceptance import parse_bound
 
-OBSERVED = ("cluster", "topics", "warm", "schedule", "settle", "final_read", "metadata", "seal")
-"""The phases before the judgement: their timings are facts of the run, the same at each check."""
+COPIED = (
+    *("tool_version", "scenario", "seed", "release", "state", "problem", "phase", "expect"),
+    *("topics", "producers", "cluster"),
+)
+"""Keys that stand in verdict.json as they stand in manifest.json."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """All that is known of a run when it has been judged."""
 
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     decision: Decision
     judgement: Judgement
     findings: tuple[tuple[Finding, Explanation], ...]
-    """The gravest; a report tells no more."""
+    """The gravest; a report has no more."""
     findings_total: int
     exposure: Exposure
 
 
 def outcome_of(judged: Judged) -> str:
-    """What happened to the acknowledged records, in plain words; of a run that shows nothing, why not."""
+    """What happened to the acknowledged records, in one sentence; or why that is not known."""
     loss = judged.decision.properties[Property.ACKED_LOSS]
     lost, acked = loss.permitted + loss.violations, judged.judgement.totals.ok
     verdict, first = judged.decision.verdict, judged.decision.reasons[0].sentence
@@ -50,7 +53,7 @@ def remark_of(judged: Judged) -> str:
     loss = judged.decision.properties[Property.ACKED_LOSS]
     if loss.violations or not loss.permitted:
         return ""
-    match judged.decision.verdict, judged.manifest["expect"]:
+    match judged.decision.verdict, judged.manifest.expect:
         case Verdict.PASS, "permitted":
             return "expected loss seen"
         case Verdict.FAIL, "none":
@@ -58,18 +61,16 @@ def remark_of(judged: Judged) -> str:
     return ""
 
 
-def _acks(manifest: Mapping[str, Any]) -> str:
-    return "/".join(sorted({str(producer["acks"]) for producer in manifest["producers"]})) or "?"
+def _acks(manifest: Manifest) -> str:
+    return "/".join(sorted({producer.acks for producer in manifest.producers})) or "?"
 
 
 def as_json(judged: Judged) -> dict[str, Any]:
     """All of the document below its verdict; equal for equal run directories."""
     manifest = judged.manifest
-    copied = ("tool_version", "scenario", "seed", "release", "state", "problem", "phase", "expect", "topics")
+    run = manifest.model_dump(mode="json", include=set(COPIED))
     return {
-        **{key: manifest[key] for key in copied},
-        "producers": manifest["producers"],
-        "cluster": manifest["cluster"],
+        **{key: run[key] for key in COPIED},
         "properties": {name.value: _property(judged, name) for name in Property},
         "findings_total": judged.findings_total,
         "findings": [_finding(finding, explanation) for finding, explanation in judged.findings],
@@ -78,8 +79,8 @@ def as_json(judged: Judged) -> dict[str, Any]:
             for each in judged.judgement.undecided_partitions
         ],
         "exposure": judged.exposure.as_json(),
-        "accept": [_acceptance(line, judged.exposure) for line in manifest["accept"]],
-        "timings": {f"{name}_s": manifest["timings"].get(f"{name}_s") for name in OBSERVED},
+        "accept": [_acceptance(line, judged.exposure) for line in manifest.accept],
+        "timings": manifest.timings.model_dump(),
     }
 
 

@@ -18,11 +18,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Interrupts:
     """Owns both signals while it is entered; `stop` is set by the first one."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        """`say` gets one sentence for the user each time a signal arrives."""
+    def __init__(self, on_signal: Callable[[str], None]) -> None:
+        """`on_signal` gets one sentence for the user each time a signal arrives."""
         self.stop = threading.Event()
         self.received: int | None = None
-        self._say = say
+        self._on_signal = on_signal
         self._orderly = False
         self._raised = False
         self._previous: dict[int, object] = {}
@@ -51,14 +51,16 @@ class Interrupts:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._raised:
-            self._say("already tearing down; this takes a few seconds")
+            self._on_signal("already tearing down; this takes a few seconds")
             return
         first = self.received is None
         self.received = self.received or number
         self.stop.set()
         if first and self._orderly:
-            self._say("stopping the load and healing all faults, then judging; once more tears down now")
+            self._on_signal(
+                "stopping the load and healing all faults, then judging; once more tears down now"
+            )
             return
         self._raised = True
-        self._say("tearing down now")
+        self._on_signal("tearing down now")
         raise Interrupted(number)

@@ -1,4 +1,4 @@
-"""The real rooms: a Docker cluster, real clients, real faults, Spark. A method is a few calls of one room."""
+"""The steps of a real run: a Docker cluster, Kafka clients, faults, Spark. Each is a few calls."""
 
 import secrets
 from collections.abc import Iterator
@@ -6,7 +6,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from threading import Event
 from types import TracebackType
-from typing import Any
 
 import pyarrow as pa
 
@@ -24,30 +23,32 @@ from faults.schedule.scheduler import run_schedule
 from harness.report.judge import judge
 from harness.report.report import Report
 from harness.run import topics
-from harness.run.load import RealLoad, plan_of
-from harness.run.steps import Say
+from harness.run.load import LiveLoad
+from harness.run.steps import OnEvent, StartedCluster
 from harness.run.verifier import SparkVerifier
 from harness.run_directory.layout import RunDir
+from harness.run_directory.manifest import ClusterReady, ManifestProducer, ManifestTopic
 from harness.run_directory.recover import producers_of
+from harness.scenario.load_plan import load_plan
 from harness.scenario.resolve import Resolved
-from workloads import run as load_room
+from workloads import run as workload
 from workloads.observe.final_read import final_read, write_proofs
 from workloads.record.seal import seal
 
 SETTLED_S = 30.0
 MOST_NAMED = 4
-"""Nodes or edges of a fault that a line names."""
+"""Nodes or edges of a fault that one line names."""
 
 
-class RealRooms:
-    """One for a whole suite: it holds the Spark session, which starts with it."""
+class LiveRunSteps:
+    """One for all runs of a command: it holds the Spark session, which starts with it."""
 
     def __init__(self, spark_master: str) -> None:
         """Nothing is started yet."""
         self._verifier = SparkVerifier(spark_master)
         self._active: dict[int, str] = {}
 
-    def __enter__(self) -> "RealRooms":
+    def __enter__(self) -> "LiveRunSteps":
         """Begin to start Spark."""
         self._verifier.begin()
         return self
@@ -69,44 +70,41 @@ class RealRooms:
                 with suppress(ComposeError):
                     cluster.collect(run.nodes)
 
-    def describe(self, cluster: Cluster) -> dict[str, Any]:
-        """What the manifest says of the cluster that was started."""
+    def describe(self, cluster: Cluster) -> StartedCluster:
+        """The cluster that was started, for the manifest."""
         releases = map(cluster.release_of, (*cluster.controllers, *cluster.brokers))
-        names = (*dict.fromkeys(map(images.kafka_image, releases)), images.toxiproxy_image())
-        took = getattr(cluster, "timings", None)
-        return {
-            "run_id": cluster.run_id,
-            "images": list(names),
-            "cluster_ready": asdict(took) if took else {},
-        }
+        return StartedCluster(
+            run_id=cluster.run_id,
+            images=(*dict.fromkeys(map(images.kafka_image, releases)), images.toxiproxy_image()),
+            ready=None if cluster.timings is None else ClusterReady(**asdict(cluster.timings)),
+        )
 
-    def make_topics(self, cluster: Cluster, resolved: Resolved) -> list[dict[str, Any]]:
+    def make_topics(self, cluster: Cluster, resolved: Resolved) -> tuple[ManifestTopic, ...]:
         """Create the topics, wait until they are settled; returns them with the settings they really have."""
         topics.create(cluster.bootstrap, resolved.scenario.topics)
         with _view(cluster) as view:
             for topic in resolved.scenario.topics:
                 view.wait_until_settled(topic.name, within_s=SETTLED_S)
-        return topics.realised(cluster.bootstrap, resolved.scenario.topics)
+        return topics.read_back(cluster.bootstrap, resolved.scenario.topics)
 
     @contextmanager
-    def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> Iterator[RealLoad]:
+    def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> Iterator[LiveLoad]:
         """A started load."""
-        with load_room.start(
-            plan_of(resolved.scenario, resolved.seed), cluster.bootstrap, run.path
-        ) as workload:
-            yield RealLoad(workload, self._active)
+        plan = load_plan(resolved.scenario, resolved.seed)
+        with workload.start(plan, cluster.bootstrap, run.path) as started:
+            yield LiveLoad(started, self._active)
 
     def run_faults(
-        self, cluster: Cluster, resolved: Resolved, run: RunDir, *, stop: Event, say: Say
+        self, cluster: Cluster, resolved: Resolved, run: RunDir, *, stop: Event, on_event: OnEvent
     ) -> tuple[str, ...]:
         """Run the schedule and write the faults table."""
 
-        def tell(event: FaultEvent) -> None:
+        def report(event: FaultEvent) -> None:
             self._note(event)
-            say(words_of(event))
+            on_event(event_text(event))
 
         with _view(cluster) as view:
-            records = run_schedule(resolved.steps, cluster, view, SystemClock(), stop=stop, on_event=tell)
+            records = run_schedule(resolved.steps, cluster, view, SystemClock(), stop=stop, on_event=report)
         _write(run, "faults", [record.row() for record in records])
         return tuple(record.name for record in records if not record.proven)
 
@@ -117,7 +115,7 @@ class RealRooms:
             self._active.pop(event.index, None)
 
     def warm_up(self) -> None:
-        """Have Spark's workers ready when the history is."""
+        """Begin to start Spark's workers, so that they are ready when the history is."""
         self._verifier.warm_up()
 
     def wait_in_sync(self, cluster: Cluster, resolved: Resolved) -> None:
@@ -134,7 +132,7 @@ class RealRooms:
 
     def final_read(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[Proof, ...]:
         """Read every partition to a proven end."""
-        partitions = plan_of(resolved.scenario, resolved.seed).partitions
+        partitions = load_plan(resolved.scenario, resolved.seed).partitions
         within_s = resolved.scenario.settle.final_read_s
         return final_read(cluster.bootstrap, partitions, run.history, within_s=within_s)
 
@@ -143,18 +141,18 @@ class RealRooms:
         rows = metadata_replay.timeline(cluster.metadata_records())
         _write(run, "metadata", [asdict(row) for row in rows if not row.topic.startswith("__")])
 
-    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> dict[str, Any]:
+    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
         """Seal the journals. The proofs come last: without them nothing is decided."""
-        facts = producers_of(seal(run.path))
+        producers = producers_of(seal(run.path))
         write_proofs(run.history, proofs)
-        return facts
+        return producers
 
     def judge(self, run: RunDir) -> Report:
         """Verify with Spark, and judge."""
         return judge(run, self._verifier)
 
 
-def words_of(event: FaultEvent) -> str:
+def event_text(event: FaultEvent) -> str:
     """ "kill (kill of node 1): injected"."""
     detail = f": {event.detail}" if event.detail else ""
     return f"{event.name} ({event.kind} of {_hit(event)}) {event.stage}{detail}"

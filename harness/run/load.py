@@ -1,38 +1,19 @@
-"""The load of a run, as the runner and the view want it: a scenario's workload in the other room's words."""
+"""The running load as a run uses it: its deadlines, and its figures for the view."""
 
 import time
 
-from harness.scenario.model import Scenario
-from harness.terminal.progress import Snapshot
-from workloads.plan import WorkloadPlan
+from harness.terminal.progress import LoadFigures
 from workloads.run import Workload
 
 WARM_S = 30.0
 STOP_S = 15.0
 
 
-def plan_of(scenario: Scenario, seed: int) -> WorkloadPlan:
-    """The load of a scenario in the workload room's words."""
-    workload = scenario.workload
-    return WorkloadPlan(
-        topics={topic.name: topic.partitions for topic in scenario.topics},
-        producers=workload.producers,
-        acks=workload.acks,
-        idempotence=workload.idempotent,
-        rate_per_s=workload.rate,
-        record_bytes=workload.record,
-        readers=workload.readers,
-        seed=seed,
-        delivery_timeout_s=workload.delivery_timeout_s,
-        client=workload.client,
-    )
-
-
-class RealLoad:
+class LiveLoad:
     """A running workload, with its figures as the view wants them."""
 
     def __init__(self, workload: Workload, active: dict[int, str]) -> None:
-        """`active` are the faults in force, kept by the rooms."""
+        """`active` has the faults in force, by their index; the steps that run the faults keep it."""
         self._workload, self._active = workload, active
         self._last = (time.monotonic(), 0)
 
@@ -44,12 +25,12 @@ class RealLoad:
         """Raise if a thread of the load has died."""
         self._workload.check()
 
-    def snapshot(self) -> Snapshot:
+    def figures(self) -> LoadFigures:
         """The figures now; the rate is that since the last call."""
         stats, now = self._workload.stats(), time.monotonic()
         (then, acked), self._last = self._last, (now, stats.acked)
         states = self._workload.states()
-        return Snapshot(
+        return LoadFigures(
             acked=stats.acked,
             failed=stats.failed,
             indeterminate=stats.unknown,

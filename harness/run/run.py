@@ -4,7 +4,7 @@ start the cluster → make the topics → start the load, wait until it is warm 
 load, heal, wait until every replica is in sync → read every partition to a proven end → save the metadata
 timeline → seal the history → judge it, while the nodes' logs are saved and the cluster is torn down.
 
-Whatever happens, the run directory says how far it came, and nothing of the cluster stays.
+Whatever happens, the run directory shows how far it came, and nothing of the cluster stays.
 """
 
 import time
@@ -15,15 +15,16 @@ from dataclasses import dataclass
 
 from checkers.history.rows import Proof
 from compose.protocols import Cluster
-from harness.errors import Interrupted
+from harness.errors import Interrupted, is_ours
 from harness.report.report import Report, crashed
 from harness.run.interrupts import Interrupts
-from harness.run.steps import Load, Rooms
+from harness.run.steps import Load, RunSteps
 from harness.run.teardown import TearDown
 from harness.run_directory.layout import RunDir, write_whole
-from harness.run_directory.manifest import Manifest
+from harness.run_directory.manifest import Phase
+from harness.run_directory.manifest_writer import ManifestWriter
 from harness.scenario.resolve import Resolved
-from harness.terminal.progress import Show
+from harness.terminal.progress import Progress
 
 JOIN_POLL_S = 0.2
 
@@ -34,16 +35,16 @@ class Job:
 
     resolved: Resolved
     run: RunDir
-    manifest: Manifest
-    rooms: Rooms
-    show: Show
+    record: ManifestWriter
+    steps: RunSteps
+    progress: Progress
     interrupts: Interrupts
 
     @contextmanager
-    def phase(self, name: str, text: str) -> Iterator[None]:
-        """Show a step and note it in the manifest."""
-        self.show.phase(text)
-        with self.manifest.phase(name):
+    def phase(self, name: Phase, text: str) -> Iterator[None]:
+        """Report that a phase begins, and note it in the manifest."""
+        self.progress.phase(text)
+        with self.record.phase(name):
             yield
 
 
@@ -53,9 +54,9 @@ def run(job: Job) -> Report:
         try:
             _observe(job, down)
         except Interrupted:
-            job.manifest.finish("interrupted", f"torn down on request in phase {job.manifest.facts['phase']}")
+            job.record.finish("interrupted", f"torn down on request in phase {job.record.manifest.phase}")
             raise
-        except Exception as error:  # a crash of any room must still leave a run that can be judged
+        except Exception as error:  # a crash anywhere must still leave a run that can be judged
             _note_crash(job, error)
             down.close()
         else:
@@ -81,20 +82,21 @@ def _start_cluster(job: Job, down: TearDown) -> Cluster:
     topology = job.resolved.topology
     nodes = f"{topology.brokers} brokers, {topology.controllers} controllers, Kafka {topology.kafka}"
     with job.phase("cluster", f"starting the cluster: {nodes}"):
-        cluster = down.open(job.rooms.cluster(job.resolved, job.run))
-        job.manifest.add(**job.rooms.describe(cluster))
+        cluster = down.open(job.steps.cluster(job.resolved, job.run))
+        started = job.steps.describe(cluster)
+        job.record.cluster_started(run_id=started.run_id, images=started.images, ready=started.ready)
     with job.phase("topics", "creating the topics, until every broker knows every leader"):
-        job.manifest.add(topics=job.rooms.make_topics(cluster, job.resolved))
+        job.record.topics_created(job.steps.make_topics(cluster, job.resolved))
     return cluster
 
 
 def _start_load(job: Job, cluster: Cluster, down: TearDown) -> Load:
     workload = job.resolved.scenario.workload
     with job.phase("warm", f"starting the load: {workload.producers} producers, acks={workload.acks}"):
-        load = down.open(job.rooms.load(cluster, job.resolved, job.run))
+        load = down.open(job.steps.load(cluster, job.resolved, job.run))
         if workload.warm:
             load.wait_warm()
-        job.show.watch(load.snapshot)
+        job.progress.follow_load(load.figures)
     return load
 
 
@@ -103,15 +105,15 @@ def _run_schedule(job: Job, cluster: Cluster, load: Load) -> None:
     workload = job.resolved.scenario.workload
     begin = time.monotonic()
     with job.phase("schedule", f"running the schedule: {_faults_in_words(job.resolved)}"):
-        stop = job.interrupts.stop
-        unproven = job.rooms.run_faults(cluster, job.resolved, job.run, stop=stop, say=job.show.event)
-        for line in unproven:
-            job.show.event(f"no evidence: {line}")
+        stop, on_event = job.interrupts.stop, job.progress.event
+        unproven = job.steps.run_faults(cluster, job.resolved, job.run, stop=stop, on_event=on_event)
+        for name in unproven:
+            job.progress.event(f"no evidence: {name}")
         end = max(begin + workload.lasts_s, time.monotonic() + workload.tail_s)
         while not stop.wait(min(JOIN_POLL_S, max(0.0, end - time.monotonic()))) and time.monotonic() < end:
             load.check()
     if job.interrupts.received is not None:
-        job.manifest.add(cut_short=True)
+        job.record.cut_short()
 
 
 def _faults_in_words(resolved: Resolved) -> str:
@@ -123,65 +125,66 @@ def _faults_in_words(resolved: Resolved) -> str:
 def _settle(job: Job, cluster: Cluster, load: Load) -> None:
     """The load ends, all is healed. A replica that stays behind is no error: the final read lacks a proof."""
     with job.phase("settle", "stopping the load, healing, waiting until every replica is in sync"):
-        job.rooms.warm_up()
+        job.steps.warm_up()
         load.stop_producers()
-        job.manifest.add(load_ended_ns=time.monotonic_ns())
+        job.record.load_ended(time.monotonic_ns())
         try:
-            job.rooms.wait_in_sync(cluster, job.resolved)
-        except Exception as error:  # whatever it was, the final read decides what can still be said
-            job.show.event(str(error))
+            job.steps.wait_in_sync(cluster, job.resolved)
+        except Exception as error:  # whatever it was, the final read shows what can still be decided
+            job.progress.event(str(error))
 
 
 def _final_read(job: Job, cluster: Cluster) -> tuple[Proof, ...]:
     with job.phase("final_read", "reading every partition to a proven end"):
-        proofs = job.rooms.final_read(cluster, job.resolved, job.run)
+        proofs = job.steps.final_read(cluster, job.resolved, job.run)
         for proof in proofs:
             if not proof.complete:
-                job.show.event(f"no proof of {proof.tp}: {proof.reason}")
+                job.progress.event(f"no proof of {proof.tp}: {proof.reason}")
     return proofs
 
 
 def _save(job: Job, cluster: Cluster, load: Load, proofs: tuple[Proof, ...]) -> None:
     """The proofs are written last: a crash before that leaves a run in which nothing is decided."""
     with job.phase("metadata", "reading the metadata log"):
-        job.rooms.save_timeline(cluster, job.run)
+        job.steps.save_timeline(cluster, job.run)
     with job.phase("seal", "sealing the history"):
-        job.show.watch(None)
+        job.progress.follow_load(None)
         load.stop()
-        job.manifest.add(**job.rooms.seal(job.run, proofs))
+        job.record.sealed(job.steps.seal(job.run, proofs))
 
 
 def _note_end(job: Job) -> None:
     """A signal that came after the schedule cuts nothing short: all there was to observe was observed."""
-    if "cut_short" in job.manifest.facts:
-        job.manifest.finish("interrupted", "the user asked to stop before the schedule had ended")
+    if job.record.manifest.cut_short:
+        job.record.finish("interrupted", "the user asked to stop before the schedule had ended")
     else:
-        job.manifest.finish("complete")
+        job.record.finish("complete")
 
 
 def _note_crash(job: Job, error: Exception) -> None:
-    phase = job.manifest.facts["phase"]
+    phase = job.record.manifest.phase
     write_whole(job.run.path / "crash.log", "".join(traceback.format_exception(error)))
     problem = f"{phase or 'start'}: {reason_of(error)}"
-    job.show.event(f"failed: {problem.splitlines()[0]}")
-    job.manifest.finish("failed", problem)
+    job.progress.event(f"failed: {problem.splitlines()[0]}")
+    job.record.finish("failed", problem)
 
 
 def reason_of(error: Exception) -> str:
-    """What to tell of an error: the rooms' own messages stand alone, a foreign one needs its type."""
-    known = type(error).__module__.partition(".")[0] in ("checkers", "compose", "faults", "harness")
-    known = known or type(error).__module__.partition(".")[0] in ("workloads", "spark_verify")
-    return str(error) if known else f"{type(error).__name__}: {error} (see crash.log in the run directory)"
+    """An error as one sentence: our own messages stand alone, a foreign one needs its type."""
+    if is_ours(error):
+        return str(error)
+    return f"{type(error).__name__}: {error} (see crash.log in the run directory)"
 
 
 def _judge(job: Job) -> Report:
     """The verdict; a run that crashed is an ERROR unless what it left shows a violation."""
-    problem = job.manifest.facts["problem"] if job.manifest.facts["state"] == "failed" else ""
-    job.show.phase("judging")
+    manifest = job.record.manifest
+    problem = manifest.problem if manifest.state == "failed" else ""
+    job.progress.phase("judging")
     begin = time.monotonic()
     try:
-        report = job.rooms.judge(job.run)
+        report = job.steps.judge(job.run)
     except Exception as error:
-        return crashed(problem or f"judging: {reason_of(error)}")
-    job.show.phase(f"judged in {time.monotonic() - begin:.1f} s, waiting until the cluster is gone")
+        return crashed(job.run, problem or f"judging: {reason_of(error)}")
+    job.progress.phase(f"judged in {time.monotonic() - begin:.1f} s, waiting until the cluster is gone")
     return report.with_problem(problem) if problem else report

@@ -1,21 +1,34 @@
-"""What a run asks of the other rooms, as small Protocols: the real ones are in harness/real_rooms.py.
+"""The steps of a run that need a cluster, clients, faults or Spark, as one Protocol.
 
-Each call returns plain data or raises; none reaches back into the runner. Tests put fakes in their place.
+`harness/run/live_steps.py` has the real ones, `tests/fakes/run_steps.py` those of tests. A step returns plain
+data or raises; none calls back into the run, except through `on_event`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from threading import Event
-from typing import Any, Protocol
+from typing import Protocol
 
 from checkers.history.rows import Proof
 from compose.protocols import Cluster
 from harness.report.report import Report
 from harness.run_directory.layout import RunDir
+from harness.run_directory.manifest import ClusterReady, ManifestProducer, ManifestTopic
 from harness.scenario.resolve import Resolved
-from harness.terminal.progress import Snapshot
+from harness.terminal.progress import LoadFigures
 
-Say = Callable[[str], None]
+OnEvent = Callable[[str], None]
+"""Gets one line for each event of the schedule."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedCluster:
+    """What the manifest keeps of a cluster; `run_id` is in the labels of everything that belongs to it."""
+
+    run_id: str
+    images: tuple[str, ...]
+    ready: ClusterReady | None
 
 
 class Load(Protocol):
@@ -24,7 +37,7 @@ class Load(Protocol):
     def wait_warm(self) -> None:
         """Return when every producer has acknowledgements; raises after a deadline."""
 
-    def snapshot(self) -> Snapshot:
+    def figures(self) -> LoadFigures:
         """The figures of this moment."""
 
     def check(self) -> None:
@@ -37,28 +50,28 @@ class Load(Protocol):
         """End everything; what was recorded is on disk when this returns."""
 
 
-class Rooms(Protocol):
-    """The steps of a run that need the world outside."""
+class RunSteps(Protocol):
+    """Each step of a run, in call order."""
 
     def cluster(self, resolved: Resolved, run: RunDir) -> AbstractContextManager[Cluster]:
         """A started cluster; leaving saves its logs and removes everything of it."""
 
-    def describe(self, cluster: Cluster) -> Mapping[str, Any]:
-        """What the manifest says of the cluster that was started."""
+    def describe(self, cluster: Cluster) -> StartedCluster:
+        """The cluster that was started, for the manifest."""
 
-    def make_topics(self, cluster: Cluster, resolved: Resolved) -> list[dict[str, Any]]:
+    def make_topics(self, cluster: Cluster, resolved: Resolved) -> tuple[ManifestTopic, ...]:
         """Create the topics and wait until they are settled; returns them with their real settings."""
 
     def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> AbstractContextManager[Load]:
         """A started load; leaving stops it."""
 
     def run_faults(
-        self, cluster: Cluster, resolved: Resolved, run: RunDir, *, stop: Event, say: Say
+        self, cluster: Cluster, resolved: Resolved, run: RunDir, *, stop: Event, on_event: OnEvent
     ) -> tuple[str, ...]:
-        """Run the schedule, heal, write the faults table; returns a line for each fault without evidence."""
+        """Run the schedule, heal, write the faults table; returns the name of each fault without evidence."""
 
     def warm_up(self) -> None:
-        """Have the verifier ready soon; returns at once."""
+        """Begin to make the verifier ready; returns at once."""
 
     def wait_in_sync(self, cluster: Cluster, resolved: Resolved) -> None:
         """Heal whatever is still broken and wait until every replica is in sync; raises after a deadline."""
@@ -69,8 +82,8 @@ class Rooms(Protocol):
     def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
         """Write the timeline of the metadata log."""
 
-    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> Mapping[str, Any]:
-        """Turn the journals into the history, then write the proofs; what the manifest says of it."""
+    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
+        """Turn the journals into the history, then write the proofs; returns all producer instances."""
 
     def judge(self, run: RunDir) -> Report:
         """Verify and judge what is in the run directory."""

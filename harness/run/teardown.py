@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import TypeVar
 
-Thing = TypeVar("Thing")
+Entered = TypeVar("Entered")
 
 
 class TearDown:
@@ -36,9 +36,9 @@ class TearDown:
         assert self._thread is not None
         self._thread.join()
 
-    def open(self, thing: AbstractContextManager[Thing]) -> Thing:
-        """Enter `thing` and remember to leave it."""
-        return self._stack.enter_context(thing)
+    def open(self, manager: AbstractContextManager[Entered]) -> Entered:
+        """Enter `manager`; it is left when this is closed."""
+        return self._stack.enter_context(manager)
 
     def begin(self) -> None:
         """Start to close everything, in a thread of its own; later calls do nothing."""
@@ -49,5 +49,5 @@ class TearDown:
     def _close(self) -> None:
         try:
             self._stack.close()
-        except Exception as error:  # whatever it is, the run's own result must still be told
+        except Exception as error:  # whatever it is, the run's own result must still be reported
             self.problem = f"tear-down: {error}; run 'highwater clean' to remove what is left"

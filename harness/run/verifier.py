@@ -29,13 +29,13 @@ class SparkVerifier:
             return self._starting
 
     def warm_up(self) -> None:
-        """Have the workers ready soon; in a thread of its own, and without any promise."""
+        """Begin to start the workers, in a thread of its own; that it fails is no error here."""
         threading.Thread(target=self._warm, name="spark-warm-up", daemon=True).start()
 
     def _warm(self) -> None:
         try:
             warm(self.begin().result())
-        except Exception:  # the verification will meet the same trouble, and tell it
+        except Exception:  # the verification fails for the same reason, and reports it
             return
 
     def __call__(self, history: Path) -> Judgement:

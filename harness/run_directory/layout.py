@@ -1,20 +1,16 @@
-"""The run directory: its files, and a manifest that is replaced as a whole at each change of state.
+"""The run directory: the names of its files, and how one is made, opened and written to.
 
 A run that is killed at any point leaves a directory that `highwater check` can judge; docs/history.md has
 the layout of the history in it.
 """
 
-import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from harness.errors import HistoryError, RunDirectoryError
 
-SCHEMA_VERSION = 1
 LATEST = "latest"
 
 
@@ -26,7 +22,7 @@ class RunDir:
 
     @property
     def manifest(self) -> Path:
-        """State, seed, versions, timings; JSON."""
+        """State, seed, versions, timings (manifest.py); JSON."""
         return self.path / "manifest.json"
 
     @property
@@ -58,25 +54,6 @@ class RunDir:
     def summary(self) -> Path:
         """The verdict for people."""
         return self.path / "summary.md"
-
-    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
-        """Replace the manifest; a reader sees the old one or the new one, also after a crash."""
-        write_whole(self.manifest, json.dumps(manifest, indent=2) + "\n")
-
-    def read_manifest(self) -> dict[str, Any]:
-        """The manifest; HistoryError if it is damaged or of another schema."""
-        try:
-            manifest = json.loads(self.manifest.read_text())
-        except (OSError, ValueError) as error:
-            raise HistoryError(f"{self.manifest}: not a readable manifest: {error}") from None
-        if not isinstance(manifest, dict):
-            raise HistoryError(f"{self.manifest}: not a manifest: found {type(manifest).__name__}")
-        version = manifest.get("schema_version")
-        if version != SCHEMA_VERSION:
-            raise HistoryError(
-                f"{self.manifest}: unknown schema_version {version!r}, this version reads {SCHEMA_VERSION}"
-            )
-        return manifest
 
 
 def create(out: Path, scenario: str, seed: int, now: datetime | None = None) -> RunDir:

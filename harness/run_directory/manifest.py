@@ -1,52 +1,206 @@
-"""The state of a run as it goes: one manifest, written again at each change; a crash shows where it was."""
+"""manifest.json: what a run was asked for, what it really had, how far it came. Only this module reads it.
 
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Literal
+`Manifest` is the schema: a frozen structure, in which each key has a type and a description. A file that does
+not follow it is one HistoryError, which names the file, the key, the value and what is allowed.
+docs/history.md has the same keys for people; a test compares.
 
-from harness.run_directory.layout import SCHEMA_VERSION, RunDir
+Schema version 1. A new key has a default, so a manifest without it stays readable and the version stays.
+Another meaning of a key, or one that is gone, raises the version.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from checkers.contract.settings import Acks
+from checkers.verdict.decide import Expectation
+from compose.docker.labels import Owner
+from harness.errors import HistoryError
+from harness.run_directory.layout import RunDir
+from harness.scenario.acceptance import AcceptLine
+from harness.scenario.complaints import dotted, model_at, problem
+from harness.scenario.kafka_settings import malformed
+
+SCHEMA_VERSION = 1
+MOST_SHOWN = 200
+"""Characters of what is wrong that a message repeats."""
 
 State = Literal["running", "complete", "interrupted", "failed"]
+Phase = Literal["", "cluster", "topics", "warm", "schedule", "settle", "final_read", "metadata", "seal"]
 
 
-class Manifest:
-    """Facts of a run; every change is on disk before the call returns."""
+def _loss_settings(config: Mapping[str, str]) -> Mapping[str, str]:
+    for key, wrong in malformed(config):
+        raise ValueError(f"{key}: {wrong}")
+    return config
 
-    def __init__(self, run_dir: RunDir, facts: Mapping[str, Any]) -> None:
-        """Write the first manifest, state "running", with one reading of both clocks."""
-        self._run_dir = run_dir
-        self.facts: dict[str, Any] = {
-            "schema_version": SCHEMA_VERSION,
-            **facts,
-            "state": "running",
-            "phase": "",
-            "problem": "",
-            "clock": {"monotonic_ns": time.monotonic_ns(), "wall_ns": time.time_ns()},
-            "timings": {},
-        }
-        self._write()
 
-    def add(self, **facts: Any) -> None:  # noqa: ANN401 - a manifest holds any JSON
-        """Note facts that became known."""
-        self.facts.update(facts)
-        self._write()
+KafkaSettings = Annotated[Mapping[str, str], AfterValidator(_loss_settings)]
 
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Note that `name` begins, and how long it took (also if it fails)."""
-        self.add(phase=name)
-        begin = time.monotonic()
-        try:
-            yield
-        finally:
-            self.facts["timings"][f"{name}_s"] = round(time.monotonic() - begin, 3)
-            self._write()
 
-    def finish(self, state: State, problem: str = "") -> None:
-        """Note how the run ended; the first end counts, later ones only if the run had been complete."""
-        if self.facts["state"] in ("running", "complete"):
-            self.add(state=state, problem=problem)
+class ManifestPart(BaseModel):
+    """Base of all parts: unknown keys are refused, nothing is converted, nothing changes later."""
 
-    def _write(self) -> None:
-        self._run_dir.write_manifest(self.facts)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class ClockReading(ManifestPart):
+    """One reading of both clocks of the harness at the same moment."""
+
+    monotonic_ns: int = Field(description="the clock of all `*_ns` columns of the history")
+    wall_ns: int = Field(description="nanoseconds since 1970, the clock of the metadata log's `*_ms`")
+
+
+class RunOwner(ManifestPart):
+    """The process that runs the run."""
+
+    pid: int = Field(ge=0, description="its process id")
+    start: str = Field(description="when it started: a later process may have the same id")
+    host: str = Field(description="the machine and process-id namespace in which `pid` means something")
+
+    def of(self, run_id: str) -> Owner:
+        """The same as `compose` knows it, with the run that it owns."""
+        return Owner(run_id=run_id, pid=self.pid, start=self.start, host=self.host)
+
+
+class ManifestTopic(ManifestPart):
+    """One topic of the load."""
+
+    name: str = Field(min_length=1, description="its name")
+    partitions: int = Field(ge=1, description="how many it has, numbered from 0")
+    replication: int = Field(ge=1, description="replicas of each partition")
+    config: KafkaSettings = Field(
+        default_factory=dict,
+        description="its settings; once it is created, those that decide a loss as a broker reports them",
+    )
+
+
+class ManifestProducer(ManifestPart):
+    """One producer instance; a client that was replaced after a fatal error has a number of its own."""
+
+    producer: int = Field(ge=0, description="its number in the history")
+    acks: Acks = Field(description="`0`, `1` or `all`")
+    idempotence: bool = Field(description="whether it was idempotent")
+
+
+class ManifestCluster(ManifestPart):
+    """The cluster that was asked for, with every default written out."""
+
+    brokers: int = Field(ge=1, description="number of nodes with the broker role")
+    controllers: int = Field(ge=1, description="number of nodes with the controller role")
+    combined: bool = Field(default=False, description="whether the first brokers are the controllers")
+    elr: bool = Field(description="whether eligible leader replicas (KIP-966) are on")
+    broker_config: KafkaSettings = Field(
+        default_factory=dict, description="server.properties of a broker, without what differs by node"
+    )
+
+
+class ClusterReady(ManifestPart):
+    """Seconds from the beginning of the cluster's start to the end of each step; steps run side by side."""
+
+    proxy_s: float | None = Field(default=None, description="the proxy runs")
+    networks_s: float | None = Field(default=None, description="every node has its network")
+    format_s: float | None = Field(default=None, description="the data directories are formatted")
+    disks_s: float | None = Field(default=None, description="the file systems are made")
+    nodes_s: float | None = Field(default=None, description="the containers run")
+    mesh_s: float | None = Field(default=None, description="every connection crosses the proxy")
+    ready_s: float | None = Field(default=None, description="every broker serves")
+    appcds: bool | None = Field(default=None, description="whether the JVMs had a class-data archive")
+
+
+class Timings(ManifestPart):
+    """Seconds that each phase took; absent of a phase that did not end."""
+
+    cluster_s: float | None = Field(default=None, description="start of the cluster")
+    topics_s: float | None = Field(default=None, description="topics created and settled")
+    warm_s: float | None = Field(default=None, description="load started and acknowledged on every partition")
+    schedule_s: float | None = Field(default=None, description="faults, and the load after them")
+    settle_s: float | None = Field(default=None, description="load stopped, all healed, replicas in sync")
+    final_read_s: float | None = Field(default=None, description="every partition read to a proven end")
+    metadata_s: float | None = Field(default=None, description="metadata log read")
+    seal_s: float | None = Field(default=None, description="journals turned into the history")
+
+
+class Manifest(ManifestPart):
+    """The whole file."""
+
+    schema_version: int = Field(default=SCHEMA_VERSION, description="1")
+    tool_version: str = Field(description="version of highwater that ran the run")
+    scenario: str = Field(description="the scenario's name; scenario.yaml has it resolved")
+    seed: int = Field(ge=0, description="the seed of every random choice")
+    argv: tuple[str, ...] = Field(default=(), description="the command line, without the program")
+    release: str = Field(description="Kafka release of the nodes, as 4.3.1")
+    expect: Expectation = Field(description="expected acknowledged loss: `none`, `permitted` or `any`")
+    accept: tuple[AcceptLine, ...] = Field(description="acceptance lines, as `unavailable.max <= 20s`")
+    owner: RunOwner = Field(description="the process that runs the run: `pid`, `start`, `host`")
+    topics: tuple[ManifestTopic, ...] = Field(
+        description="each topic: `name`, `partitions`, `replication`, `config`"
+    )
+    producers: tuple[ManifestProducer, ...] = Field(
+        description="each producer instance: `producer`, `acks`, `idempotence`"
+    )
+    cluster: ManifestCluster = Field(
+        description="`brokers`, `controllers`, `combined`, `elr`, `broker_config`"
+    )
+    schedule: tuple[str, ...] = Field(description="name of each fault of the schedule")
+    state: State = Field(description="`running`, `complete`, `interrupted` or `failed`")
+    phase: Phase = Field(description="the phase that began last; empty before the first")
+    problem: str = Field(description="why the run was interrupted or has failed; else empty")
+    clock: ClockReading = Field(description="both clocks at one moment: `monotonic_ns`, `wall_ns`")
+    timings: Timings = Field(description="seconds of each phase that has ended, as `cluster_s`")
+    run_id: str | None = Field(default=None, description="the run in the labels of its containers")
+    images: tuple[str, ...] = Field(default=(), description="images of the nodes and of the proxy")
+    cluster_ready: ClusterReady | None = Field(
+        default=None, description="seconds until each step of the cluster's start had ended, as `ready_s`"
+    )
+    load_ended_ns: int | None = Field(
+        default=None, description="when the producers had stopped, on the history's clock"
+    )
+    cut_short: bool = Field(
+        default=False, description="whether the user asked to stop before the schedule had ended"
+    )
+
+    def as_text(self) -> str:
+        """The file; keys that are not known yet are left out."""
+        return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=2) + "\n"
+
+
+def read_manifest(run: RunDir) -> Manifest:
+    """The manifest of a run; HistoryError if it is damaged, incomplete or of another schema."""
+    file = run.manifest
+    try:
+        text = file.read_text()
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise HistoryError(f"{file}: not a readable manifest: {error}") from None
+    if not isinstance(found, dict):
+        raise HistoryError(f"{file}: not a manifest: found {type(found).__name__}")
+    version = found.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise HistoryError(f"{file}: unknown schema_version {version!r}, this version reads {SCHEMA_VERSION}")
+    try:
+        return Manifest.model_validate_json(text)
+    except ValidationError as error:
+        raise HistoryError(f"{file}: {_first_problem(error)}") from None
+
+
+def _first_problem(error: ValidationError) -> str:
+    first, *others = error.errors()
+    text = problem(first, Manifest)
+    if first["type"] == "missing":
+        text = f"{text}; it is {_description(first['loc'])}"
+    more = f" (and {len(others)} more)" if others else ""
+    return f"{dotted(first['loc'])}: {_shortened(text)}{more}"
+
+
+def _description(path: tuple[str | int, ...]) -> str:
+    """The description of the key at `path`."""
+    *above, key = path
+    field = model_at(Manifest, above).model_fields[str(key)]
+    return str(field.description)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} …"

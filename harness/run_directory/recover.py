@@ -1,6 +1,6 @@
 """Makes what a killed or crashed run has left readable: seals its journals, adds the tables it never wrote.
 
-Without proofs nothing is decided, so no empty table can hide a loss. A run that calls itself complete gets
+Without proofs nothing is decided, so no empty table can hide a loss. A run whose state is `complete` gets
 nothing added: there, a file that is missing is damage.
 """
 
@@ -8,69 +8,74 @@ from typing import Any
 
 import pyarrow as pa
 
+from checkers.contract.settings import Acks
 from checkers.history.tables import PARTITIONED, TABLES, unit_path, write_table
-from compose.docker.labels import Owner
 from harness.errors import HistoryError, RunDirectoryError
 from harness.run_directory.layout import RunDir
+from harness.run_directory.manifest import Manifest, ManifestProducer, read_manifest
+from harness.run_directory.manifest_writer import ManifestWriter
 from workloads.errors import JournalUnreadable
 from workloads.record.seal import Sealed, seal
 
 
-def complete_history(run: RunDir) -> dict[str, Any]:
+def complete_history(run: RunDir) -> Manifest:
     """The manifest, after the history has been made whole as far as it can be.
 
     RunDirectoryError if the run still goes on; HistoryError if there is nothing to read.
     """
-    manifest = run.read_manifest()
-    if manifest["state"] == "complete":
+    manifest = read_manifest(run)
+    if manifest.state == "complete":
         return manifest
-    if manifest["state"] == "running":
+    if manifest.state == "running":
         _refuse_running(run, manifest)
     if run.journal.is_dir():
         manifest = _seal(run, manifest)
     if not run.history.is_dir():
-        reason = manifest["problem"] or "its harness was killed"
-        raise HistoryError(
-            f"{run.path}: the run ended in phase {manifest['phase']!r} before any load: {reason}"
-        )
+        reason = manifest.problem or "its harness was killed"
+        raise HistoryError(f"{run.path}: the run ended in phase {manifest.phase!r} before any load: {reason}")
     _fill(run, manifest)
     return manifest
 
 
-def _refuse_running(run: RunDir, manifest: dict[str, Any]) -> None:
-    owner = Owner(run_id=run.path.name, **manifest["owner"])
+def _refuse_running(run: RunDir, manifest: Manifest) -> None:
+    owner = manifest.owner.of(run.path.name)
     if owner.life() == "alive":
         raise RunDirectoryError(f"{run.path}: the run still goes on, in process {owner.pid}; check it later")
 
 
-def _seal(run: RunDir, manifest: dict[str, Any]) -> dict[str, Any]:
+def _seal(run: RunDir, manifest: Manifest) -> Manifest:
     try:
-        sealed = seal(run.path)
+        producers = producers_of(seal(run.path))
     except JournalUnreadable as error:
         raise HistoryError(str(error)) from None
-    manifest |= producers_of(sealed)
-    run.write_manifest(manifest)
-    return manifest
+    writer = ManifestWriter(run, manifest)
+    writer.sealed(producers)
+    return writer.manifest
 
 
-def producers_of(sealed: Sealed) -> dict[str, Any]:
-    """The manifest's `producers`: every instance that sent anything."""
-    return {
-        "producers": [
-            {"producer": one.producer, "acks": one.acks, "idempotence": one.idempotence}
-            for one in sealed.producers
-        ]
-    }
+def producers_of(sealed: Sealed) -> tuple[ManifestProducer, ...]:
+    """Every producer instance that sent anything, as the manifest lists it."""
+    return tuple(
+        ManifestProducer(producer=one.producer, acks=_acks(one.acks), idempotence=one.idempotence)
+        for one in sealed.producers
+    )
 
 
-def _fill(run: RunDir, manifest: dict[str, Any]) -> None:
+def _acks(text: str) -> Acks:
+    match text:
+        case "0" | "1" | "all":
+            return text
+    raise HistoryError(f"a journal has acks={text!r}; allowed: 0, 1, all")
+
+
+def _fill(run: RunDir, manifest: Manifest) -> None:
     for table in TABLES:
         if table not in PARTITIONED:
             _write_if_absent(run, table)
             continue
-        for topic in manifest["topics"]:
-            for number in range(topic["partitions"]):
-                _write_if_absent(run, table, topic["name"], number)
+        for topic in manifest.topics:
+            for number in range(topic.partitions):
+                _write_if_absent(run, table, topic.name, number)
 
 
 def _write_if_absent(run: RunDir, table: str, *place: Any) -> None:  # noqa: ANN401 - (topic, partition) or nothing

@@ -4,10 +4,14 @@ A metric is one number of the run's exposure; a duration is written with its uni
 makes the verdict FAIL; one whose metric is unknown in this run (no acknowledgement at all) makes it UNKNOWN.
 """
 
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from harness.scenario.units import duration_s
 
@@ -39,13 +43,13 @@ class Bound:
         """Whether `value` satisfies the line."""
         return OPERATORS[self.sign](value, self.bound)
 
-    def shown(self, value: float) -> str:
-        """`value` with its unit, for people."""
+    def with_unit(self, value: float) -> str:
+        """`value` as a person reads it: "20 s", "0.04"."""
         return f"{value:.3g} s" if METRICS[self.metric] == "duration" else f"{value:.4g}"
 
 
 def parse_bound(text: str) -> Bound:
-    """Read a line; ValueError says what is wrong with it."""
+    """Read a line; ValueError names what is wrong with it."""
     match = LINE.fullmatch(text.strip())
     if match is None:
         raise ValueError(
@@ -60,6 +64,18 @@ def _bound(match: re.Match[str]) -> float:
     if METRICS[match["metric"]] == "duration":
         return duration_s(match["bound"])
     try:
-        return float(match["bound"])
+        bound = float(match["bound"])
     except ValueError:
-        raise ValueError(f"not a number: {match['bound']!r}, the bound of {match['metric']}") from None
+        bound = math.nan
+    if not math.isfinite(bound):
+        raise ValueError(f"not a number: {match['bound']!r}, the bound of {match['metric']}")
+    return bound
+
+
+def _checked(line: str) -> str:
+    parse_bound(line)
+    return line
+
+
+AcceptLine = Annotated[str, AfterValidator(_checked)]
+"""The text of a line that `parse_bound` reads."""

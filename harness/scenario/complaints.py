@@ -1,4 +1,7 @@
-"""From pydantic's findings to complaints to act on: "file:line:column: key: what is wrong; allowed: …"."""
+"""From pydantic's errors to complaints to act on: "file:line:column: key: what is wrong; allowed: …".
+
+`dotted`, `unknown` and `problem` put one error into words, without a place; the manifest uses them too.
+"""
 
 import difflib
 import typing
@@ -11,8 +14,11 @@ from harness.scenario.positions import Document, Path
 
 
 def complaints(error: ValidationError, document: Document, model: type[BaseModel]) -> list[str]:
-    """One line for each finding, in the order of the file's keys as pydantic met them."""
-    return [_complaint(found, document, model) for found in error.errors()]
+    """One line for each error, in the order of the file's keys as pydantic met them."""
+    return [
+        at(document, found["loc"], problem(found, model), of_key=found["type"] == "extra_forbidden")
+        for found in error.errors()
+    ]
 
 
 def at(document: Document, path: Path, text: str, *, of_key: bool = False) -> str:
@@ -29,28 +35,31 @@ def dotted(path: Path) -> str:
 def unknown(value: object, allowed: Iterable[str]) -> str:
     """ "unknown …; allowed: …", with the nearest allowed one first if it looks like a slip."""
     choices = sorted(allowed)
-    near = difflib.get_close_matches(str(value), choices, n=1)
+    near = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
     hint = f"did you mean {near[0]}? " if near else ""
     return f"unknown {value!r}; {hint}allowed: {', '.join(choices)}"
 
 
-def _complaint(found: ErrorDetails, document: Document, model: type[BaseModel]) -> str:
-    path = found["loc"]
-    if found["type"] == "extra_forbidden":
-        return at(document, path, _unknown_key(path, model), of_key=True)
-    if found["type"] == "missing":
-        return at(document, path, "is missing")
-    if found["type"] == "literal_error":
-        allowed = found["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-        return at(document, path, unknown(found["input"], allowed))
-    return at(document, path, _reason(found))
+def unknown_key(key: object, allowed: Iterable[str]) -> str:
+    """As `unknown`, of a key."""
+    return unknown(key, allowed).replace("unknown", "unknown key", 1)
 
 
-def _unknown_key(path: Path, model: type[BaseModel]) -> str:
-    return unknown(path[-1], keys_of(model_at(model, path[:-1]))).replace("unknown", "unknown key", 1)
+def problem(found: ErrorDetails, model: type[BaseModel]) -> str:
+    """What is wrong with one value of `model`, with the value."""
+    match found["type"]:
+        case "extra_forbidden":
+            path = found["loc"]
+            return unknown_key(path[-1], keys_of(model_at(model, path[:-1])))
+        case "missing":
+            return "is missing"
+        case "literal_error":
+            allowed = found["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+            return unknown(found["input"], allowed)
+    return _as_one_sentence(found)
 
 
-def _reason(found: ErrorDetails) -> str:
+def _as_one_sentence(found: ErrorDetails) -> str:
     message = found["msg"].removeprefix("Value error, ")
     if found["type"] == "value_error":
         return message

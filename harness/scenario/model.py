@@ -1,18 +1,18 @@
 """The scenario file as typed data: every key there is, its unit and its default.
 
-The models check one value at a time; what does not fit together is in harness/scenario_rules.py.
-One page for people: docs/scenarios.md.
+The models check one value at a time; what does not fit together is in harness/scenario/rules.py.
+docs/scenarios.md describes every key; a test compares its defaults with these.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from harness.scenario.acceptance import parse_bound
+from checkers.contract.settings import Acks
+from checkers.verdict.decide import Expectation
+from compose.spec.topology import DEFAULT_RELEASE, DEFAULT_VOLUME_BYTES
+from harness.scenario.acceptance import AcceptLine
 from harness.scenario.units import Duration, Rate, Size
-
-Acks = Literal["0", "1", "all"]
-AckedLoss = Literal["none", "permitted", "any"]
 
 
 def _as_word(value: object) -> object:
@@ -33,12 +33,6 @@ def _config_text(item: object) -> object:
     return str(item) if isinstance(item, (int, float)) else item
 
 
-def _acceptance(line: str) -> str:
-    parse_bound(line)
-    return line
-
-
-AcceptLine = Annotated[str, AfterValidator(_acceptance)]
 KafkaConfig = Annotated[dict[str, str], BeforeValidator(_kafka_config)]
 
 
@@ -54,9 +48,9 @@ class ClusterPart(Part):
     brokers: int = Field(default=3, ge=1)
     controllers: int = Field(default=3, ge=1)
     combined: bool = False
-    kafka: str = Field(default="4.3.1", pattern=r"^\d+\.\d+\.\d+$")
+    kafka: str = Field(default=DEFAULT_RELEASE, pattern=r"^\d+\.\d+\.\d+$")
     elr: bool | None = None
-    volume: Size = 1 << 30
+    volume: Size = DEFAULT_VOLUME_BYTES
     broker_config: KafkaConfig = {}
     controller_config: KafkaConfig = {}
 
@@ -87,7 +81,7 @@ class WorkloadPart(Part):
 
     @property
     def idempotent(self) -> bool:
-        """What the producers are told: as asked, else on wherever acks=all."""
+        """Whether the producers are idempotent: as asked, else wherever acks=all."""
         return self.acks == "all" if self.idempotence is None else self.idempotence
 
 
@@ -101,10 +95,10 @@ class SettlePart(Part):
 class ExpectPart(Part):
     """What the run must show of acknowledged loss.
 
-    `none`: there is none. `permitted`: it is seen, and permitted. `any`: seen or not, but permitted.
+    `none`: there is none. `permitted`: there is some, all of it permitted. `any`: what there is is permitted.
     """
 
-    acked_loss: AckedLoss = "none"
+    acked_loss: Expectation = "none"
 
 
 class Scenario(Part):

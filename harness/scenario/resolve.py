@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,11 +24,11 @@ from faults.plan.storm import parse_storm, storm
 from faults.plan.validate import validate
 from faults.targets.facts import Facts, TopicFacts
 from harness.errors import ScenarioError, UsageError
-from harness.scenario.complaints import at, complaints, unknown
+from harness.scenario.complaints import at, complaints, unknown, unknown_key
 from harness.scenario.model import Scenario
 from harness.scenario.positions import Document, load, override
 from harness.scenario.positions import Path as KeyPath
-from harness.scenario.rules import impossible, topology_of
+from harness.scenario.rules import contradictions, topology_of
 
 SHIPPED = Path(__file__).parent / "library"
 SEED_BITS = 32
@@ -49,11 +50,20 @@ class Resolved:
 
     def text(self) -> str:
         """The resolved scenario as YAML."""
-        out = io.StringIO()
-        writer = YAML()
-        writer.width = 110
-        writer.dump(self.scenario.as_plain(), out)
-        return out.getvalue()
+        return _yaml(self.scenario.as_plain())
+
+
+def scenario_text(scenario: Scenario) -> str:
+    """A scenario that was made in Python, as `resolve` takes it."""
+    return _yaml(scenario.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+
+def _yaml(plain: dict[str, Any]) -> str:
+    out = io.StringIO()
+    writer = YAML()
+    writer.width = 110
+    writer.dump(plain, out)
+    return out.getvalue()
 
 
 def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | None = None) -> Resolved:
@@ -87,14 +97,24 @@ def draw_seed() -> int:
     return secrets.randbits(SEED_BITS)
 
 
+def derived_seeds(first: int, count: int) -> list[int]:
+    """`count` different seeds, the first of which is `first`; the same for the same `first`."""
+    draw, seeds = Random(first), [first]
+    while len(seeds) < count:
+        seed = draw.getrandbits(SEED_BITS)
+        if seed not in seeds:
+            seeds.append(seed)
+    return seeds
+
+
 def _validated(document: Document) -> Scenario:
     try:
         scenario = Scenario.model_validate(document.data)
     except ValidationError as error:
         raise ScenarioError(complaints(error, document, Scenario)) from None
-    findings = [at(document, path, text) for path, text in impossible(scenario)]
-    if findings:
-        raise ScenarioError(findings)
+    found = [at(document, path, text) for path, text in contradictions(scenario)]
+    if found:
+        raise ScenarioError(found)
     return scenario
 
 
@@ -126,9 +146,7 @@ def _complaint(refusal: BadStep, document: Document, *, in_storm: bool) -> str:
     if refusal.field == "storm":
         return at(document, ("storm",), f"{refusal.value}; allowed: {refusal.allowed}")
     if refusal.field not in keys:
-        return at(
-            document, path, unknown(refusal.field, keys).replace("unknown", "unknown key", 1), of_key=True
-        )
+        return at(document, path, unknown_key(refusal.field, keys), of_key=True)
     if refusal.value is None:
         return at(document, path, f"is missing; allowed: {refusal.allowed}")
     return at(document, path, f"{refusal.value!r} is refused; allowed: {refusal.allowed}")

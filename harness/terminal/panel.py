@@ -9,11 +9,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from harness.terminal.progress import Probe, Snapshot, isr_words, read
+from harness.terminal.progress import LoadFigures, ReadFigures, figures_now, isr_text
 
 EVENTS_SHOWN = 8
 REFRESH_PER_S = 4
-PROBE_EVERY_S = 0.5
+READ_EVERY_S = 0.5
 
 
 class LivePanel:
@@ -26,9 +26,9 @@ class LivePanel:
         self._begin = time.monotonic()
         self._phase = ""
         self._events: deque[str] = deque(maxlen=EVENTS_SHOWN)
-        self._probe: Probe | None = None
-        self._snapshot: Snapshot | None = None
-        self._probed_at = 0.0
+        self._read_figures: ReadFigures | None = None
+        self._figures: LoadFigures | None = None
+        self._read_at = 0.0
         self._live = Live(
             console=self._console,
             get_renderable=self.draw,
@@ -56,21 +56,21 @@ class LivePanel:
         """Show the event among the last ones."""
         self._events.append(self._stamped(text))
 
-    def watch(self, probe: Probe | None) -> None:
-        """Show the load's figures from `probe`."""
-        self._probe = probe
-        self._snapshot = None
-        self._probed_at = 0.0
+    def follow_load(self, figures: ReadFigures | None) -> None:
+        """Show what `figures` returns."""
+        self._read_figures = figures
+        self._figures = None
+        self._read_at = 0.0
 
     def _stamped(self, text: str) -> str:
         return f"{time.monotonic() - self._begin:6.1f}s {text}"
 
     def draw(self) -> RenderableType:
-        """The panel as it is now; asks the probe at most twice a second."""
+        """The panel as it is now; reads the figures at most twice a second."""
         now = time.monotonic()
-        if now - self._probed_at >= PROBE_EVERY_S:
-            self._probed_at = now
-            self._snapshot = read(self._probe)
+        if now - self._read_at >= READ_EVERY_S:
+            self._read_at = now
+            self._figures = figures_now(self._read_figures)
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column()
@@ -81,12 +81,12 @@ class LivePanel:
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("phase", self._stamped(self._phase).strip())]
-        load = self._snapshot
+        load = self._figures
         if load is not None:
             rows += [
                 ("acked", f"{load.acked:,}  ({load.acks_per_s:,.0f}/s)"),
                 ("not acked", f"{load.failed:,} failed, {load.indeterminate:,} indeterminate"),
-                ("ISR", isr_words(load) if load.isr else "unknown"),
+                ("ISR", isr_text(load) if load.isr else "unknown"),
                 ("active faults", ", ".join(load.faults) or "none"),
             ]
         return rows

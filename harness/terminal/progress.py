@@ -1,7 +1,7 @@
-"""What a person sees while a run goes: a live panel on a terminal, otherwise a line for each change of state.
+"""What a person reads during a run: a live panel on a terminal, otherwise a line for each change of state.
 
-Both get the same calls. `watch` hands over a function that reads the load's figures; it is called from the
-view's own thread, so a slow answer delays the view and not the run.
+Both are a `Progress`. `follow_load` hands over a function that returns the load's figures; it is called from
+the view's own thread, so a slow answer delays the view and not the run.
 """
 
 import sys
@@ -16,8 +16,8 @@ HEARTBEAT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """The load at one moment; `isr` is partition → number in sync, empty if nobody could say."""
+class LoadFigures:
+    """The load at one moment; `isr` is partition → number in sync, empty if no broker answered."""
 
     acked: int = 0
     failed: int = 0
@@ -28,13 +28,13 @@ class Snapshot:
     faults: tuple[str, ...] = ()
 
 
-Probe = Callable[[], Snapshot]
+ReadFigures = Callable[[], LoadFigures]
 
 
-class Show(Protocol):
-    """What the runner tells the person in front of it."""
+class Progress(Protocol):
+    """Where a run reports its steps and events."""
 
-    def __enter__(self) -> "Show": ...
+    def __enter__(self) -> "Progress": ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
@@ -45,24 +45,24 @@ class Show(Protocol):
     def event(self, text: str) -> None:
         """Something happened: a fault, a recovery, a signal."""
 
-    def watch(self, probe: Probe | None) -> None:
-        """Read the load's figures from `probe` until told otherwise (None: there is no load)."""
+    def follow_load(self, figures: ReadFigures | None) -> None:
+        """Show what `figures` returns from now on (None: there is no load any more)."""
 
 
-class Lines:
+class ProgressLines:
     """One line a change, with the seconds since the run began, and a heartbeat while there is load."""
 
     def __init__(self, out: TextIO | None = None, *, heartbeat_s: float = HEARTBEAT_S) -> None:
-        """Write to `out`, stdout unless told."""
+        """Write to `out`, stdout by default."""
         self._out = out or sys.stdout
         self._begin = time.monotonic()
         self._heartbeat_s = heartbeat_s
-        self._probe: Probe | None = None
+        self._read_figures: ReadFigures | None = None
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
-    def __enter__(self) -> "Lines":
+    def __enter__(self) -> "ProgressLines":
         """Start the heartbeat."""
         self._thread.start()
         return self
@@ -82,9 +82,9 @@ class Lines:
         """Print the event, indented below its step."""
         self._line(f"  {text}")
 
-    def watch(self, probe: Probe | None) -> None:
-        """Let the heartbeat read from `probe`."""
-        self._probe = probe
+    def follow_load(self, figures: ReadFigures | None) -> None:
+        """Print what `figures` returns at each heartbeat."""
+        self._read_figures = figures
 
     def _line(self, text: str) -> None:
         with self._lock:
@@ -92,40 +92,40 @@ class Lines:
 
     def _beat(self) -> None:
         while not self._over.wait(self._heartbeat_s):
-            snapshot = read(self._probe)
-            if snapshot is not None:
-                self._line(f"  {figures(snapshot)}")
+            figures = figures_now(self._read_figures)
+            if figures is not None:
+                self._line(f"  {figures_text(figures)}")
 
 
-def read(probe: Probe | None) -> Snapshot | None:
-    """The probe's answer, or None: a view never stops a run, and the load may end while it is being asked."""
-    if probe is None:
+def figures_now(read: ReadFigures | None) -> LoadFigures | None:
+    """The figures, or None: a view never stops a run, and the load may end while it is being asked."""
+    if read is None:
         return None
     try:
-        return probe()
+        return read()
     except Exception:
         return None
 
 
-def figures(snapshot: Snapshot) -> str:
-    """ "18,204 acked (3,100/s), 12 failed, 3 open; ISR full; kill 1 active"."""
-    words = [f"{snapshot.acked:,} acked ({snapshot.acks_per_s:,.0f}/s)"]
-    if snapshot.failed:
-        words.append(f"{snapshot.failed:,} failed")
-    if snapshot.indeterminate:
-        words.append(f"{snapshot.indeterminate:,} indeterminate")
-    parts = [", ".join(words)]
-    if snapshot.isr:
-        parts.append(f"ISR {isr_words(snapshot)}")
-    if snapshot.faults:
-        parts.append(f"active: {', '.join(snapshot.faults)}")
+def figures_text(load: LoadFigures) -> str:
+    """ "18,204 acked (3,100/s), 12 failed, 3 indeterminate; ISR full; active: kill 1"."""
+    counts = [f"{load.acked:,} acked ({load.acks_per_s:,.0f}/s)"]
+    if load.failed:
+        counts.append(f"{load.failed:,} failed")
+    if load.indeterminate:
+        counts.append(f"{load.indeterminate:,} indeterminate")
+    parts = [", ".join(counts)]
+    if load.isr:
+        parts.append(f"ISR {isr_text(load)}")
+    if load.faults:
+        parts.append(f"active: {', '.join(load.faults)}")
     return "; ".join(parts)
 
 
-def isr_words(snapshot: Snapshot) -> str:
+def isr_text(load: LoadFigures) -> str:
     """ "full", or how many partitions are below their replication factor and the worst of them."""
-    short = {tp: n for tp, n in snapshot.isr.items() if n < snapshot.replication.get(tp, n)}
+    short = {tp: n for tp, n in load.isr.items() if n < load.replication.get(tp, n)}
     if not short:
         return "full"
     worst = min(short, key=lambda tp: short[tp])
-    return f"short on {len(short)} of {len(snapshot.isr)} partitions ({worst}: {short[worst]})"
+    return f"short on {len(short)} of {len(load.isr)} partitions ({worst}: {short[worst]})"

@@ -1,4 +1,4 @@
-"""A report in plain words: on the terminal, and side by side for several runs."""
+"""A report as text for the terminal, and the outcomes of several runs side by side."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ REASONS_SHOWN = 8
 FINDINGS_SHOWN = 3
 
 
-def words(report: Report) -> str:
+def report_text(report: Report) -> str:
     """The verdict and its first line; then what happened to the acked records, the findings, the reasons."""
     lines = [f"{report.verdict_in_words}  {report.headline}"]
     if report.outcome != report.headline:
         lines.append(f"  {report.outcome}")
-    lines += [f"  {line}" for line in report.told[:FINDINGS_SHOWN] if line != report.headline]
+    lines += [f"  {line}" for line in report.finding_lines[:FINDINGS_SHOWN] if line != report.headline]
     lines += _rest(report.findings_total - FINDINGS_SHOWN, "findings")
     if report.verdict is not Verdict.PASS:
         reasons = [each.sentence for each in report.reasons if each.sentence not in report.outcome]

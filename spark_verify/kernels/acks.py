@@ -1,7 +1,7 @@
 """The acks of one partition laid over its final log: which log record is acknowledged in its place.
 
 An ack is *placed* if it is an ok send whose acknowledged offset holds the log record with its id. All other
-sends (no offset, info, fail, or another record at that offset) are *unplaced*: match_by_id.py looks for their
+sends (no offset, info, fail, or another record at that offset) are *unplaced*: match_by_id.py searches their
 ids in the log.
 
 Arrays here have one entry for each *row* of the log (shape (log rows,)) or for each send of a batch.

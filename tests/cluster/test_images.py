@@ -29,7 +29,7 @@ grep -c 'source: file:/opt/kafka/libs' /tmp/classes.log
 
 @pytest.fixture(scope="module", autouse=True)
 def _images() -> None:
-    prepare.ensure_images(say=lambda line: None)
+    prepare.ensure_images(on_line=lambda line: None)
 
 
 def run(image: str, *argv: str) -> str:
@@ -125,7 +125,7 @@ def test_the_jars_of_a_published_image_are_copied_out_of_it(tmp_path):
 
 def test_a_release_that_does_not_exist_is_named_with_what_was_tried():
     with pytest.raises(ImageUnavailable, match=r"Kafka 4\.99\.0: not to be had from Maven packages"):
-        prepare.ensure_images("4.99.0", say=lambda line: None)
+        prepare.ensure_images("4.99.0", on_line=lambda line: None)
 
 
 def test_a_build_that_fails_says_its_last_lines(tmp_path):

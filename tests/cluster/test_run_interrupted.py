@@ -1,4 +1,4 @@
-"""A run that is interrupted or killed leaves nothing running, and a directory that says what is known."""
+"""A run that is interrupted or killed leaves nothing running, and a directory that can be judged."""
 
 import os
 import signal
@@ -17,6 +17,7 @@ from checkers.reference import check
 from checkers.verdict.algebra import Verdict
 from harness.report.judge import judge
 from harness.run_directory.layout import open_run
+from harness.run_directory.manifest import read_manifest
 
 HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
 SMALL = ("cluster.brokers=1", "cluster.controllers=1", "topics.0.replication=1", "topics.0.config={}")
@@ -35,16 +36,16 @@ def running(out: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def read_until(process: subprocess.Popen[str], words: str) -> str:
-    """What it printed up to the line with `words`."""
+def read_until(process: subprocess.Popen[str], text: str) -> str:
+    """Its output up to the line with `text`."""
     assert process.stdout is not None
-    said, deadline = "", time.monotonic() + STARTED_S
+    output, deadline = "", time.monotonic() + STARTED_S
     for line in process.stdout:
-        said += line
-        if words in line:
-            return said
-        assert time.monotonic() < deadline, said
-    raise AssertionError(f"it ended without {words!r}:\n{said}")
+        output += line
+        if text in line:
+            return output
+        assert time.monotonic() < deadline, output
+    raise AssertionError(f"it ended without {text!r}:\n{output}")
 
 
 def left_of(run_id: str) -> list[str]:
@@ -65,7 +66,7 @@ def labelled(text: str) -> list[str]:
 
 
 def run_id(out: Path) -> str:
-    return str(open_run(out / "latest").read_manifest()["run_id"])
+    return str(read_manifest(open_run(out / "latest")).run_id)
 
 
 def reference(history: Path) -> Judgement:
@@ -82,10 +83,10 @@ def test_ctrl_c_under_load_heals_judges_and_leaves_nothing(tmp_path: Path) -> No
         read_until(process, "running the schedule")
         time.sleep(3)
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=ENDED_S)
-    assert process.returncode == 130, said
-    assert "stopping the load and healing all faults" in said
-    assert "UNKNOWN  the run was interrupted" in said
+        output, _ = process.communicate(timeout=ENDED_S)
+    assert process.returncode == 130, output
+    assert "stopping the load and healing all faults" in output
+    assert "UNKNOWN  the run was interrupted" in output
     assert left_of(run_id(tmp_path)) == []
     assert open_run(tmp_path / "latest").verdict.exists()
 
@@ -95,9 +96,9 @@ def test_ctrl_c_while_the_cluster_starts_tears_it_down_without_a_verdict(tmp_pat
         read_until(process, "starting the cluster")
         time.sleep(4)
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=ENDED_S)
-    assert process.returncode == 130, said
-    assert "tearing down now" in said
+        output, _ = process.communicate(timeout=ENDED_S)
+    assert process.returncode == 130, output
+    assert "tearing down now" in output
     assert not open_run(tmp_path / "latest").verdict.exists()
     assert left_by(process.pid) == []
 
@@ -108,13 +109,13 @@ def test_a_second_sigterm_tears_down_at_once(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         read_until(process, "stopping the load")
         process.send_signal(signal.SIGTERM)
-        said, _ = process.communicate(timeout=ENDED_S)
-    assert process.returncode == 143, said
-    assert "tearing down now" in said
+        output, _ = process.communicate(timeout=ENDED_S)
+    assert process.returncode == 143, output
+    assert "tearing down now" in output
     assert left_of(run_id(tmp_path)) == []
 
 
-def test_kill_9_then_clean_leaves_nothing_and_check_says_unknown(tmp_path: Path) -> None:
+def test_kill_9_then_clean_leaves_nothing_and_the_verdict_is_unknown(tmp_path: Path) -> None:
     with running(tmp_path, "acks1-leader-kill") as process:
         read_until(process, "injected")
         os.kill(process.pid, signal.SIGKILL)

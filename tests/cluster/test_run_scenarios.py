@@ -24,7 +24,7 @@ def highwater(*arguments: str, within_s: float) -> tuple[int, Any]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The run directory of each scenario, all run by one command, which says PASS."""
+    """The run directory of each scenario, all run by one command, with the verdict PASS."""
     out = tmp_path_factory.mktemp("runs")
     code, verdicts = highwater("run", *SCENARIOS, "--out", str(out), within_s=SUITE_S)
     assert (code, [verdict["verdict"] for verdict in verdicts]) == (0, ["PASS"] * len(SCENARIOS))
@@ -88,6 +88,7 @@ def test_a_storm_against_acks_all_loses_nothing(runs: dict[str, Path]) -> None:
         "violations": 0,
         "permitted": 0,
         "undecided": 0,
+        "reason": "",
     }
     assert storm["outcome"] == f"acks=all lost none of {storm['exposure']['acked']:,} acknowledged records"
 

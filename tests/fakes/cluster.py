@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from compose.protocols import CLIENT, ContainerState, CutMode, Edge, ExecResult, StartTimings, Status
+from compose.protocols import CLIENT, ContainerState, CutMode, Edge, StartTimings, Status
 
 
 def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge, ...]:
@@ -154,9 +154,6 @@ class FakeCluster:
 
     def tail(self, node: int, lines: int = 40) -> str:
         return f"(log of node {node})"
-
-    def exec(self, node: int, argv: Sequence[str]) -> ExecResult:
-        return ExecResult(exit_code=0, output="")
 
     def active_controller(self) -> int | None:
         return self.controller

@@ -12,7 +12,8 @@ from typing import Any
 from compose.errors import DiskError
 from compose.protocols import ContainerState, Edge, PartitionState
 from fakes.cluster import FakeCluster, FakeMesh, full_mesh
-from faults.clock import VirtualClock, ns
+from fakes.virtual_clock import VirtualClock
+from faults.clock import ns
 
 CALL_NS = ns(0.05)
 LAG_NS = ns(3.0)
@@ -293,14 +294,8 @@ class WorldView:
             ),
         )
 
-    def leader(self, topic: str, partition: int) -> int:
-        return self.describe(topic)[0].leader
-
-    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
-        return self.world.isr()
-
     def leaders(self) -> Mapping[tuple[str, int], int]:
-        return {("orders", 0): self.leader("orders", 0)}
+        return {("orders", 0): self.describe("orders")[0].leader}
 
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         raise NotImplementedError

@@ -1,5 +1,6 @@
 """Run directories made by hand: a manifest and a small history, judged by the reference implementation."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,13 @@ from checkers.history.load import load
 from checkers.history.rows import History
 from checkers.judgement import Judgement
 from checkers.reference import check
-from harness.run_directory.layout import RunDir
+from harness.run_directory.layout import RunDir, write_whole
 
 NOBODY = {"pid": 0, "start": "", "host": ""}
 
 
 def reference(history_dir: Path) -> Judgement:
-    """What Spark would say of a history, without Spark."""
+    """The judgement of the reference implementation, which needs no Spark."""
     return check(load(history_dir))
 
 
@@ -24,8 +25,13 @@ def make_run(path: Path, history: History | None, **facts: Any) -> RunDir:
     path.mkdir(exist_ok=True)
     if history is not None:
         write(history, run.history)
-    run.write_manifest(MANIFEST | facts)
+    write_manifest(run, MANIFEST | facts)
     return run
+
+
+def write_manifest(run: RunDir, manifest: dict[str, Any]) -> None:
+    """Write a manifest that nobody has checked."""
+    write_whole(run.manifest, json.dumps(manifest))
 
 
 MANIFEST: dict[str, Any] = {

@@ -1,47 +1,47 @@
-"""Rooms without a world outside: each step notes that it was taken, and breaks or presses Ctrl-C if told."""
+"""Steps of a run without a cluster: each notes its call, and raises or presses Ctrl-C on request."""
 
 import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
-from typing import Any
 
 from checkers.history.rows import Proof
 from checkers.verdict.algebra import Verdict
 from fakes.cluster import FakeCluster
 from harness.report.report import Report
-from harness.run.steps import Say
+from harness.run.steps import OnEvent, StartedCluster
 from harness.run_directory.layout import RunDir
+from harness.run_directory.manifest import ManifestProducer, ManifestTopic, read_manifest
 from harness.scenario.resolve import Resolved
-from harness.terminal.progress import Snapshot
+from harness.terminal.progress import LoadFigures
 
 
 @dataclass
 class FakeLoad:
     """A load that is warm at once and acknowledges nothing."""
 
-    rooms: "FakeRooms"
+    steps: "FakeRunSteps"
 
     def wait_warm(self) -> None:
-        self.rooms.take("wait_warm")
+        self.steps.take("wait_warm")
 
-    def snapshot(self) -> Snapshot:
-        return Snapshot()
+    def figures(self) -> LoadFigures:
+        return LoadFigures()
 
     def check(self) -> None:
         pass
 
     def stop_producers(self) -> None:
-        self.rooms.take("stop_producers")
+        self.steps.take("stop_producers")
 
     def stop(self) -> None:
-        self.rooms.take("stop")
+        self.steps.take("stop")
 
 
 @dataclass
-class FakeRooms:
+class FakeRunSteps:
     """`taken` is what was called, in order.
 
     `breaks` maps a step to the error it raises, `presses` to how often Ctrl-C is pressed in it.
@@ -51,6 +51,12 @@ class FakeRooms:
     breaks: dict[str, Exception] = field(default_factory=dict)
     presses: dict[str, int] = field(default_factory=dict)
     verdict: Verdict = Verdict.PASS
+
+    def __enter__(self) -> "FakeRunSteps":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.taken.append("steps ended")
 
     def take(self, step: str) -> None:
         self.taken.append(step)
@@ -67,12 +73,12 @@ class FakeRooms:
         finally:
             self.take("cluster removed")
 
-    def describe(self, cluster: object) -> dict[str, Any]:
-        return {"run_id": "fake"}
+    def describe(self, cluster: object) -> StartedCluster:
+        return StartedCluster(run_id="fake", images=("highwater/kafka:fake",), ready=None)
 
-    def make_topics(self, cluster: object, resolved: Resolved) -> list[dict[str, Any]]:
+    def make_topics(self, cluster: object, resolved: Resolved) -> tuple[ManifestTopic, ...]:
         self.take("make_topics")
-        return []
+        return ()
 
     @contextmanager
     def load(self, cluster: object, resolved: Resolved, run: RunDir) -> Iterator[FakeLoad]:
@@ -83,7 +89,7 @@ class FakeRooms:
             self.take("load ended")
 
     def run_faults(
-        self, cluster: object, resolved: Resolved, run: RunDir, *, stop: Event, say: Say
+        self, cluster: object, resolved: Resolved, run: RunDir, *, stop: Event, on_event: OnEvent
     ) -> tuple[str, ...]:
         self.take("run_faults")
         return ()
@@ -101,10 +107,22 @@ class FakeRooms:
     def save_timeline(self, cluster: object, run: RunDir) -> None:
         self.take("save_timeline")
 
-    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> dict[str, Any]:
+    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
         self.take("seal")
-        return {"producers": []}
+        return ()
 
     def judge(self, run: RunDir) -> Report:
         self.take("judge")
-        return Report(verdict=self.verdict, outcome="as told")
+        return Report(run_dir=run.path, verdict=self.verdict, outcome="as asked for")
+
+
+class Judges(FakeRunSteps):
+    """Steps whose judge comes to one verdict after the other, each with the seed of its run."""
+
+    def __init__(self, *verdicts: Verdict) -> None:
+        super().__init__()
+        self.verdicts = list(verdicts)
+
+    def judge(self, run: RunDir) -> Report:
+        self.verdict = self.verdicts.pop(0)
+        return replace(super().judge(run), outcome=f"judged {read_manifest(run).seed}")

@@ -26,12 +26,6 @@ class FakeView:
     def describe(self, topic: str) -> tuple[PartitionState, ...]:
         return tuple(s for (name, _), s in sorted(self.states.items()) if name == topic)
 
-    def leader(self, topic: str, partition: int) -> int:
-        return self.states[(topic, partition)].leader
-
-    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
-        return self.states[(topic, partition)].isr
-
     def leaders(self) -> Mapping[tuple[str, int], int]:
         return {tp: state.leader for tp, state in self.states.items()}
 

@@ -20,9 +20,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.contract.settings import Acks
 from checkers.history.rows import TopicPartition
 from workloads.payload import Header
-from workloads.plan import Acks
 
 
 class SendReports(Protocol):

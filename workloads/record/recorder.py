@@ -24,10 +24,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from checkers.contract.settings import Acks
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, TABLES, Outcome
 from workloads.clients.protocol import Delivered
-from workloads.plan import Acks
 from workloads.record.decode import arrivals
 from workloads.record.journal import Journal
 

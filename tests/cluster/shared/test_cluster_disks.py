@@ -9,6 +9,7 @@ from confluent_kafka import Producer
 from compose.cluster.start import DockerCluster
 from compose.errors import NodeStateError
 from compose.kafka.view import ClusterView
+from shared.partitions import partition
 
 RECORDS, BYTES = 300, 1000
 
@@ -27,7 +28,7 @@ def produce(cluster: DockerCluster, topic: str, *, within_s: float) -> int:
 def test_frozen_disk(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
     """A leader on a frozen disk acknowledges nothing, and goes on where it stopped when it thaws."""
     topic = make_topic()
-    leader = view.leader(topic, 0)
+    leader = partition(view, topic).leader
     assert produce(cluster, topic, within_s=10) == RECORDS
     cluster.freeze(leader)
     cluster.freeze(leader)
@@ -42,7 +43,7 @@ def test_frozen_disk(cluster: DockerCluster, view: ClusterView, make_topic: Call
 def test_power_cut(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
     """A power cut takes what was not synced; the node comes back with the rest, and fetches what it lost."""
     topic = make_topic()
-    node = view.leader(topic, 0)
+    node = partition(view, topic).leader
     assert produce(cluster, topic, within_s=10) == RECORDS
     assert cluster.unsynced_bytes(node) >= RECORDS * BYTES
     cluster.pause(node)
@@ -63,7 +64,7 @@ def test_synced_records_survive(
 ) -> None:
     """With flush.messages=1 what is acknowledged is on the disk, and a power cut has nothing to take."""
     topic = make_topic(config={"flush.messages": "1"})
-    node = view.leader(topic, 0)
+    node = partition(view, topic).leader
     of_other_topics = cluster.unsynced_bytes(node)
     assert produce(cluster, topic, within_s=20) == RECORDS
     assert cluster.unsynced_bytes(node) < of_other_topics + RECORDS * BYTES / 10

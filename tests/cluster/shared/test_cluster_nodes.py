@@ -10,6 +10,7 @@ from compose.cluster.ready import wait_until_ready
 from compose.cluster.start import DockerCluster
 from compose.errors import NodeStateError
 from compose.kafka.view import ClusterView
+from shared.partitions import partition
 
 
 def test_pause(cluster: DockerCluster) -> None:
@@ -47,11 +48,11 @@ def test_kill(cluster: DockerCluster) -> None:
 def test_clean_stop(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
     """A stopped broker hands over its leadership before it exits."""
     topic = make_topic()
-    leader = view.leader(topic, 0)
+    leader = partition(view, topic).leader
     cluster.stop(leader, within_s=30)
     assert cluster.state(leader).exit_code == 143
-    assert view.leader(topic, 0) not in (leader, -1)
-    assert leader not in view.isr(topic, 0)
+    assert partition(view, topic).leader not in (leader, -1)
+    assert leader not in partition(view, topic).isr
     cluster.start(leader)
     view.wait_for_full_isr([topic], within_s=60)
 

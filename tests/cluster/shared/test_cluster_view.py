@@ -7,6 +7,7 @@ import pytest
 from compose.cluster.start import DockerCluster
 from compose.errors import ViewError
 from compose.kafka.view import ClusterView
+from shared.partitions import partition
 
 
 def test_new_topic(view: ClusterView, make_topic: Callable[..., str]) -> None:
@@ -17,7 +18,7 @@ def test_new_topic(view: ClusterView, make_topic: Callable[..., str]) -> None:
     assert {state.leader for state in states} == {1, 2, 3}
     assert all(state.isr == (1, 2, 3) == tuple(sorted(state.replicas)) for state in states)
     assert all(state.leader_epoch == 0 for state in states)
-    assert view.leaders()[(topic, 0)] == view.leader(topic, 0)
+    assert view.leaders()[(topic, 0)] == partition(view, topic).leader
 
 
 def test_silent_broker(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
@@ -25,7 +26,7 @@ def test_silent_broker(cluster: DockerCluster, view: ClusterView, make_topic: Ca
     topic = make_topic()
     cut = [edge for edge in cluster.mesh.edges if str(edge) == "client->2"]
     cluster.mesh.cut(cut, mode="blackhole", owner="test")
-    assert view.isr(topic, 0) == (1, 2, 3)
+    assert partition(view, topic).isr == (1, 2, 3)
     with pytest.raises(ViewError, match=r"no answer from \[2\]"):
         view.wait_until_settled(topic, within_s=3)
     cluster.mesh.mend(cut, owner="test")
@@ -33,9 +34,7 @@ def test_silent_broker(cluster: DockerCluster, view: ClusterView, make_topic: Ca
 
 
 def test_unknown_topic(view: ClusterView) -> None:
-    """A topic that nobody knows has no partitions, no leader and no full ISR."""
+    """A topic that nobody knows has no partitions and no full ISR."""
     assert view.describe("nowhere") == ()
-    with pytest.raises(ViewError, match="no broker that answers knows"):
-        view.leader("nowhere", 0)
     with pytest.raises(ViewError, match="no broker that answers knows nowhere"):
         view.wait_for_full_isr(["nowhere"], within_s=0.2)

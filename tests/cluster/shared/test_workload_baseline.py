@@ -12,6 +12,7 @@ import pytest
 from checkers.history.rows import TopicPartition
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
+from shared.partitions import partition
 from workloads.observe.final_read import final_read, write_proofs
 from workloads.plan import WorkloadPlan
 from workloads.record.seal import seal
@@ -88,14 +89,14 @@ def test_readers_and_samples_see_what_was_written(
         assert read["read_ns"] > send["invoked_ns"]
     assert {(read["reader"], read["generation"]) for read in reads} == {(1, 1), (2, 1)}
     samples = pq.read_table(tmp_path / "history/watermarks.parquet").to_pylist()
-    for partition in (0, 1):
-        marks = [s for s in samples if s["partition"] == partition]
+    for number in (0, 1):
+        marks = [s for s in samples if s["partition"] == number]
         assert len(marks) >= 6
         assert {len(s["isr"]) for s in marks} == {3}
         assert {s["leader_epoch"] for s in marks} == {0}
         highs = [s["high_watermark"] for s in marks]
         assert highs == sorted(highs)
-        assert highs[-1] == sum(s["partition"] == partition for s in sends.values())
+        assert highs[-1] == sum(s["partition"] == number for s in sends.values())
         assert all(s["log_start"] == 0 <= s["last_stable"] <= s["high_watermark"] for s in marks)
 
 
@@ -119,7 +120,7 @@ def test_a_partition_that_lacks_a_replica_has_no_proof(
 ) -> None:
     topic = make_topic()
     tp = TopicPartition(topic, 0)
-    victim = next(b for b in cluster.brokers if b != view.leader(topic, 0))
+    victim = next(b for b in cluster.brokers if b != partition(view, topic).leader)
     plan = WorkloadPlan(topics={topic: 1}, producers=1, rate_per_s=500.0, readers=0)
     with start(plan, cluster.bootstrap, tmp_path) as load:
         load.wait_warm()
@@ -133,7 +134,7 @@ def test_a_partition_that_lacks_a_replica_has_no_proof(
             owner="test",
         )
         deadline = time.monotonic() + 20
-        while len(view.isr(topic, 0)) == 3 and time.monotonic() < deadline:
+        while len(partition(view, topic).isr) == 3 and time.monotonic() < deadline:
             time.sleep(0.1)
         load.stop_producers()
     (proof,) = final_read(cluster.bootstrap, [tp], tmp_path / "history", within_s=2)

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from compose.protocols import Edge
+from shared.partitions import partition
 from workloads.observe.final_read import final_read
 from workloads.plan import WorkloadPlan
 from workloads.record.seal import seal
@@ -59,7 +60,7 @@ def test_with_acks_all_a_killed_leader_costs_no_acknowledged_record(
 ) -> None:
     topic = make_topic(partitions=3, config=MIN_ISR_2)
     plan = WorkloadPlan(topics={topic: 3}, producers=2, rate_per_s=1000.0, readers=1)
-    leader = view.leader(topic, 0)
+    leader = partition(view, topic).leader
     with start(plan, cluster.bootstrap, tmp_path) as load:
         load.wait_warm()
         kill(cluster, leader)
@@ -84,13 +85,13 @@ def test_a_reader_of_a_truncated_log_goes_back_and_reads_what_replaced_the_lost_
 ) -> None:
     """The leader is alone in sync, exposes what only it has, dies, and a stale follower is elected."""
     topic = make_topic(config={"min.insync.replicas": "1", "unclean.leader.election.enable": "true"})
-    leader = view.leader(topic, 0)
+    leader = partition(view, topic).leader
     fetches = [Edge(source=str(b), target=leader) for b in cluster.brokers if b != leader]
     plan = WorkloadPlan(topics={topic: 1}, producers=1, rate_per_s=1000.0, readers=1)
     with start(plan, cluster.bootstrap, tmp_path) as load:
         load.wait_warm()
         cluster.mesh.cut(fetches, mode="refuse", owner="test")
-        until(lambda: view.isr(topic, 0) == (leader,), 30)
+        until(lambda: partition(view, topic).isr == (leader,), 30)
         time.sleep(2.0)
         kill(cluster, leader)
         killed_ns = time.monotonic_ns()

@@ -12,6 +12,7 @@ from fakes.killed_load import assert_every_record_is_explained, kill_a_load
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
+from shared.partitions import partition
 from workloads.observe.final_read import final_read
 from workloads.plan import WorkloadPlan
 from workloads.record.seal import seal
@@ -64,13 +65,13 @@ def test_what_too_few_replicas_refuse_is_tried_again_until_they_are_back(
     cluster: DockerCluster, view: ClusterView, make_topic: Any, tmp_path: Path
 ) -> None:
     topic = make_topic(config={"min.insync.replicas": "3"})
-    leader = view.leader(topic, 0)
+    leader = partition(view, topic).leader
     fetches = [e for e in cluster.mesh.edges if e.target == leader and e.source in map(str, cluster.brokers)]
     plan = WorkloadPlan(topics={topic: 1}, producers=1, rate_per_s=200.0, readers=0)
     with start(plan, cluster.bootstrap, tmp_path) as load:
         load.wait_warm()
         cluster.mesh.cut(fetches, mode="refuse", owner="test")
-        until(lambda: len(view.isr(topic, 0)) < 3, 30)
+        until(lambda: len(partition(view, topic).isr) < 3, 30)
         time.sleep(1.0)
         stalled = load.stats()
         assert stalled.outstanding > 100

@@ -4,7 +4,9 @@ import threading
 import time
 from threading import Event
 
-from faults.clock import SystemClock, VirtualClock, ns
+from fakes.virtual_clock import VirtualClock
+
+from faults.clock import SystemClock, ns
 
 
 def test_jumping() -> None:

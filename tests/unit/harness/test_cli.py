@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -23,15 +24,17 @@ def test_an_unknown_scenario_is_a_usage_error_with_the_nearest_name(
     )
 
 
-def test_a_scenario_error_is_told_as_file_line_column_before_anything_starts(
+def test_a_scenario_error_is_printed_as_file_line_column_before_anything_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("name: mine\ntopics: [{name: orders, replication: 4}]\n")
     assert main(["run", "--out", str(tmp_path / "runs"), "baseline", str(file)]) == 2
-    told = capsys.readouterr()
-    assert told.err == f"highwater: {file}:2:38: topics[0].replication: 4 replicas do not fit on 3 brokers\n"
-    assert told.out == ""
+    printed = capsys.readouterr()
+    assert (
+        printed.err == f"highwater: {file}:2:38: topics[0].replication: 4 replicas do not fit on 3 brokers\n"
+    )
+    assert printed.out == ""
     assert not (tmp_path / "runs").exists()
 
 
@@ -63,6 +66,23 @@ def test_help_exits_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Exit codes: 0 PASS, 1 FAIL" in capsys.readouterr().out
 
 
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"highwater {version('highwater')}\n"
+
+
+def test_a_client_setting_that_the_client_does_not_take_is_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("name: mine\ntopics: [{name: orders}]\nworkload:\n  client: {acks.all: true}\n")
+    assert main(["scenario", "validate", str(file)]) == 2
+    assert capsys.readouterr().err == (
+        f"highwater: {file}:4:11: workload.client: client settings {{'acks.all': 'true'}}: "
+        'No such configuration property: "acks.all"\n'
+    )
+
+
 def test_the_list_of_scenarios_is_readable_by_machines_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scenario", "list", "--json"]) == 0
     entries = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
@@ -92,9 +112,9 @@ def test_a_crash_of_the_tool_is_one_sentence_and_exit_4(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(commands, "doctor", broken)
     assert main(["doctor"]) == 4
-    told = capsys.readouterr().err
+    printed = capsys.readouterr().err
     (log,) = tmp_path.iterdir()
-    assert told == f"highwater: internal error: RuntimeError: a bug; the traceback is in {log}\n"
+    assert printed == f"highwater: internal error: RuntimeError: a bug; the traceback is in {log}\n"
     assert log.read_text().endswith("RuntimeError: a bug\n")
 
 

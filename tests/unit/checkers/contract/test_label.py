@@ -6,9 +6,8 @@ import pytest
 from fakes.judged_run import ALL_POWERED_OFF, CLOCK, LEADER_KILLED, QUIET, cut, down, led, lost, ns, world
 
 from checkers.contract.label import CLIENT, Label, judge_contract
-from checkers.contract.settings import MalformedManifest, ProducerPromise, Realised, TopicPromise, realised
-from checkers.contract.timeline import Clock
-from checkers.history.rows import Context, MetadataChange, Watermark
+from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
+from checkers.history.rows import MetadataChange, Watermark
 
 
 def label(anomaly, realised_world, *others) -> Label:
@@ -277,7 +276,7 @@ def test_what_was_acked_after_an_unclean_election_is_not_permitted_by_it():
 @pytest.mark.parametrize("acks", ["1", "all"])
 @pytest.mark.parametrize("wanted", ["acked-loss", "unknown-offset-ack"])
 def test_an_ack_without_an_offset_accuses_the_client(acks, wanted):
-    """Whatever the brokers' contract permits: no broker ever told where the record is."""
+    """Whatever the brokers' contract permits: no broker ever reported where the record is."""
     for events in (QUIET, LEADER_KILLED, ALL_POWERED_OFF):
         assert label(lost(wanted, offset=-1), world(*events, acks=acks)) == Label("violation", CLIENT)
 
@@ -370,34 +369,3 @@ def test_without_a_metadata_log_the_samples_tell_who_led():
         (2, 1, 6)
     ]
     assert label(lost(acked=3.9), sampled).permitted
-
-
-def test_the_manifest_says_what_was_realised():
-    """A topic's settings, else the brokers', else Kafka's defaults."""
-    manifest = {
-        "clock": {"monotonic_ns": 1, "wall_ns": 2},
-        "producers": [{"producer": 3, "acks": 1, "idempotence": False}],
-        "topics": [
-            {"name": "a", "config": {"min.insync.replicas": "2", "flush.messages": 1}},
-            {"name": "b", "config": {"unclean.leader.election.enable": True}},
-        ],
-        "cluster": {
-            "elr": False,
-            "broker_config": {"min.insync.replicas": 3, "log.flush.interval.messages": 9},
-        },
-    }
-    run = realised(manifest, Context())
-    assert run.producers == {3: ProducerPromise(acks="1", idempotence=False)}
-    assert run.topics == {
-        "a": TopicPromise(min_isr=2, unclean=False, flush_messages=1),
-        "b": TopicPromise(min_isr=3, unclean=True, flush_messages=9),
-    }
-    assert run.topic("c") == TopicPromise(min_isr=1, unclean=False, flush_messages=0)
-    assert (run.elr, run.clock) == (False, Clock(monotonic_ns=1, wall_ns=2))
-
-
-@pytest.mark.parametrize("broken", [{}, {"clock": None}, {"clock": {"monotonic_ns": 1}}])
-def test_a_manifest_without_its_keys_is_refused_by_name(broken):
-    """A half-written run."""
-    with pytest.raises(MalformedManifest, match=r"^manifest\.json: "):
-        realised({"producers": [], "topics": [], "cluster": {"elr": True}} | broken, Context())

@@ -22,10 +22,10 @@ def test_wall_clock_times_become_seconds_of_the_run():
 
 def test_the_state_at_a_time_is_the_last_one_told_before_it():
     """Or the first one, for any time before that."""
-    told = timeline(led(5, 2, 6, (2, 3)), led(1, 1, 5, EVERYBODY))
-    seen = [told.at(TP, ns(second)).leader_epoch for second in (0, 1, 4.9, 5, 9)]
+    observed = timeline(led(5, 2, 6, (2, 3)), led(1, 1, 5, EVERYBODY))
+    seen = [observed.at(TP, ns(second)).leader_epoch for second in (0, 1, 4.9, 5, 9)]
     assert seen == [5, 5, 5, 6, 6]
-    assert told.at(TopicPartition("orders", 1), ns(3)) is None
+    assert observed.at(TopicPartition("orders", 1), ns(3)) is None
 
 
 def test_changes_of_one_millisecond_keep_the_order_of_their_partition_epochs():
@@ -37,8 +37,10 @@ def test_changes_of_one_millisecond_keep_the_order_of_their_partition_epochs():
 
 def test_a_change_of_the_isr_is_no_election():
     """Nor is a partition without a leader, nor its first leader."""
-    told = timeline(led(0, 1, 5, EVERYBODY), led(1, 1, 5, (1,)), led(2, -1, 6, (1,)), led(3, 1, 7, (1,)))
-    assert [(e.at_ns, e.leader, e.deposed, e.unclean) for e in told.elections(TP)] == [(ns(3), 1, 1, False)]
+    observed = timeline(led(0, 1, 5, EVERYBODY), led(1, 1, 5, (1,)), led(2, -1, 6, (1,)), led(3, 1, 7, (1,)))
+    assert [(e.at_ns, e.leader, e.deposed, e.unclean) for e in observed.elections(TP)] == [
+        (ns(3), 1, 1, False)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -46,8 +48,8 @@ def test_a_change_of_the_isr_is_no_election():
 )
 def test_an_election_is_clean_from_the_isr_or_the_elr_just_before_it(isr, elr, unclean):
     """Anybody else is elected uncleanly."""
-    told = timeline(led(0, 1, 5, EVERYBODY), led(1, -1, 6, isr, elr), led(2, 2, 7, (2,)))
-    assert [e.unclean for e in told.elections(TP)] == [unclean]
+    observed = timeline(led(0, 1, 5, EVERYBODY), led(1, -1, 6, isr, elr), led(2, 2, 7, (2,)))
+    assert [e.unclean for e in observed.elections(TP)] == [unclean]
 
 
 FOR_EVER = 1 << 62
@@ -70,22 +72,22 @@ FOR_EVER = 1 << 62
 )
 def test_a_deposed_leader_acts_until_it_is_in_sync_again_unless_it_was_down(event, until):
     """Broker 1 led from second 1 to 5: what shut it down before or after does not count."""
-    told = timeline(led(0, 3, 4, EVERYBODY), led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), cut(2), event)
-    election = told.elections(TP)[1]
+    observed = timeline(led(0, 3, 4, EVERYBODY), led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), cut(2), event)
+    election = observed.elections(TP)[1]
     assert (election.leader, election.deposed, election.deposed_until_ns) == (2, 1, until)
 
 
 def test_a_deposed_leader_is_suspect_from_its_election_until_a_second_after_its_return():
     """Its last acknowledgements may wait in a client's queue."""
-    told = timeline(led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), led(9, 2, 6, EVERYBODY))
-    suspect = [second for second in (4.9, 5, 8, 9.9, 10) if told.zombie_at(TP, ns(second))]
+    observed = timeline(led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), led(9, 2, 6, EVERYBODY))
+    suspect = [second for second in (4.9, 5, 8, 9.9, 10) if observed.zombie_at(TP, ns(second))]
     assert suspect == [5, 8, 9.9]
 
 
 def test_a_leader_that_is_elected_again_is_no_suspect():
     """It knows."""
-    told = timeline(led(1, 1, 5, EVERYBODY), led(5, 1, 6, EVERYBODY))
-    assert told.zombie_at(TP, ns(5)) is None
+    observed = timeline(led(1, 1, 5, EVERYBODY), led(5, 1, 6, EVERYBODY))
+    assert observed.zombie_at(TP, ns(5)) is None
 
 
 @pytest.mark.parametrize(
@@ -102,13 +104,13 @@ def test_a_leader_that_is_elected_again_is_no_suspect():
 )
 def test_a_node_is_back_when_it_is_in_sync_after_having_been_out(isrs, back):
     """Broker 1, counted from second 3; what was before does not count."""
-    told = timeline(*(led(second, 2, 5, isr) for second, isr in isrs))
-    assert told.rejoined(TP, 1, ns(3)) == (None if back is None else ns(back))
+    observed = timeline(*(led(second, 2, 5, isr) for second, isr in isrs))
+    assert observed.rejoined(TP, 1, ns(3)) == (None if back is None else ns(back))
 
 
 def test_samples_tell_of_epochs_and_of_the_isr_where_there_is_no_metadata_log():
     """In the order of time; a lower epoch is a deposed leader's, an unknown one is nobody's."""
-    told = timeline(
+    observed = timeline(
         sampled(6, 0, leader=2, epoch=6, isr=(2, 3)),
         sampled(1, 0, leader=1, epoch=5),
         sampled(2, 0, leader=1, epoch=5),
@@ -117,7 +119,7 @@ def test_samples_tell_of_epochs_and_of_the_isr_where_there_is_no_metadata_log():
         sampled(8, 0, leader=-1, epoch=-1, isr=()),
         sampled(9, 0, leader=2, epoch=6),
     )
-    assert [(s.since_ns, s.leader, s.leader_epoch, sorted(s.isr)) for s in told.states(TP)] == [
+    assert [(s.since_ns, s.leader, s.leader_epoch, sorted(s.isr)) for s in observed.states(TP)] == [
         (ns(1), 1, 5, [1, 2, 3]),
         (ns(3), 1, 5, [1, 2]),
         (ns(6), 2, 6, [2, 3]),
@@ -132,5 +134,5 @@ def test_samples_without_any_epoch_tell_nothing():
 
 def test_the_metadata_log_outranks_the_samples():
     """It is complete."""
-    told = timeline(sampled(1, 0, leader=3, epoch=9), led(1, 1, 5, EVERYBODY))
-    assert [s.leader for s in told.states(TP)] == [1]
+    observed = timeline(sampled(1, 0, leader=3, epoch=9), led(1, 1, 5, EVERYBODY))
+    assert [s.leader for s in observed.states(TP)] == [1]

@@ -8,7 +8,6 @@ import pytest
 
 from checkers.errors import MalformedHistory
 from checkers.history.load import load_context, read_unit
-from checkers.history.rows import Fault
 from checkers.history.tables import TABLES, write_table
 from checkers.history.upgrade import minor_of, schema_at
 
@@ -144,33 +143,6 @@ def test_what_is_written_today_is_stamped_1_1(tmp_path):
     write_table(path, "faults", TABLES["faults"].empty_table())
     assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.1"
     assert schema_at("faults", 1) == TABLES["faults"]
-
-
-@pytest.mark.parametrize(
-    ("node", "at_ns", "is_down"),
-    [
-        (1, 4, False),
-        (1, 5, True),
-        (1, 8, True),
-        (1, 9, False),
-        (2, 7, True),
-        (2, 99, True),
-        (3, 7, False),
-        (4, 7, False),
-    ],
-)
-def test_when_a_node_is_down(node, at_ns, is_down):
-    """From the end of its process to its start, if there was one; never, if it is not known when it ended."""
-    fault = Fault(
-        index=0,
-        name="power",
-        kind="power-loss",
-        inject_ns=3,
-        down=(1, 2, 3),
-        down_ns=(5, 6, -1),
-        up_ns=(9, -1, -1),
-    )
-    assert fault.down_at(node, at_ns) is is_down
 
 
 RECORDED = Path(__file__).parents[3] / "fixtures" / "runs-of-schema-1"

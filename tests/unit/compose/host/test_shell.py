@@ -44,14 +44,16 @@ def test_a_command_cannot_wait_for_input():
 
 def test_a_long_command_does_not_wait_for_a_daemon_that_it_left_behind():
     begin_s = time.monotonic()
-    assert shell.run_logged(["sh", "-c", "sleep 5 & echo started"], timeout_s=10, say=silent) == "started\n"
+    assert (
+        shell.run_logged(["sh", "-c", "sleep 5 & echo started"], timeout_s=10, on_line=silent) == "started\n"
+    )
     assert time.monotonic() - begin_s < 4
 
 
 def test_a_long_command_tells_its_last_line_while_it_runs(monkeypatch):
     monkeypatch.setattr(shell, "HEARTBEAT_S", 0.2)
     lines: list[str] = []
-    shell.run_logged(["sh", "-c", "echo unpacking; sleep 0.5"], timeout_s=10, say=lines.append)
+    shell.run_logged(["sh", "-c", "echo unpacking; sleep 0.5"], timeout_s=10, on_line=lines.append)
     assert lines
     assert lines[0].strip() == "0 s: unpacking"
 
@@ -61,7 +63,7 @@ def test_a_long_command_is_ended_with_its_children_at_its_deadline(monkeypatch, 
     mark = tmp_path / "child-lived-on"
     with pytest.raises(CommandFailed, match=r"not finished after 0.3 s; last line: begun"):
         shell.run_logged(
-            ["sh", "-c", f"(sleep 1; touch {mark}) & echo begun; wait"], timeout_s=0.3, say=silent
+            ["sh", "-c", f"(sleep 1; touch {mark}) & echo begun; wait"], timeout_s=0.3, on_line=silent
         )
     time.sleep(1.2)
     assert not mark.exists()

@@ -71,5 +71,5 @@ def test_a_view_reads_brokers_that_offer_no_elr() -> None:
             (0, (1, 2, 3), ()),
             (1, (1, 2, 3), ()),
         ]
-        assert view.leader("t", 1) == 2
+        assert view.leaders()["t", 1] == 2
         view.wait_for_full_isr(["t"], within_s=2)

@@ -23,21 +23,21 @@ class FakeServer:
         self.broken: set[str] = set()
 
     def refuse(self, name: str) -> None:
-        self._tell("refuse", name)
+        self._note("refuse", name)
 
     def blackhole(self, name: str) -> None:
-        self._tell("blackhole", name)
+        self._note("blackhole", name)
 
     def open(self, name: str) -> None:
-        self._tell("open", name)
+        self._note("open", name)
 
     def slow(self, name: str, *, delay_s: float, jitter_s: float) -> None:
-        self._tell(f"slow by {delay_s:g} +- {jitter_s:g}", name)
+        self._note(f"slow by {delay_s:g} +- {jitter_s:g}", name)
 
     def move(self, name: str, upstream: str) -> None:
-        self._tell(f"move to {upstream}", name)
+        self._note(f"move to {upstream}", name)
 
-    def _tell(self, what: str, name: str) -> None:
+    def _note(self, what: str, name: str) -> None:
         if name in self.broken:
             raise MeshError(f"{name} is broken")
         self.changes.append(f"{what} {name}")

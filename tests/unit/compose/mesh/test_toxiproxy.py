@@ -42,7 +42,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(None)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing on the terminal."""
+        """Keep the terminal quiet."""
 
     def _answer(self, body: dict[str, Any] | None) -> None:
         self.server.hang.wait(5)

@@ -1,11 +1,12 @@
 """What is done to a node's container, and how it is made sure of."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from compose.docker import containers as docker_containers
-from compose.errors import NodeStateError, Refused, Vanished
+from compose.errors import ComposeError, NodeStateError, Refused, Vanished
 from compose.nodes import node as node_module
 from compose.nodes.node import Node, read_state
 
@@ -64,6 +65,24 @@ def test_changes(engine: FakeEngine) -> None:
     ):
         action()
     assert engine.asked == ["pause", "unpause", "kill", "start"]
+
+
+@pytest.mark.parametrize(("failures", "asked", "status"), [(2, 3, "paused"), (3, 3, "running")])
+def test_a_freezer_that_gives_up_is_asked_again(
+    engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, failures: int, asked: int, status: str
+) -> None:
+    """Twice; after the third time it is an error."""
+
+    def act(container_id: str, action: str, *, name: str) -> None:
+        if len(engine.asked) < failures:
+            engine.asked.append(action)
+            raise ComposeError("OCI runtime pause failed: unable to freeze: unknown")
+        FakeEngine.act(engine, container_id, action, name=name)
+
+    monkeypatch.setattr(docker_containers, "act", act)
+    with nullcontext() if failures < 3 else pytest.raises(ComposeError, match="unable to freeze"):
+        NODE.pause()
+    assert (len(engine.asked), engine.status) == (asked, status)
 
 
 def test_kill_of_a_paused_node(engine: FakeEngine) -> None:

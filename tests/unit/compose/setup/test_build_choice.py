@@ -24,25 +24,27 @@ class Registry:
 def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The ways that were taken, in order."""
     taken: list[str] = []
-    monkeypatch.setattr(build, "_base_on_published", lambda say: taken.append("published Debian"))
-    monkeypatch.setattr(build, "_base_by_debootstrap", lambda say: taken.append("debootstrap"))
-    monkeypatch.setattr(build, "_compile_toxiproxy", lambda binary, say: taken.append("Go"))
+    monkeypatch.setattr(build, "_base_on_published", lambda on_line: taken.append("published Debian"))
+    monkeypatch.setattr(build, "_base_by_debootstrap", lambda on_line: taken.append("debootstrap"))
+    monkeypatch.setattr(build, "_compile_toxiproxy", lambda binary, on_line: taken.append("Go"))
     monkeypatch.setattr(kafka_libs, "from_image", lambda name, work: taken.append(f"jars of {name}"))
-    monkeypatch.setattr(kafka_libs, "from_maven", lambda release, work, say: taken.append(f"Maven {release}"))
+    monkeypatch.setattr(
+        kafka_libs, "from_maven", lambda release, work, on_line: taken.append(f"Maven {release}")
+    )
     monkeypatch.setattr(docker_images, "tag", lambda old, new: taken.append(f"tag {old}"))
     monkeypatch.setattr(docker_images, "build", lambda context, **_: ())
     return taken
 
 
-def say(line: str) -> None:
-    """Say nothing."""
+def on_line(line: str) -> None:
+    """Drop the line."""
 
 
 def test_with_a_registry_nothing_is_compiled_here(ways):
     registry = Registry("debian:bookworm-slim", "apache/kafka:4.3.1", "ghcr.io/shopify/toxiproxy:2.12.0")
-    build.build_base(registry, say)
-    build.build_toxiproxy(registry, say)
-    build.build_kafka("4.3.1", registry, say)
+    build.build_base(registry, on_line)
+    build.build_toxiproxy(registry, on_line)
+    build.build_kafka("4.3.1", registry, on_line)
     assert ways == [
         "published Debian",
         "tag ghcr.io/shopify/toxiproxy:2.12.0",
@@ -51,18 +53,18 @@ def test_with_a_registry_nothing_is_compiled_here(ways):
 
 
 def test_without_a_registry_packages_are_enough(ways):
-    build.build_base(Registry(), say)
-    build.build_toxiproxy(Registry(), say)
-    build.build_kafka("3.6.1", Registry(), say)
+    build.build_base(Registry(), on_line)
+    build.build_toxiproxy(Registry(), on_line)
+    build.build_kafka("3.6.1", Registry(), on_line)
     assert ways == ["debootstrap", "Go", "Maven 3.6.1"]
 
 
 def test_a_published_debian_that_cannot_install_packages_leaves_debootstrap(ways, monkeypatch):
-    def fail(say: object) -> None:
+    def fail(on_line: object) -> None:
         raise ImageUnavailable("apt-get update failed in the container")
 
     monkeypatch.setattr(build, "_base_on_published", fail)
-    build.build_base(Registry("debian:bookworm-slim"), say)
+    build.build_base(Registry("debian:bookworm-slim"), on_line)
     assert ways == ["debootstrap"]
 
 
@@ -71,14 +73,14 @@ def test_a_published_kafka_of_unknown_layout_leaves_maven(ways, monkeypatch):
         raise ImageUnavailable(f"{name}: no kafka_2.13 jar")
 
     monkeypatch.setattr(kafka_libs, "from_image", fail)
-    build.build_kafka("4.3.1", Registry("apache/kafka:4.3.1"), say)
+    build.build_kafka("4.3.1", Registry("apache/kafka:4.3.1"), on_line)
     assert ways == ["Maven 4.3.1"]
 
 
 def test_without_registry_and_without_root_it_says_what_to_do(monkeypatch):
     monkeypatch.setattr(debian, "may_install", lambda: False)
-    with pytest.raises(ImageUnavailable, match="next step: `make setup` as root on Debian"):
-        build.build_base(Registry(), say)
+    with pytest.raises(ImageUnavailable, match="next step: `highwater setup` as root on Debian"):
+        build.build_base(Registry(), on_line)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from compose.setup import doctor, prepare
 from compose.setup.doctor import Check, Lack, Need
 
 
-def need(look) -> Need:
-    return Need(name="water", why="for tea", next_step="open the tap", look=look)
+def need(find) -> Need:
+    return Need(name="water", why="for tea", next_step="open the tap", find=find)
 
 
 def test_what_is_there_needs_no_next_step():
@@ -18,24 +18,24 @@ def test_what_is_there_needs_no_next_step():
     )
 
 
-def test_what_lacks_is_told_with_its_reason_and_the_next_step():
-    def look() -> str:
+def test_what_lacks_is_named_with_its_reason_and_the_next_step():
+    def find() -> str:
         raise Lack("a drop")
 
-    assert doctor.check(need(look)) == Check(
+    assert doctor.check(need(find)) == Check(
         name="water", ok=False, seen="a drop", why="for tea", next_step="open the tap"
     )
 
 
 def test_an_error_that_nobody_foresaw_is_one_line_and_no_traceback():
-    def look() -> str:
+    def find() -> str:
         raise ZeroDivisionError("division by zero\nand more")
 
-    seen = doctor.check(need(look))
-    assert (seen.ok, seen.seen) == (False, "ZeroDivisionError: division by zero")
+    result = doctor.check(need(find))
+    assert (result.ok, result.seen) == (False, "ZeroDivisionError: division by zero")
 
 
-def test_every_need_of_a_run_is_looked_at_in_order():
+def test_every_need_of_a_run_is_checked_in_order():
     assert [one.name for one in doctor.NEEDS] == [
         "python",
         "packages",
@@ -55,62 +55,67 @@ def test_without_an_engine_what_depends_on_it_is_unknown_and_not_an_error_of_its
         raise EngineUnreachable("no Docker Engine answers: connection refused\n    next step: ...")
 
     monkeypatch.setattr(docker_api, "client", refuse)
-    seen = {check.name: check.seen for check in doctor.examine() if not check.ok}
-    assert seen["docker engine"] == "no Docker Engine answers: connection refused"
-    assert seen["images"] == seen["disk space"] == "cannot be told without a Docker Engine"
+    missing = {check.name: check.seen for check in doctor.examine() if not check.ok}
+    assert missing["docker engine"] == "no Docker Engine answers: connection refused"
+    assert missing["images"] == missing["disk space"] == "not known without a Docker Engine"
 
 
-def test_an_engine_that_refuses_this_user_is_told_from_one_that_is_not_there(monkeypatch):
+def test_an_engine_that_refuses_this_user_differs_from_one_that_is_not_there(monkeypatch):
     def refuse() -> None:
         raise EngineUnreachable("no Docker Engine answers: [Errno 13] Permission denied")
 
     monkeypatch.setattr(docker_api, "client", refuse)
     with pytest.raises(Lack, match="an engine runs, and this user may not use it"):
-        doctor.see_engine()
+        doctor.engine_version()
 
 
 def test_missing_images_are_named(monkeypatch):
     monkeypatch.setattr(docker_api, "client", lambda: None)
     monkeypatch.setattr(prepare, "missing_images", lambda: ("highwater/base:x",))
     with pytest.raises(Lack, match="missing: highwater/base:x"):
-        doctor.see_images()
+        doctor.images_present()
 
 
-def test_a_machine_without_java_is_told_where_it_was_looked_for(monkeypatch, tmp_path):
+def test_a_machine_without_java_lists_where_one_was_searched_for(monkeypatch, tmp_path):
     monkeypatch.setattr("compose.host.java.INSTALLED", tmp_path)
     monkeypatch.setattr("compose.host.java.find_spec", lambda name: None)
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    (seen,) = (each for each in doctor.examine() if each.name == "java")
-    assert not seen.ok
-    assert "Java 17 or later. JAVA_HOME: no executable /nowhere/bin/java" in seen.seen
+    (java,) = (each for each in doctor.examine() if each.name == "java")
+    assert not java.ok
+    assert "Java 17 or later. JAVA_HOME: no executable /nowhere/bin/java" in java.seen
 
 
 def test_memory_is_what_is_available_and_not_what_is_free(tmp_path):
     meminfo = tmp_path / "meminfo"
     meminfo.write_text("MemTotal: 16777216 kB\nMemFree: 1048576 kB\nMemAvailable: 8388608 kB\n")
-    assert doctor.see_memory(meminfo) == "8.0 GiB"
+    assert doctor.memory_available(meminfo) == "8.0 GiB"
     meminfo.write_text("MemTotal: 16777216 kB\nMemFree: 1048576 kB\nMemAvailable: 1048576 kB\n")
     with pytest.raises(Lack, match=r"1\.0 GiB, 3 GiB needed"):
-        doctor.see_memory(meminfo)
+        doctor.memory_available(meminfo)
 
 
-def test_a_kernel_without_ext4_or_loop_devices_is_told(tmp_path):
+def test_a_kernel_without_ext4_or_loop_devices_is_named(tmp_path):
     filesystems = tmp_path / "filesystems"
     filesystems.write_text("nodev\ttmpfs\n\text4\n")
-    assert doctor.see_ext4(filesystems) == str(filesystems)
+    assert doctor.ext4_support(filesystems) == str(filesystems)
     filesystems.write_text("nodev\ttmpfs\n\text3\n")
     with pytest.raises(Lack, match="no ext4"):
-        doctor.see_ext4(filesystems)
+        doctor.ext4_support(filesystems)
     with pytest.raises(Lack, match=r"no .*/loop-control"):
-        doctor.see_loop_devices(tmp_path / "loop-control")
+        doctor.loop_devices(tmp_path / "loop-control")
 
 
 def test_a_package_of_another_version_is_named_with_both_versions():
     with pytest.raises(Lack, match=r"pytest==1\.0 is required, \d+.* is installed"):
-        doctor.see_packages(("pytest==1.0",))
-    assert doctor.see_packages(("pytest>=7",)) == "1 as required"
+        doctor.packages_installed(("pytest==1.0",))
+    assert doctor.packages_installed(("pytest>=7",)) == "1 as required"
+
+
+def test_a_package_that_only_development_needs_may_be_absent():
+    required = ("pytest>=7", 'highwater-no-such-thing==1; extra == "dev"')
+    assert doctor.packages_installed(required) == "1 as required"
 
 
 def test_a_package_that_is_absent_is_not_ok():
-    assert doctor.check(need(lambda: doctor.see_packages(("highwater-no-such-thing==1",)))).ok is False
+    assert doctor.check(need(lambda: doctor.packages_installed(("highwater-no-such-thing==1",)))).ok is False

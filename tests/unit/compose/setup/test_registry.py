@@ -61,15 +61,15 @@ def test_an_image_that_a_registry_has_is_pulled(monkeypatch):
 
 def test_a_silent_registry_is_asked_once_and_others_still_are(monkeypatch):
     recorder = Recorder(monkeypatch, {"debian:a": Answer.SILENT, "other.example/b": Answer.HAS_IT})
-    said: list[str] = []
-    registries = Registries(said.append)
+    lines: list[str] = []
+    registries = Registries(lines.append)
     assert [registries.pull(name) for name in ("debian:a", "apache/kafka:1", "other.example/b")] == [
         False,
         False,
         True,
     ]
     assert recorder.asked == ["debian:a", "other.example/b"]
-    assert said[0] == "the container registry does not answer (debian:a)"
+    assert lines[0] == "the container registry does not answer (debian:a)"
 
 
 def test_a_registry_that_lacks_one_image_is_asked_for_the_next(monkeypatch):
@@ -86,6 +86,6 @@ def test_a_pull_that_fails_half_way_is_told_and_leaves_the_other_way_open(monkey
         raise ImageUnavailable(f"{reference}: too many requests")
 
     monkeypatch.setattr(docker_images, "pull", fail)
-    said: list[str] = []
-    assert Registries(said.append).pull("debian:a") is False
-    assert said[-1] == "debian:a: too many requests"
+    lines: list[str] = []
+    assert Registries(lines.append).pull("debian:a") is False
+    assert lines[-1] == "debian:a: too many requests"

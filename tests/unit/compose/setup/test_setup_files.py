@@ -5,11 +5,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[4]
 RECIPES = ROOT / "compose/recipes"
 PINNED = (
     ROOT / "requirements.txt",
+    ROOT / "requirements-dev.txt",
     ROOT / "requirements-build.txt",
     RECIPES / "requirements-go.txt",
     RECIPES / "requirements-java.txt",
@@ -17,6 +20,7 @@ PINNED = (
 READ_BY_SETUP = (
     *PINNED,
     ROOT / "requirements.in",
+    ROOT / "requirements-dev.in",
     ROOT / "Makefile",
     ROOT / ".ci/run",
     ROOT / "compose/setup/bootstrap.sh",
@@ -43,12 +47,27 @@ def test_every_package_has_one_exact_version_and_hashes(path):
 
 
 def test_what_builds_packages_is_pinned_as_in_the_full_list():
-    full = pins(ROOT / "requirements.txt")
+    full = pins(ROOT / "requirements.txt") | pins(ROOT / "requirements-dev.txt")
     build = pins(ROOT / "requirements-build.txt")
     assert set(build) == {
         name for name in full if name.split("==")[0] in ("setuptools", "wheel", "packaging")
     }
     assert all(full[name] == hashes for name, hashes in build.items())
+
+
+@pytest.mark.parametrize("name", ["requirements", "requirements-dev"])
+def test_what_is_asked_for_is_among_the_pins(name):
+    asked = [Requirement(line) for line in (ROOT / f"{name}.in").read_text().splitlines() if line[0] != "#"]
+    pinned = dict(pin.split("==") for pin in pins(ROOT / f"{name}.txt"))
+    assert all(each.specifier.contains(pinned[canonicalize_name(each.name)]) for each in asked)
+
+
+def test_what_a_run_needs_holds_nothing_that_only_development_needs():
+    run, development = (pins(ROOT / f"requirements{kind}.txt").keys() for kind in ("", "-dev"))
+    assert not run & development
+    assert {"mypy", "pytest", "ruff", "duckdb", "hypothesis", "import-linter", "psutil"} <= {
+        pin.split("==")[0] for pin in development
+    }
 
 
 @pytest.mark.parametrize("path", [*READ_BY_SETUP, *sorted(RECIPES.glob("*.*"))], ids=lambda path: path.name)
@@ -80,8 +99,7 @@ def test_make_test_prepares_lints_and_runs_every_test_once():
     ).stdout.splitlines()
     assert recipe == [
         "sh compose/setup/bootstrap.sh",
-        ".venv/bin/python -m compose.setup.prepare",
-        ".venv/bin/python -m spark_verify.make_class_archive",
+        ".venv/bin/highwater setup",
         ".venv/bin/ruff check .",
         ".venv/bin/ruff format --check .",
         ".venv/bin/mypy",

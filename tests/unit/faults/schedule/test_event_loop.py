@@ -4,8 +4,9 @@ from threading import Event
 
 import pytest
 from fakes.fault_world import Inline, Slow
+from fakes.virtual_clock import VirtualClock
 
-from faults.clock import VirtualClock, ns
+from faults.clock import ns
 from faults.schedule.event_loop import EventLoop
 from faults.tasks import Signal, Task, at_once, in_background, outcome, sleep_until, submit
 

@@ -1,16 +1,17 @@
-"""Several runs in one process: seeds, exit code, what is printed on which stream."""
+"""Several runs in one process: exit code, what is printed, what is left in the run directory."""
 
 import json
-from dataclasses import replace
+import sys
 from pathlib import Path
 
 import pytest
-from fakes.run_steps import FakeRooms
+from fakes.run_steps import Judges
 
 from checkers.verdict.algebra import Verdict
-from harness.campaign.suite import Options, derived_seeds, run_suite
+from harness.campaign.suite import Options, run_suite
 from harness.report.report import Report, worst_exit_code
-from harness.run_directory.layout import RunDir, open_run
+from harness.run_directory.layout import open_run
+from harness.run_directory.manifest import read_manifest
 from harness.scenario.resolve import Resolved, resolve
 
 SCENARIO = """\
@@ -20,24 +21,12 @@ workload: {lasts: 0s, tail: 0s}
 """
 
 
-class Judges(FakeRooms):
-    """Rooms whose judge says one verdict after the other."""
-
-    def __init__(self, *verdicts: Verdict) -> None:
-        super().__init__()
-        self.verdicts = list(verdicts)
-
-    def judge(self, run: RunDir) -> Report:
-        self.verdict = self.verdicts.pop(0)
-        return replace(super().judge(run), outcome=f"judged {run.read_manifest()['seed']}")
-
-
-def orders(*seeds: int) -> list[Resolved]:
+def scenarios(*seeds: int) -> list[Resolved]:
     return [resolve(SCENARIO, "demo.yaml", seed=seed) for seed in seeds]
 
 
-def options(tmp_path: Path, *, as_json: bool = False) -> Options:
-    return Options(out=tmp_path, as_json=as_json, argv=("run", "demo"))
+def options(tmp_path: Path) -> Options:
+    return Options(out=tmp_path, progress=sys.stdout, argv=("run", "demo"))
 
 
 @pytest.mark.parametrize(
@@ -51,59 +40,50 @@ def options(tmp_path: Path, *, as_json: bool = False) -> Options:
     ],
 )
 def test_a_suite_exits_with_the_worst_of_its_runs(verdicts: str, code: int) -> None:
-    reports = [Report(verdict=Verdict(word), outcome="") for word in verdicts.split()]
+    reports = [Report(run_dir=Path(), verdict=Verdict(word), outcome="") for word in verdicts.split()]
     assert worst_exit_code(reports) == code
 
 
-def test_derived_seeds_begin_with_the_first_differ_and_repeat() -> None:
-    assert derived_seeds(7, 3) == derived_seeds(7, 5)[:3]
-    assert derived_seeds(7, 5)[0] == 7
-    assert len(set(derived_seeds(7, 50))) == 50
-
-
-def test_the_seed_is_told_first_and_last_and_a_table_ends_the_suite(
+def test_each_run_begins_and_ends_with_its_seed_and_its_directory(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rooms = Judges(Verdict.PASS, Verdict.UNKNOWN)
-    assert run_suite(orders(11, 12), rooms, options(tmp_path)) == 3
+    result = run_suite(scenarios(11, 12), Judges(Verdict.PASS, Verdict.UNKNOWN), options(tmp_path))
+    assert (result.exit_code, result.interrupted_by) == (3, None)
+    assert [(report.name, report.outcome) for report in result.reports] == [
+        ("demo, seed 11", "judged 11"),
+        ("demo, seed 12", "judged 12"),
+    ]
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("seed 11  scenario demo  ")
     assert lines[lines.index("PASS  judged 11") + 1] == lines[0].replace("  scenario demo", "")
-    assert lines[-3:] == [
-        "demo, seed 11  judged 11 — PASS",
-        "demo, seed 12  judged 12 — UNKNOWN",
-        "2 runs: 1 UNKNOWN, 1 PASS",
-    ]
-
-
-def test_with_json_stdout_holds_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_suite(orders(11, 12), Judges(Verdict.PASS, Verdict.PASS), options(tmp_path, as_json=True)) == 0
-    told = capsys.readouterr()
-    assert [document["outcome"] for document in json.loads(told.out)] == ["judged 11", "judged 12"]
-    assert "seed 11" in told.err
 
 
 def test_a_run_directory_holds_the_resolved_scenario_the_manifest_and_the_verdict(tmp_path: Path) -> None:
-    run_suite(orders(11), Judges(Verdict.PASS), options(tmp_path))
+    run_suite(scenarios(11), Judges(Verdict.PASS), options(tmp_path))
     run = open_run(tmp_path / "latest")
-    assert resolve(run.scenario.read_text(), "scenario.yaml") == orders(11)[0]
-    manifest = run.read_manifest()
-    assert (manifest["scenario"], manifest["seed"], manifest["argv"]) == ("demo", 11, ["run", "demo"])
-    told = json.loads(run.verdict.read_text())
-    assert (told["schema_version"], told["verdict"], told["outcome"]) == (1, "PASS", "judged 11")
+    assert resolve(run.scenario.read_text(), "scenario.yaml") == scenarios(11)[0]
+    manifest = read_manifest(run)
+    assert (manifest.scenario, manifest.seed, manifest.argv) == ("demo", 11, ("run", "demo"))
+    assert (manifest.state, manifest.run_id, manifest.images) == (
+        "complete",
+        "fake",
+        ("highwater/kafka:fake",),
+    )
+    written = json.loads(run.verdict.read_text())
+    assert (written["schema_version"], written["verdict"], written["outcome"]) == (1, "PASS", "judged 11")
     assert run.summary.read_text() == "# PASS\n\njudged 11\n"
 
 
 def test_after_a_ctrl_c_no_further_run_begins_and_the_exit_code_is_130(tmp_path: Path) -> None:
-    rooms = Judges(Verdict.PASS, Verdict.PASS)
-    rooms.presses = {"run_faults": 1}
-    assert run_suite(orders(11, 12), rooms, options(tmp_path)) == 130
-    assert rooms.taken.count("cluster") == 1
+    steps = Judges(Verdict.PASS, Verdict.PASS)
+    steps.presses = {"run_faults": 1}
+    assert run_suite(scenarios(11, 12), steps, options(tmp_path)).exit_code == 130
+    assert steps.taken.count("cluster") == 1
 
 
 def test_a_ctrl_c_while_the_cluster_starts_ends_with_130_and_no_verdict(tmp_path: Path) -> None:
-    rooms = Judges(Verdict.PASS)
-    rooms.presses = {"make_topics": 1}
-    assert run_suite(orders(11), rooms, options(tmp_path)) == 130
-    assert rooms.taken[-1] == "cluster removed"
+    steps = Judges(Verdict.PASS)
+    steps.presses = {"make_topics": 1}
+    assert run_suite(scenarios(11), steps, options(tmp_path)).exit_code == 130
+    assert steps.taken[-1] == "cluster removed"
     assert not (tmp_path / "latest" / "verdict.json").exists()

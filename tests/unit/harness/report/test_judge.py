@@ -1,4 +1,4 @@
-"""The verdict on a run directory: what it says, and that nothing unreadable is ever green."""
+"""The verdict on a run directory: its sentences, and that nothing unreadable is ever green."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from harness.errors import RunDirectoryError
 from harness.report.judge import judge
 from harness.report.report import Report
 from harness.run_directory.layout import RunDir
-from harness.terminal.summary import words
+from harness.terminal.summary import report_text
 
 SECOND = 1_000_000_000
 KEPT = history(ok(1, 0, at=0), logged(1, 0, 0))
@@ -60,16 +60,16 @@ def sentences(report: Report) -> list[str]:
     return [reason.sentence for reason in report.reasons]
 
 
-def test_a_run_that_kept_everything_passes_and_says_so_in_plain_words(tmp_path: Path) -> None:
+def test_a_run_that_kept_everything_passes_with_one_plain_sentence(tmp_path: Path) -> None:
     report = judged(make_run(tmp_path, KEPT))
-    assert words(report) == "PASS  acks=all lost none of 1 acknowledged records"
+    assert report_text(report) == "PASS  acks=all lost none of 1 acknowledged records"
     assert report.document["properties"]["acked-loss"]["status"] == "holds"
 
 
 def test_a_failure_opens_with_the_record_that_shows_it(tmp_path: Path) -> None:
     report = judged(make_run(tmp_path, killed_leader(LOST), schedule=["kill"]))
     assert report.verdict is Verdict.FAIL
-    first, second, *rest = words(report).splitlines()
+    first, second, *rest = report_text(report).splitlines()
     assert first.startswith(
         "FAIL  orders-0 offset 1, record 1/1: acknowledged and lost; acknowledged at 3.00 s by broker 1, "
         "leader epoch 0; no fault was active, kill"
@@ -82,7 +82,7 @@ def test_a_failure_opens_with_the_record_that_shows_it(tmp_path: Path) -> None:
 def test_the_same_loss_under_acks_1_is_the_expected_one_of_a_positive_control(tmp_path: Path) -> None:
     facts = {"producers": [{"producer": 1, "acks": "1", "idempotence": False}], "expect": "permitted"}
     report = judged(make_run(tmp_path, killed_leader(LOST), schedule=["kill"], **facts))
-    assert words(report).startswith(
+    assert report_text(report).startswith(
         "PASS (expected loss seen)  acks=1 lost 1 of 2 acknowledged records, as its contract permits\n"
         "  orders-0 offset 1, record 1/1: acknowledged and lost; "
     )
@@ -126,7 +126,7 @@ def test_a_fault_of_the_schedule_that_nobody_recorded_is_unknown(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("file", "damage", "said"),
+    ("file", "damage", "wrong"),
     [
         ("history/final_log/orders-0.parquet", "remove", "missing, though the partition has other files"),
         ("history/sends/orders-0.parquet", "truncate", "truncated, or not Parquet"),
@@ -138,7 +138,7 @@ def test_a_fault_of_the_schedule_that_nobody_recorded_is_unknown(tmp_path: Path)
     ],
 )
 def test_a_damaged_run_is_unknown_with_the_file_and_what_is_wrong(
-    tmp_path: Path, file: str, damage: str, said: str
+    tmp_path: Path, file: str, damage: str, wrong: str
 ) -> None:
     run = make_run(tmp_path, KEPT)
     path = tmp_path / file
@@ -154,7 +154,7 @@ def test_a_damaged_run_is_unknown_with_the_file_and_what_is_wrong(
         pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)
     report = judged(run)
     assert report.verdict is Verdict.UNKNOWN
-    assert report.headline.startswith(f"{path}: {said}")
+    assert report.headline.startswith(f"{path}: {wrong}")
 
 
 def test_a_partition_of_which_every_file_is_gone_is_missed(tmp_path: Path) -> None:
@@ -215,12 +215,12 @@ def test_a_failure_after_the_judgement_is_an_error_in_both_files(tmp_path: Path)
     """A tear-down that failed leaves no green page behind."""
     run = make_run(tmp_path, history(ok(1, 0, at=0), logged(1, 0, 0), read(1, 0, 0)))
     before = judged(run)
-    before.with_problem("a loop device is left").write(run)
+    before.with_problem("a loop device is left").write()
     assert before.verdict is Verdict.PASS
-    told = json.loads(run.verdict.read_text())
-    assert (told["verdict"], told["outcome"]) == ("ERROR", "a loop device is left")
-    assert told["reasons"] == [{"verdict": "ERROR", "sentence": "a loop device is left"}]
-    assert told["properties"]["acked-loss"]["status"] == "holds"
+    written = json.loads(run.verdict.read_text())
+    assert (written["verdict"], written["outcome"]) == ("ERROR", "a loop device is left")
+    assert written["reasons"] == [{"verdict": "ERROR", "sentence": "a loop device is left"}]
+    assert written["properties"]["acked-loss"]["status"] == "holds"
     page = run.summary.read_text()
     assert page.startswith("# ERROR: demo, seed 7\n\na loop device is left\n")
     assert "PASS" not in page

@@ -12,12 +12,12 @@ def press(number: signal.Signals = signal.SIGINT) -> None:
 
 
 def test_in_an_orderly_part_the_first_signal_only_asks_to_stop() -> None:
-    said: list[str] = []
-    with Interrupts(said.append) as interrupts, interrupts.orderly():
+    lines: list[str] = []
+    with Interrupts(lines.append) as interrupts, interrupts.orderly():
         press()
         assert interrupts.stop.is_set()
         assert interrupts.received == signal.SIGINT
-    assert said == ["stopping the load and healing all faults, then judging; once more tears down now"]
+    assert lines == ["stopping the load and healing all faults, then judging; once more tears down now"]
 
 
 def test_the_second_signal_tears_down_now_and_the_exit_code_is_that_of_the_first() -> None:
@@ -35,13 +35,13 @@ def test_where_there_is_nothing_to_judge_yet_the_first_signal_tears_down() -> No
 
 
 def test_a_user_who_goes_on_pressing_cannot_break_the_tear_down() -> None:
-    said: list[str] = []
-    with Interrupts(said.append):
+    lines: list[str] = []
+    with Interrupts(lines.append):
         with pytest.raises(Interrupted):
             press()
         press()
         press()
-    assert said[1:] == ["already tearing down; this takes a few seconds"] * 2
+    assert lines[1:] == ["already tearing down; this takes a few seconds"] * 2
 
 
 def test_the_handlers_that_were_there_before_are_given_back() -> None:

@@ -3,17 +3,19 @@
 from pathlib import Path
 
 import pytest
-from fakes.run_steps import FakeRooms
+from fakes.run_steps import FakeRunSteps
 
 from checkers.verdict.algebra import Verdict
+from harness.campaign.suite import first_manifest
 from harness.errors import Interrupted
 from harness.report.report import Report
 from harness.run.interrupts import Interrupts
 from harness.run.run import Job, run
 from harness.run_directory import layout
-from harness.run_directory.manifest import Manifest
+from harness.run_directory.manifest import Manifest, read_manifest
+from harness.run_directory.manifest_writer import ManifestWriter
 from harness.scenario.resolve import resolve
-from harness.terminal.progress import Lines
+from harness.terminal.progress import ProgressLines
 
 SCENARIO = """\
 name: demo
@@ -47,84 +49,85 @@ PHASE_OF = {
 }
 
 
-def run_with(rooms: FakeRooms, tmp_path: Path, scenario: str = SCENARIO) -> tuple[Report, dict[str, object]]:
-    """Run the scenario in `rooms`; returns the report and the manifest that is left."""
-    place = layout.create(tmp_path, "demo", 1)
-    with Interrupts(lambda text: None) as interrupts, Lines() as show:
+def run_with(steps: FakeRunSteps, tmp_path: Path, scenario: str = SCENARIO) -> tuple[Report, Manifest]:
+    """Run the scenario with `steps`; returns the report and the manifest that is left."""
+    run_dir = layout.create(tmp_path, "demo", 1)
+    resolved = resolve(scenario, "demo.yaml", seed=1)
+    with Interrupts(lambda text: None) as interrupts, ProgressLines() as progress:
         job = Job(
-            resolved=resolve(scenario, "demo.yaml", seed=1),
-            run=place,
-            manifest=Manifest(place, {}),
-            rooms=rooms,
-            show=show,
+            resolved=resolved,
+            run=run_dir,
+            record=ManifestWriter(run_dir, first_manifest(resolved)),
+            steps=steps,
+            progress=progress,
             interrupts=interrupts,
         )
         report = run(job)
-    return report, place.read_manifest()
+    return report, read_manifest(run_dir)
 
 
 def test_a_run_takes_its_steps_in_order_and_removes_the_cluster(tmp_path: Path) -> None:
-    rooms = FakeRooms()
-    report, manifest = run_with(rooms, tmp_path)
-    assert [step for step in rooms.taken if step in STEPS] == STEPS
-    assert set(rooms.taken) - set(STEPS) == {"warm_up", "judge", "load ended", "cluster removed"}
-    assert rooms.taken.index("load ended") < rooms.taken.index("cluster removed")
-    assert (report.verdict, manifest["state"]) == (Verdict.PASS, "complete")
+    steps = FakeRunSteps()
+    report, manifest = run_with(steps, tmp_path)
+    assert [step for step in steps.taken if step in STEPS] == STEPS
+    assert set(steps.taken) - set(STEPS) == {"warm_up", "judge", "load ended", "cluster removed"}
+    assert steps.taken.index("load ended") < steps.taken.index("cluster removed")
+    assert (report.verdict, manifest.state) == (Verdict.PASS, "complete")
 
 
 @pytest.mark.parametrize("step", sorted(PHASE_OF))
 def test_a_crash_in_any_step_removes_the_cluster_and_is_an_error_with_its_phase(
     tmp_path: Path, step: str
 ) -> None:
-    rooms = FakeRooms(breaks={step: OSError("no space left")})
-    report, manifest = run_with(rooms, tmp_path)
+    steps = FakeRunSteps(breaks={step: OSError("no space left")})
+    report, manifest = run_with(steps, tmp_path)
     problem = f"{PHASE_OF[step]}: OSError: no space left (see crash.log in the run directory)"
     assert (report.verdict, report.verdict.exit_code, report.headline) == (Verdict.ERROR, 4, problem)
-    assert (manifest["state"], manifest["problem"]) == ("failed", problem)
-    assert rooms.taken[-1] == "judge"
-    assert step == "cluster" or rooms.taken[-2] == "cluster removed"
+    assert (manifest.state, manifest.problem) == ("failed", problem)
+    assert steps.taken[-1] == "judge"
+    assert step == "cluster" or steps.taken[-2] == "cluster removed"
 
 
 def test_a_violation_that_a_crashed_run_has_left_is_still_a_fail(tmp_path: Path) -> None:
-    rooms = FakeRooms(breaks={"save_timeline": OSError("gone")}, verdict=Verdict.FAIL)
-    report, _ = run_with(rooms, tmp_path)
+    steps = FakeRunSteps(breaks={"save_timeline": OSError("gone")}, verdict=Verdict.FAIL)
+    report, _ = run_with(steps, tmp_path)
     assert report.verdict.exit_code == 1
     assert report.reasons[-1].sentence.startswith("metadata: OSError: gone")
 
 
 def test_replicas_that_stay_out_of_sync_do_not_stop_the_run(tmp_path: Path) -> None:
-    rooms = FakeRooms(breaks={"wait_in_sync": TimeoutError("orders-0: isr [1]")})
-    report, manifest = run_with(rooms, tmp_path)
-    assert "final_read" in rooms.taken
-    assert (report.verdict, manifest["state"]) == (Verdict.PASS, "complete")
+    steps = FakeRunSteps(breaks={"wait_in_sync": TimeoutError("orders-0: isr [1]")})
+    report, manifest = run_with(steps, tmp_path)
+    assert "final_read" in steps.taken
+    assert (report.verdict, manifest.state) == (Verdict.PASS, "complete")
 
 
 def test_a_judge_that_breaks_is_an_error_and_not_a_traceback(tmp_path: Path) -> None:
-    report, _ = run_with(FakeRooms(breaks={"judge": RuntimeError("the session died")}), tmp_path)
+    report, _ = run_with(FakeRunSteps(breaks={"judge": RuntimeError("the session died")}), tmp_path)
     assert (report.verdict, report.verdict.exit_code) == (Verdict.ERROR, 4)
     assert report.headline.startswith("judging: RuntimeError: the session died")
 
 
 def test_a_tear_down_that_breaks_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
-    report, _ = run_with(FakeRooms(breaks={"cluster removed": OSError("busy")}), tmp_path)
+    report, _ = run_with(FakeRunSteps(breaks={"cluster removed": OSError("busy")}), tmp_path)
     assert report.headline == "tear-down: busy; run 'highwater clean' to remove what is left"
     assert report.verdict is Verdict.ERROR
 
 
 def test_the_first_ctrl_c_under_load_ends_the_run_in_order_and_judges_it(tmp_path: Path) -> None:
-    rooms = FakeRooms(presses={"run_faults": 1})
+    steps = FakeRunSteps(presses={"run_faults": 1})
     long = SCENARIO.replace("lasts: 0s", "lasts: 600s")
-    _, manifest = run_with(rooms, tmp_path, long)
-    assert [step for step in rooms.taken if step in STEPS] == STEPS
-    assert "judge" in rooms.taken
-    assert manifest["state"] == "interrupted"
-    assert manifest["problem"] == "the user asked to stop before the schedule had ended"
+    _, manifest = run_with(steps, tmp_path, long)
+    assert [step for step in steps.taken if step in STEPS] == STEPS
+    assert "judge" in steps.taken
+    assert manifest.state == "interrupted"
+    assert manifest.problem == "the user asked to stop before the schedule had ended"
 
 
 @pytest.mark.parametrize("step", ["final_read", "seal", "judge"])
 def test_a_ctrl_c_after_the_schedule_cuts_nothing_short(tmp_path: Path, step: str) -> None:
-    report, manifest = run_with(FakeRooms(presses={step: 1}), tmp_path)
-    assert (report.verdict, manifest["state"]) == (Verdict.PASS, "complete")
+    report, manifest = run_with(FakeRunSteps(presses={step: 1}), tmp_path)
+    assert (report.verdict, manifest.state) == (Verdict.PASS, "complete")
 
 
 @pytest.mark.parametrize(
@@ -133,11 +136,11 @@ def test_a_ctrl_c_after_the_schedule_cuts_nothing_short(tmp_path: Path, step: st
 def test_ctrl_c_before_the_load_or_twice_tears_down_without_judging(
     tmp_path: Path, step: str, times: int
 ) -> None:
-    rooms = FakeRooms(presses={step: times})
+    steps = FakeRunSteps(presses={step: times})
     with pytest.raises(Interrupted):
-        run_with(rooms, tmp_path)
-    assert "judge" not in rooms.taken
-    assert step == "cluster" or rooms.taken[-1] == "cluster removed"
-    manifest = layout.open_run(tmp_path / "latest").read_manifest()
-    assert manifest["state"] == "interrupted"
-    assert manifest["problem"] == f"torn down on request in phase {PHASE_OF[step]}"
+        run_with(steps, tmp_path)
+    assert "judge" not in steps.taken
+    assert step == "cluster" or steps.taken[-1] == "cluster removed"
+    manifest = read_manifest(layout.open_run(tmp_path / "latest"))
+    assert manifest.state == "interrupted"
+    assert manifest.problem == f"torn down on request in phase {PHASE_OF[step]}"

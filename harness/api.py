@@ -1,0 +1,175 @@
+"""highwater from Python: run a scenario, judge a run again, read its history as data frames.
+
+For notebooks and tests; the command line uses it too.
+
+    from harness.api import check, run
+
+    report = run("storm", seed=7)                  # starts a cluster in Docker; takes a minute or two
+    report = check("runs/latest")                  # the same verdict again, without Docker
+    report.verdict, report.outcome, report.findings, report.exposure["acked"]
+    sends = report.table("sends")                  # a pandas.DataFrame, columns as in docs/history.md
+
+A recorded run, judged by the slow reference rules instead of Spark (`runs` holds one with a lost record):
+
+    >>> from checkers.history.load import load
+    >>> from checkers.reference import check as reference
+    >>> from harness.api import Verdict, check
+    >>> report = check(f"{runs}/latest", verify=lambda history: reference(load(history)))
+    >>> report.verdict is Verdict.FAIL
+    True
+    >>> print(report.outcome)
+    acks=all lost 1 of 2 acknowledged records, which its contract forbids
+    >>> report.findings[0]["first_offset"], report.exposure["acked"]
+    (1, 2)
+    >>> sends = report.table("sends")
+    >>> sends.loc[sends["outcome"] == 0, ["producer", "sequence", "offset"]].to_numpy().tolist()
+    [[1, 0, 0], [1, 1, 1]]
+
+Errors, all of them `HighwaterError` but the last:
+
+    UsageError          a scenario or a table that does not exist
+    ScenarioError       a scenario that cannot work: file, line, column and what is wrong
+    RunDirectoryError   there is no run, or it still goes on
+    HistoryError        a table of the history that cannot be read
+    Interrupted         the user stopped a run before there was anything to judge
+
+A run that fails raises none of them: its verdict is ERROR.
+"""
+
+import sys
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from checkers.verdict.algebra import Verdict
+from harness.errors import (
+    HighwaterError,
+    HistoryError,
+    Interrupted,
+    RunDirectoryError,
+    ScenarioError,
+    UsageError,
+)
+from harness.report.report import Report
+from harness.scenario.model import Scenario
+from harness.scenario.resolve import Resolved, find, resolve, scenario_text
+
+if TYPE_CHECKING:
+    from checkers.judgement import Judgement
+    from harness.campaign.suite import SuiteResult
+
+__all__ = [
+    "HighwaterError",
+    "HistoryError",
+    "Interrupted",
+    "Report",
+    "RunDirectoryError",
+    "Scenario",
+    "ScenarioError",
+    "UsageError",
+    "Verdict",
+    "check",
+    "resolved",
+    "run",
+    "run_all",
+]
+
+LOCAL_SPARK = "local[*]"
+
+# Spark, Docker and the Kafka client take seconds to import; each function imports the ones it needs.
+
+
+def run(
+    scenario: str | Path | Scenario,
+    *,
+    seed: int | None = None,
+    sets: Sequence[str] = (),
+    out: str | Path = "runs",
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+) -> Report:
+    """Run a scenario on a new cluster in Docker, and judge it.
+
+    `scenario` is a shipped name, a file or a `Scenario`; `sets` are assignments such as "workload.acks=1"; a
+    seed that neither `seed` nor the scenario gives is drawn. The run directory is made below `out`; lines of
+    progress go to `progress`, stderr by default. Raises UsageError, ScenarioError, Interrupted.
+    """
+    one = resolved(scenario, seed=seed, sets=sets)
+    result = run_all([one], out=out, spark_master=spark_master, progress=progress)
+    if not result.reports:
+        assert result.interrupted_by is not None
+        raise Interrupted(result.interrupted_by)
+    return result.reports[0]
+
+
+def check(
+    run_dir: str | Path,
+    *,
+    spark_master: str = LOCAL_SPARK,
+    verify: "Callable[[Path], Judgement] | None" = None,
+) -> Report:
+    """Judge the run in `run_dir` again, without Docker; the verdict is that of the run.
+
+    Nothing is written but what a killed run failed to write itself. `verify` replaces Spark: it gets the
+    directory of the history and returns the judgement. A run that cannot be read is UNKNOWN. Raises
+    RunDirectoryError where there is no run, or one that still goes on; HighwaterError if Spark fails.
+    """
+    from harness.report.judge import judge
+    from harness.run_directory.layout import open_run
+
+    run = open_run(Path(run_dir))
+    if verify is not None:
+        return judge(run, verify)
+    from harness.run.verifier import spark_verifier
+
+    with spark_verifier(spark_master) as spark:
+        return judge(run, spark)
+
+
+def resolved(
+    scenario: str | Path | Scenario, *, seed: int | None = None, sets: Sequence[str] = ()
+) -> Resolved:
+    """The scenario with its defaults written out and every random choice drawn. UsageError, ScenarioError."""
+    match scenario:
+        case Scenario():
+            text, filename = scenario_text(scenario), f"Scenario {scenario.name}"
+        case _:
+            text, filename = find(str(scenario))
+    return resolve(text, filename, sets=sets, seed=seed)
+
+
+def run_all(
+    scenarios: Sequence[Resolved],
+    *,
+    out: str | Path = "runs",
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    panel: bool = False,
+    argv: Sequence[str] = (),
+) -> "SuiteResult":
+    """Run resolved scenarios one after the other, with one Spark session; the arguments are those of `run`.
+
+    With `panel`, `progress` is a terminal and shows a live panel. `argv` is kept in the manifests.
+    """
+    from harness.campaign.suite import Options, run_suite
+    from harness.run.live_steps import LiveRunSteps
+
+    stream = progress or sys.stderr
+    options = Options(out=Path(out), progress=stream, panel=panel, argv=tuple(argv))
+    _prepare_images({each.topology.kafka for each in scenarios}, stream)
+    with LiveRunSteps(spark_master) as steps:
+        return run_suite(scenarios, steps, options)
+
+
+def _prepare_images(releases: Collection[str], out: TextIO) -> None:
+    """Pull or build what a release needs before any live view, and report why that fails."""
+    from compose.errors import ComposeError, EngineUnreachable
+    from compose.setup.prepare import ensure_images
+
+    for release in sorted(releases):
+        try:
+            ensure_images(release, lambda text: print(text, file=out, flush=True))
+        except EngineUnreachable:
+            return  # the run reports the same
+        except ComposeError as error:
+            print(error, file=out, flush=True)

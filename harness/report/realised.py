@@ -1,0 +1,36 @@
+"""What the contract is computed from: the run's settings as the cluster had them, and what happened to it."""
+
+from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
+from checkers.contract.timeline import Clock
+from checkers.history.rows import Context
+from harness.run_directory.manifest import Manifest, ManifestTopic
+from harness.scenario.kafka_settings import effective
+
+STRICTEST = ProducerPromise(acks="all", idempotence=True)
+"""Of a run that names no producer."""
+
+
+def realised(manifest: Manifest, context: Context) -> Realised:
+    """The settings of the manifest; a topic's fall back to the brokers', then to Kafka's defaults."""
+    promises = {
+        each.producer: ProducerPromise(acks=each.acks, idempotence=each.idempotence)
+        for each in manifest.producers
+    }
+    return Realised(
+        producers=promises or {0: STRICTEST},
+        topics={topic.name: _promise(topic, manifest) for topic in manifest.topics},
+        elr=manifest.cluster.elr,
+        clock=Clock(monotonic_ns=manifest.clock.monotonic_ns, wall_ns=manifest.clock.wall_ns),
+        context=context,
+    )
+
+
+def _promise(topic: ManifestTopic, manifest: Manifest) -> TopicPromise:
+    def setting(name: str, default: str) -> str:
+        return effective(name, topic.config, manifest.cluster.broker_config) or default
+
+    return TopicPromise(
+        min_isr=int(setting("min.insync.replicas", "1")),
+        unclean=setting("unclean.leader.election.enable", "false").lower() == "true",
+        flush_messages=int(setting("flush.messages", "0")),
+    )

@@ -1,0 +1,77 @@
+"""Keeps the manifest of a run on disk up to date: at each change the whole file is replaced.
+
+A reader sees the old file or the new one, also after a crash, and so the directory of a killed run shows how
+far the run came.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from harness.run_directory.layout import RunDir, write_whole
+from harness.run_directory.manifest import (
+    ClusterReady,
+    Manifest,
+    ManifestProducer,
+    ManifestTopic,
+    Phase,
+    State,
+)
+
+
+class ManifestWriter:
+    """Holds the present manifest, which is immutable; each method puts another in its place, on disk too."""
+
+    def __init__(self, run_dir: RunDir, manifest: Manifest) -> None:
+        """Write the file for the first time."""
+        self._run_dir, self._manifest = run_dir, manifest
+        self._write()
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest as it is on disk."""
+        return self._manifest
+
+    def cluster_started(self, *, run_id: str, images: tuple[str, ...], ready: ClusterReady | None) -> None:
+        """Note which containers and images belong to the run, and how long they took to start."""
+        self._replace(run_id=run_id, images=images, cluster_ready=ready)
+
+    def topics_created(self, topics: tuple[ManifestTopic, ...]) -> None:
+        """Note the topics with the settings that they really have."""
+        self._replace(topics=topics)
+
+    def load_ended(self, at_ns: int) -> None:
+        """Note when the producers had stopped."""
+        self._replace(load_ended_ns=at_ns)
+
+    def cut_short(self) -> None:
+        """Note that the user asked to stop before the schedule had ended."""
+        self._replace(cut_short=True)
+
+    def sealed(self, producers: tuple[ManifestProducer, ...]) -> None:
+        """Note every producer instance that sent anything."""
+        self._replace(producers=producers)
+
+    @contextmanager
+    def phase(self, name: Phase) -> Iterator[None]:
+        """Note that the phase begins, and how long it took (also if it fails)."""
+        self._replace(phase=name)
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            took = {f"{name}_s": round(time.monotonic() - begin, 3)}
+            self._replace(timings=self._manifest.timings.model_copy(update=took))
+
+    def finish(self, state: State, problem: str = "") -> None:
+        """Note how the run ended; the first end counts, later ones only if the run had been complete."""
+        if self._manifest.state in ("running", "complete"):
+            self._replace(state=state, problem=problem)
+
+    def _replace(self, **changes: Any) -> None:  # noqa: ANN401 - the typed methods above are the only callers
+        self._manifest = self._manifest.model_copy(update=changes)
+        self._write()
+
+    def _write(self) -> None:
+        write_whole(self._run_dir.manifest, self._manifest.as_text())

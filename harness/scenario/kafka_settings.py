@@ -1,0 +1,40 @@
+"""The topic settings that decide which acknowledged records may be lost, and the form of their values.
+
+Kafka keeps every value as text. A topic without a setting of its own takes the brokers' one, which has
+another name for two of them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+NUMBER = "a whole number"
+BOOLEAN = "true or false"
+
+LOSS_SETTINGS: Mapping[str, str] = {
+    "min.insync.replicas": NUMBER,
+    "unclean.leader.election.enable": BOOLEAN,
+    "flush.messages": NUMBER,
+    "flush.ms": NUMBER,
+}
+"""Each setting of a topic, and the form of its values."""
+
+OF_BROKERS: Mapping[str, str] = {
+    "flush.messages": "log.flush.interval.messages",
+    "flush.ms": "log.flush.interval.ms",
+}
+"""The brokers' name of a topic's setting, where it is another one."""
+
+FORMS = {**LOSS_SETTINGS, **{of_broker: LOSS_SETTINGS[name] for name, of_broker in OF_BROKERS.items()}}
+PATTERNS = {NUMBER: re.compile(r"-?\d+"), BOOLEAN: re.compile(r"true|false", re.IGNORECASE)}
+
+
+def malformed(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with its value) of each such setting of a topic or of the brokers."""
+    for key, form in FORMS.items():
+        if key in config and not PATTERNS[form].fullmatch(config[key]):
+            yield key, f"expected {form}, found {config[key]!r}"
+
+
+def effective(name: str, of_topic: Mapping[str, str], of_brokers: Mapping[str, str]) -> str | None:
+    """The value of a topic's setting: its own, else the brokers', else None (Kafka's default)."""
+    return of_topic.get(name, of_brokers.get(OF_BROKERS.get(name, name)))

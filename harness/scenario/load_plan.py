@@ -1,0 +1,41 @@
+"""The load of a scenario as the clients' plan, checked by the client library before anything starts."""
+
+from typing import TYPE_CHECKING
+
+from harness.scenario.model import Scenario
+
+if TYPE_CHECKING:
+    from workloads.plan import WorkloadPlan
+
+# The Kafka client is imported where it is used: `highwater --help` does not wait for it.
+
+
+def load_plan(scenario: Scenario, seed: int) -> "WorkloadPlan":
+    """The load of a scenario; PlanRefused if no client can make it."""
+    from workloads.plan import WorkloadPlan
+
+    workload = scenario.workload
+    return WorkloadPlan(
+        topics={topic.name: topic.partitions for topic in scenario.topics},
+        producers=workload.producers,
+        acks=workload.acks,
+        idempotence=workload.idempotent,
+        rate_per_s=workload.rate,
+        record_bytes=workload.record,
+        readers=workload.readers,
+        seed=seed,
+        delivery_timeout_s=workload.delivery_timeout_s,
+        client=workload.client,
+    )
+
+
+def client_refusal(scenario: Scenario) -> str:
+    """Why the client library does not take these settings; "" if it does. Connects to nothing."""
+    from workloads.clients.producer import check_settings
+    from workloads.errors import PlanRefused
+
+    try:
+        check_settings(load_plan(scenario, seed=0))
+    except PlanRefused as refusal:
+        return str(refusal)
+    return ""

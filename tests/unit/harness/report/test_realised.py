@@ -1,0 +1,56 @@
+"""What the contract is computed from: a topic's settings, else the brokers', else Kafka's defaults."""
+
+from pathlib import Path
+from typing import Any
+
+from fakes.run_directories import make_run
+
+from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
+from checkers.contract.timeline import Clock
+from checkers.history.rows import Context
+from harness.report.realised import realised
+from harness.run_directory.manifest import read_manifest
+
+
+def realised_of(tmp_path: Path, **facts: Any) -> Realised:
+    return realised(read_manifest(make_run(tmp_path, None, **facts)), Context())
+
+
+def test_the_manifest_names_what_was_realised(tmp_path: Path) -> None:
+    shape = {"partitions": 1, "replication": 3}
+    run = realised_of(
+        tmp_path,
+        clock={"monotonic_ns": 1, "wall_ns": 2},
+        producers=[{"producer": 3, "acks": "1", "idempotence": False}],
+        topics=[
+            {"name": "a", "config": {"min.insync.replicas": "2", "flush.messages": "1"}, **shape},
+            {"name": "b", "config": {"unclean.leader.election.enable": "True"}, **shape},
+        ],
+        cluster={
+            "brokers": 3,
+            "controllers": 3,
+            "elr": False,
+            "broker_config": {"min.insync.replicas": "3", "log.flush.interval.messages": "9"},
+        },
+    )
+    assert run.producers == {3: ProducerPromise(acks="1", idempotence=False)}
+    assert run.topics == {
+        "a": TopicPromise(min_isr=2, unclean=False, flush_messages=1),
+        "b": TopicPromise(min_isr=3, unclean=True, flush_messages=9),
+    }
+    assert run.topic("c") == TopicPromise(min_isr=1, unclean=False, flush_messages=0)
+    assert (run.elr, run.clock) == (False, Clock(monotonic_ns=1, wall_ns=2))
+
+
+def test_without_any_setting_kafkas_defaults_hold(tmp_path: Path) -> None:
+    run = realised_of(
+        tmp_path, topics=[{"name": "a", "partitions": 1, "replication": 3}], cluster=BARE_CLUSTER
+    )
+    assert run.topics == {"a": TopicPromise(min_isr=1, unclean=False, flush_messages=0)}
+
+
+def test_a_run_that_names_no_producer_is_held_to_the_strictest_promise(tmp_path: Path) -> None:
+    assert realised_of(tmp_path, producers=[]).producer(4) == ProducerPromise(acks="all", idempotence=True)
+
+
+BARE_CLUSTER = {"brokers": 3, "controllers": 3, "elr": True}

@@ -1,0 +1,58 @@
+"""The parts of the real steps that need no cluster: what the manifest gets, and one line for each event."""
+
+from dataclasses import fields
+
+from fakes.cluster import FakeCluster
+
+from compose.protocols import StartTimings
+from compose.spec.images import kafka_image, toxiproxy_image
+from faults.schedule.record import FaultEvent
+from harness.run.live_steps import LiveRunSteps, event_text
+from harness.run.steps import StartedCluster
+from harness.run_directory.manifest import ClusterReady
+
+TIMINGS = StartTimings(
+    proxy_s=1.5,
+    networks_s=3.0,
+    format_s=2.5,
+    disks_s=3.0,
+    nodes_s=6.0,
+    mesh_s=7.0,
+    ready_s=16.0,
+    appcds=True,
+)
+
+
+def test_the_manifest_gets_the_images_and_the_timings_of_the_cluster() -> None:
+    started = LiveRunSteps("local[1]").describe(FakeCluster(timings=TIMINGS))
+    assert started == StartedCluster(
+        run_id="fake",
+        images=(kafka_image("4.3.1"), toxiproxy_image()),
+        ready=ClusterReady(
+            proxy_s=1.5,
+            networks_s=3.0,
+            format_s=2.5,
+            disks_s=3.0,
+            nodes_s=6.0,
+            mesh_s=7.0,
+            ready_s=16.0,
+            appcds=True,
+        ),
+    )
+
+
+def test_a_cluster_without_timings_has_none_in_the_manifest() -> None:
+    assert LiveRunSteps("local[1]").describe(FakeCluster()).ready is None
+
+
+def test_the_manifest_has_a_key_for_each_timing_of_a_start() -> None:
+    assert [field.name for field in fields(StartTimings)] == list(ClusterReady.model_fields)
+
+
+def test_an_event_is_one_line_that_names_what_was_hit() -> None:
+    cut = FaultEvent(at_ns=1, index=0, name="cut", kind="partition", stage="injected", edges=("2->1", "3->1"))
+    assert event_text(cut) == "cut (partition of 2->1, 3->1) injected"
+    power = FaultEvent(
+        at_ns=1, index=1, name="power", kind="power-loss", stage="healed", nodes=(1, 2, 3, 4, 5), detail="x"
+    )
+    assert event_text(power) == ("power (power-loss of node 1, node 2, node 3, node 4 and 1 more) healed: x")
