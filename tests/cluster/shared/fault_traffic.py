@@ -14,14 +14,10 @@ EVERY_S = 0.004
 
 @dataclass
 class Acked:
-    """Acknowledged records of one topic: when, in which partition, at which offset. `stop` ends the load.
-
-    `latencies` holds the time of each acknowledgement too, with the seconds that it took.
-    """
+    """Acknowledged records of one topic: when, in which partition, at which offset. `stop` ends the load."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     records: list[tuple[float, int, int]] = field(default_factory=list)
-    latencies: list[tuple[float, float]] = field(default_factory=list)
 
 
 @contextmanager
@@ -31,9 +27,7 @@ def traffic(bootstrap: str, topic: str, *, partitions: int) -> Iterator[Acked]:
 
     def note(error: object, message: Any) -> None:
         if error is None:
-            at_s = time.monotonic()
-            acked.records.append((at_s, message.partition(), message.offset()))
-            acked.latencies.append((at_s, message.latency()))
+            acked.records.append((time.monotonic(), message.partition(), message.offset()))
 
     def produce() -> None:
         producer = Producer(

@@ -1,15 +1,16 @@
-"""Slow edges of a real cluster under load: proven, felt by the producers, gone after healing."""
+"""Slow edges of a real cluster: proven, felt by a producer, gone after healing."""
 
 import json
 import time
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka import Producer
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
+from faults.schedule.record import FaultEvent
 from shared.fault_runs import Ignoring, run
-from shared.fault_traffic import Acked, traffic
 
 
 def words(topic: str) -> dict[str, str]:
@@ -21,33 +22,49 @@ def words(topic: str) -> dict[str, str]:
     }
 
 
-def quickest(acked: Acked, since_s: float, until_s: float) -> float:
-    """The shortest time that an acknowledgement took which came between two times (monotonic)."""
-    return min(seconds for at_s, seconds in acked.latencies if since_s < at_s < until_s)
+def quickest_ack_s(producer: Producer, topic: str) -> float:
+    """The shortest of five acknowledgements, each of a record that is sent alone."""
+    took: list[float] = []
+    for _ in range(5):
+        began_s = time.monotonic()
+        producer.produce(topic, b"x", partition=0)
+        assert producer.flush(10) == 0
+        took.append(time.monotonic() - began_s)
+    return min(took)
 
 
 def test_slow_edges(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
     """Round trips are longer by the delay while it holds, acks=all waits for them, and both end with it."""
-    topic = make_topic()
-    with traffic(cluster.bootstrap, topic, partitions=1) as acked:
-        (slow,) = run(cluster, view, words(topic))
-        time.sleep(2.0)
+    topic, during_s = make_topic(), list[float]()
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", "linger.ms": 0})
+    before_s = quickest_ack_s(producer, topic)
+
+    def measure(event: FaultEvent) -> None:
+        print(event)
+        if event.stage == "effect":
+            during_s.append(quickest_ack_s(producer, topic))
+
+    (slow,) = run(cluster, view, words(topic), on_event=measure)
+    after_s = quickest_ack_s(producer, topic)
     assert slow.proven, slow.evidence
     assert slow.recovered, slow.evidence
-    evidence = json.loads(slow.evidence)
-    before, during = evidence["effect"]["round_trip_before_s"], evidence["effect"]["round_trip_during_s"]
-    assert set(before) == set(slow.edges)
-    assert len(slow.edges) == 2
-    for edge in slow.edges:
-        assert 0.18 <= during[edge] - before[edge] <= 1.0
-        assert evidence["recovery"]["round_trip_since_heal_s"][edge] <= before[edge] + 0.1
     assert slow.effect_ns - slow.inject_ns < 2_000_000_000
-    injected_s, healed_s = slow.inject_ns / 1e9, slow.heal_ns / 1e9
-    slowed_s = quickest(acked, injected_s + 1, healed_s)
+    assert len(slow.edges) == 2
+    evidence = json.loads(slow.evidence)
+    for edge in slow.edges:
+        before, during, after = (
+            evidence[part][key][edge]
+            for part, key in (
+                ("effect", "round_trip_before_s"),
+                ("effect", "round_trip_during_s"),
+                ("recovery", "round_trip_since_heal_s"),
+            )
+        )
+        assert 0.18 <= during - before <= 1.0
+        assert after - before <= 0.1
+    (slowed_s,) = during_s
     assert slowed_s >= 0.18
-    assert quickest(acked, 0, injected_s) < slowed_s - 0.1
-    assert quickest(acked, healed_s + 1, float("inf")) < slowed_s - 0.1
-    assert not any(cluster.mesh.is_cut(edge) for edge in cluster.mesh.edges)
+    assert max(before_s, after_s) < slowed_s - 0.1
 
 
 @pytest.mark.parametrize(("ignored", "verdict"), [("slow", (False, True)), ("mend", (True, False))])
@@ -61,7 +78,5 @@ def test_the_evidence_can_fail(
 ) -> None:
     """Where no edge becomes slow, nothing is proven; where it stays slow, nothing has recovered."""
     monkeypatch.setattr("faults.schedule.scheduler.RECOVERY_S", 3.0)
-    topic = make_topic()
-    with traffic(cluster.bootstrap, topic, partitions=1):
-        (slow,) = run(Ignoring(cluster, ignored), view, words(topic))
+    (slow,) = run(Ignoring(cluster, ignored), view, words(make_topic()))
     assert (slow.proven, slow.recovered) == verdict, slow.evidence
