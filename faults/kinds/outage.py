@@ -5,10 +5,11 @@ to 7 s that way, and after 0.75 s when every edge to the node was closed with it
 refused while it is down, and open when its process runs again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 
 from faults.kinds.base import Injection, StepT, try_all
+from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.recovery import incoming
 
 SIGKILLED = 137
@@ -54,3 +55,11 @@ def _bring_back(injection: Injection[StepT], node: int) -> None:
 def exit_codes(injection: Injection[StepT], nodes: Iterable[int]) -> dict[int, int | None]:
     """The exit code of each node, None for one that lives."""
     return {node: injection.cluster.state(node).exit_code for node in nodes}
+
+
+def all_ended(injection: Injection[StepT], nodes: Iterable[int], codes: Collection[int]) -> Evidence:
+    """Whether every node's process has ended, with one of these exit codes."""
+    found = exit_codes(injection, nodes)
+    if any(code not in codes for code in found.values()):
+        return NotYet(instead=f"exit codes: {by_name(found)}")
+    return Proven(since_ns=injection.clock.now_ns(), values={"exit_codes": by_name(found)})

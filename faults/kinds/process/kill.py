@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from faults.kinds.base import Injection, alive
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.evidence import Evidence
 from faults.kinds.kind import Cost, FaultKind
-from faults.kinds.outage import SIGKILLED, bring_back, close_edges, exit_codes, kill
+from faults.kinds.outage import SIGKILLED, all_ended, bring_back, close_edges, kill
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
 from faults.tasks import at_once
@@ -43,10 +43,7 @@ class Kill:
 
     def effect(self) -> Evidence:
         """Did all die of SIGKILL?"""
-        codes = exit_codes(self.injection, self._nodes)
-        if any(code != SIGKILLED for code in codes.values()):
-            return NotYet(instead=f"exit codes: {by_name(codes)}")
-        return Proven(since_ns=self.injection.clock.now_ns(), values={"exit_codes": by_name(codes)})
+        return all_ended(self.injection, self._nodes, (SIGKILLED,))
 
     @at_once
     def heal(self) -> None:

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from compose.errors import ComposeError
 from faults.kinds.base import Injection, alive
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.evidence import Evidence
 from faults.kinds.kind import Cost, FaultKind
-from faults.kinds.outage import bring_back, close_edges, exit_codes, kill, note_end, thaw_before_end
+from faults.kinds.outage import all_ended, bring_back, close_edges, kill, note_end, thaw_before_end
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
 from faults.tasks import Task, at_once, in_background
@@ -63,10 +63,7 @@ class Stop:
 
     def effect(self) -> Evidence:
         """Did all end by themselves?"""
-        codes = exit_codes(self.injection, self._nodes)
-        if any(code not in CLEAN for code in codes.values()):
-            return NotYet(instead=f"exit codes: {by_name(codes)}")
-        return Proven(since_ns=self.injection.clock.now_ns(), values={"exit_codes": by_name(codes)})
+        return all_ended(self.injection, self._nodes, CLEAN)
 
     @at_once
     def heal(self) -> None:
