@@ -1,143 +1,210 @@
-"""The clauses of the contract: under which realised circumstances a record that was written may be gone.
+"""Which fates of a record the contract permits: one ruling for each, with the clause and its numbers.
 
-Each clause checks the run's facts and yields a sentence if they permit the loss:
-    unclean election   the topic allows it, and a replica outside the ISR and the ELR was elected
-    unclean shutdowns  min.insync.replicas of those who held the record shut down uncleanly before they were
-                       in sync again (KIP-966); a flush before each acknowledgement rules it out
-    last in sync       without ELR, the only in-sync replica shut down uncleanly: it leads again, emptier
-    unreplicated       acks=1: the leader changed after the record was sent
-    deposed leader     acks=1: a leader that was cut off, not dead, acknowledged without knowing of it
+    acks=0               nothing was promised to the producer
+    acks=1               kept once it is replicated: a deposed leader, an unreplicated tail, a leader
+                         that lost its own pages may take it before
+    min.insync.replicas  unsynced pages may go where so many of those who held the record shut down uncleanly
+                         before they were in sync again (KIP-966); never where each record was flushed first
+    last standing        without ELR, the only in-sync replica may come back emptier
+    unclean election     where the topic allows it
 
-Invariant: a loss that no clause permits is a violation, whatever faults there were.
-Evidence: nodes that shut down uncleanly, with times (faults table); ISR, ELR and elections (metadata log,
-else the samples); min.insync.replicas, unclean election, flush.messages and ELR as realised.
+Invariant: what no clause permits is a violation; what lacks evidence is undecided.
+Evidence: the fate (fate.py), the unclean shutdowns of those who were in sync, the realised settings.
 Counterexample to "two unclean shutdowns permit it":
-    min.insync.replicas=2; the record is acknowledged at 5 s with ISR {1, 2, 3}
-    broker 1 is killed at 6 s and in the ISR again at 9 s; broker 2 is killed at 12 s
-    one unclean shutdown at a time is fewer than two: a violation
+    min.insync.replicas=2, ISR {1, 2, 3}; brokers 1 and 2 are killed, broker 3 stays, in sync throughout
+    broker 3 is elected without an acknowledged record: it had not shut down, so its loss is a violation
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from checkers.anomalies import Anomaly
-from checkers.contract.settings import Realised
-from checkers.contract.timeline import NEVER_NS, SLACK_NS, Election
-from checkers.history.rows import Fault, TopicPartition
-from checkers.history.tables import NONE
+from checkers.contract.fate import Fate, LostRecord, Reason
+from checkers.contract.partition_evidence import Outage, PartitionEvidence
+from checkers.contract.settings import Realised, TopicPromise
 
+Kind = Literal["violation", "permitted", "undecided"]
 
-def truncation(realised: Realised, anomaly: Anomaly) -> str | None:
-    """The first clause under which a record below the high watermark may be lost; None: it may not."""
-    topic = realised.topic(anomaly.topic)
-    clauses: list[Iterator[str]] = []
-    if topic.unclean:
-        clauses.append(_unclean_elections(realised, anomaly))
-    if topic.flush_messages != 1:
-        clauses.append(_unclean_shutdowns(realised, anomaly, topic.min_isr))
-        if not realised.elr:
-            clauses.append(_last_in_sync(realised, anomaly))
-    return next((sentence for clause in clauses for sentence in clause), None)
-
-
-def unreplicated(realised: Realised, anomaly: Anomaly) -> str | None:
-    """Under acks=1: why a record may not have been replicated when its leader went."""
-    tp, seconds = anomaly.tp, realised.clock.seconds
-    for election in realised.timeline.elections(tp):
-        if election.at_ns >= anomaly.invoked_ns:
-            return (
-                f"acks=1: the leader of {tp} changed at {seconds(election.at_ns)} (to broker "
-                f"{election.leader}, epoch {election.leader_epoch}), maybe before it was replicated"
-            )
-    zombie = deposed_leader(realised, anomaly)
-    if zombie is None:
-        return None
-    return (
-        f"acks=1: broker {zombie.deposed}, deposed at {seconds(zombie.at_ns)}, "
-        "may have acknowledged it without knowing"
-    )
-
-
-def deposed_leader(realised: Realised, anomaly: Anomaly) -> Election | None:
-    """The election whose deposed leader may have given the record's acknowledgement."""
-    if anomaly.completed_ns == NONE:
-        return None
-    return realised.timeline.zombie_at(anomaly.tp, anomaly.completed_ns)
-
-
-def written_ns(anomaly: Anomaly) -> int:
-    """When the record was there at the latest (acknowledged, or given to a reader), whichever came first; if
-    neither is known, when it was there at the earliest (sent); -1 if that is not known either."""
-    there = [known for known in (anomaly.completed_ns, anomaly.seen_ns) if known != NONE]
-    return min(there, default=anomaly.invoked_ns)
-
-
-def _unclean_elections(realised: Realised, anomaly: Anomaly) -> Iterator[str]:
-    """It was written before the election, or by the deposed leader that did not know of it."""
-    for election in realised.timeline.elections(anomaly.tp):
-        until_ns = max(election.at_ns, election.deposed_until_ns) + SLACK_NS
-        if election.unclean and written_ns(anomaly) <= until_ns:
-            at = realised.clock.seconds(election.at_ns)
-            yield f"unclean election of broker {election.leader} at {at}"
-
-
-def _unclean_shutdowns(realised: Realised, anomaly: Anomaly, min_isr: int) -> Iterator[str]:
-    written = written_ns(anomaly)
-    state = realised.timeline.at(anomaly.tp, written) if written != NONE else None
-    outages = [
-        outage
-        for outage in _outages(realised, anomaly.tp)
-        if written <= outage.last_write_ns and (state is None or outage.node in state.isr)
-    ]
-    for latest in sorted(outages, key=lambda outage: outage.since_ns):
-        moment = latest.since_ns
-        down = sorted({outage.node for outage in outages if outage.since_ns <= moment < outage.until_ns})
-        if len(down) >= min_isr:
-            several = "s" * (len(down) > 1)
-            yield (
-                f"{len(down)} unclean shutdown{several} ≥ min.insync.replicas {min_isr} before the ISR "
-                f"recovered: broker{several} {', '.join(map(str, down))} "
-                f"by {realised.clock.seconds(moment)}"
-            )
-
-
-def _last_in_sync(realised: Realised, anomaly: Anomaly) -> Iterator[str]:
-    for outage in _outages(realised, anomaly.tp):
-        state = realised.timeline.at(anomaly.tp, outage.since_ns)
-        if state and state.isr == {outage.node} and written_ns(anomaly) <= outage.last_write_ns:
-            yield (
-                f"ELR off: the last in-sync replica, broker {outage.node}, shut down uncleanly "
-                f"at {realised.clock.seconds(outage.since_ns)}"
-            )
+CLIENT = "acknowledged without being written (client)"
+RESENT = "re-sent under a new producer epoch (client)"
+HOLE = "hole"
+UNREPLICATED_TAIL = "acks=1 unreplicated tail"
+DEPOSED_LEADER = "deposed leader"
+POWER_LOSS = "power loss of all in-sync replicas"
+ISR_OF_ONE = "ISR of one with min.isr 1"
+LAST_STANDING = "last replica standing"
+LAST_KNOWN_ELR = "last known ELR elected without the data"
+UNCLEAN_ELECTION = "unclean election"
+UNCLEAN_SHUTDOWNS = "min.isr replicas shut down uncleanly"
+IN_SYNC_WITHOUT = "in-sync replica elected without the data"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Outage:
-    """A node shut down uncleanly at `since_ns` and was in sync again at `until_ns` (for ever out, if never).
+class Ruling:
+    """Whether the contract permits a fate. `cause` is a label of a few words, `clause` the sentence."""
 
-    What was written up to `last_write_ns` may have been written by it: an injection takes some time, and its
-    effect may only show when the node is back.
-    """
-
-    node: int
-    since_ns: int
-    until_ns: int
-    last_write_ns: int
+    kind: Kind
+    cause: str
+    clause: str
 
 
-def _outages(realised: Realised, tp: TopicPartition) -> Iterator[_Outage]:
-    for fault in realised.context.faults:
-        for node in fault.unclean:
-            until_ns = _back_in_sync(realised, tp, node, fault)
-            down_ns = min(max(fault.inject_ns, fault.effect_ns), until_ns)
-            yield _Outage(
-                node=node, since_ns=fault.inject_ns, until_ns=until_ns, last_write_ns=down_ns + SLACK_NS
-            )
+def rule(
+    record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised, topic: TopicPromise
+) -> Ruling:
+    """Rule on one fate of a record."""
+    match fate.reason:
+        case Reason.NO_ELECTION:
+            return Ruling(kind="violation", cause=HOLE, clause=_no_election(record, evidence, realised))
+        case Reason.UNKNOWN:
+            clause = f"{_removal(fate, realised)}; not measured: {fate.missing}"
+            return Ruling(kind="undecided", cause="missing evidence", clause=clause)
+        case Reason.IN_SYNC:
+            return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=_in_sync(fate, realised))
+        case Reason.DEPOSED:
+            return Ruling(kind="permitted", cause=DEPOSED_LEADER, clause=_deposed(fate, realised))
+        case Reason.UNREPLICATED:
+            clause = f"acks={record.acks}: {_removal(fate, realised)}, before it was replicated"
+            return Ruling(kind="permitted", cause=UNREPLICATED_TAIL, clause=clause)
+        case Reason.UNCLEAN_ELECTION:
+            return _unclean_election(fate, realised, topic)
+        case Reason.PAGES_LOST | Reason.UNCLEAN_SHUTDOWN | Reason.LAST_KNOWN_ELR:
+            return _unsynced(record, fate, evidence, realised, topic)
 
 
-def _back_in_sync(realised: Realised, tp: TopicPartition, node: int, fault: Fault) -> int:
-    """A node that never left the ISR in the timeline is back when its fault has recovered."""
-    rejoined = realised.timeline.rejoined(tp, node, fault.inject_ns)
-    if rejoined is not None:
-        return rejoined
-    return fault.recovered_ns if fault.recovered_ns != NONE else NEVER_NS
+def _removal(fate: Fate, realised: Realised) -> str:
+    """ "broker 2 was elected at 7.00 s (epoch 6), whose log begins at offset 120"."""
+    election = fate.removed_by
+    assert election is not None, "a fate without an election has a sentence of its own"
+    how = "" if election.kind in ("clean", "not known") else f", {_elected_as(election.kind)},"
+    begins = f", its log begins at offset {fate.start}" if fate.start >= 0 else ""
+    at = realised.clock.seconds(election.at_ns)
+    return f"broker {election.leader}{how} was elected at {at} (epoch {election.leader_epoch}{begins})"
+
+
+def _elected_as(kind: str) -> str:
+    return {"ELR": "of the ELR", "last known ELR": "last known of the ELR"}.get(kind, "not in sync")
+
+
+def _no_election(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -> str:
+    if record.offset < evidence.log_start:
+        return f"the log start moved to offset {evidence.log_start}, and no setting deletes records"
+    if any(True for _ in evidence.survivors_from(record.offset)):
+        return (
+            "it was taken from the middle of the log: records behind it survive, and no election since then "
+            "begins at or below its offset"
+        )
+    return "no election since it was written begins at or below its offset"
+
+
+def _in_sync(fate: Fate, realised: Realised) -> str:
+    election = fate.removed_by
+    assert election is not None
+    had = (
+        "it had written it itself"
+        if election.leader == fate.appended.leader
+        else "it was in sync, and had it"
+    )
+    if election.kind == "last known ELR":
+        had = "it was the last in sync, and had it"
+    return f"{_removal(fate, realised)} without it, though {had}"
+
+
+def _deposed(fate: Fate, realised: Realised) -> str:
+    deposing = fate.appended.deposed_by
+    assert deposing is not None
+    return (
+        f"acks=1: broker {fate.appended.leader}, deposed at {realised.clock.seconds(deposing.at_ns)} "
+        f"(epoch {fate.appended.epoch}), acknowledged without knowing; {_removal(fate, realised)}"
+    )
+
+
+def _unclean_election(fate: Fate, realised: Realised, topic: TopicPromise) -> Ruling:
+    clause = f"unclean election: {_removal(fate, realised)}"
+    if topic.unclean:
+        return Ruling(kind="permitted", cause=UNCLEAN_ELECTION, clause=clause)
+    forbidden = f"{clause}, and unclean.leader.election.enable is false"
+    return Ruling(kind="violation", cause=UNCLEAN_ELECTION, clause=forbidden)
+
+
+def _unsynced(
+    record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised, topic: TopicPromise
+) -> Ruling:
+    """The elected leader lost it with its process: how many others who held it did so before it recovered?"""
+    outage = fate.outage
+    assert outage is not None
+    removal = _removal(fate, realised)
+    if topic.flush_messages == 1 and record.acks in ("", "all"):
+        clause = f"flush.messages=1: it was flushed before its acknowledgement; {removal} without it"
+        return Ruling(kind="violation", cause=_cause(fate, evidence, realised, ()), clause=clause)
+    if record.acks in ("0", "1") and not _below_high_watermark(record, fate, evidence):
+        clause = f"acks={record.acks}: broker {outage.node} lost it with its process; {removal}"
+        return Ruling(kind="permitted", cause=UNREPLICATED_TAIL, clause=clause)
+    unclean = _unclean_shutdowns(record, fate, evidence, realised)
+    if len(unclean) >= topic.min_isr:
+        return Ruling(
+            kind="permitted",
+            cause=_cause(fate, evidence, realised, unclean),
+            clause=f"{_counted(unclean, topic.min_isr)}; {removal}",
+        )
+    if not realised.elr and _stood_alone(fate, evidence, realised):
+        clause = f"ELR off: the last in-sync replica, broker {outage.node}, shut down uncleanly; {removal}"
+        return Ruling(kind="permitted", cause=LAST_STANDING, clause=clause)
+    clause = f"{removal} without it, after {_counted(unclean, topic.min_isr)}"
+    return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=clause)
+
+
+def _below_high_watermark(record: LostRecord, fate: Fate, evidence: PartitionEvidence) -> bool:
+    sampled = evidence.high_watermarks.get(fate.appended.epoch)
+    return record.seen or (sampled is not None and sampled.highest > record.offset)
+
+
+def _unclean_shutdowns(
+    record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised
+) -> tuple[Outage, ...]:
+    """Of those who held it: the most that were down, or not in sync again, at one moment up to the
+    election."""
+    election = fate.removed_by
+    assert election is not None
+    state = realised.timeline.at(record.tp, record.written_ns)
+    holders = [
+        outage
+        for outage in evidence.outages
+        if outage.unclean
+        and record.since_ns <= outage.last_write_ns
+        and outage.since_ns <= election.at_ns
+        and (state is None or outage.node in state.isr)
+    ]
+    together: tuple[Outage, ...] = ()
+    for latest in sorted(holders, key=lambda outage: outage.since_ns):
+        moment = latest.since_ns
+        at_once = {o.node: o for o in holders if o.since_ns <= moment < o.until_ns}
+        if len(at_once) > len(together):
+            together = tuple(at_once[node] for node in sorted(at_once))
+    return together
+
+
+def _counted(unclean: Sequence[Outage], min_isr: int) -> str:
+    several = "s" * (len(unclean) != 1)
+    relation = "≥" if len(unclean) >= min_isr else "<"
+    nodes = f": broker{several} {', '.join(str(outage.node) for outage in unclean)}" if unclean else ""
+    return (
+        f"{len(unclean)} unclean shutdown{several} {relation} min.insync.replicas {min_isr} "
+        f"before the ISR recovered{nodes}"
+    )
+
+
+def _stood_alone(fate: Fate, evidence: PartitionEvidence, realised: Realised) -> bool:
+    assert fate.outage is not None
+    state = realised.timeline.at(evidence.tp, fate.outage.since_ns)
+    return state is not None and state.isr == {fate.outage.node}
+
+
+def _cause(fate: Fate, evidence: PartitionEvidence, realised: Realised, unclean: Sequence[Outage]) -> str:
+    if fate.reason is Reason.LAST_KNOWN_ELR:
+        return LAST_KNOWN_ELR
+    if _stood_alone(fate, evidence, realised) and len(unclean) <= 1:
+        return ISR_OF_ONE
+    assert fate.outage is not None
+    state = realised.timeline.at(evidence.tp, fate.outage.since_ns)
+    cut = {outage.node for outage in unclean if outage.data_lost}
+    return POWER_LOSS if state is not None and state.isr <= cut else UNCLEAN_SHUTDOWNS

@@ -3,18 +3,21 @@
 The contract is computed from this and never from what a scenario wished for.
 
 Invariant: each setting has the value that the cluster used, each fault and election the time it happened.
-Evidence: the run's manifest, and the small tables of the history.
+Evidence: the run's manifest, the tables of one file, and of the final log which epochs it holds where.
 Counterexample to "the scenario asks for min.insync.replicas=2":
     the scenario asks for 2, the topic was created with 1
     one unclean shutdown permits a loss, and the verdict must show it
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from checkers.contract.timeline import Clock, Timeline
-from checkers.history.rows import Context
+from checkers.history.rows import Context, TopicPartition
 
 Acks: TypeAlias = Literal["0", "1", "all"]
 """How many replicas a producer waits for, as Kafka writes it."""
@@ -36,17 +39,51 @@ class TopicPromise:
     unclean: bool = False
     flush_messages: int = 0
     """Records after which the log is flushed; 1: before each acknowledgement; 0: when the kernel likes."""
+    deletes: bool = False
+    """Whether retention may delete records during the run."""
+
+
+class LogRun(NamedTuple):
+    """Neighbouring records of the final log that have one leader epoch; offsets are inclusive."""
+
+    epoch: int
+    first: int
+    last: int
+
+
+class BatchProducers(NamedTuple):
+    """Which idempotent producer wrote each batch of a partition, by offset; arrays of shape (n,), int64."""
+
+    base_offset: npt.NDArray[np.int64]
+    producer_id: npt.NDArray[np.int64]
+    producer_epoch: npt.NDArray[np.int64]
+
+
+def nothing_survives(_: TopicPartition) -> Sequence[LogRun]:
+    """Of a run whose final log is empty."""
+    return ()
+
+
+def no_batches(_: TopicPartition) -> BatchProducers | None:
+    """Of a run whose replicas were not read."""
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Realised:
-    """Everything the contract depends on."""
+    """Everything the contract depends on.
+
+    `survivors` gives the epochs of a partition's final log, by offset; `batches` which producers wrote its
+    batches (None: nobody knows). Both read the history, and are asked only about partitions with anomalies.
+    """
 
     producers: Mapping[int, ProducerPromise]
     topics: Mapping[str, TopicPromise]
     elr: bool
     clock: Clock
     context: Context
+    survivors: Callable[[TopicPartition], Sequence[LogRun]] = nothing_survives
+    batches: Callable[[TopicPartition], BatchProducers | None] = no_batches
     timeline: Timeline = field(init=False)
 
     def __post_init__(self) -> None:
@@ -57,6 +94,6 @@ class Realised:
         strictest = max(self.producers.values(), key=lambda p: (p.acks == "all", p.acks, p.idempotence))
         return self.producers.get(number, strictest)
 
-    def topic(self, name: str) -> TopicPromise:
-        """The settings of a topic; Kafka's defaults for one that the manifest does not list."""
-        return self.topics.get(name, TopicPromise())
+    def topic(self, name: str) -> TopicPromise | None:
+        """The settings of a topic; None for one that the run does not list."""
+        return self.topics.get(name)

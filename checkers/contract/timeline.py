@@ -1,42 +1,64 @@
 """Who led a partition, and who was in sync, at any time of a run: the metadata log on the run's own clock.
 
-A leader is elected *cleanly* from the in-sync replicas or, with KIP-966, from the eligible ones (ELR). A
-deposed leader that was cut off rather than dead may go on acknowledging (acks <= 1) until it learns of its
-successor. A partition that the metadata log does not name is known from the watermark samples, more coarsely.
+A leader is elected cleanly from the in-sync replicas or, with KIP-966, from the eligible ones (ELR), or as
+the last known leader of a partition that has neither. A deposed leader that was cut off rather than dead may
+go on acknowledging (acks <= 1) until it learns of its successor, or its process ends. A partition that the
+metadata log does not name is known from the watermark samples, more coarsely.
 
 Invariant: at any time a partition has the state after its last change; before that, its first state.
-Evidence: the metadata log (wall clock of the controller, mapped to the run's clock by one reading of both),
-else the samples with the highest leader epoch so far; the faults (who was down, and acknowledged nothing).
+Evidence: the metadata log (wall clock of the controller, mapped to the run's clock by the readings of both),
+else the samples with the highest leader epoch so far; when nodes ended (faults and node events).
 Counterexample to "the new leader ends the acks of the old one":
     broker 1 leads and is cut off from brokers 2 and 3; broker 2 is elected at 7 s
     broker 1 runs on: an acks=1 record that it acknowledged at 8 s was never replicated, and will be truncated
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
-from checkers.history.rows import Context, Fault, MetadataChange, TopicPartition, Watermark
+import numpy as np
+
+from checkers.history.columnar import columns_of
+from checkers.history.rows import ClockPair, Context, MetadataChange, TopicPartition, Watermark
 from checkers.history.tables import NONE
 
 SECOND_NS = 1_000_000_000
 SLACK_NS = SECOND_NS
-"""How late a client may learn what had happened before: a delivery report waits in the client's own queue."""
+"""How far the wall clock of the metadata log may be from the run's clock where nobody measured it."""
 NEVER_NS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """One reading of both clocks, taken when the run began: second 0 of every sentence."""
+    """The run's clock against the wall clock. `monotonic_ns, wall_ns` were read when the run began: second 0
+    of every sentence. `pairs`, by time, are the readings since."""
 
     monotonic_ns: int
     wall_ns: int
+    pairs: tuple[ClockPair, ...] = ()
 
     def at(self, wall_ms: int) -> int:
-        """A wall-clock time as monotonic nanoseconds."""
-        return wall_ms * 1_000_000 - self.wall_ns + self.monotonic_ns
+        """A wall-clock time as monotonic nanoseconds, by the reading of both clocks that is nearest to it."""
+        wall_ns = wall_ms * 1_000_000
+        after = bisect_left(self.pairs, wall_ns, key=lambda pair: pair.wall_ns)
+        near = self.pairs[max(0, after - 1) : after + 1]
+        if not near:
+            return wall_ns - self.wall_ns + self.monotonic_ns
+        nearest = min(near, key=lambda pair: abs(pair.wall_ns - wall_ns))
+        return wall_ns - nearest.wall_ns + nearest.at_ns
+
+    @property
+    def slack_ns(self) -> int:
+        """How far a mapped time may be off: steps of the wall clock between readings, and their error."""
+        if not self.pairs:
+            return SLACK_NS
+        shifts = [pair.wall_ns - pair.at_ns for pair in self.pairs]
+        steps = [abs(late - early) for early, late in pairwise(shifts)]
+        return max(steps, default=0) + max(pair.error_ns for pair in self.pairs) + 2_000_000
 
     def seconds(self, at_ns: int) -> str:
         """A monotonic time for people, in seconds from the run's start."""
@@ -45,34 +67,62 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """The state of a partition from a time on, as the metadata log has it."""
+    """The state of a partition from a time on. `exact`: as the metadata log has it; else from the samples."""
 
     since_ns: int
     leader: int
     leader_epoch: int
     isr: frozenset[int]
-    elr: frozenset[int]
+    elr: frozenset[int] = frozenset()
+    last_known_elr: frozenset[int] = frozenset()
+    exact: bool = True
+
+
+ElectionKind = Literal["clean", "ELR", "last known ELR", "unclean", "not known"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Election:
-    """A leader took over under a new epoch. `deposed` led before (-1: there was no leader yet)."""
+    """A leader took over under a new epoch.
+
+    `deposed` led before, under `deposed_epoch` (-1: there was no leader yet), and may have gone on
+    acknowledging until `deposed_until_ns` (-1: it was down before, or leads again). `isr` and `elr` are those
+    that the controller elected from.
+    """
 
     at_ns: int
     leader: int
     leader_epoch: int
     deposed: int
-    unclean: bool
+    deposed_epoch: int = NONE
+    kind: ElectionKind
+    isr: frozenset[int] = frozenset()
+    elr: frozenset[int] = frozenset()
     deposed_until_ns: int = NONE
-    """Until when the deposed leader may have gone on acknowledging; -1: it was down, or leads again."""
+
+    @property
+    def unclean(self) -> bool:
+        """Whether the leader was neither in sync nor eligible."""
+        return self.kind == "unclean"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leadership:
+    """A broker that may have appended under an epoch; `deposed_by`: it had a successor by then."""
+
+    leader: int
+    epoch: int
+    deposed_by: Election | None = None
 
 
 class Timeline:
     """States and elections by partition; a partition without metadata and samples has none."""
 
     def __init__(self, context: Context, clock: Clock) -> None:
+        self.slack_ns = clock.slack_ns
         self._states = _from_samples(context.watermarks) | _from_metadata(context.metadata, clock)
-        self._elections = {tp: _elections(of, context.faults) for tp, of in self._states.items()}
+        down = downtimes(context)
+        self._elections = {tp: _elections(of, down) for tp, of in self._states.items()}
 
     def states(self, tp: TopicPartition) -> Sequence[State]:
         """All states of a partition, by time."""
@@ -88,6 +138,12 @@ class Timeline:
         """Every change of leadership after the partition's first leader, by time."""
         return self._elections.get(tp, ())
 
+    def out_of_sync(self, tp: TopicPartition, node: int, since_ns: int, until_ns: int) -> bool:
+        """Whether a node was out of the in-sync replicas at any time in [since_ns, until_ns]."""
+        first = self.at(tp, since_ns)
+        during = (state for state in self.states(tp) if since_ns < state.since_ns <= until_ns)
+        return any(node not in state.isr for state in (first, *during) if state)
+
     def rejoined(self, tp: TopicPartition, node: int, after_ns: int) -> int | None:
         """When a node that was out of the in-sync replicas at or after a time came back; None if never."""
         at = self.at(tp, after_ns)
@@ -99,33 +155,90 @@ class Timeline:
                 out = out or node not in state.isr
         return None
 
+    def leaders(self, tp: TopicPartition, since_ns: int, until_ns: int) -> tuple[Leadership, ...]:
+        """Who may have appended in [since_ns, until_ns], widened by the slack: leaders, and deposed ones that
+        did not know of it."""
+        begin, end = since_ns - self.slack_ns, until_ns + self.slack_ns
+        first = self.at(tp, begin)
+        during = (state for state in self.states(tp) if begin < state.since_ns <= end)
+        led = [
+            Leadership(leader=s.leader, epoch=s.leader_epoch)
+            for s in (first, *during)
+            if s is not None and s.leader != NONE
+        ]
+        deposed = [
+            Leadership(leader=each.deposed, epoch=each.deposed_epoch, deposed_by=each)
+            for each in self.elections(tp)
+            if each.deposed_until_ns != NONE and each.at_ns <= end and begin < each.deposed_until_ns
+        ]
+        return tuple(dict.fromkeys([*led, *deposed]))
+
     def zombie_at(self, tp: TopicPartition, at_ns: int) -> Election | None:
         """The election after which its deposed leader may still have been acknowledging at a time."""
         for election in self.elections(tp):
             until_ns = election.deposed_until_ns
-            if until_ns != NONE and election.at_ns <= at_ns < until_ns + SLACK_NS:
+            if until_ns != NONE and election.at_ns <= at_ns < until_ns + self.slack_ns:
                 return election
         return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Downtime:
+    """A node's process did not run from `down_ns` until `up_ns` (NEVER_NS: to the end)."""
+
+    down_ns: int
+    up_ns: int = NEVER_NS
+
+
+def downtimes(context: Context) -> Mapping[int, Sequence[Downtime]]:
+    """When each node's process did not run, by time: ended by a fault, or by what nobody planned."""
+    found: dict[int, list[Downtime]] = defaultdict(list)
+    for fault in context.faults:
+        for node, down_ns, up_ns in zip(fault.down, fault.down_ns, fault.up_ns, strict=True):
+            ended_ns = down_ns if down_ns != NONE else max(fault.inject_ns, fault.effect_ns)
+            found[node].append(Downtime(down_ns=ended_ns, up_ns=up_ns if up_ns != NONE else NEVER_NS))
+    started: dict[int, list[int]] = defaultdict(list)
+    for event in sorted(context.node_events, key=lambda event: event.at_ns):
+        if event.event == "started":
+            started[event.node].append(event.at_ns)
+        elif event.event == "exited" and not event.planned:
+            found[event.node].append(Downtime(down_ns=event.at_ns))
+    for node, times in found.items():
+        found[node] = sorted(_until_started(each, started[node]) for each in times)
+    return found
+
+
+def _until_started(each: Downtime, started: Sequence[int]) -> Downtime:
+    """A node that was started again though nobody noted it with what ended it."""
+    if each.up_ns != NEVER_NS:
+        return each
+    return Downtime(down_ns=each.down_ns, up_ns=next((at for at in started if at > each.down_ns), NEVER_NS))
+
+
 def _from_metadata(changes: Iterable[MetadataChange], clock: Clock) -> dict[TopicPartition, list[State]]:
     states: dict[TopicPartition, list[State]] = defaultdict(list)
-    for row in sorted(changes, key=lambda row: (row.at_ms, row.partition_epoch)):
-        state = State(
-            since_ns=clock.at(row.at_ms),
-            leader=row.leader,
-            leader_epoch=row.leader_epoch,
-            isr=frozenset(row.isr),
-            elr=frozenset(row.elr),
+    for row in sorted(changes, key=lambda row: (row.log_offset, row.at_ms, row.partition_epoch)):
+        known = states[row.tp]
+        # The order is the log's: its clock may step back.
+        since_ns = max(clock.at(row.at_ms), known[-1].since_ns if known else 0)
+        known.append(
+            State(
+                since_ns=since_ns,
+                leader=row.leader,
+                leader_epoch=row.leader_epoch,
+                isr=frozenset(row.isr),
+                elr=frozenset(row.elr),
+                last_known_elr=frozenset(row.last_known_elr),
+            )
         )
-        states[row.tp].append(state)
     return states
 
 
-def _from_samples(samples: Iterable[Watermark]) -> dict[TopicPartition, list[State]]:
+def _from_samples(samples: Sequence[Watermark]) -> dict[TopicPartition, list[State]]:
     """The changes between samples; samples of a deposed leader (a lower epoch) are left out."""
     states: dict[TopicPartition, list[State]] = defaultdict(list)
-    for sample in sorted(samples, key=lambda sample: sample.at_ns):
+    order = np.argsort(columns_of(samples, ("at_ns",))["at_ns"], kind="stable")
+    for sample in (samples[int(at)] for at in _changes(samples, order)):
         known, isr = states[sample.tp], frozenset(sample.isr)
         last = (known[-1].leader_epoch, known[-1].isr) if known else (NONE, isr)
         if sample.leader_epoch > last[0] or (sample.leader_epoch == last[0] != NONE and isr != last[1]):
@@ -134,13 +247,28 @@ def _from_samples(samples: Iterable[Watermark]) -> dict[TopicPartition, list[Sta
                 leader=sample.leader,
                 leader_epoch=sample.leader_epoch,
                 isr=isr,
-                elr=frozenset(),
+                exact=False,
             )
             known.append(state)
     return {tp: known for tp, known in states.items() if known}
 
 
-def _elections(states: Sequence[State], faults: Sequence[Fault]) -> list[Election]:
+def _changes(
+    samples: Sequence[Watermark], order: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> Iterable[int]:
+    """Places of the samples that differ from the one before of their partition, in `order`."""
+    names = ("topic", "partition", "leader", "leader_epoch", "isr")
+    columns = columns_of(samples, names)
+    last: dict[tuple[str, int], tuple[object, ...]] = {}
+    for at in order.tolist():
+        key = (columns["topic"][at], int(columns["partition"][at]))
+        value = (columns["leader"][at], columns["leader_epoch"][at], tuple(columns["isr"][at]))
+        if last.get(key) != value:
+            last[key] = value
+            yield at
+
+
+def _elections(states: Sequence[State], down: Mapping[int, Sequence[Downtime]]) -> list[Election]:
     found, led = [], states[0]
     for before, state in pairwise(states):
         if state.leader != NONE and state.leader_epoch > before.leader_epoch:
@@ -149,19 +277,33 @@ def _elections(states: Sequence[State], faults: Sequence[Fault]) -> list[Electio
                 leader=state.leader,
                 leader_epoch=state.leader_epoch,
                 deposed=led.leader,
-                unclean=state.leader not in before.isr | before.elr,
-                deposed_until_ns=_deposed_until(led, state, states, faults),
+                deposed_epoch=led.leader_epoch,
+                kind=_kind(before, state.leader),
+                isr=before.isr,
+                elr=before.elr,
+                deposed_until_ns=_deposed_until(led.leader, state, states, down.get(led.leader, ())),
             )
             found.append(election)
             led = state
     return found
 
 
-def _deposed_until(led: State, now: State, states: Sequence[State], faults: Sequence[Fault]) -> int:
-    """A dead leader acknowledges nothing; one that is in sync again has learnt of the new one."""
-    node = led.leader
-    down = any(node in fault.down for fault in faults if led.since_ns <= fault.inject_ns <= now.since_ns)
-    if down or node in (NONE, now.leader):
+def _kind(before: State, leader: int) -> ElectionKind:
+    if not before.exact:
+        return "not known"
+    if leader in before.isr:
+        return "clean"
+    if leader in before.elr:
+        return "ELR"
+    if not before.isr and not before.elr and before.last_known_elr == {leader}:
+        return "last known ELR"
+    return "unclean"
+
+
+def _deposed_until(node: int, now: State, states: Sequence[State], down: Sequence[Downtime]) -> int:
+    """Until its process ends, or until it is in sync again: then it has learnt of the new leader."""
+    if node in (NONE, now.leader) or any(each.down_ns <= now.since_ns < each.up_ns for each in down):
         return NONE
     back = (state.since_ns for state in states if state.since_ns >= now.since_ns and node in state.isr)
-    return next(back, NEVER_NS)
+    died = (each.down_ns for each in down if each.down_ns >= now.since_ns)
+    return min(next(back, NEVER_NS), next(died, NEVER_NS))

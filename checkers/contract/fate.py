@@ -1,0 +1,217 @@
+"""The fate of a lost record: which election removed it, and why the elected leader did not have it.
+
+A log is cut only at its end, and only to follow a leader (KIP-101): so a record at offset o of epoch e is
+gone because a leader of a later epoch began its log at or below o. The first such leader removed it, and it
+lacked the record for one of few reasons. Which of them the contract permits is decided in clauses.py.
+
+Invariant: every surviving record at or behind o has an epoch not below the removing one. Where no election
+fits, the record was taken from the middle of the log: no configuration permits it.
+Evidence: where epochs start (leader-epoch checkpoints, the final log, leaders' own log ends), the elections
+of the metadata log, sampled high watermarks by epoch, how far disks reached before and after a power cut.
+Counterexample to "there was an election, so it was truncated":
+    record 1/7 is acknowledged at offset 5 under epoch 3; broker 2 is elected under epoch 4
+    the log of epoch 4 begins at offset 9: broker 2 had 1/7, and somebody else lost it
+
+Where a step has no evidence, the reason is UNKNOWN: neither permitted nor a violation.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from checkers.contract.partition_evidence import FAR, Outage, PartitionEvidence
+from checkers.contract.settings import Realised
+from checkers.contract.timeline import Election, Leadership
+from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostRecord:
+    """A record that is gone from `offset`.
+
+    It was appended in [invoked_ns, written_ns]: between the call of its send (-1: not known) and the first
+    sign that it was there. `acks` is what its producer waited for ("": nobody knows who wrote it, or it does
+    not matter), `seen` whether a reader was given it.
+    """
+
+    tp: TopicPartition
+    offset: int
+    invoked_ns: int
+    written_ns: int
+    acks: str
+    seen: bool
+
+    @property
+    def since_ns(self) -> int:
+        """The earliest time at which it may have been appended."""
+        return self.written_ns if self.invoked_ns == NONE else self.invoked_ns
+
+
+class Reason(Enum):
+    """Why the elected leader did not have the record."""
+
+    NO_ELECTION = "no election removed it"
+    UNREPLICATED = "it was never replicated"
+    DEPOSED = "a deposed leader had acknowledged it"
+    PAGES_LOST = "the elected leader had lost it with its unsynced pages"
+    UNCLEAN_SHUTDOWN = "the elected leader did not have it after an unclean shutdown"
+    UNCLEAN_ELECTION = "the elected leader was neither in sync nor eligible"
+    LAST_KNOWN_ELR = "the last known eligible replica was elected, and had not got it any more"
+    IN_SYNC = "an in-sync replica was elected without it"
+    UNKNOWN = "nothing shows why the elected leader did not have it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """What became of a lost record.
+
+    `appended` is the leader that wrote it, `removed_by` the election that removed it (None: none fits),
+    `start` the first offset of that election's epoch, `outage` the elected leader's, where that is the
+    reason. `missing` is the evidence that an UNKNOWN lacks.
+    """
+
+    appended: Leadership
+    reason: Reason
+    removed_by: Election | None = None
+    start: int = NONE
+    outage: Outage | None = None
+    missing: str = ""
+
+
+def fates(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -> tuple[Fate, ...]:
+    """Every fate that the evidence allows; the rules of the contract must hold for all of them.
+
+    Empty if nobody knows who led the partition.
+    """
+    leaders = _may_have_appended(record, evidence, realised)
+    found = [
+        _fate(record, leadership, election, evidence, realised)
+        for leadership in leaders
+        for election in _removals(record, leadership.epoch, evidence, realised)
+    ]
+    if found:
+        return tuple(dict.fromkeys(found))
+    return tuple(Fate(appended=each, reason=Reason.NO_ELECTION) for each in leaders[:1])
+
+
+def _may_have_appended(
+    record: LostRecord, evidence: PartitionEvidence, realised: Realised
+) -> tuple[Leadership, ...]:
+    """Who led, or took itself for the leader, when it was appended; under an epoch that can have the
+    offset."""
+    until_ns = max(record.written_ns, record.since_ns)
+    leaders = realised.timeline.leaders(record.tp, record.since_ns, until_ns)
+    now = evidence.epoch_at(record.offset)
+    possible = [
+        each
+        for each in leaders
+        # One epoch has one record at an offset: another one is there now.
+        if each.epoch != now and evidence.start_of(each.epoch).low <= record.offset
+    ]
+    return tuple(possible) or leaders
+
+
+def _removals(
+    record: LostRecord, epoch: int, evidence: PartitionEvidence, realised: Realised
+) -> Iterator[Election]:
+    """The elections that may have removed it: the first whose log begins at or below its offset."""
+    oldest = min((run.epoch for run in evidence.survivors_from(record.offset)), default=FAR)
+    for election in realised.timeline.elections(record.tp):
+        if election.leader_epoch <= epoch:
+            continue
+        if oldest < election.leader_epoch:
+            return
+        start = evidence.start_of(election.leader_epoch)
+        if start.low <= record.offset:
+            yield election
+        if start.high <= record.offset:
+            return
+
+
+def _fate(
+    record: LostRecord,
+    appended: Leadership,
+    election: Election,
+    evidence: PartitionEvidence,
+    realised: Realised,
+) -> Fate:
+    start = evidence.start_of(election.leader_epoch)
+    reason, outage, missing = _reason(record, appended, election, evidence, realised)
+    return Fate(
+        appended=appended,
+        reason=reason,
+        removed_by=election,
+        start=start.high if start.low == start.high else NONE,
+        outage=outage,
+        missing=missing,
+    )
+
+
+_Why = tuple[Reason, Outage | None, str]
+
+
+def _reason(
+    record: LostRecord,
+    appended: Leadership,
+    election: Election,
+    evidence: PartitionEvidence,
+    realised: Realised,
+) -> _Why:
+    """The first reason that the evidence shows."""
+    replicated = _replicated(record, appended, evidence)
+    another = election.leader != appended.leader
+    if appended.deposed_by and another and replicated is not True:
+        return _unless_unsampled(Reason.DEPOSED, replicated, appended)
+    if election.kind == "unclean" and replicated is not False:
+        return Reason.UNCLEAN_ELECTION, None, ""
+    lost = _lost_by_outage(record, election, evidence)
+    if lost is not None and (lost[0] is not Reason.UNKNOWN or replicated is not False):
+        return _last_known(lost, election)
+    if another and replicated is False:
+        return Reason.UNREPLICATED, None, ""
+    if election.kind == "not known":
+        return Reason.UNKNOWN, None, "the metadata log: who was in sync at the election"
+    return _unless_unsampled(Reason.IN_SYNC, replicated, appended)
+
+
+def _unless_unsampled(reason: Reason, replicated: bool | None, appended: Leadership) -> _Why:
+    if replicated is None:
+        missing = f"samples of the high watermark under leader epoch {appended.epoch}"
+        return Reason.UNKNOWN, None, missing
+    return reason, None, ""
+
+
+def _replicated(record: LostRecord, appended: Leadership, evidence: PartitionEvidence) -> bool | None:
+    """Whether every replica that was in sync had it: it was below the high watermark of its epoch. An
+    acks=all acknowledgement is the promise of that. None: nobody sampled that epoch."""
+    if record.acks in ("", "all") or record.seen:
+        return True
+    sampled = evidence.high_watermarks.get(appended.epoch)
+    return None if sampled is None else sampled.highest > record.offset
+
+
+def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionEvidence) -> _Why | None:
+    """The elected leader's own outage between the append and its election, if that took the record."""
+    unmeasured: _Why | None = None
+    for outage in evidence.outages:
+        mine = outage.node == election.leader and outage.unclean
+        if not mine or not (record.since_ns <= outage.last_write_ns and outage.since_ns <= election.at_ns):
+            continue
+        if outage.before is not None and outage.before <= record.offset:
+            continue  # it had not got it even then
+        if outage.after is None:
+            what = "after its power cut" if outage.data_lost else "after its unclean shutdown"
+            missing = f"how far the log of broker {outage.node} reached {what}"
+            unmeasured = unmeasured or (Reason.UNKNOWN, outage, missing)
+        elif outage.after <= record.offset:
+            reason = Reason.PAGES_LOST if outage.data_lost else Reason.UNCLEAN_SHUTDOWN
+            return reason, outage, ""
+    return unmeasured
+
+
+def _last_known(lost: _Why, election: Election) -> _Why:
+    reason, outage, missing = lost
+    if election.kind == "last known ELR" and reason is Reason.PAGES_LOST:
+        return Reason.LAST_KNOWN_ELR, outage, missing
+    return lost

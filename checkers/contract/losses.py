@@ -1,0 +1,185 @@
+"""The labels of lost records: what the contract says of each fate that the evidence allows.
+
+Invariant: "permitted" only if every fate that the evidence allows is permitted; "violation" only if all are.
+Evidence: fate.py for what became of a record, clauses.py for what the contract says of that.
+Counterexample to "nobody knows its offset, so it is the client's fault":
+    a record is acknowledged without an offset; a reader is given it at offset 7; a power cut takes it
+    it was written: the clause is that of the truncation
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from checkers.anomalies import AnomalyBlock, Ints
+from checkers.contract import clauses
+from checkers.contract.classes import between, classes_of
+from checkers.contract.clauses import Ruling, rule
+from checkers.contract.fate import Fate, LostRecord, fates
+from checkers.contract.label import GRAVITY, BlockLabels, Label
+from checkers.contract.partition_evidence import FAR, PartitionEvidence, partition_evidence
+from checkers.contract.settings import Realised, TopicPromise
+from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE
+from checkers.properties import Property
+
+PROMISED_TO_PRODUCER = (Property.ACKED_LOSS, Property.UNKNOWN_OFFSET_ACK, Property.ACK_OFFSET)
+PROMISED_TO_ALL = (Property.HW_LOSS, Property.READ_UNCOMMITTED)
+LOSSES = (*PROMISED_TO_PRODUCER, *PROMISED_TO_ALL)
+_ACKS = ("", "0", "1", "all")
+
+
+class LossLabels:
+    """Labels the blocks of LOSSES. `blocks` are all of them: a read may show where an ack without an offset
+    was written."""
+
+    def __init__(self, blocks: Sequence[AnomalyBlock], realised: Realised) -> None:
+        self._realised = realised
+        self._reads = [block for block in blocks if block.property is Property.READ_UNCOMMITTED]
+        self._evidence: dict[TopicPartition, PartitionEvidence] = {}
+
+    def of_block(self, block: AnomalyBlock) -> BlockLabels:
+        """The labels of one block."""
+        topic = self._realised.topic(block.tp.topic)
+        if topic is None:
+            label = Label(
+                "undecided", f"the settings of topic {block.tp.topic} are not known", "missing evidence"
+            )
+            return BlockLabels.all_alike(label, len(block))
+        if not self._realised.timeline.states(block.tp):
+            label = Label("undecided", f"who led {block.tp} is not known", "missing evidence")
+            return BlockLabels.all_alike(label, len(block))
+        evidence = self.evidence(block.tp)
+        placed = _placed(block, self._reads)
+        written_ns = _written(placed, evidence)
+        columns = self._columns(placed, written_ns, evidence)
+        rows, of = classes_of(columns)
+        classes = tuple(
+            self._label(placed, int(row), int(written_ns[row]), evidence, topic) for row in rows.tolist()
+        )
+        return BlockLabels(classes, of)
+
+    def evidence(self, tp: TopicPartition) -> PartitionEvidence:
+        """What is known of a partition; collected once."""
+        if tp not in self._evidence:
+            self._evidence[tp] = partition_evidence(self._realised, tp)
+        return self._evidence[tp]
+
+    def _columns(self, block: AnomalyBlock, written_ns: Ints, evidence: PartitionEvidence) -> list[Ints]:
+        """Numbers that are equal where no rule can tell two rows apart."""
+        times = self._time_marks(evidence)
+        offsets = evidence.offset_marks()
+        producers, of = np.unique(block.producer, return_inverse=True)
+        promises = np.array([self._promise(int(number)) for number in producers], np.int64)
+        return [
+            between(block.invoked_ns, times),
+            between(written_ns, times),
+            between(block.offset, [0, *offsets]),
+            between(block.last_offset, [0, *offsets]),
+            promises[of.reshape(-1)],
+            (block.seen_ns != NONE).astype(np.int64),
+        ]
+
+    def _promise(self, producer: int) -> int:
+        if producer == NONE:
+            return 0
+        promise = self._realised.producer(producer)
+        return 2 * _ACKS.index(promise.acks) + promise.idempotence
+
+    def _time_marks(self, evidence: PartitionEvidence) -> list[int]:
+        timeline, slack = self._realised.timeline, self._realised.timeline.slack_ns
+        events = [state.since_ns for state in timeline.states(evidence.tp)]
+        events += [election.deposed_until_ns for election in timeline.elections(evidence.tp)]
+        for outage in evidence.outages:
+            events += [outage.since_ns, outage.last_write_ns, outage.until_ns]
+        return [
+            0,
+            *(event + shift for event in events for shift in (-slack, 0, slack) if event < FAR - slack),
+        ]
+
+    def _label(
+        self, block: AnomalyBlock, row: int, written_ns: int, evidence: PartitionEvidence, topic: TopicPromise
+    ) -> Label:
+        """The label of a row; of a run of offsets the graver of its ends'."""
+        anomaly = block.at(row)
+        promise = self._realised.producer(anomaly.producer)
+        if block.property in PROMISED_TO_PRODUCER:
+            if promise.acks == "0":
+                return Label("permitted", "acks=0: nothing was promised", "acks=0")
+            if anomaly.offset == NONE:
+                return Label("violation", clauses.CLIENT, clauses.CLIENT)
+            if block.property is Property.ACK_OFFSET and promise.idempotence:
+                return Label("violation", "idempotence: a record has one place", "moved")
+        record = LostRecord(
+            tp=block.tp,
+            offset=anomaly.offset,
+            invoked_ns=anomaly.invoked_ns,
+            written_ns=written_ns,
+            acks="" if anomaly.producer == NONE else promise.acks,
+            seen=anomaly.seen_ns != NONE,
+        )
+        ends = [record, replace(record, offset=anomaly.last_offset)][
+            : 1 + (anomaly.last_offset > anomaly.offset)
+        ]
+        return min((self._fate_label(each, evidence, topic) for each in ends), key=_gravity)
+
+    def _fate_label(self, record: LostRecord, evidence: PartitionEvidence, topic: TopicPromise) -> Label:
+        if topic.deletes and record.offset < evidence.log_start:
+            clause = f"retention: the log start moved to offset {evidence.log_start}"
+            return Label("permitted", clause, "deleted")
+        found = fates(record, evidence, self._realised)
+        if not found:
+            return Label("undecided", f"who led {record.tp} then is not known", "missing evidence")
+        rulings = [(rule(record, fate, evidence, self._realised, topic), fate) for fate in found]
+        return _agreed(rulings)
+
+
+def _gravity(label: Label) -> int:
+    return GRAVITY.index(label.kind)
+
+
+def _agreed(rulings: Sequence[tuple[Ruling, Fate]]) -> Label:
+    """The ruling that all fates share; where they differ, nobody knows which of them was the record's."""
+    first, fate = rulings[0]
+    if len({ruling.kind for ruling, _ in rulings}) == 1:
+        return Label(first.kind, first.clause, first.cause, fate)
+    either = " / or: ".join(dict.fromkeys(ruling.clause for ruling, _ in rulings))
+    return Label("undecided", f"the evidence allows both: {either}", "missing evidence", fate)
+
+
+def _placed(block: AnomalyBlock, reads: Sequence[AnomalyBlock]) -> AnomalyBlock:
+    """The block with the offsets at which readers were given the records that were acknowledged without
+    one."""
+    nowhere = np.flatnonzero(block.offset == NONE)
+    here = [read for read in reads if read.tp == block.tp]
+    if not nowhere.size or not here:
+        return block
+    keys = np.concatenate([_key(read.producer, read.sequence) for read in here])
+    order = np.argsort(keys, kind="stable")
+    wanted = _key(block.producer[nowhere], block.sequence[nowhere])
+    place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
+    known = keys[order][place] == wanted
+    rows, source = nowhere[known], order[place[known]]
+    offset, seen_ns = block.offset.copy(), block.seen_ns.copy()
+    offset[rows] = np.concatenate([read.offset for read in here])[source]
+    seen_ns[rows] = np.concatenate([read.seen_ns for read in here])[source]
+    return replace(block, offset=offset, last_offset=np.maximum(offset, block.last_offset), seen_ns=seen_ns)
+
+
+def _key(producer: Ints, sequence: Ints) -> Ints:
+    return (producer << 40) ^ sequence
+
+
+def _written(block: AnomalyBlock, evidence: PartitionEvidence) -> Ints:
+    """When each record was there at the latest, shape (rows,): acknowledged or given to a reader, whichever
+    came first; of a record that nobody knows, when the first sample was above its offset."""
+    never = np.iinfo(np.int64).max
+    known = [np.where(times == NONE, never, times) for times in (block.completed_ns, block.seen_ns)]
+    written = np.minimum(*known)
+    nameless = np.flatnonzero((written == never) & (block.invoked_ns == NONE))
+    for row in nameless.tolist():
+        offset = int(block.offset[row])
+        above = [each.first_above(offset) for each in evidence.high_watermarks.values()]
+        written[row] = min((at_ns for at_ns in above if at_ns != NONE), default=NONE)
+    return np.where(written == never, block.invoked_ns, written)

@@ -1,0 +1,264 @@
+"""What is known of one partition: all that the fate of its records is reconstructed from.
+
+    epoch starts     where the log of each leader epoch begins: leader-epoch checkpoints of all replicas,
+                     the epochs of the final log, the leaders' own log ends
+    high watermarks  the greatest one sampled under each leader epoch, and when
+    outages          nodes whose process ended: uncleanly or not, with or without their unsynced pages,
+                     how far their log reached before and after, and until when they were not in sync
+    log ends         how far each replica's own log reached, as measured
+
+Invariant: a bound is stated only where something was measured; what nobody measured is None, or open.
+Evidence: the tables of one file, and the epochs of the final log.
+Counterexample to "an epoch without records in the log was never there":
+    epoch 6 begins at offset 100, epoch 7 at offset 40: its leader had only 40 records
+    Kafka drops the entry of epoch 6 from its cache, for it begins at or behind that of epoch 7
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from checkers.contract.settings import LogRun, Realised
+from checkers.contract.timeline import NEVER_NS, SECOND_NS, Downtime, downtimes
+from checkers.history.columnar import columns_of
+from checkers.history.rows import Fault, ReplicaOffset, TopicPartition
+from checkers.history.tables import NONE
+
+FAR = 1 << 62
+"""An offset behind all others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochStart:
+    """The first offset of an epoch lies in [low, high]."""
+
+    low: int = 0
+    high: int = FAR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HighWatermark:
+    """The greatest high watermark sampled under one leader epoch, and when the samples rose to each value."""
+
+    highest: int
+    times: Sequence[int]
+    values: Sequence[int]
+
+    def first_above(self, offset: int) -> int:
+        """When a sample was first above an offset; -1 if none ever was."""
+        place = int(np.searchsorted(self.values, offset, "right"))
+        return self.times[place] if place < len(self.times) else NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """A node's process ended at `since_ns`, at the earliest, and was in sync again at `until_ns`.
+
+    `before` is how far its log reached when its power was cut, `after` how far when its disk was read again;
+    None: not measured.
+    """
+
+    node: int
+    since_ns: int
+    last_write_ns: int
+    up_ns: int
+    until_ns: int
+    unclean: bool
+    data_lost: bool
+    before: int | None
+    after: int | None
+    fault: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEnds:
+    """Each replica's own log end as its broker reported it: arrays of shape (n,), int64, by time."""
+
+    at_ns: npt.NDArray[np.int64]
+    broker: npt.NDArray[np.int64]
+    leader_epoch: npt.NDArray[np.int64]
+    log_end: npt.NDArray[np.int64]
+
+    def least(self, broker: int, epoch: int) -> int:
+        """The least log end that a broker reported under an epoch; FAR if none."""
+        own = self.log_end[(self.broker == broker) & (self.leader_epoch == epoch)]
+        return int(own.min()) if len(own) else FAR
+
+    def last_before(self, broker: int, at_ns: int) -> tuple[int, int] | None:
+        """(time, log end) of the last report of a broker up to a time."""
+        own = np.flatnonzero((self.broker == broker) & (self.at_ns <= at_ns))
+        return (int(self.at_ns[own[-1]]), int(self.log_end[own[-1]])) if len(own) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionEvidence:
+    """Everything measured of one partition."""
+
+    tp: TopicPartition
+    runs: Sequence[LogRun]
+    log_start: int
+    log_end: int
+    """The end of the final log; FAR where no final read is known."""
+    starts: dict[int, EpochStart]
+    high_watermarks: dict[int, HighWatermark]
+    outages: Sequence[Outage]
+    log_ends: LogEnds = field(repr=False)
+
+    def start_of(self, epoch: int) -> EpochStart:
+        """Where an epoch begins, as far as anything shows it."""
+        return self.starts.get(epoch, EpochStart())
+
+    def survivors_from(self, offset: int) -> Iterator[LogRun]:
+        """The epochs of the final log at or behind an offset."""
+        return (run for run in self.runs if run.last >= offset)
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch of the record that is at an offset now; -1 if there is none."""
+        return next((run.epoch for run in self.runs if run.first <= offset <= run.last), NONE)
+
+    def offset_marks(self) -> list[int]:
+        """Every offset that a fate is compared with."""
+        marks = {self.log_start, self.log_end}
+        marks.update(mark for run in self.runs for mark in (run.first, run.last + 1))
+        marks.update(mark for start in self.starts.values() for mark in (start.low, start.high))
+        marks.update(each.highest for each in self.high_watermarks.values())
+        for outage in self.outages:
+            marks.update(mark for mark in (outage.before, outage.after) if mark is not None)
+        return sorted(marks - {NONE, FAR})
+
+
+def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvidence:
+    """Collect what the run knows of a partition."""
+    runs = realised.survivors(tp)
+    proof = next((proof for proof in realised.context.proofs if proof.tp == tp), None)
+    log_end = FAR if proof is None else max(proof.log_end, proof.high_watermark)
+    log_ends, from_disks = _measured(realised.context.replica_offsets, tp)
+    return PartitionEvidence(
+        tp=tp,
+        runs=runs,
+        log_start=0 if proof is None else proof.log_start,
+        log_end=log_end,
+        starts=_starts(realised, tp, runs, log_end, log_ends),
+        high_watermarks=_high_watermarks(realised, tp),
+        outages=tuple(_outages(realised, tp, from_disks)),
+        log_ends=log_ends,
+    )
+
+
+def _measured(rows: Sequence[ReplicaOffset], tp: TopicPartition) -> tuple[LogEnds, list[ReplicaOffset]]:
+    """What brokers reported of a partition, as columns; and what was read from disks, as rows."""
+    names = ("topic", "partition", "source", "at_ns", "broker", "leader_epoch", "log_end")
+    columns = columns_of(rows, names)
+    here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
+    live = columns["source"] == "live"
+    reported = np.flatnonzero(here & live)
+    order = reported[np.argsort(columns["at_ns"][reported], kind="stable")]
+    log_ends = LogEnds(**{name: columns[name][order].astype(np.int64) for name in names[3:]})
+    return log_ends, [rows[at] for at in np.flatnonzero(here & ~live).tolist()]
+
+
+def _starts(
+    realised: Realised, tp: TopicPartition, runs: Sequence[LogRun], log_end: int, log_ends: LogEnds
+) -> dict[int, EpochStart]:
+    """Exact where a checkpoint or the log has the epoch; else bounded by what its leader measured."""
+    exact: dict[int, int] = {}
+    for replica in realised.context.replicas:
+        if replica.tp == tp:
+            for epoch, start in zip(replica.epochs, replica.epoch_starts, strict=False):
+                exact[epoch] = min(start, exact.get(epoch, FAR))
+    for run in runs:
+        exact[run.epoch] = min(run.first, exact.get(run.epoch, FAR))
+    found = {epoch: EpochStart(low=start, high=start) for epoch, start in exact.items()}
+    elections = realised.timeline.elections(tp)
+    leaders = {election.leader_epoch: election.leader for election in elections}
+    for epoch in leaders.keys() - exact.keys():
+        own = log_ends.least(leaders[epoch], epoch)
+        found[epoch] = EpochStart(high=min(own, log_end if epoch == max(leaders) else FAR))
+    return found
+
+
+def _high_watermarks(realised: Realised, tp: TopicPartition) -> dict[int, HighWatermark]:
+    names = ("topic", "partition", "leader_epoch", "at_ns", "high_watermark")
+    columns = columns_of(realised.context.watermarks, names)
+    here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
+    here &= (columns["high_watermark"] != NONE) & (columns["leader_epoch"] != NONE)
+    epochs, times, values = (columns[name][here] for name in names[2:])
+    found = {}
+    for epoch in np.unique(epochs).tolist():
+        order = np.argsort(times[epochs == epoch], kind="stable")
+        at, value = times[epochs == epoch][order], values[epochs == epoch][order]
+        rises = np.flatnonzero(np.diff(np.maximum.accumulate(value), prepend=-1) > 0)
+        found[epoch] = HighWatermark(
+            highest=int(value.max()), times=at[rises].tolist(), values=value[rises].tolist()
+        )
+    return found
+
+
+def _outages(realised: Realised, tp: TopicPartition, offsets: Sequence[ReplicaOffset]) -> Iterator[Outage]:
+    for fault in realised.context.faults:
+        for place, node in enumerate(fault.down):
+            down = Downtime(down_ns=fault.down_ns[place], up_ns=fault.up_ns[place])
+            yield _of_fault(realised, tp, fault, node, down, offsets)
+    planned = {node for fault in realised.context.faults for node in fault.down}
+    for node, times in downtimes(realised.context).items():
+        if node not in planned:
+            yield from (_unplanned(realised, tp, node, down) for down in times)
+
+
+def _of_fault(
+    realised: Realised,
+    tp: TopicPartition,
+    fault: Fault,
+    node: int,
+    down: Downtime,
+    offsets: Sequence[ReplicaOffset],
+) -> Outage:
+    recovered_ns = fault.recovered_ns if fault.recovered_ns != NONE else NEVER_NS
+    up_ns = down.up_ns if down.up_ns != NONE else fault.heal_ns
+    until_ns = _in_sync_again(realised, tp, node, fault.inject_ns, recovered_ns)
+    last_write_ns = min(max(fault.inject_ns, down.down_ns), until_ns)
+    begin, end = fault.inject_ns - SECOND_NS, (up_ns if up_ns != NONE else recovered_ns) + SECOND_NS
+    measured = [row for row in offsets if row.broker == node and begin <= row.at_ns <= end]
+    before = [row.log_end for row in measured if row.source == "before-power-loss"]
+    after = [row.log_end for row in measured if row.source in ("after-power-loss", "disk-down")]
+    return Outage(
+        node=node,
+        since_ns=fault.inject_ns,
+        last_write_ns=last_write_ns + realised.timeline.slack_ns,
+        up_ns=up_ns if up_ns != NONE else NEVER_NS,
+        until_ns=until_ns,
+        unclean=node in fault.unclean,
+        data_lost=node in fault.data_lost,
+        before=before[-1] if before else None,
+        after=after[-1] if after else None,
+        fault=fault.name,
+    )
+
+
+def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime) -> Outage:
+    """A process that ended without the harness: the machine kept its pages."""
+    return Outage(
+        node=node,
+        since_ns=down.down_ns,
+        last_write_ns=down.down_ns + realised.timeline.slack_ns,
+        up_ns=down.up_ns,
+        until_ns=_in_sync_again(realised, tp, node, down.down_ns, down.up_ns),
+        unclean=True,
+        data_lost=False,
+        before=None,
+        after=None,
+        fault="",
+    )
+
+
+def _in_sync_again(
+    realised: Realised, tp: TopicPartition, node: int, since_ns: int, recovered_ns: int
+) -> int:
+    """A node that never left the ISR is in sync again when its fault has recovered."""
+    timeline = realised.timeline
+    if recovered_ns != NEVER_NS and not timeline.out_of_sync(tp, node, since_ns, recovered_ns):
+        return recovered_ns
+    rejoined = timeline.rejoined(tp, node, since_ns)
+    return NEVER_NS if rejoined is None else rejoined
