@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from checkers.errors import MalformedHistory
 from spark_verify.kernels.ids import Ids
-from spark_verify.partition_task import Columns, Ints, PartitionTask
+from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask
 
 LOG_COLUMNS = ("offset", "producer", "sequence", "checksum")
 _ROOM_FOR_HOLES = 8
@@ -61,6 +61,16 @@ class FinalLog:
             inside = rows >= 0
             rows[inside] = self._index[rows[inside]]
         return rows
+
+    def holds(self, rows: Ints, records: Columns) -> Bools:
+        """Whether each of k rows is the record of the same place in the columns producer, sequence, checksum;
+        all of shape (k,)."""
+        same: Bools = (
+            (self.sequence[rows] == records["sequence"])
+            & (self.producer[rows] == records["producer"])
+            & (self.checksum[rows] == records["checksum"])
+        )
+        return same
 
     def rank(self, offsets: Ints) -> Ints:
         """How many rows lie below each offset; both of shape (k,), int64."""
