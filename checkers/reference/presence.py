@@ -12,7 +12,7 @@ Counterexample:
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from checkers.judgement import Anomaly
+from checkers.anomalies import Anomaly
 from checkers.properties import Property
 from checkers.reference.facts import Facts, Rule, holes, of_record
 
