@@ -60,7 +60,9 @@ def hw_loss_unwitnessed(facts: Facts, witnessed: Collection[tuple[TopicPartition
             and not facts.undecided(tp, offset)
             and (tp, offset) not in witnessed
         )
-        yield from holes(Property.HW_LOSS, tp, gone, f"the high watermark was {highest} once, {{nothing}} now")
+        yield from holes(
+            Property.HW_LOSS, tp, gone, f"the high watermark was {highest} once, {{nothing}} now"
+        )
 
 
 def read_uncommitted(facts: Facts) -> Iterator[Anomaly]:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from checkers.anomalies import AnomalyBlock
+from checkers.anomalies import COLUMNS, AnomalyBlock
+from checkers.history.tables import NONE
 from checkers.properties import Property
 from spark_verify.kernels.notes import HoleNote, LeapNote, Note
 from spark_verify.partition_task import Columns, Ints, PartitionTask, Window
@@ -10,8 +11,16 @@ from spark_verify.partition_task import Columns, Ints, PartitionTask, Window
 
 def block(wanted: Property, task: PartitionTask, columns: Columns, note: Note) -> AnomalyBlock:
     """The anomalies of one property in a partition; what `columns` lack is NONE, and `last_offset` is
-    `offset`."""
-    raise NotImplementedError
+    `offset`. Columns that are one array here are sent from the worker once."""
+    offset = columns["offset"]
+    unknown = np.full(len(offset), NONE)
+    whole = {"last_offset": offset, **columns}
+    return AnomalyBlock(
+        property=wanted,
+        tp=task.tp,
+        note=note,
+        **{name: whole.get(name, unknown).astype(np.int64, copy=False) for name in COLUMNS},
+    )
 
 
 def gaps(task: PartitionTask, window: Window, holes: Ints) -> AnomalyBlock:
@@ -23,9 +32,9 @@ def gaps(task: PartitionTask, window: Window, holes: Ints) -> AnomalyBlock:
 
 
 def nameless_losses(task: PartitionTask, window: Window, holes: Ints, named: Ints) -> AnomalyBlock:
-    """hw-loss: the runs of offsets below a sampled high watermark that hold nothing and that no witness names.
+    """hw-loss: the runs of empty offsets below a sampled high watermark that no witness names.
 
-    `named`, shape (w,), are the offsets of the losses that one does.
+    `named`, shape (w,), are the offsets of the losses that a witness names.
     """
     runs = _without(_read_only(holes, window, task.highest), np.unique(named))
     words = f"the high watermark was {task.highest} once, {{nothing}} now"

@@ -114,7 +114,9 @@ def disagreements(
     (shape (d,), ascending), where each begins in the next (shape (d + 1,)), and the r records given there:
     columns producer, sequence and checksum, sorted within an offset, each of shape (r,).
     """
-    others = {name: differing[name][groups.content] for name in ("offset", "producer", "sequence", "checksum")}
+    others = {
+        name: differing[name][groups.content] for name in ("offset", "producer", "sequence", "checksum")
+    }
     rows = np.flatnonzero(matched)
     same = {
         "offset": log.offset[rows],

@@ -113,9 +113,7 @@ def lost_below_watermark(its: Unexplained) -> AnomalyBlock:
     both = {name: np.concatenate((column, reads[name])) for name, column in acks.items()}
     order = np.argsort(both["offset"], kind="stable")
     both = {name: column[order] for name, column in both.items()}
-    return block(
-        Property.HW_LOSS, its.task, both, _given_note(its, both, given=order >= len(acks["offset"]))
-    )
+    return block(Property.HW_LOSS, its.task, both, _given_note(its, both, given=order >= len(acks["offset"])))
 
 
 def orphans(its: Unexplained) -> Ids:

@@ -4,7 +4,9 @@ A note maker is called with the place of an anomaly in its block. It is picklabl
 Arrays have one entry for each anomaly of the block (shape (k,)) unless a docstring states another shape.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,8 @@ from checkers.history.rows import RecordId
 from checkers.history.tables import NONE
 from spark_verify.kernels.final_log import FinalLog
 from spark_verify.partition_task import Bools, Ints, Window
+
+Note: TypeAlias = Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +115,7 @@ class LeapNote:
 
     def __call__(self, place: int) -> str:
         """Half a sentence."""
-        return (
-            f"reader {self.reader[place]} was given offset {self.before[place]}, then {self.offset[place]}"
-        )
+        return f"reader {self.reader[place]} was given offset {self.before[place]}, then {self.offset[place]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

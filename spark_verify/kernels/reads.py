@@ -103,4 +103,3 @@ class Reads:
     def _out_of_order(self, before: Ints, offset: Ints) -> Bools:
         """Which of k reads do not rise, or skip a log record; offsets and answer have shape (k,)."""
         return (offset <= before) | (self._log.rank(offset) > self._log.rank(before + 1))
-

@@ -1,8 +1,8 @@
 """Pass 1, on a worker: one partition in one reading, O(rows). It decides what one partition shows (losses,
 holes, what readers were given), counts, and names the ids on which a rule by id must decide.
 
-Memory: 44 bytes a log record, and 56 an unplaced send. A healthy partition has no suspects. Only where readers
-were given what the log does not hold, though it holds something there, the reads are read again.
+Memory: 44 bytes a log record, and 56 an unplaced send. A healthy partition has no suspects. Only where
+readers were given another record than the log holds at an offset, the reads are read again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.losses import Unexplained, lost_acks, lost_below_watermark, lost_reads, orphans
 from spark_verify.kernels.match_by_id import match_by_id, present_otherwise
 from spark_verify.kernels.order import Sequences, out_of_real_time, steps
-from spark_verify.kernels.reads import RECORD_COLUMNS, READ_COLUMNS, Reads
+from spark_verify.kernels.reads import READ_COLUMNS, RECORD_COLUMNS, Reads
 from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Window
 from spark_verify.passes.duplicate_ids import SequenceSums, added, sums
 
@@ -92,9 +92,7 @@ def _decided(task: PartitionTask, window: Window) -> Scan:
         sums=added([*parts, *_sums(unplaced, task)]),
         duplicate_acks=acks.total > int(np.count_nonzero(with_ack)),
         suspects=Suspects(
-            ids=Ids.joined(
-                [by_id, matched.strays, orphans(its), log.ids()[np.concatenate(rows)]]
-            ).unique(),
+            ids=Ids.joined([by_id, matched.strays, orphans(its), log.ids()[np.concatenate(rows)]]).unique(),
             blocks=_blocks(its, reads.skips()),
             orphans=orphans(its),
         ),
@@ -117,7 +115,7 @@ def _blocks(its: Unexplained, skips: Columns) -> tuple[AnomalyBlock, ...]:
 
 
 def _given_as_they_are(task: PartitionTask, log: FinalLog, rows: Ints) -> Bools:
-    """Which of some log rows a reader was given as they are; `rows` has shape (r,), the answer (log rows,)."""
+    """Which of some log rows (shape (r,)) a reader was given as they are; shape (log rows,)."""
     wanted, found = np.zeros((2, len(log)), bool)
     wanted[rows] = True
     for batch in task.batches("reads", RECORD_COLUMNS) if rows.size else ():
