@@ -23,7 +23,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from checkers.anomalies import Anomaly
+import numpy as np
+import numpy.typing as npt
+
+from checkers.anomalies import Anomalies, Anomaly
 from checkers.contract.clauses import deposed_leader, truncation, unreplicated
 from checkers.contract.settings import Realised
 from checkers.history.rows import TopicPartition
@@ -48,10 +51,23 @@ class Label:
         return self.kind == "permitted"
 
 
-def judge_contract(anomalies: Sequence[Anomaly], realised: Realised) -> tuple[Label, ...]:
-    """One label for each anomaly, in their order. Give it all of them: some are effects of others."""
-    contract = _Contract(anomalies, realised)
-    return tuple(contract.label(anomaly) for anomaly in anomalies)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """The labels of anomalies by class: those of block i are `classes[of[i]]`, row by row."""
+
+    classes: tuple[Label, ...]
+    of: tuple[npt.NDArray[np.int64], ...]
+    """Parallel to the blocks of the anomalies, each of its block's length: places in `classes`."""
+
+
+def judge_contract(anomalies: Anomalies, realised: Realised) -> Labels:
+    """A label for each anomaly. Give it all of them: some are effects of others."""
+    contract, classes = _Contract(anomalies, realised), dict[Label, int]()
+    of = [
+        [classes.setdefault(contract.label(block.at(row)), len(classes)) for row in range(len(block))]
+        for block in anomalies.blocks
+    ]
+    return Labels(classes=tuple(classes), of=tuple(np.array(each, np.int64) for each in of))
 
 
 def _permitted(clause: str) -> Label:

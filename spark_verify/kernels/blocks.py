@@ -15,12 +15,8 @@ def block(wanted: Property, task: PartitionTask, columns: Columns, note: Note) -
     offset = columns["offset"]
     unknown = np.full(len(offset), NONE)
     whole = {"last_offset": offset, **columns}
-    return AnomalyBlock(
-        property=wanted,
-        tp=task.tp,
-        note=note,
-        **{name: whole.get(name, unknown).astype(np.int64, copy=False) for name in COLUMNS},
-    )
+    columns = {name: whole.get(name, unknown).astype(np.int64, copy=False) for name in COLUMNS}
+    return AnomalyBlock(property=wanted, tp=task.tp, replica=NONE, note=note, **columns)
 
 
 def gaps(task: PartitionTask, window: Window, holes: Ints) -> AnomalyBlock:

@@ -49,6 +49,15 @@ class FinalLog:
         """The n ids of the records, by row."""
         return Ids(producer=self.producer, sequence=self.sequence)
 
+    def columns(self, rows: Ints) -> Columns:
+        """LOG_COLUMNS of k rows, each of shape (k,)."""
+        return {
+            "offset": self.offset[rows],
+            "producer": self.producer[rows],
+            "sequence": self.sequence[rows],
+            "checksum": self.checksum[rows],
+        }
+
     def rows_at(self, offsets: Ints) -> Ints:
         """The row at each offset, -1 where the log has none; both of shape (k,), int64."""
         if not self._dense and self._index is None:

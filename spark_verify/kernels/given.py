@@ -10,7 +10,7 @@ import numpy as np
 
 from checkers.history.tables import NONE, Outcome
 from spark_verify.kernels.acks import PlacedAcks
-from spark_verify.kernels.final_log import FinalLog
+from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog
 from spark_verify.kernels.ids import Ids, match
 from spark_verify.kernels.match_by_id import placed_rows
 from spark_verify.partition_task import Bools, Columns, Ints
@@ -105,34 +105,38 @@ def _acked_there(offset: Ints, ids: Ids, acked: Ints, sends: Ids) -> Ints:
     return np.where(own, nearest, -1)
 
 
-def disagreements(
-    differing: Columns, groups: Given, log: FinalLog, matched: Bools
-) -> tuple[Ints, Ints, Columns]:
-    """Where readers were given different records: d offsets, and what was given at each.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreements:
+    """d offsets at which readers were given different records, ascending, and what was given there."""
 
-    `matched`, shape (log rows,), is which rows some reader was given as they are. The answer: the offsets
-    (shape (d,), ascending), where each begins in the next (shape (d + 1,)), and the r records given there:
-    columns producer, sequence and checksum, sorted within an offset, each of shape (r,).
-    """
-    others = {
-        name: differing[name][groups.content] for name in ("offset", "producer", "sequence", "checksum")
+    offset: Ints
+    """Shape (d,)."""
+    edges: Ints
+    """Shape (d + 1,): the records of each are [edges[i], edges[i + 1])."""
+    records: Columns
+    """Columns LOG_COLUMNS, shape (r,) each, sorted by producer, sequence and checksum within an offset."""
+
+
+def disagreements(differing: Columns, groups: Given, log: FinalLog, matched: Bools) -> Disagreements:
+    """Where readers were given different records; `matched`, shape (log rows,), is which rows some reader was
+    given as they are."""
+    same = log.columns(np.flatnonzero(matched))
+    records: Columns = {
+        name: np.concatenate((differing[name][groups.content], same[name])) for name in LOG_COLUMNS
     }
-    rows = np.flatnonzero(matched)
-    same = {
-        "offset": log.offset[rows],
-        "producer": log.producer[rows],
-        "sequence": log.sequence[rows],
-        "checksum": log.checksum[rows],
-    }
-    records = {name: np.concatenate((column, same[name])) for name, column in others.items()}
     order = np.lexsort([records[name] for name in ("checksum", "sequence", "producer", "offset")])
     offset = records["offset"][order]
-    starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(offset)), bool), offset[1:] != offset[:-1])))
+    new = np.ones(len(offset), bool)
+    new[1:] = offset[1:] != offset[:-1]
+    starts = np.flatnonzero(new)
     sizes = np.diff(np.append(starts, len(offset)))
     several = sizes > 1
     order = order[np.repeat(several, sizes)]
-    edges = np.concatenate(([0], np.cumsum(sizes[several])))
-    return offset[starts[several]], edges, {name: column[order] for name, column in records.items()}
+    return Disagreements(
+        offset=offset[starts[several]],
+        edges=np.concatenate(([0], np.cumsum(sizes[several]))),
+        records={name: column[order] for name, column in records.items()},
+    )
 
 
 def doubtful_rows(differing: Columns, log: FinalLog) -> Ints:

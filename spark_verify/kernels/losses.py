@@ -83,20 +83,12 @@ def lost_reads(its: Unexplained) -> list[AnomalyBlock]:
     offset = its.differing["offset"][its.given.content]
     contents = np.flatnonzero(its.contradicted(offset))
     reads = _reads(its, its.given.content[contents], its.given.of[contents])
-    places, edges, records = disagreements(its.differing, its.given, its.log, its.matched)
+    differ = disagreements(its.differing, its.given, its.log, its.matched)
+    names = {name: differ.records[name] for name in ("producer", "sequence", "checksum")}
+    note = DisagreementNote(edges=differ.edges, **names)
     return [
         block(Property.READ_UNCOMMITTED, its.task, reads, _given_note(its, reads)),
-        block(
-            Property.SAME_FOR_ALL,
-            its.task,
-            {"offset": places},
-            DisagreementNote(
-                edges=edges,
-                producer=records["producer"],
-                sequence=records["sequence"],
-                checksum=records["checksum"],
-            ),
-        ),
+        block(Property.SAME_FOR_ALL, its.task, {"offset": differ.offset}, note),
     ]
 
 

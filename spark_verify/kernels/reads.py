@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spark_verify.kernels.final_log import FinalLog
+from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog
 from spark_verify.partition_task import Bools, Columns, Ints, Window
 
 READ_COLUMNS = ("reader", "generation", "offset", "producer", "sequence", "checksum", "read_ns")
-RECORD_COLUMNS = ("offset", "producer", "sequence", "checksum")
-DIFFERING = (*RECORD_COLUMNS, "reader", "read_ns")
+DIFFERING = (*LOG_COLUMNS, "reader", "read_ns")
 SKIP_COLUMNS = ("reader", "generation", "before", "offset", "read_ns")
 _NO_READ = np.iinfo(np.int64).min
 
@@ -46,7 +45,7 @@ class Reads:
         self.unread += int(np.count_nonzero(unread))
         row = self._log.rows_at(offset)
         there = np.flatnonzero(row >= 0)
-        same = self._log.holds(row[there], {name: reads[name][there] for name in RECORD_COLUMNS})
+        same = self._log.holds(row[there], {name: reads[name][there] for name in LOG_COLUMNS})
         if len(there) < len(offset) or not same.all():
             self._add_differing(reads, there[same])
         self._add_order(reads)

@@ -13,13 +13,13 @@ import numpy as np
 from checkers.anomalies import AnomalyBlock
 from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts
 from spark_verify.kernels.blocks import gaps, leaps, nameless_losses
-from spark_verify.kernels.final_log import FinalLog, read_final_log
+from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, read_final_log
 from spark_verify.kernels.given import doubtful_rows, given, senders
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.losses import Unexplained, lost_acks, lost_below_watermark, lost_reads, orphans
 from spark_verify.kernels.match_by_id import match_by_id, present_otherwise
 from spark_verify.kernels.order import Sequences, out_of_real_time, steps
-from spark_verify.kernels.reads import READ_COLUMNS, RECORD_COLUMNS, Reads
+from spark_verify.kernels.reads import READ_COLUMNS, Reads
 from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Window
 from spark_verify.passes.duplicate_ids import SequenceSums, added, sums
 
@@ -118,7 +118,7 @@ def _given_as_they_are(task: PartitionTask, log: FinalLog, rows: Ints) -> Bools:
     """Which of some log rows (shape (r,)) a reader was given as they are; shape (log rows,)."""
     wanted, found = np.zeros((2, len(log)), bool)
     wanted[rows] = True
-    for batch in task.batches("reads", RECORD_COLUMNS) if rows.size else ():
+    for batch in task.batches("reads", LOG_COLUMNS) if rows.size else ():
         row = log.rows_at(batch["offset"])
         at = np.flatnonzero(row >= 0)
         at = at[wanted[row[at]]]
