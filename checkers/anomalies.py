@@ -21,6 +21,7 @@ from checkers.properties import Property
 Ints = npt.NDArray[np.int64]
 AnomalyKey = tuple[str, str, int, int, int, int, int, int]
 
+_NEVER = np.iinfo(np.int64).max
 COLUMNS = (
     *("offset", "last_offset", "producer", "sequence"),
     *("invoked_ns", "completed_ns", "seen_ns", "acked_offset"),
@@ -66,6 +67,13 @@ class Anomaly:
         """The partition it is about."""
         return TopicPartition(self.topic, self.partition)
 
+    @builtins.property
+    def written_ns(self) -> int:
+        """When the record was there at the latest (acknowledged, or given to a reader, whichever came first);
+        if neither is known, when it was sent; -1 if that is not known either."""
+        there = [known for known in (self.completed_ns, self.seen_ns) if known != NONE]
+        return min(there, default=self.invoked_ns)
+
     def key(self) -> AnomalyKey:
         """What two implementations must agree on; sorts by property, place and id."""
         return (
@@ -102,6 +110,11 @@ class AnomalyBlock:
 
     def __len__(self) -> int:
         return len(self.offset)
+
+    def written_ns(self) -> Ints:
+        """`Anomaly.written_ns` of every row; shape (n,)."""
+        there = np.minimum(_or_never(self.completed_ns), _or_never(self.seen_ns))
+        return np.where(there == _NEVER, self.invoked_ns, there)
 
     def at(self, row: int) -> Anomaly:
         """One row as an object."""
@@ -170,6 +183,10 @@ class Anomalies(Sequence[Anomaly]):
     def keys(self) -> list[AnomalyKey]:
         """The key of each, sorted."""
         return sorted(anomaly.key() for anomaly in self)
+
+
+def _or_never(times_ns: Ints) -> Ints:
+    return np.where(times_ns == NONE, _NEVER, times_ns)
 
 
 def _block(rows: Sequence[Anomaly]) -> AnomalyBlock:

@@ -55,6 +55,8 @@ class PartitionTask:
     """None: its final read is not proven complete, it decides nothing."""
     highest: int = NONE
     """The greatest sampled high watermark."""
+    epochs: tuple[tuple[int, int, int], ...] = ()
+    """Of the samples of each known leader epoch: first and last time (ns), greatest high watermark."""
     batch_rows: int = BATCH_ROWS
     """How many rows are read and compared together; the answer does not depend on it."""
 

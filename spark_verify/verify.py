@@ -2,10 +2,10 @@
 would.
 
     open_history   driver   every footer, the proofs and samples; one task for each partition
-    scan           workers  pass 1: each partition in one reading; counts, and what is suspicious
+    scan           workers  pass 1: each partition in one reading; counts, what it lost, suspicious ids
     duplicate_ids  both     no id belongs to two sends
-    fetch          workers  pass 2, only if something is suspicious: its rows from all partitions
-    apply_rules    driver   a rule for each property decides on those rows
+    fetch          workers  pass 2, only if ids are suspicious: their rows from all partitions
+    apply_rules    driver   the reference's rules by id decide on those rows; all anomalies together
 
 Several histories can be verified in the same jobs; they share nothing else.
 """
@@ -22,7 +22,7 @@ from spark_verify.kernels.ids import Ids
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask
 from spark_verify.passes import apply_rules, counts
 from spark_verify.passes.duplicate_ids import added, find_duplicate, id_words
-from spark_verify.passes.fetch import NOTHING, NOWHERE, Fetched, Wanted, fetch
+from spark_verify.passes.fetch import NOTHING, Fetched, Wanted, fetch
 from spark_verify.passes.open_history import OpenedHistory, open_history
 from spark_verify.passes.scan import Scan, Suspects, scan
 from spark_verify.session.jobs import run, spark_errors
@@ -92,10 +92,10 @@ def _fetch(cases: Sequence[_Scanned], spark: "SparkSession") -> list[list[Fetche
     """The rows to decide on, of each task of each case; no job at all if nothing is suspicious."""
     suspect_ids = [case.suspect_ids() for case in cases]
     wanted = {
-        (at, place): Wanted(task=task, case=at, offsets=found.offsets if found else NOWHERE)
+        (at, place): Wanted(task=task, case=at)
         for at, case in enumerate(cases)
-        for place, (task, found) in enumerate(zip(case.opened.tasks, case.suspects, strict=True))
-        if len(suspect_ids[at]) or (found and found.offsets.size)
+        for place, task in enumerate(case.opened.tasks)
+        if len(suspect_ids[at])
     }
     rows = dict(zip(wanted, _fetch_all(suspect_ids, list(wanted.values()), spark), strict=True))
     return [

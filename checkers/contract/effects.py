@@ -155,7 +155,8 @@ class Effects:
         differs = np.zeros(len(block), bool)
         for column in (batches.producer_id, batches.producer_epoch):
             differs |= column[places[0]] != column[places[1]]
-        return differs & (block.acked_offset != NONE) & (batches.producer_id[places[0]] != NONE)
+        known: Bools = (block.acked_offset != NONE) & (batches.producer_id[places[0]] != NONE)
+        return differs & known
 
     def _trouble(self, block: AnomalyBlock, producer: int) -> Bools:
         """Whether something fell into the life of each send that makes a client send again."""
@@ -172,9 +173,7 @@ class Effects:
         return _overlap(begins - slack_ns, ends + slack_ns, block.invoked_ns, until_ns)
 
 
-def _overlap(
-    begins: Ints, ends: Ints, since: Ints, until: Ints
-) -> Bools:
+def _overlap(begins: Ints, ends: Ints, since: Ints, until: Ints) -> Bools:
     """Whether any interval [begins, ends] meets each [since, until]; both ends are inclusive."""
     before_end = np.searchsorted(np.sort(begins), until, "right")
     ended_before = np.searchsorted(np.sort(ends), since, "left")

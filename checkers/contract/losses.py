@@ -174,12 +174,9 @@ def _key(producer: Ints, sequence: Ints) -> Ints:
 def _written(block: AnomalyBlock, evidence: PartitionEvidence) -> Ints:
     """When each record was there at the latest, shape (rows,): acknowledged or given to a reader, whichever
     came first; of a record that nobody knows, when the first sample was above its offset."""
-    never = np.iinfo(np.int64).max
-    known = [np.where(times == NONE, never, times) for times in (block.completed_ns, block.seen_ns)]
-    written = np.minimum(*known)
-    nameless = np.flatnonzero((written == never) & (block.invoked_ns == NONE))
-    for row in nameless.tolist():
+    written = block.written_ns()
+    for row in np.flatnonzero(written == NONE).tolist():
         offset = int(block.offset[row])
         above = [each.first_above(offset) for each in evidence.high_watermarks.values()]
         written[row] = min((at_ns for at_ns in above if at_ns != NONE), default=NONE)
-    return np.where(written == never, block.invoked_ns, written)
+    return written

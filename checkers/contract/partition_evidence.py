@@ -20,9 +20,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from checkers.contract.settings import LogRun, Realised
-from checkers.contract.timeline import NEVER_NS, SECOND_NS, Downtime, downtimes
+from checkers.contract.settings import Realised
+from checkers.contract.timeline import NEVER_NS, SECOND_NS, Downtime, Election, downtimes
 from checkers.history.columnar import columns_of
+from checkers.history.log_runs import LogRun
 from checkers.history.rows import Fault, ReplicaOffset, TopicPartition
 from checkers.history.tables import NONE
 
@@ -86,9 +87,10 @@ class LogEnds:
         own = self.log_end[(self.broker == broker) & (self.leader_epoch == epoch)]
         return int(own.min()) if len(own) else FAR
 
-    def last_before(self, broker: int, at_ns: int) -> tuple[int, int] | None:
-        """(time, log end) of the last report of a broker up to a time."""
-        own = np.flatnonzero((self.broker == broker) & (self.at_ns <= at_ns))
+    def last_before(self, broker: int, at_ns: int, epoch: int) -> tuple[int, int] | None:
+        """(time, log end) of the last report of a broker under an epoch up to a time; None if it gave none."""
+        its = (self.broker == broker) & (self.leader_epoch == epoch) & (self.at_ns <= at_ns)
+        own = np.flatnonzero(its)
         return (int(self.at_ns[own[-1]]), int(self.log_end[own[-1]])) if len(own) else None
 
 
@@ -135,14 +137,15 @@ def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvide
     proof = next((proof for proof in realised.context.proofs if proof.tp == tp), None)
     log_end = FAR if proof is None else max(proof.log_end, proof.high_watermark)
     log_ends, from_disks = _measured(realised.context.replica_offsets, tp)
+    outages = tuple(_outages(realised, tp, from_disks))
     return PartitionEvidence(
         tp=tp,
         runs=runs,
         log_start=0 if proof is None else proof.log_start,
         log_end=log_end,
-        starts=_starts(realised, tp, runs, log_end, log_ends),
+        starts=_starts(realised, tp, runs, log_end, log_ends, outages),
         high_watermarks=_high_watermarks(realised, tp),
-        outages=tuple(_outages(realised, tp, from_disks)),
+        outages=outages,
         log_ends=log_ends,
     )
 
@@ -160,7 +163,12 @@ def _measured(rows: Sequence[ReplicaOffset], tp: TopicPartition) -> tuple[LogEnd
 
 
 def _starts(
-    realised: Realised, tp: TopicPartition, runs: Sequence[LogRun], log_end: int, log_ends: LogEnds
+    realised: Realised,
+    tp: TopicPartition,
+    runs: Sequence[LogRun],
+    log_end: int,
+    log_ends: LogEnds,
+    outages: Sequence[Outage],
 ) -> dict[int, EpochStart]:
     """Exact where a checkpoint or the log has the epoch; else bounded by what its leader measured."""
     exact: dict[int, int] = {}
@@ -172,11 +180,22 @@ def _starts(
         exact[run.epoch] = min(run.first, exact.get(run.epoch, FAR))
     found = {epoch: EpochStart(low=start, high=start) for epoch, start in exact.items()}
     elections = realised.timeline.elections(tp)
-    leaders = {election.leader_epoch: election.leader for election in elections}
-    for epoch in leaders.keys() - exact.keys():
-        own = log_ends.least(leaders[epoch], epoch)
-        found[epoch] = EpochStart(high=min(own, log_end if epoch == max(leaders) else FAR))
+    for election in elections:
+        if election.leader_epoch not in exact:
+            last = election is elections[-1]
+            own = [outage for outage in outages if outage.node == election.leader]
+            found[election.leader_epoch] = _bounds(election, log_ends, own, log_end if last else FAR)
     return found
+
+
+def _bounds(election: Election, log_ends: LogEnds, outages: Sequence[Outage], high: int) -> EpochStart:
+    """A leader begins its epoch at its log end, and neither a leader nor a follower of a leader that stays
+    cuts its log: so between what it reported before, under the last epoch, and what it reported after.
+    What it reported before it went down bounds nothing: `outages` are its own."""
+    before = log_ends.last_before(election.leader, election.at_ns, election.deposed_epoch)
+    if before is None or any(before[0] <= outage.last_write_ns <= election.at_ns for outage in outages):
+        before = (NONE, 0)
+    return EpochStart(low=before[1], high=min(high, log_ends.least(election.leader, election.leader_epoch)))
 
 
 def _high_watermarks(realised: Realised, tp: TopicPartition) -> dict[int, HighWatermark]:

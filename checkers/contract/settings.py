@@ -11,12 +11,10 @@ Counterexample to "the scenario asks for min.insync.replicas=2":
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from typing import Literal, TypeAlias
 
 from checkers.contract.timeline import Clock, Timeline
+from checkers.history.log_runs import BatchProducers, LogRun
 from checkers.history.rows import Context, TopicPartition
 
 Acks: TypeAlias = Literal["0", "1", "all"]
@@ -41,22 +39,6 @@ class TopicPromise:
     """Records after which the log is flushed; 1: before each acknowledgement; 0: when the kernel likes."""
     deletes: bool = False
     """Whether retention may delete records during the run."""
-
-
-class LogRun(NamedTuple):
-    """Neighbouring records of the final log that have one leader epoch; offsets are inclusive."""
-
-    epoch: int
-    first: int
-    last: int
-
-
-class BatchProducers(NamedTuple):
-    """Which idempotent producer wrote each batch of a partition, by offset; arrays of shape (n,), int64."""
-
-    base_offset: npt.NDArray[np.int64]
-    producer_id: npt.NDArray[np.int64]
-    producer_epoch: npt.NDArray[np.int64]
 
 
 def nothing_survives(_: TopicPartition) -> Sequence[LogRun]:

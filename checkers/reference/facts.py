@@ -111,3 +111,28 @@ def of_record(wanted: Property, record: LogRecord, send: Send | None, note: str)
         acked_offset=send.offset if send else NONE,
         note=note,
     )
+
+
+def holes(wanted: Property, tp: TopicPartition, offsets: Iterable[int], words: str) -> Iterator[Anomaly]:
+    """One anomaly for each run of consecutive offsets that hold nothing; `offsets` ascend.
+
+    `words` is the note, with `{nothing}` for "nothing is at offset 5", or "... at offsets 5 to 9".
+    """
+    runs: list[list[int]] = []
+    for offset in offsets:
+        if runs and offset == runs[-1][1] + 1:
+            runs[-1][1] = offset
+        else:
+            runs.append([offset, offset])
+    for first, last in runs:
+        where = f"offset {first}" if first == last else f"offsets {first} to {last}"
+        yield Anomaly(
+            property=wanted,
+            topic=tp.topic,
+            partition=tp.partition,
+            offset=first,
+            last_offset=last,
+            producer=NONE,
+            sequence=NONE,
+            note=words.format(nothing=f"nothing is at {where}"),
+        )

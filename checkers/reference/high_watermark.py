@@ -22,13 +22,14 @@ from checkers.anomalies import Anomaly
 from checkers.history.rows import Read, Send, TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property
-from checkers.reference.facts import Facts, Rule, of_send
+from checkers.reference.facts import Facts, Rule, holes, of_send
 
 Witnessed = dict[tuple[TopicPartition, int, int, int], Anomaly]
 
 
 def hw_loss(facts: Facts) -> Iterator[Anomaly]:
-    """Each (partition, offset, record) that was below the high watermark and is gone. Subset: whole."""
+    """Each (partition, offset, record) that was below the high watermark and is gone, and each run of offsets
+    of which only that is known. Subset: whole."""
     witnessed = list(hw_loss_witnessed(facts))
     yield from witnessed
     yield from hw_loss_unwitnessed(facts, {(a.tp, a.offset) for a in witnessed})
@@ -49,21 +50,19 @@ def hw_loss_witnessed(facts: Facts) -> Iterator[Anomaly]:
 
 
 def hw_loss_unwitnessed(facts: Facts, witnessed: Collection[tuple[TopicPartition, int]]) -> Iterator[Anomaly]:
-    """Each empty offset below a sampled high watermark (2) that no witness names. Subset: whole."""
+    """Each run of empty offsets below a sampled high watermark (2) that no witness names. Subset: whole."""
     for tp, proof in sorted(facts.proof.items()):
         highest = max((sample.high_watermark for sample in facts.watermarks[tp]), default=NONE)
-        for offset in range(proof.log_start, highest):
-            gone = (tp, offset) not in facts.at and not facts.undecided(tp, offset)
-            if gone and (tp, offset) not in witnessed:
-                yield Anomaly(
-                    property=Property.HW_LOSS,
-                    topic=tp.topic,
-                    partition=tp.partition,
-                    offset=offset,
-                    producer=NONE,
-                    sequence=NONE,
-                    note=f"the high watermark was {highest} once, nothing is at offset {offset} now",
-                )
+        gone = (
+            offset
+            for offset in range(proof.log_start, highest)
+            if (tp, offset) not in facts.at
+            and not facts.undecided(tp, offset)
+            and (tp, offset) not in witnessed
+        )
+        yield from holes(
+            Property.HW_LOSS, tp, gone, f"the high watermark was {highest} once, {{nothing}} now"
+        )
 
 
 def read_uncommitted(facts: Facts) -> Iterator[Anomaly]:

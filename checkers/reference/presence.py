@@ -6,16 +6,15 @@ proven complete.
 Counterexample:
     the only send is 1/7 to orders-0
     the final log of orders-1 holds 1/7 at offset 0: phantom (a copy in the wrong partition explains nothing)
-    and its proof says log start 0, high watermark 3: offset-gap, from offset 1
+    and its proof says log start 0, high watermark 3: offset-gap, offsets 1 to 2
 """
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from checkers.anomalies import Anomaly
-from checkers.history.tables import NONE
 from checkers.properties import Property
-from checkers.reference.facts import Facts, Rule, of_record
+from checkers.reference.facts import Facts, Rule, holes, of_record
 
 
 def phantom(facts: Facts) -> Iterator[Anomaly]:
@@ -29,20 +28,12 @@ def phantom(facts: Facts) -> Iterator[Anomaly]:
 
 
 def offset_gap(facts: Facts) -> Iterator[Anomaly]:
-    """Each run of missing offsets in [log start, high watermark), named by its first. Subset: whole."""
+    """Each run of missing offsets in [log start, high watermark). Subset: whole."""
     for tp, proof in sorted(facts.proof.items()):
-        for offset in range(proof.log_start, proof.high_watermark):
-            begins = offset == proof.log_start or (tp, offset - 1) in facts.at
-            if begins and (tp, offset) not in facts.at:
-                yield Anomaly(
-                    property=Property.OFFSET_GAP,
-                    topic=tp.topic,
-                    partition=tp.partition,
-                    offset=offset,
-                    producer=NONE,
-                    sequence=NONE,
-                    note=f"nothing is at offset {offset}, the high watermark is {proof.high_watermark}",
-                )
+        below = range(proof.log_start, proof.high_watermark)
+        missing = (offset for offset in below if (tp, offset) not in facts.at)
+        words = f"{{nothing}}, the high watermark is {proof.high_watermark}"
+        yield from holes(Property.OFFSET_GAP, tp, missing, words)
 
 
 RULES: Mapping[Property, Rule] = MappingProxyType(

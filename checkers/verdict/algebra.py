@@ -55,13 +55,15 @@ class RunState:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PropertyResult:
     """One property's line of the report. `status` is the worst that applies; `reason` is why it is not
-    decided."""
+    decided. Anomalies are counted in records, a run of offsets in offsets."""
 
     status: Status
     examined: int
     violations: int
     permitted: int
     undecided: int
+    undecided_anomalies: int = 0
+    """Anomalies of which it is undecided whether the contract permits them."""
     reason: str = ""
 
 

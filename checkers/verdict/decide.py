@@ -3,11 +3,14 @@
 Each rule yields reasons; none of them knows the others. `algebra` makes one verdict of them.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
-from checkers.contract.label import Label
+import numpy as np
+
+from checkers.contract.label import Labels
 from checkers.history.rows import Fault
 from checkers.judgement import Judgement
 from checkers.properties import DECIDED, Property
@@ -17,19 +20,20 @@ from checkers.verdict.algebra import Decision, PropertyResult, Reason, RunState,
 Expectation = Literal["none", "permitted", "any"]
 LOSSES = tuple(each for each in DECIDED if each.record.loss_role is LossRole.LOSS)
 """On these a scenario that expects no loss fails, permitted or not."""
-Clauses = dict[tuple[Property, bool], Counter[str]]
-"""For each property, and whether it is permitted: how many anomalies stand under each clause."""
+Clauses = Mapping[tuple[Property, str], Counter[str]]
+"""For each property and kind of label: how many records or offsets stand under each clause."""
 
 
 def decide(
-    judgement: Judgement, labels: Sequence[Label], faults: Sequence[Fault], expect: Expectation, run: RunState
+    judgement: Judgement, labels: Labels, faults: Sequence[Fault], expect: Expectation, run: RunState
 ) -> Decision:
-    """Weigh what was found (one label for each anomaly of the judgement) against what was expected."""
+    """Weigh what was found (`labels` are those of the judgement's anomalies) against what was expected."""
     clauses = _clauses(judgement, labels)
     properties = {each: _result(judgement, clauses, each) for each in Property}
     reasons = [
         *_run(run),
         *_violations(clauses),
+        *_undecided_causes(clauses),
         *_expectation(expect, clauses),
         *_evidence(faults),
         *_vacuity(judgement, faults),
@@ -38,10 +42,14 @@ def decide(
     return conclude(reasons, _passed(properties[Property.ACKED_LOSS]), properties)
 
 
-def _clauses(judgement: Judgement, labels: Sequence[Label]) -> Clauses:
-    found: Clauses = {(each, permitted): Counter() for each in DECIDED for permitted in (False, True)}
-    for anomaly, label in zip(judgement.anomalies, labels, strict=True):
-        found[anomaly.property, label.permitted][label.clause] += 1
+def _clauses(judgement: Judgement, labels: Labels) -> Clauses:
+    found: dict[tuple[Property, str], Counter[str]] = defaultdict(Counter)
+    for block, of in zip(judgement.anomalies.blocks, labels.of, strict=True):
+        sizes = block.last_offset - block.offset + 1
+        totals = np.bincount(of, weights=sizes, minlength=len(labels.classes))
+        for place in np.flatnonzero(totals).tolist():
+            label = labels.classes[place]
+            found[block.property, label.kind][label.clause] += int(totals[place])
     return found
 
 
@@ -55,25 +63,25 @@ def _result(judgement: Judgement, clauses: Clauses, each: Property) -> PropertyR
             undecided=0,
             reason=each.record.not_decided,
         )
-    violations, permitted = clauses[each, False].total(), clauses[each, True].total()
-    examined, undecided = judgement.examined[each], judgement.undecided[each]
-    return PropertyResult(
-        status=_status(examined, violations, permitted, undecided),
-        examined=examined,
-        violations=violations,
-        permitted=permitted,
-        undecided=undecided,
+    result = PropertyResult(
+        status="holds" if judgement.examined[each] else "nothing examined",
+        examined=judgement.examined[each],
+        violations=clauses[each, "violation"].total(),
+        permitted=clauses[each, "permitted"].total(),
+        undecided=judgement.undecided[each],
+        undecided_anomalies=clauses[each, "undecided"].total(),
     )
+    return replace(result, status=_status(result))
 
 
-def _status(examined: int, violations: int, permitted: int, undecided: int) -> Status:
-    if violations:
+def _status(result: PropertyResult) -> Status:
+    if result.violations:
         return "violated"
-    if permitted:
-        return "permitted"
-    if undecided:
+    if result.undecided_anomalies:
         return "undecided"
-    return "holds" if examined else "nothing examined"
+    if result.permitted:
+        return "permitted"
+    return "undecided" if result.undecided else result.status
 
 
 def _run(run: RunState) -> Iterable[Reason]:
@@ -91,19 +99,27 @@ def _run(run: RunState) -> Iterable[Reason]:
 
 def _violations(clauses: Clauses) -> Iterable[Reason]:
     for each in DECIDED:
-        if found := clauses[each, False]:
+        if found := clauses[each, "violation"]:
             yield Reason(Verdict.FAIL, f"{each.value} is violated {_times(found)}: {_main(found)}")
+
+
+def _undecided_causes(clauses: Clauses) -> Iterable[Reason]:
+    """Whatever the contract could not label is neither permitted nor a violation."""
+    for each in DECIDED:
+        if found := clauses[each, "undecided"]:
+            sentence = f"{each.value} {_times(found)}: whether the contract permits it is undecided"
+            yield Reason(Verdict.UNKNOWN, f"{sentence}: {_main(found)}")
 
 
 def _expectation(expect: Expectation, clauses: Clauses) -> Iterable[Reason]:
     for each in LOSSES if expect == "none" else ():
-        if found := clauses[each, True]:
+        if found := clauses[each, "permitted"]:
             yield Reason(
                 Verdict.FAIL,
                 f"{each.value} {_times(found)}: permitted by the contract, but this scenario expects none "
                 f"({_main(found)})",
             )
-    if expect == "permitted" and not clauses[Property.ACKED_LOSS, True]:
+    if expect == "permitted" and not clauses[Property.ACKED_LOSS, "permitted"]:
         yield Reason(
             Verdict.UNKNOWN,
             "weak control: a permitted loss of acknowledged records was expected and none was seen, "

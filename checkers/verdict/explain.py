@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.anomalies import Anomaly
-from checkers.contract.clauses import written_ns
 from checkers.contract.settings import Realised
 from checkers.history.rows import Fault, RecordId, TopicPartition, Watermark
 from checkers.history.tables import NONE
@@ -89,7 +88,7 @@ def _first_known(anomaly: Anomaly) -> tuple[str, int]:
 
 def _faults(anomaly: Anomaly, realised: Realised) -> str:
     """The faults in force at that time, and those that followed until a leader was elected that lacks it."""
-    at_ns = written_ns(anomaly)
+    at_ns = anomaly.written_ns
     if at_ns == NONE or not realised.context.faults:
         return ""
     active = [f for f in realised.context.faults if NONE < f.inject_ns <= at_ns <= _gone_ns(f)]
@@ -122,7 +121,7 @@ def _watermark(anomaly: Anomaly, realised: Realised) -> str:
     samples = [s for s in realised.context.watermarks if s.tp == tp and s.high_watermark != NONE]
     samples.sort(key=lambda sample: sample.at_ns)
     values = []
-    before = _at(samples, written_ns(anomaly))
+    before = _at(samples, anomaly.written_ns)
     if before:
         values.append(f"{before.high_watermark} then")
         after = next(

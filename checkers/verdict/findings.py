@@ -1,30 +1,36 @@
 """Anomalies of one cause together: what a person has to read, instead of one line for each record.
 
-One truncation breaks several properties at each of many offsets. So anomalies of the loss family at one
-offset are one incident, and incidents that follow each other in one partition, under one leader epoch and
-with the same label are one finding. Any other property has findings of its own, runs of neighbouring offsets.
+One truncation breaks several properties at each of many offsets. So what the loss family says about one
+offset is one incident, and incidents that follow each other in one partition, under one leader epoch and with
+the same label are one finding, with the ranges of offsets that it took. Any other property has findings of
+its own, runs of neighbouring offsets.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from checkers.anomalies import Anomaly
-from checkers.contract.clauses import written_ns
-from checkers.contract.label import Label
+import numpy as np
+
+from checkers.anomalies import Anomalies, Anomaly
+from checkers.contract.label import Label, Labels
 from checkers.contract.timeline import Timeline
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.property_terms import LossRole
+from checkers.verdict.incidents import Incidents, Ints, Rows, by_offset, by_record, gravity, one_by_one
 
 LOSS_FAMILY = frozenset(each for each in Property if each.record.loss_role is not LossRole.NONE)
 """What one loss breaks: the loss itself, and what follows from it."""
 MOST_BETWEEN = 10_000
 """Offsets between two incidents of one finding: a truncation also takes indeterminate batches, of up to so
 many records (librdkafka's batch.num.messages), and nobody reports those."""
-
-Incident = list[tuple[Anomaly, Label]]
+MOST_RANGES = 20
+"""Ranges of a finding that are listed."""
+MOST_OF_ONE = 10
+"""Anomalies of one incident that are listed; more are as many records at one offset."""
+_ORDER = tuple(Property)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +41,19 @@ class Finding:
     label: Label
     leader_epoch: int
     counts: Mapping[Property, int]
+    """Records for each property; of a run of offsets, its offsets."""
     first_offset: int
     last_offset: int
     records: int
     """How many offsets (or records without one) are concerned."""
+    ranges: tuple[tuple[int, int], ...] = ()
+    """The first MOST_RANGES runs of neighbouring offsets, first and last of each; none without an offset."""
+    ranges_total: int = 0
     first: tuple[Anomaly, ...]
     """The anomalies of the first of them, the gravest first."""
     last: tuple[Anomaly, ...]
+    replica: int = NONE
+    """The broker whose log it is about; -1: the log that readers get."""
 
     @property
     def properties(self) -> tuple[Property, ...]:
@@ -49,79 +61,104 @@ class Finding:
         return tuple(each for each in Property if each in self.counts)
 
 
-def group(anomalies: Sequence[Anomaly], labels: Sequence[Label], timeline: Timeline) -> tuple[Finding, ...]:
+def group(anomalies: Anomalies, labels: Labels, timeline: Timeline) -> tuple[Finding, ...]:
     """All findings, violations first, then by property and place."""
-    incidents: dict[tuple[object, ...], Incident] = defaultdict(list)
-    for anomaly, label in zip(anomalies, labels, strict=True):
-        incidents[_incident(anomaly)].append((anomaly, label))
-    causes: dict[tuple[object, ...], list[Incident]] = defaultdict(list)
-    for incident in incidents.values():
-        causes[_cause(incident, timeline)].append(incident)
-    findings = [_finding(run, timeline) for cause in causes.values() for run in _runs(cause)]
-    order = list(Property)
+    found = [
+        finding
+        for rows, incidents in _families(anomalies, labels)
+        for finding in _findings(rows, incidents, labels, timeline)
+    ]
     return tuple(
         sorted(
-            findings, key=lambda f: (f.label.permitted, order.index(f.properties[0]), f.tp, f.first_offset)
+            found,
+            key=lambda f: (gravity(f.label), _ORDER.index(f.properties[0]), f.tp, f.replica, f.first_offset),
         )
     )
 
 
-def _incident(anomaly: Anomaly) -> tuple[object, ...]:
-    """What belongs to one event: all of the loss family at one offset, else each anomaly alone."""
-    place = (anomaly.topic, anomaly.partition, anomaly.offset)
-    if anomaly.property not in LOSS_FAMILY:
-        return (*place, anomaly.property, anomaly.producer, anomaly.sequence)
-    return (*place, anomaly.producer, anomaly.sequence) if anomaly.offset == NONE else place
+def _families(anomalies: Anomalies, labels: Labels) -> Iterator[tuple[Rows, Incidents]]:
+    """The incidents that may be one finding: of one partition and family, with an offset or without."""
+    parts: dict[tuple[TopicPartition, int, Property | None], list[int]] = defaultdict(list)
+    for place, block in enumerate(anomalies.blocks):
+        family = None if block.property in LOSS_FAMILY else block.property
+        parts[block.tp, block.replica, family].append(place)
+    for (_, _, family), places in parts.items():
+        rows = Rows.of([anomalies.blocks[at] for at in places], [labels.of[at] for at in places], labels)
+        placed = rows.offset != NONE
+        if placed.any():
+            yield rows, by_offset(rows, placed) if family is None else one_by_one(rows, placed)
+        if not placed.all():
+            yield rows, by_record(rows, ~placed) if family is None else one_by_one(rows, ~placed)
 
 
-def _cause(incident: Incident, timeline: Timeline) -> tuple[object, ...]:
-    leading, label = min(incident, key=_gravity)
-    family = "loss" if leading.property in LOSS_FAMILY else leading.property
-    placed = leading.offset != NONE
-    return leading.tp, family, placed, label, _epoch(leading, timeline)
+def _findings(rows: Rows, its: Incidents, labels: Labels, timeline: Timeline) -> Iterator[Finding]:
+    epoch = _epochs(rows, its, timeline)
+    order, starts = _runs(rows.label[its.leading], epoch, its)
+    finding_of = np.empty(len(order), np.int64)
+    finding_of[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
+    counts = _counts(rows, its, finding_of, len(starts))
+    first, end = its.first[order], its.end[order]
+    for number, (begin, stop) in enumerate(zip(starts, [*starts[1:], len(order)], strict=True)):
+        head, tail = int(order[begin]), int(order[stop - 1])
+        ranges = _ranges(first[begin:stop], end[begin:stop])
+        yield Finding(
+            tp=rows.blocks[0].tp,
+            replica=rows.blocks[0].replica,
+            label=labels.classes[rows.label[its.leading[head]]],
+            leader_epoch=int(epoch[head]),
+            counts=counts[number],
+            first_offset=int(first[begin]),
+            last_offset=int(end[begin:stop].max()) - 1,
+            records=int((end[begin:stop] - first[begin:stop]).sum()),
+            ranges=tuple((low, high) for low, high in ranges[:MOST_RANGES].tolist() if low != NONE),
+            ranges_total=len(ranges) if first[begin] != NONE else 0,
+            first=_gravest_first(rows, its.rows_of(head)),
+            last=_gravest_first(rows, its.rows_of(tail)),
+        )
 
 
-def _epoch(anomaly: Anomaly, timeline: Timeline) -> int:
-    at_ns = written_ns(anomaly)
-    state = timeline.at(anomaly.tp, at_ns) if at_ns != NONE else None
-    return state.leader_epoch if state else NONE
+def _epochs(rows: Rows, its: Incidents, timeline: Timeline) -> Ints:
+    """The leader epoch under which each incident's leading record was written, -1 if unknown; shape (n,)."""
+    at_ns = rows.written_ns[its.leading]
+    states = timeline.states(rows.blocks[0].tp)
+    if not states:
+        return np.full(len(at_ns), NONE)
+    since_ns = np.array([state.since_ns for state in states])
+    epochs = np.array([state.leader_epoch for state in states])
+    found = np.maximum(np.searchsorted(since_ns, at_ns, side="right") - 1, 0)
+    return np.where(at_ns == NONE, NONE, epochs[found])
 
 
-def _runs(incidents: list[Incident]) -> Iterator[list[Incident]]:
-    incidents.sort(key=_offset)
-    run: list[Incident] = []
-    for incident in incidents:
-        if run and _offset(incident) - _offset(run[-1]) > MOST_BETWEEN:
-            yield run
-            run = []
-        run.append(incident)
-    yield run
+def _runs(label: Ints, epoch: Ints, its: Incidents) -> tuple[Ints, Ints]:
+    """The incidents by cause and offset, and where each finding begins in that order."""
+    cause = label * (int(epoch.max()) + 2) + epoch + 1
+    order = np.argsort(cause, kind="stable")  # within a cause they stay in the order of offsets
+    cause, first, end = cause[order], its.first[order], its.end[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (cause[1:] != cause[:-1]) | (first[1:] - (end[:-1] - 1) > MOST_BETWEEN)
+    return order, np.flatnonzero(new)
 
 
-def _offset(incident: Incident) -> int:
-    return incident[0][0].offset
+def _counts(rows: Rows, its: Incidents, finding_of: Ints, findings: int) -> list[dict[Property, int]]:
+    """How many offsets or records of each property every finding has."""
+    counts: list[dict[Property, int]] = [{} for _ in range(findings)]
+    sizes, ranks = (its.end - its.first)[its.of], rows.property[its.row]
+    for rank in np.unique(ranks).tolist():
+        of = ranks == rank
+        totals = np.bincount(finding_of[its.of[of]], weights=sizes[of], minlength=findings)
+        for finding in np.flatnonzero(totals).tolist():
+            counts[finding][_ORDER[rank]] = int(totals[finding])
+    return counts
 
 
-def _finding(run: Sequence[Incident], timeline: Timeline) -> Finding:
-    leading, label = min(run[0], key=_gravity)
-    return Finding(
-        tp=leading.tp,
-        label=label,
-        leader_epoch=_epoch(leading, timeline),
-        counts=Counter(anomaly.property for incident in run for anomaly, _ in incident),
-        first_offset=_offset(run[0]),
-        last_offset=_offset(run[-1]),
-        records=len(run),
-        first=_gravest_first(run[0]),
-        last=_gravest_first(run[-1]),
-    )
+def _ranges(first: Ints, end: Ints) -> Ints:
+    """Runs of neighbouring offsets, shape (·, 2), first and last; of ascending [first, end), shapes (k,)."""
+    reached = np.maximum.accumulate(end)
+    new = np.flatnonzero(np.concatenate(([True], first[1:] > reached[:-1])))
+    last = np.append(new[1:], len(first)) - 1
+    return np.stack((first[new], reached[last] - 1), axis=1)
 
 
-def _gravest_first(incident: Incident) -> tuple[Anomaly, ...]:
-    return tuple(anomaly for anomaly, _ in sorted(incident, key=_gravity))
-
-
-def _gravity(each: tuple[Anomaly, Label]) -> tuple[bool, int]:
-    """A violation before what is permitted, then the order of the properties."""
-    anomaly, label = each
-    return label.permitted, list(Property).index(anomaly.property)
+def _gravest_first(rows: Rows, of: Ints) -> tuple[Anomaly, ...]:
+    graver = of[np.argsort(rows.gravity[of], kind="stable")]
+    return tuple(rows.anomaly(int(row)) for row in graver[:MOST_OF_ONE])

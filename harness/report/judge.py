@@ -6,7 +6,7 @@ seal what a killed run left → read the small tables → verify → contract �
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from checkers.contract.label import judge_contract
+from checkers.contract.judge_contract import judge_contract
 from checkers.errors import CheckersError
 from checkers.history.load import load_context
 from checkers.history.rows import Context
@@ -42,7 +42,7 @@ def _judge(run: RunDir, verify: Verify) -> Report:
     manifest = complete_history(run)
     context = load_context(run.history)
     _refuse_missing_partitions(run, manifest, context)
-    facts = realised(manifest, context)
+    facts = realised(manifest, context, run.history)
     judgement = verify(run.history)
     labels = judge_contract(judgement.anomalies, facts)
     exposure = measure(run.history, context, _load_ended_ns(manifest))

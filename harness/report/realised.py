@@ -1,7 +1,11 @@
 """What the contract is computed from: the run's settings as the cluster had them, and what happened to it."""
 
+from functools import cache, partial
+from pathlib import Path
+
 from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
 from checkers.contract.timeline import Clock
+from checkers.history.log_runs import batch_producers, log_runs
 from checkers.history.rows import Context
 from harness.run_directory.manifest import Manifest, ManifestTopic
 from harness.scenario.kafka_settings import effective
@@ -10,8 +14,11 @@ STRICTEST = ProducerPromise(acks="all", idempotence=True)
 """Of a run that names no producer."""
 
 
-def realised(manifest: Manifest, context: Context) -> Realised:
-    """The settings of the manifest; a topic's fall back to the brokers', then to Kafka's defaults."""
+def realised(manifest: Manifest, context: Context, history: Path) -> Realised:
+    """The settings of the manifest; a topic's fall back to the brokers', then to Kafka's defaults.
+
+    `history` is the directory that `context` is from: what only a loss needs is read when it is asked for.
+    """
     promises = {
         each.producer: ProducerPromise(acks=each.acks, idempotence=each.idempotence)
         for each in manifest.producers
@@ -20,8 +27,14 @@ def realised(manifest: Manifest, context: Context) -> Realised:
         producers=promises or {0: STRICTEST},
         topics={topic.name: _promise(topic, manifest) for topic in manifest.topics},
         elr=manifest.cluster.elr,
-        clock=Clock(monotonic_ns=manifest.clock.monotonic_ns, wall_ns=manifest.clock.wall_ns),
+        clock=Clock(
+            monotonic_ns=manifest.clock.monotonic_ns,
+            wall_ns=manifest.clock.wall_ns,
+            pairs=tuple(sorted(context.clocks, key=lambda pair: pair.wall_ns)),
+        ),
         context=context,
+        survivors=cache(partial(log_runs, history)),
+        batches=cache(partial(batch_producers, history)),
     )
 
 

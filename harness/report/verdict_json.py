@@ -92,6 +92,7 @@ def _property(judged: Judged, name: Property) -> dict[str, Any]:
         "violations": result.violations,
         "permitted": result.permitted,
         "undecided": result.undecided,
+        "undecided_anomalies": result.undecided_anomalies,
         "reason": result.reason,
     }
 
@@ -106,6 +107,8 @@ def _finding(finding: Finding, explanation: Explanation) -> dict[str, Any]:
         "first_offset": finding.first_offset,
         "last_offset": finding.last_offset,
         "records": finding.records,
+        "ranges": [list(each) for each in finding.ranges],
+        "ranges_total": finding.ranges_total,
         "counts": {each.value: finding.counts[each] for each in finding.properties},
         "line": explanation.line,
         "evidence": list(explanation.evidence),

@@ -39,6 +39,7 @@ class PlacedAcks:
     """The placed acks of a partition, taken batch by batch.
 
     Fields, for a log of n rows:
+        log            that log
         invoked_ns     shape (n,), int64, ns: when the ok send of each row was invoked; NOT_YET without one
         completed_ns   shape (n,), int64, ns: when it was acknowledged; NEVER without one
         altered        arrays of shape (k,), int64: rows with another checksum than was sent
@@ -46,7 +47,7 @@ class PlacedAcks:
 
     def __init__(self, task: PartitionTask, log: FinalLog) -> None:
         self._task = task
-        self._log = log
+        self.log = log
         self.invoked_ns: Ints = np.full(len(log), NOT_YET)
         self.completed_ns: Ints = np.full(len(log), NEVER)
         self.counts = SendCounts()
@@ -61,19 +62,19 @@ class PlacedAcks:
         Raises MalformedHistory for an unknown outcome.
         """
         ok = self._count(sends)
-        rows = self._log.rows_at(sends["offset"])
+        rows = self.log.rows_at(sends["offset"])
         # A send with a negative sequence is no send of ours: its id may be that of records without id.
         placed = np.flatnonzero(ok & (rows >= 0) & (sends["sequence"] >= 0))
         row = rows[placed]
-        here = (self._log.sequence[row] == sends["sequence"][placed]) & (
-            self._log.producer[row] == sends["producer"][placed]
+        here = (self.log.sequence[row] == sends["sequence"][placed]) & (
+            self.log.producer[row] == sends["producer"][placed]
         )
         if not here.all():
             placed, row = placed[here], row[here]
         self.invoked_ns[row] = sends["invoked_ns"][placed]
         self.completed_ns[row] = sends["completed_ns"][placed]
         self.total += len(row)
-        altered = self._log.checksum[row] != sends["checksum"][placed]
+        altered = self.log.checksum[row] != sends["checksum"][placed]
         if altered.any():
             self.altered.append(row[altered])
         if len(placed) < len(ok):
@@ -113,10 +114,3 @@ class PlacedAcks:
             counts.first_ack_ns = first if counts.ok == len(done) else min(counts.first_ack_ns, first)
             counts.last_ack_ns = max(counts.last_ack_ns, last)
         return ok
-
-
-def acked_offsets(unplaced: Columns) -> Ints:
-    """Offsets, shape (k,), int64, of unplaced acks: something else is there, or nothing."""
-    offset: Ints = unplaced["offset"]
-    acked: Bools = (unplaced["outcome"] == Outcome.OK) & (offset != NONE)
-    return offset[acked]

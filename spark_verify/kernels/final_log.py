@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from checkers.errors import MalformedHistory
 from spark_verify.kernels.ids import Ids
-from spark_verify.partition_task import Columns, Ints, PartitionTask
+from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask
 
 LOG_COLUMNS = ("offset", "producer", "sequence", "checksum")
 _ROOM_FOR_HOLES = 8
@@ -49,6 +49,15 @@ class FinalLog:
         """The n ids of the records, by row."""
         return Ids(producer=self.producer, sequence=self.sequence)
 
+    def columns(self, rows: Ints) -> Columns:
+        """LOG_COLUMNS of k rows, each of shape (k,)."""
+        return {
+            "offset": self.offset[rows],
+            "producer": self.producer[rows],
+            "sequence": self.sequence[rows],
+            "checksum": self.checksum[rows],
+        }
+
     def rows_at(self, offsets: Ints) -> Ints:
         """The row at each offset, -1 where the log has none; both of shape (k,), int64."""
         if not self._dense and self._index is None:
@@ -61,6 +70,16 @@ class FinalLog:
             inside = rows >= 0
             rows[inside] = self._index[rows[inside]]
         return rows
+
+    def holds(self, rows: Ints, records: Columns) -> Bools:
+        """Whether each of k rows is the record of the same place in the columns producer, sequence, checksum;
+        all of shape (k,)."""
+        same: Bools = (
+            (self.sequence[rows] == records["sequence"])
+            & (self.producer[rows] == records["producer"])
+            & (self.checksum[rows] == records["checksum"])
+        )
+        return same
 
     def rank(self, offsets: Ints) -> Ints:
         """How many rows lie below each offset; both of shape (k,), int64."""

@@ -1,10 +1,12 @@
-"""Matches by id what no placed ack explains by position, and names the ids that the rules decide on.
+"""Matches by id what no placed ack explains by position: what is lost, and what the rules by id decide on.
 
 All of it is about one partition. What is at home in another one matches nothing here; pass 2 finds it.
 
 Arrays have one entry for each row of the log (shape (n,), n log rows), for each unplaced send (shape (m,)),
 or for each of some chosen rows (shape (k,)); rows and places in arrays are int64.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,15 +19,25 @@ from spark_verify.kernels.ids import Ids, match
 from spark_verify.partition_task import Bools, Columns, Ints
 
 
-def unexplained_ids(log: FinalLog, acks: PlacedAcks, with_ack: Bools, unplaced: Columns) -> Ids:
-    """The ids of this partition about which a rule might have something to report; some more than once.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched:
+    """What the ids of m unplaced sends and of the log rows without a placed ack say about each other."""
 
-    `with_ack`, shape (n,), is which rows have a placed ack; `unplaced` are the m other sends. Rows that are
-    copies out of place get the times of their ok sends in `acks`: those stand in real time too.
+    copies: Ints
+    """Shape (m,): how many log rows of this partition have the id of each send; 2 if the one is altered."""
+    strays: Ids
+    """Of the log rows that no unplaced send of this partition explains; some more than once."""
+
+
+def match_by_id(log: FinalLog, acks: PlacedAcks, with_ack: Bools, unplaced: Columns) -> Matched:
+    """Search the log for the ids of the m sends that are not placed.
+
+    `with_ack`, shape (n,), is which rows have a placed ack. Rows that are copies out of place get the times
+    of their ok sends in `acks`: those stand in real time too.
     """
     rows = np.flatnonzero(~with_ack)
     if not rows.size:
-        return Ids.of(unplaced)[_unexplained(unplaced, np.zeros(len(unplaced["outcome"]), np.int64))]
+        return Matched(copies=np.zeros(len(unplaced["outcome"]), np.int64), strays=Ids.none())
     ids = log.ids()[rows]
     source = match(ids, Ids.of(unplaced))
     known = source >= 0
@@ -37,21 +49,40 @@ def unexplained_ids(log: FinalLog, acks: PlacedAcks, with_ack: Bools, unplaced: 
     sends = source[acked]
     _give_times(acks, rows[acked], unplaced["invoked_ns"][sends], unplaced["completed_ns"][sends])
     _give_times_of_placed(log, acks, rows[~known], ids[~known], with_ack)
-    return Ids.joined([Ids.of(unplaced)[_unexplained(unplaced, copies)], ids[~known]])
+    return Matched(copies=copies, strays=ids[~known])
 
 
-def _unexplained(unplaced: Columns, copies: Ints) -> Bools:
-    """Shape (m,): which sends are neither absent and allowed to be, nor there once, intact, and allowed to
-    be.
-
-    `copies`, shape (m,), int64, is how many log rows of this partition have the id of each send.
+def present_otherwise(unplaced: Columns, copies: Ints) -> Bools:
+    """Shape (m,): which sends have a copy here that a rule by id must decide on: not the one intact copy that
+    an info send, or an ack without an offset, may have. Nameless sends (NO_ID) are among them.
     """
     outcome, has_offset = unplaced["outcome"], unplaced["offset"] != NONE
-    acked = outcome == Outcome.OK
-    absent = (copies == 0) & ~acked
-    present = (copies == 1) & ((outcome == Outcome.INFO) | (acked & ~has_offset))
-    unexplained: Bools = ~(absent | present) | Ids.of(unplaced).nameless()
-    return unexplained
+    may_be_there = (outcome == Outcome.INFO) | ((outcome == Outcome.OK) & ~has_offset)
+    otherwise: Bools = (copies > 1) | ((copies == 1) & ~may_be_there) | Ids.of(unplaced).nameless()
+    return otherwise
+
+
+def absent(unplaced: Columns, copies: Ints) -> Bools:
+    """Shape (m,): which acknowledged sends have no copy in their home partition. What has no id (NO_ID) is no
+    copy of anything."""
+    gone: Bools = (unplaced["outcome"] == Outcome.OK) & ((copies == 0) | Ids.of(unplaced).nameless())
+    return gone
+
+
+def placed_rows(log: FinalLog, ids: Ids, with_ack: Bools) -> Ints:
+    """The row of the placed ack of each of k ids, -1 where there is none; shape (k,).
+
+    `with_ack`, shape (n,), is which rows have a placed ack.
+    """
+    if not len(ids):
+        return np.empty(0, np.int64)
+    values = pa.array(np.unique(ids.sequence))
+    listed = pc.is_in(pa.array(log.sequence), value_set=values).to_numpy(zero_copy_only=False)
+    among = np.flatnonzero(listed & with_ack)
+    source = match(ids, log.ids()[among])
+    rows = np.full(len(ids), -1)
+    rows[source >= 0] = among[source[source >= 0]]
+    return rows
 
 
 def _give_times_of_placed(log: FinalLog, acks: PlacedAcks, rows: Ints, ids: Ids, with_ack: Bools) -> None:
@@ -59,14 +90,9 @@ def _give_times_of_placed(log: FinalLog, acks: PlacedAcks, rows: Ints, ids: Ids,
 
     `rows`, shape (k,), and `ids`, k of them, are those rows; `with_ack`, shape (n,), as above.
     """
-    if not rows.size:
-        return
-    values = pa.array(np.unique(ids.sequence))
-    listed = pc.is_in(pa.array(log.sequence), value_set=values).to_numpy(zero_copy_only=False)
-    among = np.flatnonzero(listed & with_ack)
-    source = match(ids, log.ids()[among])
-    found = source >= 0
-    original = among[source[found]]
+    original = placed_rows(log, ids, with_ack)
+    found = original >= 0
+    original = original[found]
     _give_times(acks, rows[found], acks.invoked_ns[original], acks.completed_ns[original])
 
 

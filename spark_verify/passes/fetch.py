@@ -1,9 +1,7 @@
-"""Pass 2, on a worker: fetch every row of the suspicious ids, and every read at the suspicious offsets.
+"""Pass 2, on a worker: fetch the sends and log records of the suspicious ids.
 
-Pass 1 made the two sets so that they are closed: the record at a suspicious offset, and whoever was
-acknowledged there, have suspicious ids. So the rows that this fetches from *all* partitions are a
-subset on which the reference rules "by id", "by offset" and those of order give the same answers as on
-the whole history.
+They come from *all* partitions, so they are a subset on which the reference rules "by id" and those of order
+give the same answers as on the whole history.
 """
 
 from collections.abc import Callable
@@ -54,14 +52,11 @@ class IntegerSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is to be fetched from one partition: rows of its history's suspicious ids, and reads at
-    `offsets`."""
+    """One partition of a history whose suspicious ids are to be fetched."""
 
     task: PartitionTask
     case: int
     """Which of the sets of ids is that of its history."""
-    offsets: Ints
-    """Shape (k,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,29 +65,24 @@ class Fetched:
 
     sends: pa.Table
     final_log: pa.Table
-    reads: pa.Table
 
 
 def fetch(shared: "Broadcast[list[Ids]]", wanted: Wanted) -> Fetched:
     """Fetch rows of one partition; raises MalformedHistory. Of an undecided partition, only sends count.
 
-    `shared` holds the suspicious ids of each history.
+    `shared` holds the suspicious ids of each history, at least one.
     """
-    task, ids = wanted.task, shared.value[wanted.case]
-    keys, offsets = IntegerSet(ids.keys()), IntegerSet(wanted.offsets)
+    task = wanted.task
+    keys = IntegerSet(shared.value[wanted.case].keys())
 
     def suspicious(batch: pa.RecordBatch) -> Bools:
         columns = {name: batch.column(name).to_numpy() for name in ("producer", "sequence")}
         return keys.contains(Ids.of(columns).keys())
 
-    def at_suspicious_place(batch: pa.RecordBatch) -> Bools:
-        return offsets.contains(batch.column("offset").to_numpy())
-
     decided = task.window is not None
     return Fetched(
-        sends=_filtered(task, "sends", suspicious if len(ids) else None),
-        final_log=_filtered(task, "final_log", suspicious if len(ids) and decided else None),
-        reads=_filtered(task, "reads", at_suspicious_place if wanted.offsets.size and decided else None),
+        sends=_filtered(task, "sends", suspicious),
+        final_log=_filtered(task, "final_log", suspicious if decided else None),
     )
 
 
@@ -106,5 +96,4 @@ def _schema(table: str) -> pa.Schema:
     return pa.schema([field for field in TABLES[table] if field.name not in _PLACE])
 
 
-NOWHERE: Ints = np.empty(0, np.int64)
-NOTHING = Fetched(**{table: _schema(table).empty_table() for table in ("sends", "final_log", "reads")})
+NOTHING = Fetched(**{table: _schema(table).empty_table() for table in ("sends", "final_log")})

@@ -5,13 +5,14 @@ Every file is opened here and its footer checked, so that a file that is missing
 of another partition is found before Spark gets any job.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.errors import MalformedHistory
 from checkers.history.load import load_proofs, open_unit, read_unit
-from checkers.history.rows import Proof, TopicPartition, Watermark
+from checkers.history.rows import Proof, TopicPartition
 from checkers.history.tables import NONE, PARTITIONED, unit_path
 from checkers.judgement import PartitionUndecided
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
@@ -23,8 +24,6 @@ class OpenedHistory:
 
     history_dir: Path
     proofs: Sequence[Proof]
-    watermarks: Sequence[Watermark]
-    """Two for each leader epoch of a partition: its first and last time, with its greatest high watermark."""
     tasks: Sequence[PartitionTask]
     """One for each partition, in order."""
 
@@ -46,10 +45,7 @@ def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHi
     found, proofs = load_proofs(history_dir)
     for table in ("faults", "metadata"):
         read_unit(unit_path(history_dir, table), table)
-    watermarks = _watermarks(history_dir)
-    highest: dict[TopicPartition, int] = {}
-    for sample in watermarks:
-        highest[sample.tp] = max(highest.get(sample.tp, NONE), sample.high_watermark)
+    sampled = _sampled(history_dir)
     windows = {proof.tp: _window(proof) for proof in proofs if proof.complete}
     tasks = tuple(
         PartitionTask(
@@ -58,12 +54,17 @@ def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHi
             partition=tp.partition,
             rows=sum(_check_file(unit_path(history_dir, table, *tp), table, tp) for table in PARTITIONED),
             window=windows.get(tp),
-            highest=highest.get(tp, NONE),
+            highest=max((epoch.highest for epoch in sampled.get(tp, ())), default=NONE),
+            epochs=tuple(
+                (epoch.first_ns, epoch.last_ns, epoch.highest)
+                for epoch in sampled.get(tp, ())
+                if epoch.leader_epoch >= 0
+            ),
             batch_rows=batch_rows,
         )
         for tp in found
     )
-    return OpenedHistory(history_dir=history_dir, proofs=proofs, watermarks=watermarks, tasks=tasks)
+    return OpenedHistory(history_dir=history_dir, proofs=proofs, tasks=tasks)
 
 
 def _window(proof: Proof) -> Window:
@@ -89,23 +90,31 @@ def _check_file(path: Path, table: str, tp: TopicPartition) -> int:
         return int(footer.num_rows)
 
 
-def _watermarks(history_dir: Path) -> tuple[Watermark, ...]:
-    """All that the rules need of the samples, in two rows for each leader epoch instead of thousands."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SampledEpoch:
+    """The samples of one leader epoch of a partition (-1: of an unknown one)."""
+
+    leader_epoch: int
+    first_ns: int
+    last_ns: int
+    highest: int
+
+
+def _sampled(history_dir: Path) -> dict[TopicPartition, list[_SampledEpoch]]:
+    """All that the rules need of the samples: one row for each leader epoch, however many there were."""
     keys = ["topic", "partition", "leader_epoch"]
-    samples = read_unit(unit_path(history_dir, "watermarks"), "watermarks").select(
-        [*keys, "at_ns", "high_watermark"]
-    )
+    columns = [*keys, "at_ns", "high_watermark"]
+    samples = read_unit(unit_path(history_dir, "watermarks"), "watermarks", columns=columns)
     epochs = samples.group_by(keys, use_threads=False).aggregate(
         [("at_ns", "min"), ("at_ns", "max"), ("high_watermark", "max")]
     )
-    return tuple(
-        Watermark(
-            topic=row["topic"],
-            partition=row["partition"],
+    found: dict[TopicPartition, list[_SampledEpoch]] = defaultdict(list)
+    for row in epochs.to_pylist():
+        epoch = _SampledEpoch(
             leader_epoch=row["leader_epoch"],
-            at_ns=at_ns,
-            high_watermark=row["high_watermark_max"],
+            first_ns=row["at_ns_min"],
+            last_ns=row["at_ns_max"],
+            highest=row["high_watermark_max"],
         )
-        for row in epochs.to_pylist()
-        for at_ns in (row["at_ns_min"], row["at_ns_max"])
-    )
+        found[TopicPartition(row["topic"], row["partition"])].append(epoch)
+    return found

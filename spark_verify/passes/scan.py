@@ -1,7 +1,8 @@
-"""Pass 1, on a worker: one partition in one reading, O(rows). It decides nothing: it counts, and it names the
-ids and offsets on which a rule must decide.
+"""Pass 1, on a worker: one partition in one reading, O(rows). It decides what one partition shows (losses,
+holes, what readers were given), counts, and names the ids on which a rule by id must decide.
 
-Memory: 44 bytes a log record, and 56 an unplaced send. A healthy partition has no suspects.
+Memory: 44 bytes a log record, and 56 an unplaced send. A healthy partition has no suspects. Only where
+readers were given another record than the log holds at an offset, the reads are read again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,30 +10,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts, acked_offsets
-from spark_verify.kernels.final_log import FinalLog, read_final_log
+from checkers.anomalies import AnomalyBlock
+from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts
+from spark_verify.kernels.blocks import gaps, leaps, nameless_losses
+from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, read_final_log
+from spark_verify.kernels.given import doubtful_rows, given, senders
 from spark_verify.kernels.ids import Ids
-from spark_verify.kernels.match_by_id import unexplained_ids
+from spark_verify.kernels.losses import Unexplained, lost_acks, lost_below_watermark, lost_reads, orphans
+from spark_verify.kernels.match_by_id import match_by_id, present_otherwise
 from spark_verify.kernels.order import Sequences, out_of_real_time, steps
 from spark_verify.kernels.reads import READ_COLUMNS, Reads
-from spark_verify.partition_task import Columns, Ints, PartitionTask, Window
+from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Window
 from spark_verify.passes.duplicate_ids import SequenceSums, added, sums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspects:
-    """What is left to be decided about a partition. All empty: every property holds in it."""
+    """What is wrong with a decided partition, or may be. All empty: every property holds in it."""
 
     ids: Ids
     """Of records that a rule by id or by order might report; each once."""
-    offsets: Ints
-    """Shape (k,), ascending: where a rule by offset might report something."""
-    holes: Ints
-    """Shape (h, 2): runs of offsets [first, end) that the log lacks, from its start to the greatest
-    high watermark."""
-    skips: Columns
-    """The monotone-read anomalies: columns reader, generation, before, offset, read_ns; each of shape
-    (skips,)."""
+    blocks: tuple[AnomalyBlock, ...]
+    """What is decided already, none of them empty."""
+    orphans: Ids
+    """Read records in `blocks` that were not sent to this partition; they are among `ids`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,16 +66,24 @@ def _decided(task: PartitionTask, window: Window) -> Scan:
     for step in steps(log.ids(), task.batch_rows):
         sequences.add(step)
         parts.append(sums(step.kept(with_ack)))
-    unexplained = unexplained_ids(log, acks, with_ack, unplaced)
-    offsets = np.union1d(reads.suspect_offsets(), acked_offsets(unplaced))
-    at_suspects = log.rows_at(offsets)
-    rows = [
-        *acks.altered,
-        sequences.offenders(),
-        out_of_real_time(acks, task.batch_rows),
-        # The rules by id need all rows of each id whose record a rule by offset gets.
-        at_suspects[at_suspects >= 0],
-    ]
+    matched = match_by_id(log, acks, with_ack, unplaced)
+    differing = reads.differing()
+    groups = given(differing)
+    its = Unexplained(
+        task=task,
+        window=window,
+        log=log,
+        unplaced=unplaced,
+        copies=matched.copies,
+        differing=differing,
+        given=groups,
+        senders=senders(
+            {name: column[groups.first] for name, column in differing.items()}, unplaced, acks, with_ack
+        ),
+        matched=_given_as_they_are(task, log, doubtful_rows(differing, log)),
+    )
+    rows = [*acks.altered, sequences.offenders(), out_of_real_time(acks, task.batch_rows)]
+    by_id = Ids.of(unplaced)[present_otherwise(unplaced, matched.copies)]
     return Scan(
         sends=acks.counts,
         log_records=len(log),
@@ -83,12 +92,38 @@ def _decided(task: PartitionTask, window: Window) -> Scan:
         sums=added([*parts, *_sums(unplaced, task)]),
         duplicate_acks=acks.total > int(np.count_nonzero(with_ack)),
         suspects=Suspects(
-            ids=Ids.joined([unexplained, reads.gone(), log.ids()[np.concatenate(rows)]]).unique(),
-            offsets=offsets,
-            holes=_holes(log, window, task.highest),
-            skips=reads.skips(),
+            ids=Ids.joined([by_id, matched.strays, orphans(its), log.ids()[np.concatenate(rows)]]).unique(),
+            blocks=_blocks(its, reads.skips()),
+            orphans=orphans(its),
         ),
     )
+
+
+def _blocks(its: Unexplained, skips: Columns) -> tuple[AnomalyBlock, ...]:
+    """All anomalies that one partition shows; without the blocks that have none."""
+    holes = _holes(its.log, its.window, its.task.highest)
+    named = lost_below_watermark(its)
+    found = [
+        *lost_acks(its),
+        named,
+        nameless_losses(its.task, its.window, holes, named.offset),
+        *lost_reads(its),
+        gaps(its.task, its.window, holes),
+        leaps(its.task, skips),
+    ]
+    return tuple(each for each in found if len(each))
+
+
+def _given_as_they_are(task: PartitionTask, log: FinalLog, rows: Ints) -> Bools:
+    """Which of some log rows (shape (r,)) a reader was given as they are; shape (log rows,)."""
+    wanted, found = np.zeros((2, len(log)), bool)
+    wanted[rows] = True
+    for batch in task.batches("reads", LOG_COLUMNS) if rows.size else ():
+        row = log.rows_at(batch["offset"])
+        at = np.flatnonzero(row >= 0)
+        at = at[wanted[row[at]]]
+        found[row[at[log.holds(row[at], {name: column[at] for name, column in batch.items()})]]] = True
+    return found
 
 
 def _undecided(task: PartitionTask) -> Scan:

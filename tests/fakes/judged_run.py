@@ -3,10 +3,25 @@
 Times are seconds of the run; the history's clock reads 100 s at its start, the wall clock 5,000 s.
 """
 
+import numpy as np
+
 from checkers.anomalies import Anomaly
 from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
 from checkers.contract.timeline import SECOND_NS, Clock
-from checkers.history.rows import Context, Fault, MetadataChange, Proof, Watermark
+from checkers.history.log_runs import BatchProducers, LogRun
+from checkers.history.rows import (
+    ClientEvent,
+    ClockPair,
+    Context,
+    Fault,
+    MetadataChange,
+    NodeEvent,
+    Proof,
+    Replica,
+    ReplicaOffset,
+    Watermark,
+)
+from checkers.history.tables import OPTIONAL
 from checkers.properties import Property
 
 CLOCK = Clock(monotonic_ns=100 * SECOND_NS, wall_ns=5_000 * SECOND_NS)
@@ -17,7 +32,7 @@ def ns(second) -> int:
     return -1 if second is None or second == -1 else CLOCK.monotonic_ns + int(second * SECOND_NS)
 
 
-def led(second, leader, epoch, isr, elr=()) -> MetadataChange:
+def led(second, leader, epoch, isr, elr=(), last_known=()) -> MetadataChange:
     """A change in the metadata log of orders-0."""
     return MetadataChange(
         at_ms=(CLOCK.wall_ns + int(second * SECOND_NS)) // 1_000_000,
@@ -29,11 +44,12 @@ def led(second, leader, epoch, isr, elr=()) -> MetadataChange:
         replicas=(1, 2, 3),
         isr=isr,
         elr=elr,
+        last_known_elr=last_known,
     )
 
 
-def down(second, *nodes, recovered=-1, kind="kill") -> Fault:
-    """A fault after which these nodes had shut down uncleanly (or cleanly, if it is a stop)."""
+def down(second, *nodes, recovered=-1, kind="kill", ended=None) -> Fault:
+    """A fault after which these nodes had shut down uncleanly (or cleanly, if it is a stop), at `ended`."""
     return Fault(
         index=0,
         name=f"{kind}-{nodes[0]}" if nodes else kind,
@@ -45,8 +61,9 @@ def down(second, *nodes, recovered=-1, kind="kill") -> Fault:
         heal_ns=ns(recovered),
         recovered_ns=ns(recovered),
         down=nodes,
-        down_ns=(ns(second),) * len(nodes),
+        down_ns=(ns(second if ended is None else ended),) * len(nodes),
         up_ns=(ns(recovered),) * len(nodes),
+        data_lost=nodes if kind == "power-loss" else (),
         unclean=() if kind == "stop" else nodes,
     )
 
@@ -78,6 +95,51 @@ def sampled(second, high_watermark, leader=1, epoch=5, isr=(1, 2, 3)) -> Waterma
     )
 
 
+def log_end(second, broker, end, *, epoch=5, source="live") -> ReplicaOffset:
+    """How far the log of one replica of orders-0 reached."""
+    return ReplicaOffset(
+        topic="orders",
+        partition=0,
+        at_ns=ns(second),
+        broker=broker,
+        leader_epoch=epoch if source == "live" else -1,
+        log_start=0,
+        log_end=end,
+        source=source,
+    )
+
+
+def power_cut(second, node, *, before, after, mounted) -> tuple[ReplicaOffset, ReplicaOffset]:
+    """The log ends of a node whose power was cut: as it was paused, and when its disk was mounted again."""
+    return (
+        log_end(second, node, before, source="before-power-loss"),
+        log_end(mounted, node, after, source="after-power-loss"),
+    )
+
+
+def checkpoint(broker, *epochs) -> Replica:
+    """The leader-epoch checkpoint of one replica of orders-0: (epoch, first offset), ..."""
+    return Replica(
+        topic="orders",
+        partition=0,
+        broker=broker,
+        epochs=tuple(epoch for epoch, _ in epochs),
+        epoch_starts=tuple(start for _, start in epochs),
+    )
+
+
+def proof(high_watermark, log_start=0) -> Proof:
+    """How the final read of orders-0 ended."""
+    return Proof(
+        topic="orders",
+        partition=0,
+        log_start=log_start,
+        high_watermark=high_watermark,
+        log_end=high_watermark,
+        complete=True,
+    )
+
+
 def lost(
     wanted="acked-loss",
     offset=7,
@@ -88,6 +150,7 @@ def lost(
     note="",
     partition=0,
     seen=None,
+    last=-1,
 ) -> Anomaly:
     """An anomaly of a record of orders-0, sent, acknowledged and read at these seconds (None: never)."""
     return Anomaly(
@@ -95,6 +158,7 @@ def lost(
         topic="orders",
         partition=partition,
         offset=offset,
+        last_offset=last,
         producer=producer,
         sequence=sequence,
         invoked_ns=ns(sent),
@@ -104,20 +168,46 @@ def lost(
     )
 
 
-def world(*events, acks="all", idempotence=None, min_isr=2, unclean=False, flush=0, elr=True) -> Realised:
-    """A run as it really was; `events` are metadata changes, faults, samples and proofs."""
+def world(
+    *events,
+    acks="all",
+    idempotence=None,
+    min_isr=2,
+    unclean=False,
+    flush=0,
+    elr=True,
+    collected=frozenset(OPTIONAL),
+    batches=None,
+) -> Realised:
+    """A run as it really was; `events` are rows of its tables, and the LogRuns of its final log.
+
+    `batches` are (base offset, producer id, producer epoch) of orders-0.
+    """
     idempotence = acks == "all" if idempotence is None else idempotence
+    columns = BatchProducers(*np.array(batches, np.int64).T) if batches else None
+
+    def rows(kind) -> list:
+        return [event for event in events if isinstance(event, kind)]
+
     return Realised(
         producers={0: ProducerPromise(acks=acks, idempotence=idempotence)},
         topics={"orders": TopicPromise(min_isr=min_isr, unclean=unclean, flush_messages=flush)},
         elr=elr,
         clock=CLOCK,
         context=Context(
-            metadata=[event for event in events if isinstance(event, MetadataChange)],
-            faults=[event for event in events if isinstance(event, Fault)],
-            watermarks=[event for event in events if isinstance(event, Watermark)],
-            proofs=[event for event in events if isinstance(event, Proof)],
+            collected=collected,
+            metadata=rows(MetadataChange),
+            faults=rows(Fault),
+            watermarks=rows(Watermark),
+            proofs=rows(Proof),
+            replicas=rows(Replica),
+            replica_offsets=rows(ReplicaOffset),
+            client_events=rows(ClientEvent),
+            node_events=rows(NodeEvent),
+            clocks=rows(ClockPair),
         ),
+        survivors=lambda _: sorted(rows(LogRun), key=lambda run: run.first),
+        batches=lambda _: columns,
     )
 
 

@@ -12,9 +12,9 @@ from checkers.damage import write
 from checkers.judgement import Judgement
 from checkers.reference import check
 from spark_verify import partition_task, verify
-from spark_verify.kernels import match_by_id, order, reads
+from spark_verify.kernels import blocks, given, losses, match_by_id, order, reads
 from spark_verify.kernels.ids import Ids
-from spark_verify.passes import fetch, scan
+from spark_verify.passes import apply_rules, fetch, scan
 from spark_verify.selftest import fuzz
 
 NOTHING = np.empty(0, np.int64)
@@ -30,6 +30,18 @@ def only_at_home(shared, wanted):
     )
 
 
+def blocks_as_they_are(suspects, fetched):
+    """Pass 1's blocks without the sends that other partitions have."""
+    return [block for its in suspects for block in its.blocks]
+
+
+def last_of_equal_reads(differing):
+    """The groups of the reads in reverse."""
+    groups = given.given({name: column[::-1] for name, column in differing.items()})
+    last = len(differing["offset"]) - 1
+    return replace(groups, first=last - groups.first, content=last - groups.content)
+
+
 class FixedIds:
     def __init__(self, value):
         self.value = value
@@ -38,12 +50,21 @@ class FixedIds:
 BROKEN = {
     "moved acks have no time": (match_by_id, "_give_times", lambda *_: None),
     "second copies of acks have no time": (match_by_id, "_give_times_of_placed", lambda *_: None),
-    "whatever is absent is explained": (
-        match_by_id,
-        "_unexplained",
-        lambda unplaced, copies: (copies != 0) & (unplaced["outcome"] != 2),
+    "whatever is absent is explained": (losses, "absent", lambda unplaced, copies: copies < 0),
+    "whatever has one copy is explained": (scan, "present_otherwise", lambda unplaced, copies: copies > 1),
+    "no epoch encloses an ack": (
+        losses,
+        "_acks_below_watermark",
+        lambda its: np.zeros(len(its.unplaced["offset"]), bool),
     ),
-    "acknowledged offsets are not suspected": (scan, "acked_offsets", lambda unplaced: NOTHING),
+    "senders in other partitions are not asked for": (apply_rules, "with_senders", blocks_as_they_are),
+    "of equal reads the last one counts": (scan, "given", last_of_equal_reads),
+    "nobody was given what the log holds": (scan, "doubtful_rows", lambda *_: NOTHING),
+    "witnesses do not silence the nameless": (
+        scan,
+        "nameless_losses",
+        lambda task, window, holes, named: blocks.nameless_losses(task, window, holes, NOTHING),
+    ),
     "sequences are not compared": (order.Sequences, "offenders", lambda self: NOTHING),
     "sequences are compared within a batch only": (
         order.Sequences,
@@ -56,7 +77,7 @@ BROKEN = {
         "_below_the_greatest_before",
         lambda values, others: np.flatnonzero(values[1:] < np.maximum.accumulate(others)[:-1]) + 1,
     ),
-    "reads beyond the log are passed over": (reads.Reads, "_add_absent", lambda *_: None),
+    "reads that differ are passed over": (reads.Reads, "_add_differing", lambda *_: None),
     "order of reads is not compared": (reads.Reads, "_add_order", lambda *_: None),
     "what was not read is decided": (
         partition_task.Window,

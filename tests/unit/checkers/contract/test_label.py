@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from fakes.judged_run import ALL_POWERED_OFF, CLOCK, LEADER_KILLED, QUIET, cut, down, led, lost, ns, world
 
+from checkers.anomalies import Anomalies
 from checkers.contract.label import CLIENT, Label, judge_contract
 from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
 from checkers.history.rows import MetadataChange, Watermark
@@ -12,7 +13,8 @@ from checkers.history.rows import MetadataChange, Watermark
 
 def label(anomaly, realised_world, *others) -> Label:
     """The label of the first anomaly among all of them."""
-    return judge_contract([anomaly, *others], realised_world)[0]
+    labels = judge_contract(Anomalies.of([anomaly, *others]), realised_world)
+    return labels.classes[labels.of[0][0]]
 
 
 TWO_KILLED_ONE_AFTER_THE_OTHER = (
@@ -349,8 +351,8 @@ def test_each_producer_has_its_own_contract():
         clock=CLOCK,
         context=world(*LEADER_KILLED).context,
     )
-    labels = judge_contract([lost(producer=0), lost(producer=1), lost(producer=7)], mixed)
-    assert [each.kind for each in labels] == ["permitted", "violation", "violation"]
+    labels = judge_contract(Anomalies.of([lost(producer=0), lost(producer=1), lost(producer=7)]), mixed)
+    assert [labels.classes[each].kind for each in labels.of[0]] == ["permitted", "violation", "violation"]
 
 
 def test_without_a_metadata_log_the_samples_tell_who_led():

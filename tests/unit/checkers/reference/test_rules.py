@@ -271,13 +271,14 @@ def test_a_lost_record_acked_at_its_epochs_exposed_offset_is_named_though_nobody
         history(ok(1, 0, at=0), sample(0, at=10, epoch=0), sample(1, at=20, epoch=0), sample(4), proof(0))
     )
     losses = of_hw_loss(judgement)
-    assert [(a.offset, a.producer, a.sequence) for a in losses] == [
-        (0, 1, 0),
-        (1, -1, -1),
-        (2, -1, -1),
-        (3, -1, -1),
+    assert [(a.offset, a.last_offset, a.producer, a.sequence) for a in losses] == [
+        (0, 0, 1, 0),
+        (1, 3, -1, -1),
     ]
-    assert losses[0].note == "nothing is at offset 0 now"
+    assert [a.note for a in losses] == [
+        "nothing is at offset 0 now",
+        "the high watermark was 4 once, nothing is at offsets 1 to 3 now",
+    ]
     assert losses[0].completed_ns == 20
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from fakes.judged_run import ALL_POWERED_OFF, LEADER_KILLED, QUIET, cut, down, led, lost, ns, world
 
-from checkers.contract.label import judge_contract
+from checkers.anomalies import Anomalies
+from checkers.contract.judge_contract import judge_contract
 from checkers.judgement import Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property
 from checkers.verdict.algebra import Reason, RunState, Verdict, worst
@@ -19,7 +20,7 @@ def judged(*anomalies, ok=1000, last_ack=20, undecided_partitions=(), undecided=
     return Judgement(
         examined=dict.fromkeys(DECIDED, ok),
         undecided=dict.fromkeys(DECIDED, undecided),
-        anomalies=anomalies,
+        anomalies=Anomalies.of(anomalies),
         undecided_partitions=undecided_partitions,
         totals=Totals(sends=ok, ok=ok, first_ack_ns=ns(1), last_ack_ns=ns(last_ack)),
     )

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from fakes.judged_run import ALL_POWERED_OFF, LEADER_KILLED, QUIET, cut, down, lost, ns, sampled, world
 
-from checkers.contract.label import judge_contract
+from checkers.anomalies import Anomalies
+from checkers.contract.judge_contract import judge_contract
 from checkers.history.rows import Proof
 from checkers.verdict.explain import MOST_EXPLAINED, explain, explain_gravest
 from checkers.verdict.findings import MOST_BETWEEN, group
@@ -12,18 +13,23 @@ from checkers.verdict.findings import MOST_BETWEEN, group
 PROOF = Proof(topic="orders", partition=0, log_start=0, high_watermark=9000, log_end=9000, complete=True)
 
 
+def found(anomalies, realised):
+    """The findings, with the labels that the contract gives."""
+    blocks = Anomalies.of(anomalies)
+    return group(blocks, judge_contract(blocks, realised), realised.timeline)
+
+
 def grouped(anomalies, realised) -> list[tuple[str, list[str], int, int, int]]:
     """Label, properties, offsets and records of each finding."""
-    findings = group(anomalies, judge_contract(anomalies, realised), realised.timeline)
     return [
         (f.label.kind, [p.value for p in f.properties], f.first_offset, f.last_offset, f.records)
-        for f in findings
+        for f in found(anomalies, realised)
     ]
 
 
 def explained(anomalies, realised):
     """The explanation of the first finding."""
-    return explain(group(anomalies, judge_contract(anomalies, realised), realised.timeline)[0], realised)
+    return explain(found(anomalies, realised)[0], realised)
 
 
 def test_a_truncated_run_of_offsets_is_one_finding_that_names_all_properties():
@@ -224,7 +230,7 @@ def test_a_fault_on_many_edges_names_the_first_ones():
 def test_a_disaster_is_counted_in_full_and_explained_in_part():
     """The gravest findings first."""
     anomalies = [lost("content", offset=n * (MOST_BETWEEN + 1)) for n in range(MOST_EXPLAINED + 7)]
-    findings = group(anomalies, judge_contract(anomalies, world(*QUIET)), world(*QUIET).timeline)
+    findings = found(anomalies, world(*QUIET))
     explained_part = explain_gravest(findings, world(*QUIET))
     assert (len(findings), len(explained_part)) == (57, 50)
     assert explained_part[0][0].first_offset == 0

@@ -20,6 +20,7 @@ def test_what_no_rule_decides_is_in_verdict_json_with_the_reason_and_the_run_pas
         "violations": 0,
         "permitted": 0,
         "undecided": 0,
+        "undecided_anomalies": 0,
         "reason": "not collected: log files of every replica",
     }
 

@@ -13,7 +13,7 @@ from harness.run_directory.manifest import read_manifest
 
 
 def realised_of(tmp_path: Path, **facts: Any) -> Realised:
-    return realised(read_manifest(make_run(tmp_path, None, **facts)), Context())
+    return realised(read_manifest(make_run(tmp_path, None, **facts)), Context(), tmp_path / "history")
 
 
 def test_the_manifest_names_what_was_realised(tmp_path: Path) -> None:

@@ -1,0 +1,401 @@
+"""The fate of a lost record: who removed it, why the elected leader lacked it, and what the contract says."""
+
+from dataclasses import replace
+
+import pytest
+from fakes.judged_run import (
+    ALL_POWERED_OFF,
+    checkpoint,
+    cut,
+    down,
+    led,
+    log_end,
+    lost,
+    ns,
+    power_cut,
+    proof,
+    sampled,
+    world,
+)
+
+from checkers.anomalies import Anomalies
+from checkers.contract.fate import Reason
+from checkers.contract.judge_contract import judge_contract
+from checkers.contract.label import Label
+from checkers.history.log_runs import LogRun
+from checkers.history.rows import NodeEvent
+
+
+def label(anomaly, run, *others) -> Label:
+    """The label of the first anomaly among all of them."""
+    labels = judge_contract(Anomalies.of([anomaly, *others]), run)
+    return labels[0]
+
+
+def verdict(anomaly, run, *others) -> tuple[str, str]:
+    """Its kind and its cause."""
+    found = label(anomaly, run, *others)
+    return found.kind, found.cause
+
+
+LEADER_KILLED = (
+    led(0, 1, 5, (1, 2, 3)),
+    sampled(2.5, 3),
+    sampled(3.5, 5),
+    down(4, 1, recovered=12),
+    led(7, 2, 6, (2, 3)),
+    led(12, 2, 6, (1, 2, 3)),
+    LogRun(5, 0, 4),
+    LogRun(6, 5, 90),
+)
+"""Broker 1 led epoch 5 and was killed at 4 s; broker 2 begins epoch 6 at offset 5."""
+
+
+def test_acks_1_permits_the_unreplicated_tail_of_a_dead_leader():
+    found = label(lost(offset=7, acked=3.9), world(*LEADER_KILLED, acks="1"))
+    assert found == Label(
+        "permitted",
+        "acks=1: broker 2 was elected at 7.00 s (epoch 6, its log begins at offset 5), "
+        "before it was replicated",
+        "acks=1 unreplicated tail",
+    )
+    assert found.fate.reason is Reason.UNREPLICATED
+    assert (found.fate.appended.leader, found.fate.removed_by.leader, found.fate.start) == (1, 2, 5)
+
+
+def test_acks_1_does_not_permit_the_loss_of_what_was_below_the_high_watermark_of_its_epoch():
+    run = world(*LEADER_KILLED, sampled(3.95, 9), acks="1")
+    assert verdict(lost(offset=7, acked=3.9), run) == (
+        "violation",
+        "in-sync replica elected without the data",
+    )
+
+
+def test_acks_1_without_any_sample_of_its_epoch_is_undecided():
+    events = [event for event in LEADER_KILLED if event not in (sampled(2.5, 3), sampled(3.5, 5))]
+    found = label(lost(offset=7, acked=3.9), world(*events, acks="1"))
+    assert found.kind == "undecided"
+    assert found.clause.endswith("not measured: samples of the high watermark under leader epoch 5")
+
+
+def test_an_epoch_that_begins_behind_the_record_did_not_remove_it():
+    """Its leader had the record; nobody later lacks it either."""
+    run = world(
+        led(0, 1, 5, (1, 2, 3)),
+        sampled(3, 5),
+        led(7, 2, 6, (2, 3)),
+        LogRun(5, 0, 3),
+        LogRun(6, 20, 90),
+        acks="1",
+    )
+    assert verdict(lost(offset=7, acked=3.9), run) == ("violation", "hole")
+
+
+def test_the_first_election_that_begins_below_the_record_removed_it():
+    """Broker 2 had the record, broker 3 had not."""
+    run = world(
+        led(0, 1, 5, (1, 2, 3)),
+        led(5, 2, 6, (2, 3)),
+        led(8, 3, 7, (3, 1)),
+        checkpoint(3, (5, 0), (7, 4)),
+        log_end(4.9, 2, 9),
+        LogRun(5, 0, 3),
+        LogRun(7, 4, 90),
+    )
+    fate = label(lost(offset=7, acked=3.0), run).fate
+    assert (fate.removed_by.leader_epoch, fate.removed_by.leader, fate.start) == (7, 3, 4)
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        (LogRun(5, 0, 6), LogRun(6, 7, 7), LogRun(5, 8, 12)),
+        (LogRun(5, 0, 6), LogRun(5, 8, 12), LogRun(6, 13, 20)),
+    ],
+    ids=["replaced", "missing"],
+)
+def test_a_record_taken_from_the_middle_of_the_log_is_a_violation_whatever_happened_later(runs):
+    """Younger records of its own epoch survive: no truncation does that."""
+    run = world(*ALL_POWERED_OFF, sampled(3, 5), *runs)
+    found = label(lost(offset=7, acked=3.9), run)
+    assert (found.kind, found.cause) == ("violation", "hole")
+    assert "from the middle of the log" in found.clause
+
+
+ALL_CUT = (
+    *ALL_POWERED_OFF,
+    *(row for node in (1, 2, 3) for row in power_cut(4, node, before=30, after=2, mounted=14.5)),
+    LogRun(5, 0, 1),
+    LogRun(7, 2, 50),
+)
+"""All lost their pages at 4 s: of 30 records on each disk, 2 stayed; broker 1 leads again."""
+
+
+@pytest.mark.parametrize("wanted", ["acked-loss", "hw-loss", "read-uncommitted"])
+def test_the_unsynced_pages_of_as_many_as_min_isr_may_go_together(wanted):
+    found = label(lost(wanted, offset=7, acked=3.9), world(*ALL_CUT))
+    assert found == Label(
+        "permitted",
+        "3 unclean shutdowns ≥ min.insync.replicas 2 before the ISR recovered: brokers 1, 2, 3; "
+        "broker 1 was elected at 10.00 s (epoch 7, its log begins at offset 2)",
+        "power loss of all in-sync replicas",
+    )
+
+
+def test_what_the_disk_still_held_after_the_cut_was_not_lost_by_it():
+    """Its elected leader had it when its disk was mounted again."""
+    kept = [replace(e, log_end=20) if getattr(e, "source", "") == "after-power-loss" else e for e in ALL_CUT]
+    assert verdict(lost(offset=7, acked=3.9), world(*kept)) == (
+        "violation",
+        "in-sync replica elected without the data",
+    )
+
+
+def test_a_power_cut_whose_log_ends_nobody_measured_is_undecided():
+    run = world(*ALL_POWERED_OFF, LogRun(5, 0, 1), LogRun(7, 2, 50))
+    found = label(lost(offset=7, acked=3.9), run)
+    assert found.kind == "undecided"
+    assert found.clause.endswith("not measured: how far the log of broker 1 reached after its power cut")
+
+
+def test_flush_messages_1_permits_no_loss_of_pages():
+    assert label(lost(offset=7, acked=3.9), world(*ALL_CUT, flush=1)).kind == "violation"
+
+
+def test_what_was_written_after_the_cut_is_not_permitted_by_it():
+    run = world(*ALL_CUT, led(20, 2, 8, (2, 3)), LogRun(8, 60, 70))
+    assert label(lost(offset=55, sent=15.9, acked=16), run).kind == "violation"
+
+
+def test_an_elected_leader_that_was_in_sync_throughout_may_not_lack_a_record():
+    """Two others were killed, as many as min.insync.replicas; broker 3 was not."""
+    run = world(
+        led(0, 1, 5, (1, 2, 3)),
+        sampled(3, 5),
+        down(4, 1, 2, recovered=15),
+        led(8, 3, 6, (3,)),
+        LogRun(5, 0, 4),
+        LogRun(6, 5, 50),
+    )
+    assert label(lost(offset=7, acked=3.9), run) == Label(
+        "violation",
+        "broker 3 was elected at 8.00 s (epoch 6, its log begins at offset 5) without it, though it was "
+        "in sync, and had it",
+        "in-sync replica elected without the data",
+    )
+
+
+LAST_ONE_POWERED_OFF = (
+    led(0, 1, 5, (1, 2)),
+    down(4, 2, kind="stop", recovered=16),
+    led(4, 1, 5, (1,)),
+    down(5, 1, kind="power-loss", recovered=17),
+    *power_cut(5, 1, before=30, after=2, mounted=13),
+    led(8, -1, 6, (1,)),
+    led(14, 1, 7, (1,)),
+    led(16, 1, 7, (1, 2)),
+    LogRun(5, 0, 1),
+    LogRun(7, 2, 50),
+)
+
+
+def test_without_elr_the_last_in_sync_replica_may_come_back_emptier():
+    anomaly = lost(offset=7, acked=3.5)
+    assert verdict(anomaly, world(*LAST_ONE_POWERED_OFF, elr=False)) == ("permitted", "last replica standing")
+    assert label(anomaly, world(*LAST_ONE_POWERED_OFF, elr=True)).kind == "violation"
+
+
+def test_min_isr_1_permits_the_power_loss_of_an_isr_of_one():
+    run = world(*LAST_ONE_POWERED_OFF, min_isr=1)
+    assert verdict(lost(offset=7, acked=3.5), run) == ("permitted", "ISR of one with min.isr 1")
+
+
+def test_the_last_known_elr_may_be_elected_without_its_pages_when_min_isr_shut_down_uncleanly():
+    """Broker 2 was killed and kept everything, broker 1 lost its pages and was the last to lead."""
+    run = world(
+        led(0, 1, 5, (1, 2)),
+        down(4, 2, recovered=18),
+        led(4.5, 1, 5, (1,), elr=(2,)),
+        down(5, 1, kind="power-loss", recovered=17),
+        *power_cut(5, 1, before=30, after=2, mounted=13),
+        led(8, -1, 6, (), elr=(1, 2)),
+        led(13, -1, 6, (), elr=(1,), last_known=(1,)),
+        led(14, -1, 6, (), last_known=(1,)),
+        led(15, 1, 7, (1,)),
+        LogRun(5, 0, 1),
+        LogRun(7, 2, 50),
+    )
+    found = label(lost(offset=7, acked=3.5), run)
+    assert (found.kind, found.cause) == ("permitted", "last known ELR elected without the data")
+    assert "broker 1, last known of the ELR, was elected at 15.00 s" in found.clause
+
+
+UNCLEAN = (
+    led(0, 1, 5, (1, 2, 3)),
+    sampled(3, 5),
+    led(2, 1, 5, (1,)),
+    down(4, 1, recovered=12),
+    led(6, -1, 6, (1,)),
+    led(7, 2, 7, (2,)),
+    led(12, 2, 7, (1, 2)),
+    LogRun(5, 0, 4),
+    LogRun(7, 5, 50),
+)
+
+
+def test_an_unclean_election_is_permitted_only_where_the_topic_allows_it():
+    assert verdict(lost(offset=7, acked=3.5), world(*UNCLEAN, unclean=True)) == (
+        "permitted",
+        "unclean election",
+    )
+    assert verdict(lost(offset=7, acked=3.5), world(*UNCLEAN)) == ("violation", "unclean election")
+
+
+ZOMBIE = (
+    led(0, 1, 5, (1, 2, 3)),
+    sampled(5, 5),
+    cut(3),
+    led(6, 2, 6, (2, 3)),
+    led(20, 2, 6, (1, 2, 3)),
+    LogRun(5, 0, 4),
+    LogRun(6, 5, 90),
+)
+
+
+def test_an_ack_of_a_deposed_leader_is_credited_to_it():
+    """Broker 1 knew nothing of broker 2's election at 6 s until it was in sync again at 20 s."""
+    found = label(lost(offset=40, sent=15, acked=15.1), world(*ZOMBIE, acks="1"))
+    assert (found.kind, found.cause) == ("permitted", "deposed leader")
+    assert (found.fate.appended.leader, found.fate.appended.epoch) == (1, 5)
+
+
+def test_a_deposed_leader_acknowledges_nothing_once_it_is_in_sync_again():
+    run = world(*ZOMBIE, acks="1")
+    assert verdict(lost(offset=100, sent=25, acked=25.1), run) == ("violation", "hole")
+
+
+def test_a_deposed_leader_acknowledges_nothing_after_its_death():
+    """It was killed at 8 s and rejoined at 58 s; the loss is at 50 s."""
+    run = world(
+        led(0, 1, 5, (1, 2, 3)),
+        sampled(5, 5),
+        led(6, 2, 6, (2, 3)),
+        down(8, 1, recovered=58),
+        led(58, 2, 6, (1, 2, 3)),
+        LogRun(5, 0, 4),
+        LogRun(6, 5, 90),
+        acks="1",
+    )
+    assert verdict(lost(offset=100, sent=50, acked=50.1), run) == ("violation", "hole")
+    assert verdict(lost(offset=40, sent=7, acked=7.1), run) == ("permitted", "deposed leader")
+
+
+def test_a_leader_that_stops_cleanly_may_acknowledge_until_its_process_has_ended():
+    """Its successor's election is in the metadata log before it has ended."""
+    run = world(
+        led(0, 1, 5, (1, 2, 3)),
+        sampled(5, 5),
+        down(5.5, 1, kind="stop", ended=7, recovered=20),
+        led(6, 2, 6, (2, 3)),
+        led(20, 2, 6, (1, 2, 3)),
+        LogRun(5, 0, 4),
+        LogRun(6, 5, 90),
+        acks="1",
+    )
+    assert label(lost(offset=40, sent=6.005, acked=6.01), run).kind == "permitted"
+    assert verdict(lost(offset=100, sent=9.5, acked=9.6), run) == ("violation", "hole")
+
+
+def test_an_epoch_bump_of_the_same_leader_long_after_the_loss_explains_nothing():
+    run = world(
+        led(0, 1, 5, (1, 2, 3)),
+        sampled(1.5, 5),
+        led(600, 1, 6, (1, 2, 3)),
+        LogRun(5, 0, 6),
+        proof(7),
+        acks="1",
+    )
+    assert verdict(lost(offset=7, sent=1.9, acked=2), run) == (
+        "violation",
+        "in-sync replica elected without the data",
+    )
+
+
+def test_a_nameless_loss_is_dated_by_the_first_sample_above_it():
+    """The sample is of 60 s; a fault at 4 s is no cause of what was there later."""
+    run = world(*ALL_CUT, sampled(60, 70, leader=1, epoch=7))
+    anomaly = replace(
+        lost("hw-loss", offset=51, sent=None, acked=None, producer=-1, sequence=-1), last_offset=69
+    )
+    assert verdict(anomaly, run) == ("violation", "hole")
+
+
+def test_an_ack_without_offset_is_the_clients_fault_only_if_nobody_ever_read_the_record():
+    anomaly = lost(offset=-1, acked=3.9)
+    assert verdict(anomaly, world(*ALL_CUT)) == ("violation", "acknowledged without being written (client)")
+    read = lost("read-uncommitted", offset=7, acked=None, seen=3.95)
+    assert verdict(anomaly, world(*ALL_CUT), read) == ("permitted", "power loss of all in-sync replicas")
+
+
+def test_a_node_that_never_left_the_isr_is_out_until_its_recovery_and_not_until_a_later_cut():
+    """Broker 1 was killed at 4 s and back at 13 s; the cut at 100 s is another matter."""
+    run = world(
+        led(0, 1, 5, (1, 2, 3)),
+        sampled(3, 5),
+        down(4, 1, recovered=13),
+        led(100, 2, 6, (2, 3)),
+        led(110, 2, 6, (1, 2, 3)),
+        down(102, 2, kind="power-loss", recovered=115),
+        *power_cut(102, 2, before=30, after=2, mounted=114),
+        led(112, 2, 7, (2,)),
+        log_end(99, 2, 20),
+        LogRun(5, 0, 1),
+        LogRun(7, 2, 50),
+    )
+    found = label(lost(offset=7, acked=3.9), run)
+    assert (found.kind, "1 unclean shutdown <" in found.clause) == ("violation", True)
+
+
+def test_a_node_that_dies_by_itself_counts_as_an_unclean_shutdown():
+    died = NodeEvent(at_ns=ns(8), node=1, role="broker", event="exited", exit_code=137, planned=False)
+    run = world(
+        led(0, 1, 5, (1, 2, 3)),
+        sampled(5, 5),
+        led(6, 2, 6, (2, 3)),
+        died,
+        LogRun(5, 0, 4),
+        LogRun(6, 5, 90),
+        acks="1",
+    )
+    assert verdict(lost(offset=100, sent=50, acked=50.1), run) == ("violation", "hole")
+
+
+def test_a_topic_or_partition_of_which_nothing_is_known_is_undecided():
+    unlisted = replace(lost(), topic="payments")
+    assert label(unlisted, world(*LEADER_KILLED)) == Label(
+        "undecided", "the settings of topic payments are not known", "missing evidence"
+    )
+    assert label(lost(partition=3), world(*LEADER_KILLED)).clause == "who led orders-3 is not known"
+
+
+def test_acks_0_promises_nothing_to_its_producer():
+    for offset in (7, -1):
+        found = label(lost(offset=offset), world(*LEADER_KILLED, acks="0"))
+        assert (found.kind, found.clause) == ("permitted", "acks=0: nothing was promised")
+
+
+def test_the_label_of_a_class_is_that_of_each_of_its_anomalies():
+    """Labels are made once for a class; asked alone, each anomaly gets the same."""
+    anomalies = [
+        lost(of, offset=offset, sent=sent, acked=sent + 0.1, seen=seen)
+        for of in ("acked-loss", "hw-loss")
+        for offset in (0, 1, 2, 4, 5, 7, 29, 30, 50, 51)
+        for sent in (0.5, 3.4, 3.8, 3.9, 4.2, 9.9, 10, 13.9, 14.5, 30)
+        for seen in (None, sent + 0.2)
+    ]
+    for acks in ("1", "all"):
+        run = world(*ALL_CUT, sampled(3, 5), sampled(3.5, 8), sampled(11, 9, epoch=7), acks=acks)
+        together = judge_contract(Anomalies.of(anomalies), run)
+        assert len(together.classes) > 3
+        for anomaly, its in zip(Anomalies.of(anomalies), together, strict=True):
+            assert label(anomaly, run) == its, anomaly
