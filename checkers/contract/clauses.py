@@ -135,7 +135,7 @@ def _unsynced(
     removal = _removal(fate, realised)
     if topic.flush_messages == 1 and record.acks in ("", "all"):
         clause = f"flush.messages=1: it was flushed before its acknowledgement; {removal} without it"
-        return Ruling(kind="violation", cause=_cause(fate, evidence, realised, ()), clause=clause)
+        return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=clause)
     if record.acks in ("0", "1") and not _below_high_watermark(record, fate, evidence):
         clause = f"acks={record.acks}: broker {outage.node} lost it with its process; {removal}"
         return Ruling(kind="permitted", cause=UNREPLICATED_TAIL, clause=clause)
@@ -143,7 +143,7 @@ def _unsynced(
     if len(unclean) >= topic.min_isr:
         return Ruling(
             kind="permitted",
-            cause=_cause(fate, evidence, realised, unclean),
+            cause=_cause(record, fate, evidence, realised, unclean),
             clause=f"{_counted(unclean, topic.min_isr)}; {removal}",
         )
     if not realised.elr and _stood_alone(fate, evidence, realised):
@@ -199,12 +199,17 @@ def _stood_alone(fate: Fate, evidence: PartitionEvidence, realised: Realised) ->
     return state is not None and state.isr == {fate.outage.node}
 
 
-def _cause(fate: Fate, evidence: PartitionEvidence, realised: Realised, unclean: Sequence[Outage]) -> str:
-    if fate.reason is Reason.LAST_KNOWN_ELR:
-        return LAST_KNOWN_ELR
-    if _stood_alone(fate, evidence, realised) and len(unclean) <= 1:
-        return ISR_OF_ONE
-    assert fate.outage is not None
-    state = realised.timeline.at(evidence.tp, fate.outage.since_ns)
+def _cause(
+    record: LostRecord,
+    fate: Fate,
+    evidence: PartitionEvidence,
+    realised: Realised,
+    unclean: Sequence[Outage],
+) -> str:
+    state = realised.timeline.at(record.tp, record.written_ns)
     cut = {outage.node for outage in unclean if outage.data_lost}
-    return POWER_LOSS if state is not None and state.isr <= cut else UNCLEAN_SHUTDOWNS
+    if len(unclean) == 1 and _stood_alone(fate, evidence, realised):
+        return ISR_OF_ONE
+    if state is not None and state.isr <= cut:
+        return POWER_LOSS
+    return LAST_KNOWN_ELR if fate.reason is Reason.LAST_KNOWN_ELR else UNCLEAN_SHUTDOWNS

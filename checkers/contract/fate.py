@@ -118,7 +118,7 @@ def _removals(
     """The elections that may have removed it: the first whose log begins at or below its offset."""
     oldest = min((run.epoch for run in evidence.survivors_from(record.offset)), default=FAR)
     for election in realised.timeline.elections(record.tp):
-        if election.leader_epoch <= epoch:
+        if election.leader_epoch <= epoch or _never_led(election, evidence, realised):
             continue
         if oldest < election.leader_epoch:
             return
@@ -127,6 +127,15 @@ def _removals(
             yield election
         if start.high <= record.offset:
             return
+
+
+def _never_led(election: Election, evidence: PartitionEvidence, realised: Realised) -> bool:
+    """Whether the elected broker was down all the time: the controller learns of that only later."""
+    ended_ns = realised.timeline.ended_ns(evidence.tp, election.leader_epoch)
+    return any(
+        outage.node == election.leader and outage.since_ns <= election.at_ns and ended_ns <= outage.up_ns
+        for outage in evidence.outages
+    )
 
 
 def _fate(

@@ -88,7 +88,7 @@ class LogEnds:
         return int(own.min()) if len(own) else FAR
 
     def last_before(self, broker: int, at_ns: int, epoch: int) -> tuple[int, int] | None:
-        """(time, log end) of the last report of a broker under an epoch up to a time; None if it gave none."""
+        """(time, log end) of a broker's last report under an epoch up to a time; None if it gave none."""
         its = (self.broker == broker) & (self.leader_epoch == epoch) & (self.at_ns <= at_ns)
         own = np.flatnonzero(its)
         return (int(self.at_ns[own[-1]]), int(self.log_end[own[-1]])) if len(own) else None

@@ -138,6 +138,11 @@ class Timeline:
         """Every change of leadership after the partition's first leader, by time."""
         return self._elections.get(tp, ())
 
+    def ended_ns(self, tp: TopicPartition, epoch: int) -> int:
+        """When a leader epoch ended: another leader, or none, under a later one; NEVER_NS if it did not."""
+        later = (state.since_ns for state in self.states(tp) if state.leader_epoch > epoch)
+        return next(later, NEVER_NS)
+
     def out_of_sync(self, tp: TopicPartition, node: int, since_ns: int, until_ns: int) -> bool:
         """Whether a node was out of the in-sync replicas at any time in [since_ns, until_ns]."""
         first = self.at(tp, since_ns)

@@ -1,27 +1,25 @@
 """A finding in plain words: one line of what happened, then the evidence for it.
 
-The line names the record, when it was acknowledged, by which leader and epoch, the fault that was active,
-and what the high watermark did. Times are seconds from the run's start. The leader is the metadata log's at
-the time of the acknowledgement, or the samples' where there is no metadata log; the high watermark is the
-sampler's.
+The line names the record, when and by which leader it was acknowledged, who was in sync, the faults that
+touched the partition, the election that removed it, and what the high watermark did. The evidence has the
+same step by step: where each log was cut, what each power loss took, and which replica still held how much.
+Times are seconds from the run's start.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.anomalies import Anomaly
+from checkers.contract.partition_evidence import partition_evidence
 from checkers.contract.settings import Realised
-from checkers.history.rows import Fault, RecordId, TopicPartition, Watermark
+from checkers.history.rows import RecordId
 from checkers.history.tables import NONE
 from checkers.properties import Property
+from checkers.verdict import fate_in_words, faults_in_words
 from checkers.verdict.findings import Finding
 
 MOST_EXPLAINED = 50
 """Findings that a report shows; more than that is one disaster, not fifty."""
-MOST_FOLLOWING = 3
-"""Faults after a record's time that a sentence names."""
-MOST_NAMED = 4
-"""Nodes or edges of a fault that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +35,10 @@ def explain(finding: Finding, realised: Realised) -> Explanation:
     anomaly = finding.first[0]
     parts = [
         _subject(finding, anomaly),
-        _acked(anomaly, realised),
-        _faults(anomaly, realised),
-        _watermark(anomaly, realised),
+        _acked(anomaly, finding, realised),
+        faults_in_words.around(finding.tp, anomaly.written_ns, _elected_ns(finding, realised), realised),
+        _removal(finding),
+        fate_in_words.watermark_line(finding.tp, anomaly.written_ns, realised),
         anomaly.note,
     ]
     return Explanation(
@@ -57,8 +56,9 @@ def explain_gravest(
 def _subject(finding: Finding, anomaly: Anomaly) -> str:
     leading = finding.first[0].property
     offset = "without an offset" if finding.first_offset == NONE else f"offset {finding.first_offset}"
-    others = f" and {finding.records - 1} more" if finding.records > 1 else ""
-    return f"{finding.tp} {offset}{_record(anomaly)}{others}: {leading.record.words}"
+    others = f" and {finding.records - 1:,} more" if finding.records > 1 else ""
+    on = f" on broker {finding.replica}" if finding.replica != NONE else ""
+    return f"{finding.tp} {offset}{on}{_record(anomaly)}{others}: {leading.record.words}"
 
 
 def _record(anomaly: Anomaly) -> str:
@@ -67,14 +67,18 @@ def _record(anomaly: Anomaly) -> str:
     return f", {RecordId(anomaly.producer, anomaly.sequence)}"
 
 
-def _acked(anomaly: Anomaly, realised: Realised) -> str:
-    """When, and by which broker, it was acknowledged; or when a reader was given it, or when it was sent."""
+def _acked(anomaly: Anomaly, finding: Finding, realised: Realised) -> str:
+    """When, by which broker, and with whom in sync it was acknowledged; or read, or sent."""
     verb, at_ns = _first_known(anomaly)
     if at_ns == NONE:
         return "when it was written is not known"
     state = realised.timeline.at(anomaly.tp, at_ns)
-    led = f" by broker {state.leader}, leader epoch {state.leader_epoch}" if state else ""
-    return f"{verb} at {realised.clock.seconds(at_ns)}{led}"
+    if finding.label.fate is not None:
+        by = f" {fate_in_words.appended(finding.label.fate, realised)}"
+    else:
+        by = f" by broker {state.leader}, leader epoch {state.leader_epoch}" if state else ""
+    isr = f", in sync were {sorted(state.isr)}" if state else ""
+    return f"{verb} at {realised.clock.seconds(at_ns)}{by}{isr}"
 
 
 def _first_known(anomaly: Anomaly) -> tuple[str, int]:
@@ -86,83 +90,53 @@ def _first_known(anomaly: Anomaly) -> tuple[str, int]:
     return "sent, never acknowledged,", anomaly.invoked_ns
 
 
-def _faults(anomaly: Anomaly, realised: Realised) -> str:
-    """The faults in force at that time, and those that followed until a leader was elected that lacks it."""
-    at_ns = anomaly.written_ns
-    if at_ns == NONE or not realised.context.faults:
-        return ""
-    active = [f for f in realised.context.faults if NONE < f.inject_ns <= at_ns <= _gone_ns(f)]
-    clauses = [f"{_fault_in_words(fault)} was active" for fault in active] or ["no fault was active"]
-    for fault in _followed(anomaly.tp, at_ns, realised)[:MOST_FOLLOWING]:
-        clauses.append(f"{_fault_in_words(fault)} followed {(fault.inject_ns - at_ns) / 1e9:.2f} s later")
-    return ", ".join(clauses)
+def _elected_ns(finding: Finding, realised: Realised) -> int:
+    """When its records were removed; or the next election after the first of them."""
+    fate = finding.label.fate
+    if fate is not None and fate.removed_by is not None:
+        return fate.removed_by.at_ns
+    at_ns = finding.first[0].written_ns
+    return next((e.at_ns for e in realised.timeline.elections(finding.tp) if e.at_ns > at_ns), NONE)
 
 
-def _followed(tp: TopicPartition, at_ns: int, realised: Realised) -> list[Fault]:
-    """The faults between a time and the next election; the first one after it, if there is none between."""
-    later = sorted((f for f in realised.context.faults if f.inject_ns > at_ns), key=lambda f: f.inject_ns)
-    elected_ns = next((e.at_ns for e in realised.timeline.elections(tp) if e.at_ns > at_ns), NONE)
-    return [fault for fault in later if fault.inject_ns <= elected_ns] or later[:1]
-
-
-def _gone_ns(fault: Fault) -> int:
-    return max(fault.heal_ns, fault.recovered_ns) if fault.heal_ns != NONE else 1 << 62
-
-
-def _fault_in_words(fault: Fault) -> str:
-    hit = fault.edges or tuple(f"node {node}" for node in fault.nodes)
-    others = f" and {len(hit) - MOST_NAMED} more" if len(hit) > MOST_NAMED else ""
-    return fault.described(", ".join(hit[:MOST_NAMED]) + others)
-
-
-def _watermark(anomaly: Anomaly, realised: Realised) -> str:
-    """The high watermark at the acknowledgement, under the next leader, and at the end."""
-    tp = anomaly.tp
-    samples = [s for s in realised.context.watermarks if s.tp == tp and s.high_watermark != NONE]
-    samples.sort(key=lambda sample: sample.at_ns)
-    values = []
-    before = _at(samples, anomaly.written_ns)
-    if before:
-        values.append(f"{before.high_watermark} then")
-        after = next(
-            (s for s in samples if s.leader_epoch > before.leader_epoch and s.at_ns > before.at_ns), None
-        )
-        if after:
-            values.append(f"{after.high_watermark} after the fail-over to broker {after.leader}")
-    final = next((proof for proof in realised.context.proofs if proof.tp == tp and proof.complete), None)
-    if final:
-        values.append(f"{final.high_watermark} at the end")
-    return f"the high watermark of {tp} was {', '.join(values)}" if values else ""
-
-
-def _at(samples: list[Watermark], at_ns: int) -> Watermark | None:
-    """The last sample before a time, or the first one at all."""
-    before = [sample for sample in samples if sample.at_ns <= at_ns]
-    if at_ns == NONE or not samples:
-        return None
-    return before[-1] if before else samples[0]
+def _removal(finding: Finding) -> str:
+    return finding.label.clause if finding.label.fate is not None else ""
 
 
 def _evidence(finding: Finding, realised: Realised) -> Iterator[str]:
-    yield f"{finding.label.kind}: {finding.label.clause}"
+    cause = f" ({finding.label.cause})" if finding.label.cause else ""
+    yield f"{finding.label.kind}{cause}: {finding.label.clause}"
     yield ", ".join(f"{each.value} {finding.counts[each]}" for each in finding.properties)
     if finding.records > 1 and finding.first_offset != NONE:
-        yield f"{finding.records} offsets from {finding.first_offset} to {finding.last_offset}"
+        yield f"{finding.records} offsets: {_ranges(finding)}"
     for anomaly in (*finding.first, *(finding.last if finding.records > 1 else ())):
-        acked = _acked(anomaly, realised)
+        acked = _acked(anomaly, finding, realised)
         note = f"; {anomaly.note}" if anomaly.note else ""
         yield f"{anomaly.property.value} at offset {anomaly.offset}{_record(anomaly)}: {acked}{note}"
-    for election in realised.timeline.elections(finding.tp):
-        yield (
-            f"leader of {finding.tp}: broker {election.leader}, epoch {election.leader_epoch}, elected "
-            f"{'uncleanly ' * election.unclean}at {realised.clock.seconds(election.at_ns)}"
-        )
-    for fault in realised.context.faults:
-        yield f"{_fault_in_words(fault)} at {realised.clock.seconds(fault.inject_ns)}{_cost(fault)}"
+    yield from _fate_lines(finding, realised)
+    yield from faults_in_words.lines(finding.tp, realised)
 
 
-def _cost(fault: Fault) -> str:
-    """Which nodes shut down uncleanly, and which lost unsynced data."""
-    lost = f", unsynced data lost on {', '.join(map(str, fault.data_lost))}" if fault.data_lost else ""
-    down = f", unclean shutdown of {', '.join(map(str, fault.unclean))}" if fault.unclean else ""
-    return f"{down}{lost}"
+def _ranges(finding: Finding) -> str:
+    shown = ", ".join(f"{first} to {last}" for first, last in finding.ranges)
+    hidden = finding.ranges_total - len(finding.ranges)
+    return f"{shown} and {hidden} more ranges" if hidden > 0 else shown
+
+
+def _fate_lines(finding: Finding, realised: Realised) -> Iterator[str]:
+    fate, tp = finding.label.fate, finding.tp
+    if fate is None or fate.removed_by is None:
+        for election in realised.timeline.elections(tp):
+            at = realised.clock.seconds(election.at_ns)
+            led = f"broker {election.leader}, epoch {election.leader_epoch}"
+            yield f"leader of {tp}: {led}, elected at {at} ({election.kind})"
+        return
+    evidence = partition_evidence(realised, tp)
+    replicas = faults_in_words.replicas_of(tp, realised)
+    yield fate_in_words.election_line(fate, realised)
+    yield from fate_in_words.truncation_lines(fate, tp, realised)
+    yield from fate_in_words.outage_lines(evidence, replicas, realised)
+    offsets = (finding.first_offset, finding.last_offset)
+    written_ns = finding.last[0].written_ns
+    if finding.first_offset != NONE:
+        yield from fate_in_words.holder_lines(fate, written_ns, offsets, replicas, evidence, realised)

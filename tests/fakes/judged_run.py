@@ -214,10 +214,15 @@ def world(
 QUIET = (led(0, 1, 5, (1, 2, 3)),)
 LEADER_KILLED = (
     led(0, 1, 5, (1, 2, 3)),
+    sampled(2.2, 3),
+    sampled(2.8, 5),
     down(4, 1, recovered=12),
     led(7, 2, 6, (2, 3)),
     led(12, 2, 6, (1, 2, 3)),
+    LogRun(5, 0, 4),
+    LogRun(6, 5, 9000),
 )
+"""Broker 1 led epoch 5 and was killed at 4 s; broker 2 begins epoch 6 at offset 5."""
 ALL_POWERED_OFF = (
     led(0, 1, 5, (1, 2, 3)),
     down(4, 1, 2, 3, kind="power-loss", recovered=15),
@@ -225,3 +230,10 @@ ALL_POWERED_OFF = (
     led(10, 1, 7, (1,)),
     led(14, 1, 7, (1, 2, 3)),
 )
+ALL_CUT = (
+    *ALL_POWERED_OFF,
+    *(row for node in (1, 2, 3) for row in power_cut(4, node, before=30, after=2, mounted=9)),
+    LogRun(5, 0, 1),
+    LogRun(7, 2, 50),
+)
+"""All lost their pages at 4 s: of 30 records on each disk, 2 stayed; broker 1 leads again from 10 s on."""

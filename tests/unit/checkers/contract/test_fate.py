@@ -4,7 +4,10 @@ from dataclasses import replace
 
 import pytest
 from fakes.judged_run import (
+    ALL_CUT,
     ALL_POWERED_OFF,
+    LEADER_KILLED,
+    QUIET,
     checkpoint,
     cut,
     down,
@@ -22,8 +25,9 @@ from checkers.anomalies import Anomalies
 from checkers.contract.fate import Reason
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
+from checkers.contract.settings import ProducerPromise
 from checkers.history.log_runs import LogRun
-from checkers.history.rows import NodeEvent
+from checkers.history.rows import Fault, NodeEvent, Watermark
 
 
 def label(anomaly, run, *others) -> Label:
@@ -36,19 +40,6 @@ def verdict(anomaly, run, *others) -> tuple[str, str]:
     """Its kind and its cause."""
     found = label(anomaly, run, *others)
     return found.kind, found.cause
-
-
-LEADER_KILLED = (
-    led(0, 1, 5, (1, 2, 3)),
-    sampled(2.5, 3),
-    sampled(3.5, 5),
-    down(4, 1, recovered=12),
-    led(7, 2, 6, (2, 3)),
-    led(12, 2, 6, (1, 2, 3)),
-    LogRun(5, 0, 4),
-    LogRun(6, 5, 90),
-)
-"""Broker 1 led epoch 5 and was killed at 4 s; broker 2 begins epoch 6 at offset 5."""
 
 
 def test_acks_1_permits_the_unreplicated_tail_of_a_dead_leader():
@@ -72,7 +63,7 @@ def test_acks_1_does_not_permit_the_loss_of_what_was_below_the_high_watermark_of
 
 
 def test_acks_1_without_any_sample_of_its_epoch_is_undecided():
-    events = [event for event in LEADER_KILLED if event not in (sampled(2.5, 3), sampled(3.5, 5))]
+    events = [event for event in LEADER_KILLED if not isinstance(event, Watermark)]
     found = label(lost(offset=7, acked=3.9), world(*events, acks="1"))
     assert found.kind == "undecided"
     assert found.clause.endswith("not measured: samples of the high watermark under leader epoch 5")
@@ -120,15 +111,6 @@ def test_a_record_taken_from_the_middle_of_the_log_is_a_violation_whatever_happe
     found = label(lost(offset=7, acked=3.9), run)
     assert (found.kind, found.cause) == ("violation", "hole")
     assert "from the middle of the log" in found.clause
-
-
-ALL_CUT = (
-    *ALL_POWERED_OFF,
-    *(row for node in (1, 2, 3) for row in power_cut(4, node, before=30, after=2, mounted=14.5)),
-    LogRun(5, 0, 1),
-    LogRun(7, 2, 50),
-)
-"""All lost their pages at 4 s: of 30 records on each disk, 2 stayed; broker 1 leads again."""
 
 
 @pytest.mark.parametrize("wanted", ["acked-loss", "hw-loss", "read-uncommitted"])
@@ -399,3 +381,132 @@ def test_the_label_of_a_class_is_that_of_each_of_its_anomalies():
         assert len(together.classes) > 3
         for anomaly, its in zip(Anomalies.of(anomalies), together, strict=True):
             assert label(anomaly, run) == its, anomaly
+
+
+@pytest.mark.parametrize("acks", ["1", "all"])
+def test_a_loss_without_any_election_is_a_violation(acks):
+    assert label(lost(), world(*QUIET, sampled(2, 5), acks=acks)) == Label(
+        "violation", "no election since it was written begins at or below its offset", "hole"
+    )
+
+
+def test_acks_1_does_not_permit_the_loss_of_what_the_new_leader_acknowledged():
+    run = world(*LEADER_KILLED, acks="1")
+    assert verdict(lost(sent=9, acked=9.1), run) == ("violation", "hole")
+
+
+@pytest.mark.parametrize("wanted", ["acked-loss", "hw-loss"])
+def test_acks_all_survives_the_kill_of_a_leader(wanted):
+    assert verdict(lost(wanted, acked=3.9), world(*LEADER_KILLED)) == (
+        "violation",
+        "in-sync replica elected without the data",
+    )
+
+
+def test_what_a_reader_was_given_is_promised_whatever_its_producer_asked_for():
+    seen = lost("read-uncommitted", acked=3.9, seen=3.95)
+    assert label(seen, world(*LEADER_KILLED, acks="1")).kind == "violation"
+    assert label(seen, world(*LEADER_KILLED, acks="0")).kind == "violation"
+
+
+def test_an_ack_of_a_deposed_leader_does_not_witness_that_its_record_was_below_the_high_watermark():
+    """Ack and samples may be of two leaders. A reader's witness leaves no such doubt, nor does acks=all."""
+    run = world(*ZOMBIE, sampled(18, 80, leader=2, epoch=6), acks="1")
+    exposed = lost("hw-loss", offset=40, sent=15, acked=15.1)
+    assert verdict(exposed, run) == ("permitted", "deposed leader")
+    assert label(replace(exposed, seen_ns=ns(15.2)), run).kind == "violation"
+    assert label(exposed, world(*ZOMBIE, acks="all")).kind == "violation"
+
+
+def test_what_was_acked_while_the_nodes_were_being_shut_down_was_there_before():
+    """Pausing three nodes takes a second or two."""
+    slow = [event for event in ALL_CUT if not isinstance(event, Fault)]
+    slow.append(down(4, 1, 2, 3, kind="power-loss", ended=6, recovered=15))
+    assert label(lost(offset=7, sent=5.8, acked=5.9), world(*slow)).permitted
+    assert label(lost(offset=7, sent=8.5, acked=8.6), world(*slow)).kind == "violation"
+
+
+def test_an_info_record_that_was_read_is_placed_by_when_it_was_read_or_sent():
+    assert label(lost("hw-loss", acked=None), world(*ALL_CUT)).permitted
+    assert label(lost("hw-loss", acked=None, seen=3.5), world(*ALL_CUT)).permitted
+    assert (
+        label(lost("hw-loss", offset=60, sent=13, acked=None, seen=13.5), world(*ALL_CUT)).kind == "violation"
+    )
+
+
+def test_only_those_who_held_the_record_count_as_unclean_shutdowns():
+    """Broker 1 was out of the ISR when it was acknowledged, so only one holder lost its pages."""
+    run = world(
+        led(0, 2, 5, (2, 3)),
+        down(4, 1, 2, kind="power-loss", recovered=9),
+        *power_cut(4, 1, before=3, after=2, mounted=8),
+        *power_cut(4, 2, before=30, after=2, mounted=8),
+        led(8.5, 2, 6, (2,)),
+        LogRun(5, 0, 1),
+        LogRun(6, 2, 50),
+    )
+    found = label(lost(offset=7), run)
+    assert (found.kind, "1 unclean shutdown < min.insync.replicas 2" in found.clause) == ("violation", True)
+
+
+def test_an_election_from_the_eligible_replicas_is_clean():
+    """KIP-966: the ISR is empty, the ELR is not; the eligible replica lost nothing."""
+    run = world(
+        led(0, 1, 5, (1, 2)),
+        led(3.5, 1, 5, (1,), (2,)),
+        down(4, 1),
+        led(6, -1, 6, (), (1, 2)),
+        led(9, 2, 7, (2,), (1,)),
+        LogRun(5, 0, 4),
+        LogRun(7, 5, 50),
+        unclean=True,
+    )
+    found = label(lost(offset=7), run)
+    assert (found.kind, found.fate.removed_by.kind) == ("violation", "ELR")
+
+
+def test_an_elected_leader_that_was_down_all_the_time_removed_nothing():
+    """The controller elects a dead broker before it notices: that epoch never had a log."""
+    run = world(
+        led(0, 1, 5, (1, 2, 3)),
+        down(4, 1, 2, 3, kind="power-loss", recovered=15),
+        *(row for node in (1, 2, 3) for row in power_cut(4, node, before=30, after=2, mounted=9)),
+        led(7, 2, 6, (2, 3)),
+        led(8, -1, 7, (), last_known=(2,)),
+        led(16, 2, 8, (2,)),
+        LogRun(5, 0, 1),
+        LogRun(8, 2, 50),
+    )
+    assert label(lost(offset=7), run).fate.removed_by.leader_epoch == 8
+
+
+def test_each_producer_has_its_own_promise():
+    """The same place and time, two promises; a producer that nobody lists gets the strictest."""
+    run = world(*LEADER_KILLED)
+    mixed = replace(
+        run,
+        producers={
+            0: ProducerPromise(acks="1", idempotence=False),
+            1: ProducerPromise(acks="all", idempotence=True),
+        },
+    )
+    labels = judge_contract(Anomalies.of([lost(producer=0), lost(producer=1), lost(producer=7)]), mixed)
+    assert [each.kind for each in labels] == ["permitted", "violation", "violation"]
+
+
+def test_without_a_metadata_log_the_samples_show_who_led_and_not_who_was_eligible():
+    rows = (
+        sampled(1, 3),
+        sampled(2.8, 5),
+        sampled(8, 5, leader=2, epoch=6, isr=(2, 3)),
+        sampled(9, 5),
+        sampled(13, 9, leader=2, epoch=6),
+        LogRun(5, 0, 4),
+        LogRun(6, 5, 50),
+    )
+    run = world(*rows, down(4, 1), acks="1")
+    assert [(e.leader, e.deposed, e.kind) for e in run.timeline.elections(("orders", 0))] == [
+        (2, 1, "not known")
+    ]
+    assert verdict(lost(), run) == ("permitted", "acks=1 unreplicated tail")
+    assert label(lost(), world(*rows, down(4, 1))).kind == "undecided"

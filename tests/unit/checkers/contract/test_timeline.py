@@ -62,16 +62,18 @@ FOR_EVER = 1 << 62
         (cut(3), FOR_EVER),
         (down(3, 2), FOR_EVER),
         (down(3, 2, kind="stop"), FOR_EVER),
-        (down(0.5, 1), FOR_EVER),
-        (down(7, 1), FOR_EVER),
+        (down(0.5, 1, recovered=0.9), FOR_EVER),
+        (down(7, 1), ns(7)),
+        (down(4.9, 1, kind="stop", ended=5.5), ns(5.5)),
+        (down(3, 1, recovered=4), FOR_EVER),
         (down(1, 1), -1),
         (down(3, 1), -1),
         (down(5, 1), -1),
         (down(3, 1, kind="stop"), -1),
     ],
 )
-def test_a_deposed_leader_acts_until_it_is_in_sync_again_unless_it_was_down(event, until):
-    """Broker 1 led from second 1 to 5: what shut it down before or after does not count."""
+def test_a_deposed_leader_acts_until_it_is_in_sync_again_or_its_process_has_ended(event, until):
+    """Broker 1 led from second 1 to 5. One that is down when its successor is elected acts no more."""
     observed = timeline(led(0, 3, 4, EVERYBODY), led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), cut(2), event)
     election = observed.elections(TP)[1]
     assert (election.leader, election.deposed, election.deposed_until_ns) == (2, 1, until)

@@ -1,0 +1,120 @@
+"""What follows from a loss, what a retry does, and what no configuration permits."""
+
+from dataclasses import replace
+
+import pytest
+from fakes.judged_run import ALL_CUT, LEADER_KILLED, QUIET, led, lost, ns, world
+
+from checkers.anomalies import Anomalies
+from checkers.contract.judge_contract import judge_contract
+from checkers.contract.label import Label
+from checkers.history.rows import ClientEvent
+from checkers.history.tables import OPTIONAL
+
+
+def label(anomaly, run, *others) -> Label:
+    """The label of the first anomaly among all of them."""
+    anomalies = Anomalies.of([anomaly, *others])
+    return judge_contract(anomalies, run)[list(anomalies).index(anomaly)]
+
+
+@pytest.mark.parametrize("wanted", ["content", "resurrected", "phantom", "offset-gap", "real-time-order"])
+def test_no_configuration_permits_these(wanted):
+    for events in (ALL_CUT, LEADER_KILLED):
+        anything_goes = world(*events, acks="0", unclean=True, min_isr=1, elr=False)
+        assert label(lost(wanted), anything_goes) == Label("violation", f"no configuration permits {wanted}")
+
+
+def trouble(second, **counts) -> ClientEvent:
+    """What the client of producer 0 counted in the second before."""
+    return ClientEvent(at_ns=ns(second), since_ns=ns(second - 1), producer=0, broker=1, **counts)
+
+
+@pytest.mark.parametrize("wanted", ["duplicate", "producer-order"])
+@pytest.mark.parametrize(
+    "event",
+    [trouble(3, disconnects=1), trouble(3, timeouts=1), trouble(3, retries=1), led(2.5, 2, 6, (2, 3))],
+)
+def test_without_idempotence_a_retry_may_double_and_reorder_where_one_was_possible(wanted, event):
+    run = world(*QUIET, event, acks="all", idempotence=False)
+    assert label(lost(wanted), run) == Label(
+        "permitted", "idempotence off: a retry may write a record again, or behind a later one", "retry"
+    )
+    assert label(lost(wanted), replace(run, producers=world(*QUIET).producers)).kind == "violation"
+
+
+@pytest.mark.parametrize("wanted", ["duplicate", "producer-order"])
+def test_without_idempotence_and_without_a_reason_to_retry_it_is_a_violation(wanted):
+    """A client sends again after a time-out, a disconnect or a leader change, and for nothing else."""
+    for events in ((), (trouble(30, retries=9),), (trouble(3),)):
+        run = world(*QUIET, *events, acks="1")
+        assert label(lost(wanted), run).clause == (
+            "idempotence off, but its client had no reason to send it again: no time-out, no disconnect, "
+            "no leader change"
+        )
+
+
+def test_whether_a_retry_was_possible_is_undecided_where_nobody_recorded_it():
+    run = world(*QUIET, acks="1", collected=frozenset(OPTIONAL) - {"client_events"})
+    assert label(lost("duplicate"), run).kind == "undecided"
+
+
+def test_a_retrys_second_copy_may_lie_behind_later_records():
+    """Real-time order is excused for the copy, at its very place, and for nothing else."""
+    late, retried = lost("real-time-order", offset=9), trouble(3, retries=1)
+    assert label(late, world(*QUIET, retried, acks="1"), lost("duplicate", offset=9)).permitted
+    assert label(late, world(*QUIET, retried, acks="1"), lost("duplicate", offset=8)).kind == "violation"
+    assert label(late, world(*QUIET, retried, acks="all"), lost("duplicate", offset=9)).kind == "violation"
+
+
+def test_an_idempotent_record_under_two_producer_epochs_was_sent_again_by_its_client():
+    """librdkafka does so after a short delivery.timeout.ms; a broker writes one epoch's record once."""
+    copy = replace(lost("duplicate", offset=9), acked_offset=3)
+    resent = world(*QUIET, batches=[(0, 70, 0), (5, 70, 1)])
+    assert label(copy, resent) == Label(
+        "violation",
+        "re-sent under a new producer epoch (client): its two copies are of different producer epochs",
+        "re-sent under a new producer epoch (client)",
+    )
+    twice = world(*QUIET, batches=[(0, 70, 0), (5, 70, 0)])
+    assert label(copy, twice) == Label("violation", "idempotence: each record once, in order")
+
+
+def test_an_earlier_attempts_copy_may_outlive_the_acknowledged_one_without_idempotence():
+    """Only where the acknowledged copy was permitted to go."""
+    assert label(lost("ack-offset", acked=2.9), world(*LEADER_KILLED, acks="1")).permitted
+    assert label(lost("ack-offset", acked=2.9), world(*QUIET, acks="1")).kind == "violation"
+    assert (
+        label(lost("ack-offset", acked=2.9), world(*ALL_CUT)).clause == "idempotence: a record has one place"
+    )
+
+
+def test_readers_may_disagree_only_where_every_loss_is_permitted():
+    disagreed = lost("same-for-all", producer=-1, sequence=-1, sent=None, acked=None)
+    loss = lost("hw-loss")
+    assert label(disagreed, world(*ALL_CUT), loss).permitted
+    assert label(disagreed, world(*LEADER_KILLED), loss).kind == "violation"
+    assert label(disagreed, world(*ALL_CUT), lost("hw-loss", offset=6)).kind == "violation"
+    other = lost("hw-loss", sequence=2, sent=11, acked=12)
+    assert label(disagreed, world(*ALL_CUT), loss, other).kind == "violation"
+    assert label(disagreed, world(*ALL_CUT)).kind == "violation"
+
+
+def stepped(offset, *, before, since, at):
+    """A reader was given `before` at one second, and `offset` at a later one."""
+    anomaly = lost("monotone-read", offset=offset, sent=since, acked=at)
+    return replace(anomaly, acked_offset=before)
+
+
+def test_a_reader_may_step_back_only_over_a_permitted_truncation_between_its_two_reads():
+    """Broker 1 was elected at 10 s without the records from offset 2 on."""
+    loss = lost("hw-loss", offset=7)
+    assert label(stepped(3, before=8, since=3.9, at=11), world(*ALL_CUT), loss).permitted
+    assert label(stepped(3, before=8, since=20, at=30), world(*ALL_CUT), loss).kind == "violation"
+    assert label(stepped(3, before=8, since=3.9, at=11), world(*ALL_CUT)).kind == "violation"
+    assert label(stepped(3, before=8, since=3.9, at=11), world(*LEADER_KILLED), loss).kind == "violation"
+
+
+def test_no_truncation_permits_a_reader_to_skip_records_that_exist():
+    loss = lost("hw-loss", offset=7)
+    assert label(stepped(8, before=3, since=3.9, at=11), world(*ALL_CUT), loss).kind == "violation"
