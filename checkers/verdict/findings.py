@@ -143,7 +143,7 @@ def _counts(rows: Rows, its: Incidents, finding_of: Ints, findings: int) -> list
     """How many offsets or records of each property every finding has."""
     counts: list[dict[Property, int]] = [{} for _ in range(findings)]
     sizes, ranks = (its.end - its.first)[its.of], rows.property[its.row]
-    for rank in np.unique(ranks).tolist():
+    for rank in np.flatnonzero(np.bincount(ranks)).tolist():
         of = ranks == rank
         totals = np.bincount(finding_of[its.of[of]], weights=sizes[of], minlength=findings)
         for finding in np.flatnonzero(totals).tolist():
