@@ -18,7 +18,7 @@ from checkers.history.tables import NONE, TABLES, Outcome, unit_path, write_tabl
 TOPIC = "bench"
 _GAP_NS = 20_000
 """Between two sends to one partition: 50,000 a second."""
-_START_NS = 1_000_000_000_000
+START_NS = 1_000_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ def _write_partition(directory: Path, shape: Shape, partition: int) -> int:
     turn = np.arange(count)
     producer = turn % shape.producers
     sequence = turn // shape.producers * shape.partitions + partition
-    invoked = _START_NS + turn * _GAP_NS + rng.integers(0, _GAP_NS, count)
+    invoked = START_NS + turn * _GAP_NS + rng.integers(0, _GAP_NS, count)
     slowness = rng.integers(500_000, 3_000_000, shape.producers)
     appended = invoked + slowness[producer]
     completed = appended + rng.integers(500_000, 8_000_000, count)
@@ -109,7 +109,7 @@ def _write_proofs(directory: Path, ends: list[int]) -> None:
         {
             "topic": TOPIC,
             "partition": partition,
-            "at_ns": _START_NS * 2,
+            "at_ns": START_NS * 2,
             "log_start": 0,
             "high_watermark": end,
             "last_stable": end,
@@ -130,7 +130,7 @@ def _write_watermarks(directory: Path, shape: Shape, ends: list[int], samples: i
     span = shape.sends // shape.partitions * _GAP_NS
     rows = [
         {
-            "at_ns": _START_NS + span * sample // samples,
+            "at_ns": START_NS + span * sample // samples,
             "topic": TOPIC,
             "partition": partition,
             "leader": 1 + partition % 3,

@@ -92,8 +92,9 @@ def _families(anomalies: Anomalies, labels: Labels) -> Iterator[tuple[Rows, Inci
 
 
 def _findings(rows: Rows, its: Incidents, labels: Labels, timeline: Timeline) -> Iterator[Finding]:
-    epoch = _epochs(rows, its, timeline)
-    order, starts = _runs(rows.label[its.leading], epoch, its)
+    label = rows.label[its.leading]
+    epoch = _with_neighbours(label, _epochs(rows, its, timeline))
+    order, starts = _runs(label, epoch, its)
     finding_of = np.empty(len(order), np.int64)
     finding_of[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
     counts = _counts(rows, its, finding_of, len(starts))
@@ -104,7 +105,7 @@ def _findings(rows: Rows, its: Incidents, labels: Labels, timeline: Timeline) ->
         yield Finding(
             tp=rows.blocks[0].tp,
             replica=rows.blocks[0].replica,
-            label=labels.classes[rows.label[its.leading[head]]],
+            label=labels.classes[label[head]],
             leader_epoch=int(epoch[head]),
             counts=counts[number],
             first_offset=int(first[begin]),
@@ -129,6 +130,21 @@ def _epochs(rows: Rows, its: Incidents, timeline: Timeline) -> Ints:
     return np.where(at_ns == NONE, NONE, epochs[found])
 
 
+def _with_neighbours(label: Ints, epoch: Ints) -> Ints:
+    """The epochs, but those not known are those of the nearest incident below, else above, with that label.
+
+    Nobody knows when what is gone from a hole was written; the records around it are of the same event.
+    """
+    order = np.argsort(label, kind="stable")
+    for way in (slice(None), slice(None, None, -1)):
+        its_label, its_epoch = label[order[way]], epoch[order[way]]
+        nearest = np.maximum.accumulate(np.where(its_epoch != NONE, np.arange(len(order)), 0))
+        same = (its_epoch == NONE) & (its_label[nearest] == its_label)
+        epoch = epoch.copy()
+        epoch[order[way][same]] = its_epoch[nearest[same]]
+    return epoch
+
+
 def _runs(label: Ints, epoch: Ints, its: Incidents) -> tuple[Ints, Ints]:
     """The incidents by cause and offset, and where each finding begins in that order."""
     cause = label * (int(epoch.max()) + 2) + epoch + 1
@@ -143,7 +159,7 @@ def _counts(rows: Rows, its: Incidents, finding_of: Ints, findings: int) -> list
     """How many offsets or records of each property every finding has."""
     counts: list[dict[Property, int]] = [{} for _ in range(findings)]
     sizes, ranks = (its.end - its.first)[its.of], rows.property[its.row]
-    for rank in np.unique(ranks).tolist():
+    for rank in np.flatnonzero(np.bincount(ranks)).tolist():
         of = ranks == rank
         totals = np.bincount(finding_of[its.of[of]], weights=sizes[of], minlength=findings)
         for finding in np.flatnonzero(totals).tolist():

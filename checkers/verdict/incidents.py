@@ -26,6 +26,8 @@ Bools = npt.NDArray[np.bool_]
 _ORDER = {each: rank for rank, each in enumerate(Property)}
 _RANK_BITS, _ROW_BITS = 8, 40
 """A gravity and a row in one integer: the least of them is the gravest, and the first of equals."""
+_ROOM = 16
+"""Offsets are marked one by one, unless they span so many times more than there are: then they are sorted."""
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -104,13 +106,27 @@ def by_offset(rows: Rows, wanted: Bools) -> Incidents:
     the same rows cover are one together."""
     row = np.flatnonzero(wanted)
     first, end = rows.offset[row], rows.last_offset[row] + 1
-    edges = np.unique(np.concatenate((first, end)))
-    begin, finish = np.searchsorted(edges, first), np.searchsorted(edges, end)
+    edges, begin, finish = _edges(first, end)
     covers = finish - begin
     if (covers > 1).any():
         row = np.repeat(row, covers)
         begin = np.repeat(begin - np.cumsum(covers) + covers, covers) + np.arange(len(row))
     return _incidents(rows, edges[:-1], edges[1:], row, begin)
+
+
+def _edges(first: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
+    """Where any of k runs [first, end) begins or ends, ascending, and the places of `first` and of `end` in
+    that; shapes (e,), (k,) and (k,)."""
+    low = int(first.min())
+    span = int(end.max()) - low + 1
+    if span <= _ROOM * len(first):
+        marked = np.zeros(span, bool)
+        marked[first - low] = marked[end - low] = True
+        place = np.cumsum(marked) - 1
+        return np.flatnonzero(marked) + low, place[first - low], place[end - low]
+    edges = np.sort(np.concatenate((first, end)))
+    edges = edges[np.concatenate(([True], edges[1:] != edges[:-1]))]
+    return edges, np.searchsorted(edges, first), np.searchsorted(edges, end)
 
 
 def one_by_one(rows: Rows, wanted: Bools) -> Incidents:

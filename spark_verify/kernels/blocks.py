@@ -5,6 +5,7 @@ import numpy as np
 from checkers.anomalies import COLUMNS, AnomalyBlock
 from checkers.history.tables import NONE
 from checkers.properties import Property
+from spark_verify.kernels.ids import distinct
 from spark_verify.kernels.notes import HoleNote, LeapNote, Note
 from spark_verify.partition_task import Columns, Ints, PartitionTask, Window
 
@@ -32,7 +33,7 @@ def nameless_losses(task: PartitionTask, window: Window, holes: Ints, named: Int
 
     `named`, shape (w,), are the offsets of the losses that a witness names.
     """
-    runs = _without(_read_only(holes, window, task.highest), np.unique(named))
+    runs = _without(_read_only(holes, window, task.highest), distinct(named))
     words = f"the high watermark was {task.highest} once, {{nothing}} now"
     return _ranges(Property.HW_LOSS, task, runs[:, 0], runs[:, 1] - 1, words)
 

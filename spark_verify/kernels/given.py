@@ -11,14 +11,14 @@ import numpy as np
 from checkers.history.tables import NONE, Outcome
 from spark_verify.kernels.acks import PlacedAcks
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog
-from spark_verify.kernels.ids import Ids, match
+from spark_verify.kernels.ids import Ids, distinct, match
 from spark_verify.kernels.match_by_id import placed_rows
 from spark_verify.partition_task import Bools, Columns, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """g different (offset, id), ascending, and the c different (offset, id, checksum) among them."""
+    """g different (offset, id) and the c different (offset, id, checksum) among them, both by offset."""
 
     first: Ints
     """Shape (g,): the row of the first read of each (offset, id), in file order."""
@@ -120,10 +120,14 @@ class Disagreements:
 def disagreements(differing: Columns, groups: Given, log: FinalLog, matched: Bools) -> Disagreements:
     """Where readers were given different records; `matched`, shape (log rows,), is which rows some reader was
     given as they are."""
-    same = log.columns(np.flatnonzero(matched))
-    records: Columns = {
-        name: np.concatenate((differing[name][groups.content], same[name])) for name in LOG_COLUMNS
-    }
+    rows = log.rows_at(differing["offset"][groups.content])
+    several = (rows >= 0) & matched[rows] if len(log) else np.zeros(len(rows), bool)
+    offset = differing["offset"][groups.content]
+    again = offset[1:] == offset[:-1]
+    several[1:] |= again
+    several[:-1] |= again
+    others, same = groups.content[several], log.columns(np.flatnonzero(matched))
+    records: Columns = {name: np.concatenate((differing[name][others], same[name])) for name in LOG_COLUMNS}
     order = np.lexsort([records[name] for name in ("checksum", "sequence", "producer", "offset")])
     offset = records["offset"][order]
     new = np.ones(len(offset), bool)
@@ -142,5 +146,5 @@ def disagreements(differing: Columns, groups: Given, log: FinalLog, matched: Boo
 def doubtful_rows(differing: Columns, log: FinalLog) -> Ints:
     """The log rows at the offsets of differing reads, each once: if a reader was given such a row too, the
     readers disagree. Shape (r,)."""
-    rows = np.unique(log.rows_at(differing["offset"]))
+    rows = distinct(log.rows_at(differing["offset"]))
     return rows[rows >= 0]

@@ -9,8 +9,6 @@ or for each of some chosen rows (shape (k,)); rows and places in arrays are int6
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from checkers.history.tables import NONE, Outcome
 from spark_verify.kernels.acks import PlacedAcks
@@ -76,9 +74,7 @@ def placed_rows(log: FinalLog, ids: Ids, with_ack: Bools) -> Ints:
     """
     if not len(ids):
         return np.empty(0, np.int64)
-    values = pa.array(np.unique(ids.sequence))
-    listed = pc.is_in(pa.array(log.sequence), value_set=values).to_numpy(zero_copy_only=False)
-    among = np.flatnonzero(listed & with_ack)
+    among = np.flatnonzero(with_ack)
     source = match(ids, log.ids()[among])
     rows = np.full(len(ids), -1)
     rows[source >= 0] = among[source[source >= 0]]
