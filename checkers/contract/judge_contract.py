@@ -34,4 +34,4 @@ def judge_contract(anomalies: Anomalies, realised: Realised) -> Labels:
         [block for block in blocks if block.property is Property.DUPLICATE],
         realised,
     )
-    return Labels(losses.get(at) or effects.of_block(block) for at, block in enumerate(blocks))
+    return Labels.joined(losses.get(at) or effects.of_block(block) for at, block in enumerate(blocks))

@@ -53,15 +53,20 @@ class Labels(Sequence[Label]):
     """One label for each anomaly, in their order: `of[b][i]` is the place in `classes` of row i of block
     b."""
 
-    def __init__(self, blocks: Iterable[BlockLabels]) -> None:
-        """Equal labels of several blocks become one class."""
+    def __init__(self, *, classes: tuple[Label, ...], of: Sequence[Ints]) -> None:
+        """`of` is parallel to the blocks of the anomalies."""
+        self.classes, self.of = classes, tuple(of)
+        self._flat: Ints = np.concatenate([np.empty(0, np.int64), *self.of])
+
+    @classmethod
+    def joined(cls, blocks: Iterable[BlockLabels]) -> "Labels":
+        """The labels of all blocks; equal labels of several blocks become one class."""
         places: dict[Label, int] = {}
-        self.of: tuple[Ints, ...] = tuple(
+        of = [
             np.array([places.setdefault(label, len(places)) for label in block.classes], np.int64)[block.of]
             for block in blocks
-        )
-        self.classes: tuple[Label, ...] = tuple(places)
-        self._flat: Ints = np.concatenate([np.empty(0, np.int64), *self.of])
+        ]
+        return cls(classes=tuple(places), of=of)
 
     def __len__(self) -> int:
         return len(self._flat)

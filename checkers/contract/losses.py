@@ -117,7 +117,7 @@ class LossLabels:
             invoked_ns=anomaly.invoked_ns,
             written_ns=written_ns,
             acks="" if anomaly.producer == NONE else promise.acks,
-            seen=anomaly.seen_ns != NONE,
+            seen=anomaly.seen_ns != NONE or block.property is Property.READ_UNCOMMITTED,
         )
         ends = [record, replace(record, offset=anomaly.last_offset)][
             : 1 + (anomaly.last_offset > anomaly.offset)

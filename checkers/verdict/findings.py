@@ -93,7 +93,7 @@ def _families(anomalies: Anomalies, labels: Labels) -> Iterator[tuple[Rows, Inci
 
 def _findings(rows: Rows, its: Incidents, labels: Labels, timeline: Timeline) -> Iterator[Finding]:
     label = rows.label[its.leading]
-    epoch = _with_neighbours(label, _epochs(rows, its, timeline))
+    epoch = _with_neighbours(label, _epochs(rows, its, labels, timeline))
     order, starts = _runs(label, epoch, its)
     finding_of = np.empty(len(order), np.int64)
     finding_of[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
@@ -118,8 +118,15 @@ def _findings(rows: Rows, its: Incidents, labels: Labels, timeline: Timeline) ->
         )
 
 
-def _epochs(rows: Rows, its: Incidents, timeline: Timeline) -> Ints:
-    """The leader epoch under which each incident's leading record was written, -1 if unknown; shape (n,)."""
+def _epochs(rows: Rows, its: Incidents, labels: Labels, timeline: Timeline) -> Ints:
+    """The leader epoch under which each incident's leading record was written, -1 if unknown; shape (n,).
+
+    A lost record's is that of its fate: a deposed leader writes under its own.
+    """
+    of_label = np.array(
+        [each.fate.appended.epoch if each.fate else NONE for each in labels.classes], np.int64
+    )
+    of_fate = of_label[rows.label[its.leading]]
     at_ns = rows.written_ns[its.leading]
     states = timeline.states(rows.blocks[0].tp)
     if not states:
@@ -127,7 +134,7 @@ def _epochs(rows: Rows, its: Incidents, timeline: Timeline) -> Ints:
     since_ns = np.array([state.since_ns for state in states])
     epochs = np.array([state.leader_epoch for state in states])
     found = np.maximum(np.searchsorted(since_ns, at_ns, side="right") - 1, 0)
-    return np.where(at_ns == NONE, NONE, epochs[found])
+    return np.where(of_fate != NONE, of_fate, np.where(at_ns == NONE, NONE, epochs[found]))
 
 
 def _with_neighbours(label: Ints, epoch: Ints) -> Ints:

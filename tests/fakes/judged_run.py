@@ -10,6 +10,7 @@ from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
 from checkers.contract.timeline import SECOND_NS, Clock
 from checkers.history.log_runs import BatchProducers, LogRun
 from checkers.history.rows import (
+    BrokerLine,
     ClientEvent,
     ClockPair,
     Context,
@@ -202,6 +203,7 @@ def world(
             proofs=rows(Proof),
             replicas=rows(Replica),
             replica_offsets=rows(ReplicaOffset),
+            broker_lines=rows(BrokerLine),
             client_events=rows(ClientEvent),
             node_events=rows(NodeEvent),
             clocks=rows(ClockPair),

@@ -4,10 +4,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from fakes.judged_run import ALL_POWERED_OFF, ns, sampled, world
+from fakes.judged_run import ALL_CUT, ns, sampled, world
 
 from checkers.anomalies import COLUMNS, Anomalies, AnomalyBlock
-from checkers.contract.label import judge_contract
+from checkers.contract.judge_contract import judge_contract
 from checkers.history.rows import TopicPartition
 from checkers.judgement import Judgement, Totals
 from checkers.properties import DECIDED, Property
@@ -44,7 +44,7 @@ def made(monkeypatch) -> Counter:
 def judged(records: int, made: Counter) -> tuple[int, int]:
     """Anomalies made as objects from the labels to the explanations, and the findings."""
     anomalies = Anomalies(truncated(each, records) for each in TRUNCATED)
-    realised = world(*ALL_POWERED_OFF, sampled(2, 50))
+    realised = world(*ALL_CUT, sampled(2, 50))
     labels = judge_contract(anomalies, realised)
     made.clear()
     judgement = Judgement(

@@ -2,11 +2,24 @@
 
 from dataclasses import replace
 
-from fakes.judged_run import ALL_POWERED_OFF, LEADER_KILLED, QUIET, cut, down, lost, ns, sampled, world
+from fakes.judged_run import (
+    ALL_CUT,
+    LEADER_KILLED,
+    QUIET,
+    cut,
+    down,
+    led,
+    log_end,
+    lost,
+    ns,
+    sampled,
+    world,
+)
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
-from checkers.history.rows import Proof
+from checkers.history.log_runs import LogRun
+from checkers.history.rows import BrokerLine, Proof
 from checkers.verdict.explain import MOST_EXPLAINED, explain, explain_gravest
 from checkers.verdict.findings import MOST_BETWEEN, group
 
@@ -41,7 +54,7 @@ def test_a_truncated_run_of_offsets_is_one_finding_that_names_all_properties():
         lost("hw-loss", offset=7, sequence=7),
         lost("same-for-all", offset=6, producer=-1, sequence=-1, sent=None, acked=None),
     ]
-    assert grouped(anomalies, world(*ALL_POWERED_OFF)) == [
+    assert grouped(anomalies, world(*ALL_CUT)) == [
         ("permitted", ["acked-loss", "hw-loss", "read-uncommitted", "same-for-all"], 5, 8, 4)
     ]
 
@@ -55,7 +68,7 @@ def test_a_hole_of_indeterminate_records_does_not_split_a_truncation():
 
 
 def test_each_partition_epoch_and_label_is_a_finding_of_its_own():
-    """Violations come first."""
+    """Violations come first, then what is undecided: nothing is known of partition 1."""
     anomalies = [
         lost(offset=5, acked=3),
         lost(offset=6, sent=13, acked=13.5),
@@ -63,14 +76,15 @@ def test_each_partition_epoch_and_label_is_a_finding_of_its_own():
     ]
     assert grouped(anomalies, world(*LEADER_KILLED, acks="1")) == [
         ("violation", ["acked-loss"], 6, 6, 1),
-        ("violation", ["acked-loss"], 7, 7, 1),
+        ("undecided", ["acked-loss"], 7, 7, 1),
         ("permitted", ["acked-loss"], 5, 5, 1),
     ]
 
 
 def test_the_worst_label_of_an_offset_is_its_findings_label():
     """The producer was promised nothing there, the readers were."""
-    anomalies = [lost(acked=3.9), lost("hw-loss", acked=3.9), lost("read-uncommitted", acked=3.9)]
+    seen = {"acked": 3.9, "seen": 3.95}
+    anomalies = [lost(acked=3.9), lost("hw-loss", **seen), lost("read-uncommitted", **seen)]
     assert grouped(anomalies, world(*LEADER_KILLED, acks="1")) == [
         ("violation", ["acked-loss", "hw-loss", "read-uncommitted"], 7, 7, 1)
     ]
@@ -84,7 +98,7 @@ def test_one_label_under_two_leader_epochs_is_two_findings():
 
 def test_the_record_that_was_promised_speaks_for_an_offset_that_two_records_lost():
     """Another one's loss at that offset is permitted."""
-    allowed, forbidden = lost(acked=3.9), lost("hw-loss", sequence=2, acked=3.9)
+    allowed, forbidden = lost(acked=3.9), lost("hw-loss", sequence=2, acked=3.9, seen=3.95)
     line = explained([allowed, forbidden], world(*LEADER_KILLED, acks="1")).line
     assert line.startswith("orders-0 offset 7, record 0/2: lost from below the high watermark; ")
 
@@ -113,11 +127,20 @@ def test_other_properties_have_findings_of_their_own():
 def test_the_line_names_record_ack_leader_epoch_fault_and_high_watermark():
     """The whole story of a positive control in one sentence, the evidence after it."""
     realised = world(
-        *LEADER_KILLED,
+        led(0, 1, 5, (1, 2, 3)),
         cut(2.5, healed=6),
+        down(4, 1, recovered=12),
+        led(7, 2, 6, (2, 3)),
+        led(12, 2, 6, (1, 2, 3)),
         sampled(2, 4700),
         sampled(3.4, 4801),
         sampled(8, 4801, leader=2, epoch=6, isr=(2, 3)),
+        log_end(3.9, 1, 5300),
+        log_end(6.5, 2, 4801),
+        log_end(9, 1, 5250, source="disk-down"),
+        BrokerLine(topic="orders", partition=0, at_ms=5_012_000, node=1, kind="truncated", offset=4801),
+        LogRun(5, 0, 4800),
+        LogRun(6, 4801, 8999),
         PROOF,
         acks="1",
     )
@@ -127,25 +150,36 @@ def test_the_line_names_record_ack_leader_epoch_fault_and_high_watermark():
         lost(offset=5121, sent=3.3, acked=3.6, sequence=813),
     ]
     explanation = explained(anomalies, realised)
+    clause = (
+        "acks=1: broker 2 was elected at 7.00 s (epoch 6, its log begins at offset 4801), "
+        "before it was replicated"
+    )
     assert explanation.line == (
         "orders-0 offset 5120, record 0/812 and 1 more: acknowledged and lost; "
-        "acknowledged at 3.50 s by broker 1, leader epoch 5; "
+        "acknowledged at 3.50 s by broker 1, leader epoch 5, in sync were [1, 2, 3]; "
         "cut (partition of 2->1, 3->1) was active, kill-1 (kill of node 1) followed 0.50 s later; "
-        "the high watermark of orders-0 was 4801 then, 4801 after the fail-over to broker 2, "
-        "9000 at the end; "
+        f"{clause}; "
+        "the high watermark of orders-0 was 4801 then (sampled 0.10 s before), "
+        "4801 at 8.00 s under broker 2, leader epoch 6, 9000 at the end; "
         "offset 5120 now holds record 3/910"
     )
     assert explanation.evidence == (
-        "permitted: acks=1: the leader of orders-0 changed at 7.00 s (to broker 2, epoch 6), "
-        "maybe before it was replicated",
+        f"permitted (acks=1 unreplicated tail): {clause}",
         "acked-loss 2",
-        "2 offsets from 5120 to 5121",
-        "acked-loss at offset 5120, record 0/812: acknowledged at 3.50 s by broker 1, leader epoch 5; "
-        "offset 5120 now holds record 3/910",
-        "acked-loss at offset 5121, record 0/813: acknowledged at 3.60 s by broker 1, leader epoch 5",
-        "leader of orders-0: broker 2, epoch 6, elected at 7.00 s",
-        "kill-1 (kill of node 1) at 4.00 s, unclean shutdown of 1",
+        "2 offsets: 5120 to 5121",
+        "acked-loss at offset 5120, record 0/812: acknowledged at 3.50 s by broker 1, leader epoch 5, "
+        "in sync were [1, 2, 3]; offset 5120 now holds record 3/910",
+        "acked-loss at offset 5121, record 0/813: acknowledged at 3.60 s by broker 1, leader epoch 5, "
+        "in sync were [1, 2, 3]",
+        "election: broker 1 → broker 2, leader epoch 6, at 7.00 s: clean, it was in the ISR [1, 2, 3]",
+        "truncation: leader epoch 6 begins at offset 4801; every other log was cut there",
+        "broker 1 cut its log to offset 4801 at 12.00 s",
+        "replica 1 (killed, page cache kept) held all 2 of the offsets: "
+        "on its disk, before it was started again",
+        "replica 2 held none of the offsets: its log end was 4801 at 6.50 s",
+        "what replica 3 held was not measured",
         "cut (partition of 2->1, 3->1) at 2.50 s",
+        "kill-1 (kill of node 1) at 4.00 s, unclean shutdown of 1",
     )
 
 
@@ -154,8 +188,9 @@ def test_without_a_metadata_log_the_leader_is_the_samplers():
     realised = world(sampled(1, 5, leader=3, epoch=9), sampled(4, 8, leader=3, epoch=9))
     assert explained([lost()], realised).line == (
         "orders-0 offset 7, record 0/1: acknowledged and lost; "
-        "acknowledged at 3.00 s by broker 3, leader epoch 9; "
-        "the high watermark of orders-0 was 5 then"
+        "acknowledged at 3.00 s by broker 3, leader epoch 9, in sync were [1, 2, 3]; "
+        "no election since it was written begins at or below its offset; "
+        "the high watermark of orders-0 was 5 then (sampled 2.00 s before)"
     )
 
 
@@ -164,7 +199,7 @@ def test_a_loss_without_any_witness_of_time_is_explained_as_such():
     nameless = lost("hw-loss", producer=-1, sequence=-1, sent=None, acked=None, note="nothing is there now")
     assert explained([nameless], world(*QUIET, down(4, 1))).line == (
         "orders-0 offset 7: lost from below the high watermark; when it was written is not known; "
-        "nothing is there now"
+        "no election since it was written begins at or below its offset; nothing is there now"
     )
 
 
@@ -172,7 +207,8 @@ def test_an_indeterminate_record_is_placed_in_time_by_when_it_was_sent():
     """It was never acknowledged."""
     assert explained([lost("hw-loss", acked=None)], world(*QUIET)).line == (
         "orders-0 offset 7, record 0/1: lost from below the high watermark; "
-        "sent, never acknowledged, at 2.00 s by broker 1, leader epoch 5"
+        "sent, never acknowledged, at 2.00 s by broker 1, leader epoch 5, in sync were [1, 2, 3]; "
+        "no election since it was written begins at or below its offset"
     )
 
 
@@ -211,7 +247,7 @@ def test_the_high_watermark_is_this_partitions_as_far_as_it_was_sampled():
     others = (elsewhere, sampled(2.5, -1), replace(PROOF, complete=False), replace(PROOF, partition=1))
     assert "high watermark" not in explained([lost()], world(*QUIET, *others)).line
     line = explained([lost()], world(*QUIET, *others, sampled(5, 40))).line
-    assert line.endswith("the high watermark of orders-0 was 40 then")
+    assert line.endswith("the high watermark of orders-0 was 40 then (sampled 2.00 s after)")
 
 
 def test_a_fault_without_a_name_of_its_own_is_named_by_its_kind():
@@ -235,3 +271,43 @@ def test_a_disaster_is_counted_in_full_and_explained_in_part():
     assert (len(findings), len(explained_part)) == (57, 50)
     assert explained_part[0][0].first_offset == 0
     assert explained_part[0][1].line.startswith("orders-0 offset 0, record 0/1: altered; ")
+
+
+def test_faults_on_other_brokers_and_unproven_ones_are_not_named():
+    """Broker 9 is no replica of orders-0; a fault without evidence of an effect explains nothing."""
+    stranger = replace(led(0, 9, 1, (9,)), partition=1, replicas=(9,))
+    elsewhere = down(3.5, 9)
+    edge = cut(3.6, edges=("9->1",))
+    unproven = replace(cut(3.7), proven=False)
+    line = explained(
+        [lost(acked=3)], world(*LEADER_KILLED, stranger, elsewhere, edge, unproven, acks="1")
+    ).line
+    assert "no fault was active, kill-1 (kill of node 1) followed 1.00 s later; acks=1: broker 2" in line
+
+
+def test_the_ack_of_a_deposed_leader_names_it_and_who_had_deposed_it():
+    run = world(
+        led(0, 1, 5, (1, 2, 3)),
+        sampled(5, 5),
+        led(6, 2, 6, (2, 3)),
+        led(20, 2, 6, (1, 2, 3)),
+        LogRun(5, 0, 4),
+        LogRun(6, 5, 90),
+        acks="1",
+    )
+    line = explained([lost(offset=40, sent=9, acked=9.1)], run).line
+    assert (
+        "acknowledged at 9.10 s by broker 1, leader epoch 5, which broker 2 had deposed at 6.00 s (epoch 6)"
+        in line
+    )
+
+
+def test_each_power_loss_names_what_it_took_of_each_replica():
+    evidence = explained([lost(offset=7)], world(*ALL_CUT)).evidence
+    assert [line for line in evidence if line.startswith("power loss")] == [
+        f"power loss of broker {node} at 4.00 s: 28 records: its log went from 30 to 2" for node in (1, 2, 3)
+    ]
+    assert (
+        "replica 2 (power loss) held none of the offsets: on its disk, before it was started again"
+        in evidence
+    )

@@ -10,7 +10,7 @@ import pytest
 from fakes.history_rows import TOPIC, history, info, logged, ok, read, sample
 from fakes.run_directories import MANIFEST, make_run, reference
 
-from checkers.history.rows import Fault, History, MetadataChange
+from checkers.history.rows import Fault, History, MetadataChange, ReplicaOffset
 from checkers.verdict.algebra import Verdict
 from compose.docker.labels import owner_of
 from harness.errors import RunDirectoryError
@@ -72,11 +72,14 @@ def test_a_failure_opens_with_the_record_that_shows_it(tmp_path: Path) -> None:
     first, second, *rest = report_text(report).splitlines()
     assert first.startswith(
         "FAIL  orders-0 offset 1, record 1/1: acknowledged and lost; acknowledged at 3.00 s by broker 1, "
-        "leader epoch 0; no fault was active, kill"
+        "leader epoch 0, in sync were [1, 2, 3]; no fault was active, kill"
     )
-    assert " followed 1.00 s later; the high watermark of orders-0 was 1 then" in first
+    assert "the high watermark of orders-0 was 1 then (sampled 3.00 s before)" in first
     assert second == "  acks=all lost 1 of 2 acknowledged records, which its contract forbids"
-    assert rest == ["  - acked-loss is violated once: acks=all: no fault or election permits it"]
+    assert rest == [
+        "  - acked-loss is violated once: broker 2 was elected at 8.00 s (epoch 1) without it, though it was in "
+        "sync, and had it"
+    ]
 
 
 def test_the_same_loss_under_acks_1_is_the_expected_one_of_a_positive_control(tmp_path: Path) -> None:
@@ -249,7 +252,15 @@ def test_a_copy_that_was_read_before_a_power_failure_is_lost_with_it_though_a_re
     cut = killed_leader(rows)
     power = replace(cut.faults[0], kind="power-loss", nodes=(1, 2, 3), unclean=(1, 2, 3), data_lost=(1, 2, 3))
     facts = {"schedule": ["kill"], "expect": "any"}
-    report = judged(make_run(tmp_path, replace(cut, faults=(power,)), **facts))
+    place = {"topic": TOPIC, "partition": 0, "broker": 2}
+    ends = (
+        ReplicaOffset(**place, at_ns=4 * SECOND, log_end=2, source="before-power-loss"),
+        ReplicaOffset(**place, at_ns=7 * SECOND, log_end=1, source="after-power-loss"),
+    )
+    powerless = replace(
+        cut, faults=(replace(power, down=(1, 2, 3), down_ns=(5 * SECOND,) * 3, up_ns=(7 * SECOND,) * 3),)
+    )
+    report = judged(make_run(tmp_path, replace(powerless, replica_offsets=ends), **facts))
     assert report.document["properties"]["hw-loss"]["permitted"] == 1
     assert report.verdict is Verdict.PASS
 
