@@ -56,7 +56,8 @@ def rule(
         case Reason.NO_ELECTION:
             return Ruling(kind="violation", cause=HOLE, clause=_no_election(record, evidence, realised))
         case Reason.UNKNOWN:
-            clause = f"{_removal(fate, realised)}; not measured: {fate.missing}"
+            removal = f"{_removal(fate, realised)}; " if fate.removed_by else ""
+            clause = f"{removal}not measured: {fate.missing}"
             return Ruling(kind="undecided", cause="missing evidence", clause=clause)
         case Reason.IN_SYNC:
             return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=_in_sync(fate, realised))

@@ -85,6 +85,9 @@ def fates(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -
     Empty if nobody knows who led the partition.
     """
     leaders = _may_have_appended(record, evidence, realised)
+    if any(run.epoch == NONE for run in evidence.survivors_from(record.offset)):
+        missing = "the leader epochs of the records behind it"
+        return tuple(Fate(appended=each, reason=Reason.UNKNOWN, missing=missing) for each in leaders[:1])
     found = [
         _fate(record, leadership, election, evidence, realised)
         for leadership in leaders

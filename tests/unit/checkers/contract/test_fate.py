@@ -510,3 +510,11 @@ def test_without_a_metadata_log_the_samples_show_who_led_and_not_who_was_eligibl
     ]
     assert verdict(lost(), run) == ("permitted", "acks=1 unreplicated tail")
     assert label(lost(), world(*rows, down(4, 1))).kind == "undecided"
+
+
+def test_a_final_log_without_leader_epochs_decides_nothing():
+    found = label(lost(offset=7), world(*ALL_POWERED_OFF, LogRun(-1, 0, 50)))
+    assert (found.kind, found.clause) == (
+        "undecided",
+        "not measured: the leader epochs of the records behind it",
+    )

@@ -77,8 +77,8 @@ def test_a_failure_opens_with_the_record_that_shows_it(tmp_path: Path) -> None:
     assert "the high watermark of orders-0 was 1 then (sampled 3.00 s before)" in first
     assert second == "  acks=all lost 1 of 2 acknowledged records, which its contract forbids"
     assert rest == [
-        "  - acked-loss is violated once: broker 2 was elected at 8.00 s (epoch 1) without it, though it was in "
-        "sync, and had it"
+        "  - acked-loss is violated once: broker 2 was elected at 8.00 s (epoch 1) without it, though it was "
+        "in sync, and had it"
     ]
 
 
@@ -242,11 +242,11 @@ def test_a_copy_that_was_read_before_a_power_failure_is_lost_with_it_though_a_re
     """The first attempt is read at 3 s, the power goes at 4 s, the retry is acked elsewhere at 13 s."""
     rows = history(
         ok(1, 0, at=0, invoked=SECOND, done=2 * SECOND),
-        logged(1, 0, 0),
+        replace(logged(1, 0, 0), leader_epoch=0),
         ok(1, 1, at=2, invoked=2 * SECOND, done=13 * SECOND),
-        logged(2, 0, 1),
+        replace(logged(2, 0, 1), leader_epoch=1),
         info(2, 0, invoked=12 * SECOND),
-        logged(1, 1, 2),
+        replace(logged(1, 1, 2), leader_epoch=1),
         replace(read(1, 1, 1), read_ns=3 * SECOND),
     )
     cut = killed_leader(rows)
