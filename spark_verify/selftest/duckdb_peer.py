@@ -119,8 +119,8 @@ _COUNTS: dict[Property, str] = {
     Property.REAL_TIME_ORDER: "SELECT count(*) FROM walked WHERE late",
     Property.RESURRECTED: "SELECT count(*) FROM found WHERE place IS NOT NULL AND outcome = 1",
     Property.PHANTOM: "SELECT count(*) FROM found WHERE place IS NOT NULL AND outcome IS NULL",
-    Property.OFFSET_GAP: """SELECT count(*) FROM hole JOIN proof USING (partition)
-        WHERE first < high_watermark""",
+    Property.OFFSET_GAP: """SELECT coalesce(sum(least(upto, high_watermark) - first), 0)
+        FROM hole JOIN proof USING (partition) WHERE first < high_watermark""",
     Property.READ_UNCOMMITTED: "SELECT count(*) FROM contradicted",
     Property.MONOTONE_READ: """SELECT count(*) FROM leap WHERE place <= before OR EXISTS (
         SELECT 1 FROM log WHERE log.partition = leap.partition
@@ -132,7 +132,7 @@ _COUNTS: dict[Property, str] = {
 
 
 def count_anomalies(history_dir: Path, *, threads: int) -> dict[Property, int]:
-    """How many anomalies of each property DuckDB finds in a history of one topic."""
+    """How many anomalies of each property DuckDB finds in a history of one topic; of holes, their offsets."""
     with duckdb.connect(config={"threads": threads}) as connection:
         for script in (_SETUP.format(history=history_dir), _BY_ID, _BY_PLACE):
             connection.execute(script)

@@ -148,6 +148,86 @@ def test_acks_without_offset_are_explained_by_their_ids_and_stand_in_real_time(t
     ]
 
 
+def sample(high_watermark, at=15, epoch=0) -> Watermark:
+    return Watermark(
+        topic=TOPIC, partition=0, at_ns=at, leader=1, leader_epoch=epoch, high_watermark=high_watermark
+    )
+
+
+def holes_of(tmp_path, *rows) -> list[tuple[str, int, int]]:
+    """(property, first, last) of the anomalies without an id, as both implementations find them."""
+    found(tmp_path, *rows)
+    judgement = verify(tmp_path, InlineSpark())
+    return [(a.property.value, a.offset, a.last_offset) for a in judgement.anomalies if a.producer == NONE]
+
+
+def test_a_hole_below_a_sampled_watermark_is_one_anomaly_for_each_part_that_no_witness_names(tmp_path):
+    """Offset 3 was read, 6 was acknowledged in an epoch whose samples enclose it."""
+    rows = (sample(0, at=5), sample(9, at=30), read(1, 3, 3), ok(1, 6, at=6), proof(0))
+    assert holes_of(tmp_path, *rows) == [("hw-loss", 0, 2), ("hw-loss", 4, 5), ("hw-loss", 7, 8)]
+
+
+def test_a_hole_is_cut_where_nothing_is_decided(tmp_path):
+    """No reader gets [2, 4); what was sampled above is decided, and is lost."""
+    assert holes_of(tmp_path, sample(6), proof(2, log_end=4)) == [
+        ("hw-loss", 0, 1),
+        ("hw-loss", 4, 5),
+        ("offset-gap", 0, 1),
+    ]
+
+
+def test_a_hole_across_the_end_of_the_log_is_one_loss_and_a_shorter_gap(tmp_path):
+    """Offsets 1 to 5 were sampled, the log ends at 3."""
+    assert holes_of(tmp_path, sample(6), proof(3), logged(1, 0, 0), ok(1, 0, at=0)) == [
+        ("hw-loss", 1, 5),
+        ("offset-gap", 1, 2),
+    ]
+
+
+def test_witnesses_side_by_side_leave_no_empty_hole(tmp_path):
+    assert holes_of(tmp_path, sample(3), read(1, 0, 0), read(1, 1, 1), read(1, 2, 2), proof(0)) == []
+
+
+def test_the_log_may_begin_behind_a_hole_that_was_deleted(tmp_path):
+    assert holes_of(tmp_path, sample(6), proof(4, start=4)) == [("hw-loss", 4, 5)]
+
+
+def test_a_record_read_in_another_partition_than_its_own_comes_with_its_send(tmp_path):
+    """Its send stands in partition 1: evidence from there, at another offset and at the very same."""
+    for number, at in enumerate((7, 0)):
+        rows = (proof(0), proof(8, on=1), read(1, 0, 0), ok(1, 0, at=at, on=1), logged(1, 0, at, on=1))
+        found(tmp_path / str(number), *rows)
+        (loss,) = (
+            a for a in verify(tmp_path / str(number), InlineSpark()).anomalies if a.property == "hw-loss"
+        )
+        assert (loss.invoked_ns, loss.acked_offset) == (10, at)
+        assert loss.completed_ns == (20 if at == 0 else NONE)
+
+
+def test_readers_disagree_also_where_one_was_given_what_the_log_holds(tmp_path):
+    """And where nothing is decided, and with three records at one offset."""
+    log = (ok(1, 0, at=0), logged(1, 0, 0), ok(1, 1, at=1), logged(1, 1, 1))
+    reads = (read(1, 0, 0), read(2, 0, 0, reader=1), read(1, 1, 1), read(3, 0, 2), read(3, 1, 2, reader=1))
+    more = (read(3, 2, 2, reader=2), read(4, 0, 3), read(4, 0, 3, reader=1))
+    anomalies = found(tmp_path, proof(2, log_end=4), *log, *reads, *more)
+    assert [row[2] for row in anomalies if row[0] == "same-for-all"] == [0, 2]
+
+
+def test_what_is_lost_at_home_takes_one_job_however_much_it_is(tmp_path):
+    """Nothing has to be fetched from other partitions."""
+    spark = InlineSpark()
+    sends = [ok(1, number, at=number) for number in range(500)]
+    reads = [read(1, number, number) for number in range(500)]
+    found(tmp_path, proof(0), sample(500), *sends, *reads)
+    judgement = verify(tmp_path, spark)
+    assert spark.jobs == 1
+    assert Counter(a.property.value for a in judgement.anomalies) == {
+        "acked-loss": 500,
+        "hw-loss": 500,
+        "read-uncommitted": 500,
+    }
+
+
 def test_each_decided_property_has_one_rule_and_no_other_has_one():
     assert sorted(RULES) == sorted(DECIDED)
 
