@@ -70,6 +70,14 @@ class PartitionState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogExtent:
+    """The first offset of one replica's log, and the offset after its last whole batch."""
+
+    log_start: int
+    log_end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StartTimings:
     """Seconds from the beginning of the start to the end of each step; steps run side by side.
 
@@ -199,6 +207,20 @@ class Cluster(Protocol):
 
     def unsynced_bytes(self, node: int) -> int:
         """Bytes of `*.log` files that a power cut would drop now, at least: they have no place on disk."""
+
+    def log_ends(self, node: int) -> Mapping[tuple[str, int], LogExtent]:
+        """What the node's own disk holds of each partition, by topic and number, without asking the node.
+
+        For a node that is down or paused: of one that runs, the log may grow meanwhile. Kafka's internal
+        topics are left out. DiskError if the disk cannot be read.
+        """
+
+    def save_replicas(self, topics: Collection[str], into: Path) -> Mapping[int, str]:
+        """Copy each broker's replicas of `topics`, and its checkpoints, from its disk to `into`/<broker>/.
+
+        For brokers that have ended. Returns by broker why its replicas could not be copied as a whole, "" if
+        they were; of a broker that failed, nothing stays in `into`.
+        """
 
     def cpu_ns(self, node: int) -> int:
         """CPU time that the node has used in its present life; stands still while it is paused."""
