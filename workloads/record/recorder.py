@@ -5,6 +5,8 @@
     errors.arrow                     row i is the name of the error that the .done journals number i + 1
     reads-<reader>.arrow             one row for each record delivered
     watermarks.arrow                 one row for each sample
+    replica_offsets-<of>.arrow       one row for each sample of a replica's log, of one who takes them
+    client_events.arrow              one row for each time that a producer's connections had trouble, or none
 
 Of clients it knows `clients.protocol` only. An invocation is written *before* the client gets the record, so
 no record can be in Kafka that the journal does not know, whenever the harness is killed. A completion is
@@ -55,7 +57,7 @@ class Recorder:
     def __init__(self, run_dir: Path, partitions: Sequence[TopicPartition]) -> None:
         """Nothing is written before the first send, read or sample."""
         self.directory = run_dir / "journal"
-        self._facts = {"partitions": json.dumps(partitions)}
+        self._facts = _run_facts(partitions)
         self._open: list[Journal] = []
         self._numbers = count(1)
         self._lock = threading.Lock()
@@ -78,6 +80,10 @@ class Recorder:
         """The journal of the samples."""
         return self._journal("watermarks", TABLES["watermarks"], {})
 
+    def replica_offsets(self) -> Journal:
+        """The journal of the live samples of replicas."""
+        return self._journal("replica_offsets-live", TABLES["replica_offsets"], {})
+
     def _journal(self, name: str, schema: pa.Schema, facts: dict[str, str]) -> Journal:
         journal = Journal(self.directory / f"{name}.arrow", schema, self._facts | facts)
         with self._lock:
@@ -94,6 +100,20 @@ class Recorder:
         """Close every journal."""
         for journal in self._open:
             journal.close()
+
+
+def replica_offsets_journal(run_dir: Path, partitions: Sequence[TopicPartition], of: str) -> Journal:
+    """A journal of replicas beside the recorder's own; the history has the rows of all of them.
+
+    `of` names who writes it, and is part of its file's name.
+    """
+    path = run_dir / "journal" / f"replica_offsets-{of}.arrow"
+    return Journal(path, TABLES["replica_offsets"], _run_facts(partitions))
+
+
+def _run_facts(partitions: Sequence[TopicPartition]) -> dict[str, str]:
+    """What every journal of one run carries."""
+    return {"partitions": json.dumps(partitions)}
 
 
 class ErrorNames:
