@@ -1,7 +1,7 @@
 """Brokers of one topic, each with a log end of its own, as librdkafka's mock cluster has none.
 
-They speak what `compose.kafka.broker_api` asks: Metadata v12, ListOffsets v7 and ApiVersions v0, each broker on
-a port of loopback. Asked as a consumer only the leader answers, with the high watermark; asked with the
+They speak what `compose.kafka.broker_api` asks: Metadata v12, ListOffsets v7 and ApiVersions v0, each broker
+on a port of loopback. Asked as a consumer only the leader answers, with the high watermark; asked with the
 debugging id each broker answers with its own log end, unless `refuses_debugging`, as a release might.
 """
 

@@ -9,9 +9,9 @@ A partition is proven iff, in this order,
 Nobody may write meanwhile. Until the deadline whatever does not hold is tried again; then the proof is
 incomplete, with the last reason, and the verdict UNKNOWN: never a guess.
 
-All replicas being in sync, the high watermark comes to the leader's log end by itself, and that is waited for
-too. If it has not by the deadline, the proof is complete all the same: what lies between is on the leader's disk,
-is undecided, and shows in the proof's log_end.
+All replicas being in sync, the high watermark comes to the leader's log end by itself, and that is waited
+for too. If it has not by the deadline, the proof is complete all the same: what lies between is on the
+leader's disk, is undecided, and shows in the proof's log_end.
 """
 
 import time

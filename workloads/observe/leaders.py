@@ -5,8 +5,8 @@ Then, for those partitions and *at those epochs*, for the offsets: a broker that
 epoch refuses (NOT_LEADER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH), so every answer is that of a leader and
 names its epoch. A zombie still answers, truthfully, for the epoch that it led.
 
-The log start and the log end are asked of every replica, at the epoch that its broker knows; a leader's are those
-of its own log, and stand beside its high watermark.
+Every replica is asked for its log start and log end, at the epoch that its broker knows; a leader's are asked
+beside its high watermark.
 """
 
 from collections.abc import Collection, Mapping

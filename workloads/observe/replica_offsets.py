@@ -1,7 +1,7 @@
 """How far each replica's own log reaches, as the broker that has it reports.
 
-ListOffsets with Kafka's debugging replica id is answered by every replica, not by the leader only, at the epoch
-that it leads or follows. That shows who held which offset when, while all of them run.
+ListOffsets with Kafka's debugging replica id is answered by every replica, not by the leader only, at the
+epoch that it leads or follows. That shows who held which offset when, while all of them run.
 
 A replica is sampled as often as the watermarks. Of a run of equal samples the first and the last are written,
 and between them one every HEARTBEAT_NS: between two equal rows no further apart than that nothing else was
@@ -60,7 +60,7 @@ class _Sample:
 
 
 class ReplicaOffsets:
-    """Writes the samples of all brokers to one journal. Safe to use from threads; holds a sample a replica."""
+    """Writes the samples of all brokers to one journal. Safe to use from threads."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal

@@ -1,8 +1,8 @@
 """Samples of what each broker reports, several times a second; one thread for each broker.
 
 Of the partitions that it leads: the offsets that only a leader knows, into the watermarks journal. Of every
-replica that it has: how far its log reaches, into the replica_offsets journal. A sample of both has one time; a
-leader's log end was read last, so the high watermark beside it is not above it.
+replica that it has: how far its log reaches, into the replica_offsets journal. Samples of one question have
+one time in both; the log end is asked last, so the high watermark of the same time is not above it.
 
 A broker that is dead, paused or cut off costs its own thread a time-out and the other threads nothing.
 """

@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from checkers.contract.settings import Acks
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, TABLES, Outcome
-from workloads.clients.protocol import Delivered
+from workloads.clients.protocol import Delivered, Trouble
+from workloads.record.client_events import ClientEvents
 from workloads.record.decode import arrivals
 from workloads.record.journal import Journal
 
@@ -62,6 +63,7 @@ class Recorder:
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._names = ErrorNames(lambda: self._journal("errors", ERRORS, {}))
+        self._events = ClientEvents(lambda: self._journal("client_events", TABLES["client_events"], {}))
 
     def sends(self, *, acks: Acks, idempotent: bool) -> "SendRecorder":
         """Journals for a new producer instance, which gets the next number."""
@@ -70,7 +72,7 @@ class Recorder:
         facts = {"producer": str(number), "acks": acks, "idempotence": json.dumps(idempotent)}
         invoked = self._journal(f"sends-{number}.invoked", INVOKED, facts)
         done = self._journal(f"sends-{number}.done", DONE, facts)
-        return SendRecorder(number, invoked, done, self._names)
+        return SendRecorder(number, invoked, done, self._names, self._events)
 
     def reads(self, reader: int) -> "ReadRecorder":
         """The journal of one reader."""
@@ -143,9 +145,11 @@ class ErrorNames:
 class SendRecorder:
     """The sends of one producer instance; implements `clients.protocol.SendReports`."""
 
-    def __init__(self, producer: int, invoked: Journal, done: Journal, names: ErrorNames) -> None:
+    def __init__(
+        self, producer: int, invoked: Journal, done: Journal, names: ErrorNames, events: ClientEvents
+    ) -> None:
         self._producer = producer
-        self._invoked, self._done, self._names = invoked, done, names
+        self._invoked, self._done, self._names, self._events = invoked, done, names, events
         self._pending: list[tuple[NDArray[Any], ...]] = []
         self._flushed_ns = time.monotonic_ns()
 
@@ -184,6 +188,10 @@ class SendRecorder:
         typed = zip(columns, _DONE_TYPES, strict=True)
         self._pending.append(tuple(np.broadcast_to(np.asarray(c, t), shape) for c, t in typed))
 
+    def connected(self, since_ns: int, at_ns: int, trouble: Sequence[Trouble]) -> None:
+        """Note what became of the connections."""
+        self._events.connected(self._producer, since_ns, at_ns, trouble)
+
     def flush_if_due(self, now_ns: int) -> None:
         """Write what is pending if the last flush is FLUSH_NS ago."""
         if now_ns - self._flushed_ns >= FLUSH_NS:
@@ -199,6 +207,7 @@ class SendRecorder:
     def close(self) -> None:
         """Write what is pending and close the journals."""
         self.flush(time.monotonic_ns())
+        self._events.ended(self._producer)
         self._invoked.close()
         self._done.close()
 
