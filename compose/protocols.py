@@ -57,8 +57,27 @@ class ContainerState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionOffsets:
+    """How far a partition's logs reach: the leader's high watermark, and the log end of each replica that
+    answers, as (broker, offset).
+
+    The leader's log end is read first, then the rest: what is found to lag behind it did lag.
+    """
+
+    high_watermark: int
+    log_ends: tuple[tuple[int, int], ...]
+
+    def log_end(self, broker: int) -> int:
+        """The log end of one replica; -1 if it does not answer."""
+        return dict(self.log_ends).get(broker, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionState:
-    """One partition as brokers report it; `leader` -1: none; `leader_epoch` -1, `elr` empty: not reported."""
+    """One partition as brokers report it; `leader` -1: none; `leader_epoch` -1, `elr` empty: not reported.
+
+    `offsets` None: not asked for, or the leader does not answer.
+    """
 
     topic: str
     partition: int
@@ -67,6 +86,7 @@ class PartitionState:
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     elr: tuple[int, ...] = ()
+    offsets: PartitionOffsets | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,6 +263,9 @@ class View(Protocol):
 
     def describe(self, topic: str) -> tuple[PartitionState, ...]:
         """All partitions of `topic`, each as reported by the brokers with the greatest leader epoch."""
+
+    def with_offsets(self, state: PartitionState) -> PartitionState:
+        """The same state with the offsets that its replicas report at its leader epoch now."""
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
         """Leader of every partition of every topic that is not internal."""

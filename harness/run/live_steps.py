@@ -33,6 +33,7 @@ from harness.scenario.load_plan import load_plan
 from harness.scenario.resolve import Resolved
 from workloads import run as workload
 from workloads.observe.final_read import final_read, write_proofs
+from workloads.record.recorder import replica_offsets_journal
 from workloads.record.seal import seal
 
 SETTLED_S = 30.0
@@ -134,7 +135,10 @@ class LiveRunSteps:
         """Read every partition to a proven end."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
         within_s = resolved.scenario.settle.final_read_s
-        return final_read(cluster.bootstrap, partitions, run.history, within_s=within_s)
+        with replica_offsets_journal(run.path, partitions, "final-read") as journal:
+            return final_read(
+                cluster.bootstrap, partitions, run.history, within_s=within_s, replica_offsets=journal
+            )
 
     def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
         """Replay the metadata log into the history; Kafka's internal topics are left out."""
