@@ -111,8 +111,7 @@ def test_a_role_begins_with_an_epoch_and_the_log_end() -> None:
     "lines", [(ANNOUNCED, CUT), (ANNOUNCED,), (ANNOUNCED, FOLLOWER.replace("-4", "-5"), CUT)]
 )
 def test_a_cut_that_is_announced_and_done_is_one_line(lines: tuple[str, ...]) -> None:
-    """It has the epoch of the announcement, which also stands alone: other releases may word the "
-    "rest anew."""
+    """It has the epoch of the announcement, which also stands alone: a release may word the rest anew."""
     (found,) = (each for each in parse("\n".join(lines)) if each.kind == "truncated")
     assert found == BrokerLogLine(
         at_ms=1795300480849,
