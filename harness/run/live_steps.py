@@ -22,8 +22,9 @@ from faults.schedule.record import FaultEvent
 from faults.schedule.scheduler import run_schedule
 from harness.report.judge import judge
 from harness.report.report import Report
-from harness.run import topics
+from harness.run import brokers_end, topics
 from harness.run.load import LiveLoad
+from harness.run.measured_logs import write_measured_logs
 from harness.run.steps import OnEvent, StartedCluster
 from harness.run.verifier import SparkVerifier
 from harness.run_directory.layout import RunDir
@@ -68,8 +69,9 @@ class LiveRunSteps:
             try:
                 yield cluster
             finally:
-                with suppress(ComposeError):
-                    cluster.collect(run.nodes)
+                if not run.nodes.exists():
+                    with suppress(ComposeError):
+                        cluster.collect(run.nodes)
 
     def describe(self, cluster: Cluster) -> StartedCluster:
         """The cluster that was started, for the manifest."""
@@ -107,6 +109,8 @@ class LiveRunSteps:
         with _view(cluster) as view:
             records = run_schedule(resolved.steps, cluster, view, SystemClock(), stop=stop, on_event=report)
         _write(run, "faults", [record.row() for record in records])
+        partitions = load_plan(resolved.scenario, resolved.seed).partitions
+        write_measured_logs(run.path, partitions, [log for record in records for log in record.logs])
         return tuple(record.name for record in records if not record.proven)
 
     def _note(self, event: FaultEvent) -> None:
@@ -145,11 +149,23 @@ class LiveRunSteps:
         rows = metadata_replay.timeline(cluster.metadata_records())
         _write(run, "metadata", [asdict(row) for row in rows if not row.topic.startswith("__")])
 
+    def end_brokers(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
+        """Stop the brokers, keep what they leave, and write the table of their lines."""
+        names = [topic.name for topic in resolved.scenario.topics]
+        troubles = brokers_end.end_brokers(cluster, names, run)
+        lines = brokers_end.broker_lines(run, {*cluster.brokers, *cluster.controllers})
+        if lines is not None:
+            _write(run, "broker_lines", lines)
+        return troubles
+
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
         """Seal the journals. The proofs come last: without them nothing is decided."""
         producers = producers_of(seal(run.path))
         write_proofs(run.history, proofs)
         return producers
+
+    def audit(self, run: RunDir) -> None:
+        """Nothing reads the replicas yet."""
 
     def judge(self, run: RunDir) -> Report:
         """Verify with Spark, and judge."""

@@ -33,7 +33,9 @@ STEPS = [
     "final_read",
     "save_timeline",
     "stop",
+    "end_brokers",
     "seal",
+    "audit",
 ]
 PHASE_OF = {
     "cluster": "cluster",
@@ -44,7 +46,7 @@ PHASE_OF = {
     "stop_producers": "settle",
     "final_read": "final_read",
     "save_timeline": "metadata",
-    "stop": "seal",
+    "stop": "disks",
     "seal": "seal",
 }
 
