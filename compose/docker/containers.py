@@ -177,12 +177,17 @@ def save_directory(container_id: str, path: str, into: Path) -> None:
     into.mkdir(parents=True, exist_ok=True)
     with asking(f"copying {path} from container {container_id[:12]}"):
         chunks, _ = client().api.get_archive(container_id, path, chunk_size=ARCHIVE_CHUNK)
-        try:
-            with tarfile.open(fileobj=_Chunks(chunks), mode="r|") as archive:  # type: ignore[call-overload]
-                for member in archive:
-                    _write_member(archive, member, into)
-        except tarfile.TarError as error:
-            raise OSError(f"the archive of {path} broke off: {error}") from error
+        unpack(chunks, into)
+
+
+def unpack(chunks: Iterable[bytes], into: Path) -> None:
+    """Write the files of a tar archive of one directory to `into`, without that directory's name. OSError."""
+    try:
+        with tarfile.open(fileobj=_Chunks(chunks), mode="r|") as archive:  # type: ignore[call-overload]
+            for member in archive:
+                _write_member(archive, member, into)
+    except tarfile.TarError as error:
+        raise OSError(f"the archive for {into} broke off: {error}") from error
 
 
 class _Chunks:

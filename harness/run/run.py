@@ -166,7 +166,7 @@ def _end_brokers(job: Job, cluster: Cluster) -> None:
     try:
         troubles = job.steps.end_brokers(cluster, job.resolved, job.run)
     except Exception as error:  # whatever it was, the run has all its other evidence
-        troubles = (f"the brokers' disks were not kept: {error}",)
+        troubles = (f"the brokers' disks were not kept: {_named(error)}",)
     for trouble in troubles:
         job.progress.event(trouble)
 
@@ -176,7 +176,7 @@ def _audit(job: Job) -> None:
     try:
         job.steps.audit(job.run)
     except Exception as error:
-        job.progress.event(f"the replicas were not read: {error}")
+        job.progress.event(f"the replicas were not read: {_named(error)}")
 
 
 def _note_end(job: Job) -> None:
@@ -199,7 +199,11 @@ def reason_of(error: Exception) -> str:
     """An error as one sentence: our own messages stand alone, a foreign one needs its type."""
     if is_ours(error):
         return str(error)
-    return f"{type(error).__name__}: {error} (see crash.log in the run directory)"
+    return f"{_named(error)} (see crash.log in the run directory)"
+
+
+def _named(error: Exception) -> str:
+    return str(error) if is_ours(error) else f"{type(error).__name__}: {error}"
 
 
 def _discard_replicas(run: RunDir, report: Report) -> None:
