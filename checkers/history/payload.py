@@ -19,6 +19,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.history.crc32 import crc32_rows
 from checkers.history.tables import NONE
 
 Header: TypeAlias = tuple[str, bytes | None]
@@ -75,21 +76,5 @@ def believed_ids(rows: NDArray[np.void]) -> tuple[NDArray[np.int32], NDArray[np.
 
 
 def _header_crcs(rows: NDArray[np.void]) -> NDArray[np.uint32]:
-    """CRC-32 of the first 16 bytes of each row, by one table a byte: CRC-32 is affine over XOR."""
-    as_bytes = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
-    by_byte: NDArray[np.uint32] = _BYTE_TABLES[np.arange(_CRC_BYTES), as_bytes[:, :_CRC_BYTES]]
-    crcs: NDArray[np.uint32] = np.bitwise_xor.reduce(by_byte, axis=1) ^ _ZERO_CRC
-    return crcs
-
-
-_ZERO_CRC = np.uint32(zlib.crc32(bytes(_CRC_BYTES)))
-_BYTE_TABLES = np.array(
-    [
-        [
-            zlib.crc32(bytes(at) + bytes([byte]) + bytes(_CRC_BYTES - 1 - at)) ^ int(_ZERO_CRC)
-            for byte in range(256)
-        ]
-        for at in range(_CRC_BYTES)
-    ],
-    np.uint32,
-)
+    as_bytes = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), rows.itemsize)
+    return crc32_rows(as_bytes[:, :_CRC_BYTES])
