@@ -18,9 +18,7 @@ _MOST_COLUMNS = 32
 _BITS = 8
 
 
-def crc32_rows(
-    rows: NDArray[np.uint8], seeds: NDArray[np.uint32] | None = None
-) -> NDArray[np.uint32]:
+def crc32_rows(rows: NDArray[np.uint8], seeds: NDArray[np.uint32] | None = None) -> NDArray[np.uint32]:
     """`zlib.crc32(row, seed)` of each row, shape (n,), of `rows`, shape (n, m), and `seeds`, shape (n,), 0 if
     None. With seeds, m must be at least SEED_BYTES."""
     if not rows.size:

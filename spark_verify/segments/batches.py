@@ -1,8 +1,8 @@
 """Walks a segment file and gives the headers of its batches as columns, each batch's CRC-32C checked.
 
 A batch is found by the length of the one before. So a wrong byte in a batch costs that batch alone, but a
-wrong length ends the walk: what follows cannot be found, and is counted as `Tail`. Nothing that a file says is
-trusted: memory is that of a chunk's columns, and time is linear in the file's size.
+wrong length ends the walk: what follows cannot be found, and is counted as `Tail`. Nothing that a file says
+is trusted: memory is that of a chunk's columns, and time is linear in the file's size.
 """
 
 from collections.abc import Iterator
@@ -99,7 +99,8 @@ class Batches:
     @property
     def is_control(self) -> npt.NDArray[np.bool_]:
         """Shape (n,): whether it holds markers of the broker (transaction ends, for instance) and no data."""
-        return (self.column("attributes") & CONTROL) != 0
+        is_control: npt.NDArray[np.bool_] = (self.header["attributes"] & CONTROL) != 0
+        return is_control
 
 
 class SegmentWalk:

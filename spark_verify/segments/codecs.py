@@ -1,9 +1,9 @@
 """Decompresses the records of a batch, within a bound: a few kilobytes may declare, or become, gigabytes.
 
-    gzip    zlib's gzip container
-    snappy  either xerial's framing (Java clients and brokers) or one raw block (librdkafka)
-    lz4     the LZ4 frame format
-    zstd    a zstd frame, with (librdkafka) or without (Java) its content size
+gzip    zlib's gzip container
+snappy  either xerial's framing (Java clients and brokers) or one raw block (librdkafka)
+lz4     the LZ4 frame format
+zstd    a zstd frame, with (librdkafka) or without (Java) its content size
 """
 
 import zlib

@@ -136,9 +136,7 @@ def decode(payloads: Payloads, batches: Batches) -> DecodedRecords:
 
 def _ids(data: Bytes, spans: Records) -> tuple[Ints, Ints]:
     producer, sequence = np.full(len(spans.batch), NONE, np.int64), np.full(len(spans.batch), NONE, np.int64)
-    whole = spans.value_bytes >= ID_BYTES
-    if whole.all():
-        whole = slice(None)
+    whole = np.flatnonzero(spans.value_bytes >= ID_BYTES)
     found = strided(data, row_type(ID_BYTES))[spans.value_at[whole]]
     producer[whole], sequence[whole] = believed_ids(found)
     return producer, sequence
@@ -159,9 +157,9 @@ def _checksums(data: Bytes, spans: Records, times: Ints) -> Ints:
 
 
 def _out_of_range(decoded: DecodedRecords, batches: Batches) -> list[int]:
-    """The rows of batches whose records' offsets do not ascend from 0 up to the last offset delta, at most."""
+    """The rows of batches whose records' offsets do not ascend from 0 to, at most, the last delta."""
     spans = decoded.spans
     delta = spans.offset_delta
     wrong = (delta < 0) | (delta > batches.column("last_offset_delta")[decoded.payloads.rows][spans.batch])
     wrong[1:] |= (delta[1:] <= delta[:-1]) & (spans.batch[1:] == spans.batch[:-1])
-    return np.unique(decoded.payloads.rows[spans.batch[wrong]]).tolist()
+    return [int(row) for row in np.unique(decoded.payloads.rows[spans.batch[wrong]])]

@@ -152,7 +152,7 @@ def _same_length(
     data: npt.NDArray[np.uint8], candidate: Ints, here: Ints, width: Ints, owner: Ints
 ) -> npt.NDArray[np.bool_]:
     """Whether each candidate begins with the bytes that the length at its batch's `here` has."""
-    alike = data[candidate] == data[here][owner]
+    alike: npt.NDArray[np.bool_] = data[candidate] == data[here][owner]
     for byte in range(1, int(width.max())):
         same = data[candidate + np.minimum(byte, width - 1)[owner]]
         alike &= same == data[here + np.minimum(byte, width - 1)][owner]

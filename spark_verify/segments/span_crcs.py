@@ -20,7 +20,10 @@ _LONGEST_BYTES = 4096
 def crc32_spans(
     data: Bytes, begin: Ints, size: Ints, seeds: npt.NDArray[np.uint32]
 ) -> npt.NDArray[np.uint32]:
-    """`zlib.crc32(data[begin : begin + size], seed)` of each span; all of shape (n,). A negative size is 0."""
+    """`zlib.crc32(data[begin : begin + size], seed)` of each span; all of shape (n,).
+
+    A size below 0 counts as 0.
+    """
     crcs = seeds.copy()
     sizes, counts = np.unique(size[size > 0], return_counts=True)
     for each, count in zip(sizes.tolist(), counts.tolist(), strict=True):
@@ -36,8 +39,6 @@ def crc32_spans(
     return crcs
 
 
-def _one_by_one(
-    data: Bytes, begin: Ints, size: int, seeds: npt.NDArray[np.uint32]
-) -> npt.NDArray[np.uint32]:
+def _one_by_one(data: Bytes, begin: Ints, size: int, seeds: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     slices = map(data.__getitem__, map(slice, begin.tolist(), (begin + size).tolist()))
     return np.fromiter(map(zlib.crc32, slices, seeds.tolist()), np.uint32, len(begin))
