@@ -15,11 +15,10 @@ from compose.errors import ComposeError
 from compose.kafka import broker_log
 from compose.protocols import Cluster
 from harness.run_directory.layout import RunDir, write_whole
+from spark_verify.segments.data_directory import NOT_READ
 
 STOP_S = 15.0
 """Three brokers that end together take 1 to 3 s; one that no controller answers would wait for 5 minutes."""
-
-NOT_READ = "not-read.json"
 
 
 def end_brokers(cluster: Cluster, topics: Collection[str], run: RunDir) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from compose.spec import images
 from faults.clock import SystemClock
 from faults.schedule.record import FaultEvent
 from faults.schedule.scheduler import run_schedule
+from harness.report.audit import audit_replicas
 from harness.report.judge import judge
 from harness.report.report import Report
 from harness.run import brokers_end, topics
@@ -165,11 +166,12 @@ class LiveRunSteps:
         return producers
 
     def audit(self, run: RunDir) -> None:
-        """Nothing reads the replicas yet."""
+        """Read the replicas with Spark."""
+        audit_replicas(run, self._verifier.audit, run_id="")
 
     def judge(self, run: RunDir) -> Report:
         """Verify with Spark, and judge."""
-        return judge(run, self._verifier)
+        return judge(run, self._verifier, self._verifier.audit)
 
 
 def event_text(event: FaultEvent) -> str:

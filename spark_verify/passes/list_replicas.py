@@ -14,6 +14,7 @@ from spark_verify.segments.data_directory import (
     SegmentFile,
     last_snapshot,
     partition_folders,
+    reasons_not_copied,
     segment_files,
 )
 from spark_verify.segments.producer_snapshot import read_snapshot
@@ -58,18 +59,23 @@ def list_replicas(
     wanted = set(expected)
     copied = [each.name for each in replicas_dir.iterdir()] if replicas_dir.is_dir() else []
     brokers = {broker for _, broker in wanted} | {int(name) for name in copied if name.isdecimal()}
-    disks = {broker: _read_disk(replicas_dir / str(broker), broker) for broker in brokers}
+    why_not = reasons_not_copied(replicas_dir)
+    disks = {
+        broker: _read_disk(replicas_dir / str(broker), broker, why_not.get(broker)) for broker in brokers
+    }
     wanted |= {(tp, broker) for tp in partitions for broker, disk in disks.items() if tp in disk.folders}
     return [_listed(tp, disks[broker]) for tp, broker in sorted(wanted)]
 
 
-def _read_disk(directory: Path, broker: int) -> Disk:
+def _read_disk(directory: Path, broker: int, why_not: str | None) -> Disk:
     disk = Disk(broker=broker)
     try:
         disk.folders = partition_folders(directory)
         disk.clean = (directory / checkpoints.CLEAN_SHUTDOWN).exists()
     except OSError as error:
-        disk.reasons.append(f"the disk of broker {broker} was not copied: {error.strerror or error}")
+        disk.reasons.append(
+            f"the disk of broker {broker} was not copied: {why_not or error.strerror or error}"
+        )
         return disk
     disk.high_watermarks = _offsets(directory / checkpoints.HIGH_WATERMARKS, disk.reasons)
     disk.recovery_points = _offsets(directory / checkpoints.RECOVERY_POINTS, disk.reasons)

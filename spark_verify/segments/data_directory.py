@@ -8,13 +8,17 @@ Folders of replicas that were deleted, moved or found without an owner have name
 (`-delete`, `-future`, `-stray`), and so do files that are about to be deleted or swapped in.
 """
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.history.rows import TopicPartition
 
 METADATA_TOPIC = "__cluster_metadata"
+NOT_READ = "not-read.json"
+"""Beside the copies of the brokers' directories: why there is none of a broker, by its id."""
 _FOLDER = re.compile(r"(.+)-(\d{1,9})")
 _SEGMENT = re.compile(r"(\d{20})\.log")
 _SNAPSHOT = re.compile(r"(\d{20})\.snapshot")
@@ -27,6 +31,15 @@ class SegmentFile:
     base_offset: int
     path: Path
     bytes: int
+
+
+def reasons_not_copied(replicas_dir: Path) -> Mapping[int, str]:
+    """Why the directory of a broker was not copied, as far as it was noted."""
+    try:
+        noted = json.loads((replicas_dir / NOT_READ).read_text())
+        return {int(broker): str(reason) for broker, reason in noted.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
 
 
 def partition_folders(broker_dir: Path) -> dict[TopicPartition, Path]:
