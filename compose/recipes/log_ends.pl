@@ -11,7 +11,7 @@ use warnings;
 my $HEADER = 23 + 4;      # of a batch of magic 2, up to the last offset delta
 my $SMALLEST = 61;        # a batch without records
 my $CHUNK = 1 << 20;
-my $WALK = 32 << 20;      # of a longer segment only the end is walked, from an entry of its index: 0.1 to 0.5 s
+my $WALK = 32 << 20;      # of a longer segment only the end is walked, from an entry of its index
 
 my $home = shift;
 
@@ -31,8 +31,8 @@ sub bytes {
     return $got;
 }
 
-# (base offset, length behind the first 12 bytes, magic, last offset delta) of the batch whose bytes begin here.
-sub header { return unpack('q> N x4 c x6 N', $_[0]) }
+# Of a batch: base offset, length behind the first 12 bytes, magic, last offset delta.
+my $FIELDS = 'q> N x4 c x6 N';
 
 # Where to begin in a segment of `$size` bytes: at its start, or at the last entry of its index that is $WALK before
 # the end. An index is made for its greatest size, with zeros behind its entries.
@@ -49,7 +49,7 @@ sub beginning {
     }
     return 0 if $low == 0;
     my ($offset, $position) = unpack('N N', substr($index, 8 * ($low - 1), 8));
-    my ($first, undef, $magic) = header(bytes($log, $position, $HEADER));
+    my ($first, undef, $magic) = unpack($FIELDS, bytes($log, $position, $HEADER));
     return $magic == 2 && $first >= $base && $first <= $base + $offset ? $position : 0;
 }
 
@@ -65,7 +65,7 @@ sub walk {
             ($from, $buffer) = ($at, bytes($log, $at, $CHUNK));
             last if length($buffer) < $HEADER;
         }
-        my ($first, $length, $magic, $delta) = header(substr($buffer, $at - $from, $HEADER));
+        my ($first, $length, $magic, $delta) = unpack($FIELDS, substr($buffer, $at - $from, $HEADER));
         my $next = $at + 12 + $length;
         last if $magic != 2 || $first < $end || $delta >= 1 << 31 || $length < $SMALLEST - 12 || $next > $size;
         ($end, $at) = ($first + $delta + 1, $next);
