@@ -22,7 +22,6 @@ OWNER_FILE = "owner.json"
 SCRIPT = "/highwater/disk.sh"
 LOG_ENDS = "/highwater/log_ends.pl"
 STAGE = "/highwater/fill"
-LISTS = "/highwater/gather"
 CALL_S = 20.0
 GATHER_S = 120.0
 """A disk has 1 GiB by default; 10 MB/s would be a very slow copy of it."""
@@ -144,13 +143,10 @@ class Disks:
         lines = self.helper.disk("tree", self.devices[node]).splitlines()
         return {path: int(size) for size, path in (line.split(" ", 1) for line in lines)}
 
-    def gather(self, node: int, paths: Sequence[str], *, to: str) -> str:
-        """As `copy_out`, for files from all over the data directory; each keeps its path in it."""
-        path, names = f"{self.directory}/{to}", f"{LISTS}/{node}"
-        containers.put_files(
-            self.helper.container_id, {names: "".join(f"{path}\n" for path in paths).encode()}
-        )
-        self.helper.disk("gather", self.devices[node], names, path, within_s=GATHER_S)
+    def gather(self, node: int, names: Sequence[str], *, to: str) -> str:
+        """As `copy_out`, for files and whole directories of the data directory; indexes are left out."""
+        path = f"{self.directory}/{to}"
+        self.helper.disk("gather", self.devices[node], path, *names, within_s=GATHER_S)
         return path
 
     def free_bytes(self) -> int:

@@ -1,8 +1,8 @@
 """Copies what an audit of the replicas reads from each broker's disk to a directory of this machine.
 
 A disk is mounted by the helper only, and the engine may be on another machine than the run directory. So the
-helper copies the files to its own directory, from where the engine sends them as one archive. Nothing is
-copied that the audit does not read: offset and time indexes are not.
+helper copies the files to the run's directory there, which goes with the cluster, and the engine sends them
+as one archive. Nothing is copied that the audit does not read: offset and time indexes are not.
 """
 
 import re
@@ -34,10 +34,12 @@ LEFT_FREE = 1 << 30
 
 def save(disks: Disks, brokers: Collection[int], topics: Collection[str], into: Path) -> dict[int, str]:
     """Copy the replicas of `topics` to `into`/<broker>/; by broker, why not, "" if it was done."""
-    with ThreadPoolExecutor(max(1, len(brokers))) as pool:
+    with ThreadPoolExecutor(len(brokers) + 1) as pool:
+        free = pool.submit(_free_bytes, disks)
         listed = dict(zip(brokers, pool.map(lambda node: _listed(disks, node, topics), brokers), strict=True))
         wanted = {node: found for node, found in listed.items() if isinstance(found, dict)}
-        full = _no_room(disks, sum(sum(sizes.values()) for sizes in wanted.values()), into)
+        size = sum(sum(sizes.values()) for sizes in wanted.values())
+        full = _no_room(size, into, free.result())
         copied = pool.map(lambda node: full or _saved(disks, node, wanted[node], into / str(node)), wanted)
         unread = {node: found for node, found in listed.items() if isinstance(found, str)}
         return unread | dict(zip(wanted, copied, strict=True))
@@ -70,14 +72,19 @@ def _listed(disks: Disks, node: int, topics: Collection[str]) -> dict[str, int] 
         return f"its disk cannot be read: {error}"
 
 
-def _no_room(disks: Disks, size: int, into: Path) -> str:
-    """Why `size` bytes cannot be copied. One file system may have both directories, and so both copies."""
-    into.mkdir(parents=True, exist_ok=True)
-    needed = 2 * size + LEFT_FREE
+def _free_bytes(disks: Disks) -> int | str:
     try:
-        free = min(shutil.disk_usage(into).free, disks.free_bytes())
+        return disks.free_bytes()
     except ComposeError as error:
         return f"the engine's free space is not known: {error}"
+
+
+def _no_room(size: int, into: Path, free_there: int | str) -> str:
+    """Why `size` bytes cannot be copied. One file system may have both directories, and so both copies."""
+    if isinstance(free_there, str):
+        return free_there
+    into.mkdir(parents=True, exist_ok=True)
+    needed, free = 2 * size + LEFT_FREE, min(shutil.disk_usage(into).free, free_there)
     if free >= needed:
         return ""
     return (
@@ -95,11 +102,9 @@ def _saved(disks: Disks, node: int, files: Mapping[str, int], into: Path) -> str
 
 
 def _copy(disks: Disks, node: int, files: Mapping[str, int], into: Path) -> None:
-    path = disks.gather(node, tuple(files), to=f"replicas-{node}")
-    try:
-        containers.save_directory(disks.helper.container_id, path, into)
-    finally:
-        disks.discard(path)
+    names = dict.fromkeys(PurePosixPath(path).parts[0] for path in files)
+    path = disks.gather(node, tuple(names), to=f"replicas-{node}")
+    containers.save_directory(disks.helper.container_id, path, into)
     for name, size in files.items():
         file = into / name
         found = file.stat().st_size if file.is_file() else -1

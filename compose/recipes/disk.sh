@@ -135,11 +135,15 @@ tree) # DEVICE: prints "BYTES PATH" of each file in the data directory and the d
     readable
     find /mnt/kafka -mindepth 1 -maxdepth 2 -type f -printf '%s %P\n'
     ;;
-gather) # DEVICE LIST TO: copies the files whose paths, one a line, are in the file LIST to the new directory TO
+gather) # DEVICE TO NAME...: copies files and directories of the data directory, but no index, to the new directory TO
     mounted "$1"
-    mkdir -p "$3"
+    to=$2
+    shift 2
+    rm -rf -- "$to"
+    mkdir -p "$to"
     cd /mnt/kafka
-    tr '\n' '\0' <"$2" | xargs -0 -r cp --parents --target-directory="$3" --
+    find "$@" -type f ! -name '*.index' ! -name '*.timeindex' -print0 |
+        xargs -0 -r cp --parents --target-directory="$to" --
     ;;
 detach) # DEVICE...
     losetup --detach "$@"
