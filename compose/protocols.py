@@ -57,8 +57,27 @@ class ContainerState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionOffsets:
+    """How far a partition's logs reach: the leader's high watermark, and the log end of each replica that
+    answers, as (broker, offset).
+
+    The leader's log end is read first, then the rest: what is found to lag behind it did lag.
+    """
+
+    high_watermark: int
+    log_ends: tuple[tuple[int, int], ...]
+
+    def log_end(self, broker: int) -> int:
+        """The log end of one replica; -1 if it does not answer."""
+        return dict(self.log_ends).get(broker, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionState:
-    """One partition as brokers report it; `leader` -1: none; `leader_epoch` -1, `elr` empty: not reported."""
+    """One partition as brokers report it; `leader` -1: none; `leader_epoch` -1, `elr` empty: not reported.
+
+    `offsets` None: not asked for, or the leader does not answer.
+    """
 
     topic: str
     partition: int
@@ -67,6 +86,15 @@ class PartitionState:
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     elr: tuple[int, ...] = ()
+    offsets: PartitionOffsets | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogExtent:
+    """The first offset of one replica's log, and the offset after its last whole batch."""
+
+    log_start: int
+    log_end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +228,20 @@ class Cluster(Protocol):
     def unsynced_bytes(self, node: int) -> int:
         """Bytes of `*.log` files that a power cut would drop now, at least: they have no place on disk."""
 
+    def log_ends(self, node: int) -> Mapping[tuple[str, int], LogExtent]:
+        """What the node's own disk holds of each partition, by topic and number, without asking the node.
+
+        For a node that is down or paused: of one that runs, the log may grow meanwhile. Kafka's internal
+        topics are left out. DiskError if the disk cannot be read.
+        """
+
+    def save_replicas(self, topics: Collection[str], into: Path) -> Mapping[int, str]:
+        """Copy each broker's replicas of `topics`, and its checkpoints, from its disk to `into`/<broker>/.
+
+        For brokers that have ended. Returns by broker why its replicas could not be copied as a whole, "" if
+        they were; of a broker that failed, nothing stays in `into`.
+        """
+
     def cpu_ns(self, node: int) -> int:
         """CPU time that the node has used in its present life; stands still while it is paused."""
 
@@ -221,6 +263,9 @@ class View(Protocol):
 
     def describe(self, topic: str) -> tuple[PartitionState, ...]:
         """All partitions of `topic`, each as reported by the brokers with the greatest leader epoch."""
+
+    def with_offsets(self, state: PartitionState) -> PartitionState:
+        """The same state with the offsets that its replicas report at its leader epoch now."""
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
         """Leader of every partition of every topic that is not internal."""

@@ -123,7 +123,7 @@ def check(
     from harness.run.verifier import spark_verifier
 
     with spark_verifier(spark_master) as spark:
-        return judge(run, spark)
+        return judge(run, spark, spark.audit)
 
 
 def resolved(

@@ -28,6 +28,7 @@ from workloads.clients.producer import PURGED_WITHIN_S, ProducerLoop, check_sett
 from workloads.clients.reader import ReaderLoop
 from workloads.errors import NotWarm
 from workloads.observe.leaders import LeaderState
+from workloads.observe.replica_offsets import ReplicaOffsets
 from workloads.observe.sampler import ANSWER_WITHIN_S, Sampler
 from workloads.plan import WorkloadPlan
 from workloads.record.recorder import Recorder
@@ -72,7 +73,9 @@ class Workload:
         self._stack = ExitStack()
         recorder = self._stack.enter_context(Recorder(run_dir, plan.partitions))
         brokers = self._stack.enter_context(Brokers(bootstrap, within_s=ANSWER_WITHIN_S))
-        self._sampler = Sampler(brokers, plan.partitions, recorder.watermarks())
+        self._sampler = Sampler(
+            brokers, plan.partitions, recorder.watermarks(), ReplicaOffsets(recorder.replica_offsets())
+        )
         self._reader_loops = [
             ReaderLoop(
                 plan.partitions, tailing_reader(bootstrap), recorder.reads(n), self._sampler.high_watermark

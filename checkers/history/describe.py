@@ -78,7 +78,8 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         ("replica_offsets", "log_end"): "the offset of its next record",
         ("replica_offsets", "source"): "live, disk-down, before-power-loss, after-power-loss",
         ("broker_lines", "kind"): (
-            "loaded, follower-start, truncated, truncated-below-hw, recovered, unclean-election, halted"
+            "loaded, leader-start, follower-start, truncated, truncated-below-hw, recovered, "
+            "unclean-election, halted"
         ),
         ("broker_lines", "offset"): "log end at load, or where it starts, or to where it was truncated",
         ("replicas", "epochs"): "its leader-epoch checkpoint",

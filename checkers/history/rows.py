@@ -298,9 +298,9 @@ class ReplicaOffset(_Placed):
 class BrokerLine(_Placed):
     """A line of a node's own log that shows the fate of a replica, or of the node.
 
-    `kind`: loaded (`offset`: the log end that it found), follower-start, truncated (`offset`: to where),
-    truncated-below-hw, recovered, unclean-election, halted. A line about no partition has topic "" and
-    partition -1.
+    `kind`: loaded (`offset`: the log end that it found), leader-start and follower-start (`offset`: its log
+    end then), truncated (`offset`: to where), truncated-below-hw, recovered, unclean-election, halted. A line
+    about no partition has topic "" and partition -1.
     """
 
     at_ms: int

@@ -1,7 +1,7 @@
 """A running cluster: nodes, disks and mesh as one `compose.protocols.Cluster`."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from compose.docker import containers
@@ -9,10 +9,10 @@ from compose.docker.labels import RUN
 from compose.errors import ComposeError, NodeStateError
 from compose.kafka import metadata_dump, quorum
 from compose.mesh.mesh import ToxiproxyMesh
-from compose.nodes import cpu_time
+from compose.nodes import cpu_time, replica_files
 from compose.nodes.disks import Disks, Helper
 from compose.nodes.node import Node, with_restarts
-from compose.protocols import ContainerState, StartTimings
+from compose.protocols import ContainerState, LogExtent, StartTimings
 from compose.spec.topology import Topology
 
 
@@ -135,6 +135,18 @@ class DockerCluster:
     def unsynced_bytes(self, node: int) -> int:
         """Bytes of `*.log` files that a power cut would take."""
         return self._disks.unsynced_bytes(node, with_metadata=node not in self.brokers)
+
+    def log_ends(self, node: int) -> dict[tuple[str, int], LogExtent]:
+        """What the node's own disk holds of each partition."""
+        self._node(node)
+        return self._disks.log_ends(node)
+
+    def save_replicas(self, topics: Collection[str], into: Path) -> dict[int, str]:
+        """Copy the replicas of `topics` from the disks of the brokers that have ended; why not, by broker."""
+        status = {node: self.state(node).status for node in self.brokers}
+        ended = [node for node in self.brokers if status[node] == "exited"]
+        alive = {node: f"it has not ended: {status[node]}" for node in self.brokers if node not in ended}
+        return alive | replica_files.save(self._disks, ended, topics, into)
 
     def cpu_ns(self, node: int) -> int:
         """CPU time of the node in its present life: from the kernel, or else from the engine."""

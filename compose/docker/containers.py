@@ -1,9 +1,11 @@
 """Containers: made by Testcontainers, then driven by id with the SDK's low-level calls, one request each."""
 
 import io
+import shutil
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from testcontainers.core.config import testcontainers_config
@@ -13,6 +15,8 @@ from testcontainers.core.network import Network
 from compose.docker.api import asking, client
 
 KEEP_LOG = {"max-size": "256m"}
+ARCHIVE_CHUNK = 1 << 18
+COPY_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +167,50 @@ def get_files(container_id: str, path: str) -> dict[str, bytes]:
             if opened is not None:
                 files[member.name.partition("/")[2]] = opened.read()
     return files
+
+
+def save_directory(container_id: str, path: str, into: Path) -> None:
+    """Write the files below the directory `path` of the container to `into`, in portions.
+
+    The directory may be in the container's own file system or in a mounted one. Raises ComposeError, OSError.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    with asking(f"copying {path} from container {container_id[:12]}"):
+        chunks, _ = client().api.get_archive(container_id, path, chunk_size=ARCHIVE_CHUNK)
+        unpack(chunks, into)
+
+
+def unpack(chunks: Iterable[bytes], into: Path) -> None:
+    """Write the files of a tar archive of one directory to `into`, without that directory's name. OSError."""
+    try:
+        with tarfile.open(fileobj=_Chunks(chunks), mode="r|") as archive:  # type: ignore[call-overload]
+            for member in archive:
+                _write_member(archive, member, into)
+    except tarfile.TarError as error:
+        raise OSError(f"the archive for {into} broke off: {error}") from error
+
+
+class _Chunks:
+    """An iterator of bytes as the file that tarfile reads; a read may give more than it asks for."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+
+    def read(self, size: int) -> bytes:
+        return next(self._chunks, b"")
+
+
+def _write_member(archive: tarfile.TarFile, member: tarfile.TarInfo, into: Path) -> None:
+    opened = archive.extractfile(member)
+    if opened is None:
+        return
+    _, *below = PurePosixPath(member.name).parts
+    if not below or ".." in below:
+        raise OSError(f"the archive has a file named {member.name!r}")
+    target = into.joinpath(*below)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as file:
+        shutil.copyfileobj(opened, file, COPY_CHUNK)
 
 
 def _options(spec: ContainerSpec) -> dict[str, Any]:

@@ -19,6 +19,11 @@ DESCRIBE, DESCRIBE_VERSION = 75, 0
 MOST_PARTITIONS = 2000
 LATEST, EARLIEST = -1, -2
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+CONSUMER, DEBUGGING = -1, -2
+"""Replica ids of ListOffsets (ListOffsetsRequest.java): who asks decides what LATEST means.
+
+A consumer gets the high watermark, or the last stable offset, of the leader only. The debugging id gets the
+log end of the broker that is asked, and its own log start; followers answer too, at the epoch they follow."""
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -101,13 +106,15 @@ def list_offsets(
     epochs: Mapping[Place, int],
     which: int = LATEST,
     isolation: int = READ_UNCOMMITTED,
+    replica: int = CONSUMER,
 ) -> dict[Place, tuple[int, int]]:
     """Ask a broker, as the leader at these epochs, for the offset `which`: (error code, offset) by partition.
 
     Error 0: it serves the partition as its leader at just that epoch. Metadata alone is no proof: a
-    broker learns that it leads a little earlier than it acts on it.
+    broker learns that it leads a little earlier than it acts on it. With `replica` DEBUGGING error 0 says
+    only that it has a replica at that epoch, and the offset is of its own log.
     """
-    body = Writer().fixed("ib", -1, isolation)
+    body = Writer().fixed("ib", replica, isolation)
 
     def partition(place: Place) -> object:
         return body.fixed("iiq", place[1], epochs[place], which).tags()

@@ -6,16 +6,16 @@ majority.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
 
 from compose.errors import ViewError
 from compose.host.waiting import wait_until
 from compose.kafka import broker_api
-from compose.kafka.broker_api import PartitionAnswer, TopicAnswer
+from compose.kafka.broker_api import CONSUMER, DEBUGGING, PartitionAnswer, TopicAnswer
 from compose.kafka.brokers import Brokers
-from compose.protocols import PartitionState
+from compose.protocols import PartitionOffsets, PartitionState
 
 ASK_S = 2.0
 EVERY_S = 0.1
@@ -37,6 +37,25 @@ class ClusterView:
             listed = ", ".join(map(str, self._brokers.numbers))
             raise ViewError(f"topic {topic}: none of the brokers {listed} answers")
         return merge(answer for answer in answers.values() if answer.error == 0)
+
+    def with_offsets(self, state: PartitionState) -> PartitionState:
+        """The same state with the offsets of its replicas; without any if its leader does not report them.
+
+        The leader's log end is asked first; then, of all at once, its high watermark and the log ends of the
+        other replicas. So what is reported as behind was behind, however fast the log grows.
+        """
+        leader = state.leader
+        first = self._latest(state, {leader}, asks_as=lambda _: DEBUGGING)
+        rest = self._latest(
+            state, state.replicas, asks_as=lambda node: CONSUMER if node == leader else DEBUGGING
+        )
+        if leader not in first or leader not in rest:
+            return replace(state, offsets=None)
+        ends = rest | first
+        return replace(
+            state,
+            offsets=PartitionOffsets(high_watermark=rest[leader], log_ends=tuple(sorted(ends.items()))),
+        )
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
         """Leader of every partition of every topic that is not internal. Raises ViewError."""
@@ -141,6 +160,17 @@ class ClusterView:
         }
         silent = epochs.keys() - answers.keys()
         return f"leaders that do not serve yet: {errors or sorted(silent)}" if errors or silent else ""
+
+    def _latest(
+        self, state: PartitionState, nodes: Collection[int], *, asks_as: Callable[[int], int]
+    ) -> dict[int, int]:
+        """The latest offset of those of `nodes` that answer at the state's epoch, asked as this replica."""
+        place = (state.topic, state.partition)
+        epochs = {place: state.leader_epoch}
+        answers = self._brokers.ask_all(
+            lambda node, broker: broker_api.list_offsets(broker, epochs, replica=asks_as(node))[place], nodes
+        ).given
+        return {node: offset for node, (error, offset) in answers.items() if error == 0}
 
     def _topic_by_broker(self, topic: str) -> Mapping[int, TopicAnswer]:
         return self._brokers.ask_all(lambda _, broker: broker_api.describe(broker, topic)).given

@@ -14,13 +14,17 @@ from compose.docker import containers
 from compose.docker.labels import Owner
 from compose.errors import DiskError
 from compose.mesh import probe
+from compose.protocols import LogExtent
 from compose.spec.images import recipe, tools_image
 
 DISKS_DIR = PurePosixPath("/var/lib/highwater/disks")
 OWNER_FILE = "owner.json"
 SCRIPT = "/highwater/disk.sh"
+LOG_ENDS = "/highwater/log_ends.pl"
 STAGE = "/highwater/fill"
 CALL_S = 20.0
+GATHER_S = 120.0
+"""A disk has 1 GiB by default; 10 MB/s would be a very slow copy of it."""
 METADATA_LOG = "__cluster_metadata-0"
 
 FILE_LINE = re.compile(r"File size of (.*) is (\d+) \(\d+ blocks? of (\d+) bytes\)")
@@ -36,7 +40,11 @@ def helper_spec(*, name: str, network: str, labels: Mapping[str, str]) -> contai
         labels=labels,
         network=network,
         volumes={"/dev": "/dev", str(DISKS_DIR): str(DISKS_DIR)},
-        files={SCRIPT: recipe("disk.sh"), probe.SCRIPT: recipe("probe.pl")},
+        files={
+            SCRIPT: recipe("disk.sh"),
+            LOG_ENDS: recipe("log_ends.pl"),
+            probe.SCRIPT: recipe("probe.pl"),
+        },
         capabilities=("SYS_ADMIN",),
         # Where there is AppArmor, Docker's default profile forbids to mount, whatever the capabilities.
         security=("apparmor=unconfined",),
@@ -125,9 +133,36 @@ class Disks:
         self.helper.disk("copy", self.devices[node], f"kafka/{directory}", path, *names)
         return path
 
+    def log_ends(self, node: int) -> dict[tuple[str, int], LogExtent]:
+        """The extent of each partition's log as it is on the disk; Kafka's internal topics are left out."""
+        lines = self.helper.disk("ends", self.devices[node]).splitlines()
+        return dict(_extent(line) for line in lines)
+
+    def tree(self, node: int) -> dict[str, int]:
+        """Size by path of the files in the node's data directory, and in the directories in it."""
+        lines = self.helper.disk("tree", self.devices[node]).splitlines()
+        return {path: int(size) for size, path in (line.split(" ", 1) for line in lines)}
+
+    def gather(self, node: int, names: Sequence[str], *, to: str) -> str:
+        """As `copy_out`, for files and whole directories of the data directory; indexes are left out."""
+        path = f"{self.directory}/{to}"
+        self.helper.disk("gather", self.devices[node], path, *names, within_s=GATHER_S)
+        return path
+
+    def free_bytes(self) -> int:
+        """Bytes that are free where the run's disks are, on the engine's machine."""
+        return int(self.helper.disk("free", self.directory)) << 20
+
     def discard(self, path: str) -> None:
         """Delete a directory that `copy_out` made."""
         self.helper.disk("remove", path)
+
+
+def _extent(line: str) -> tuple[tuple[str, int], LogExtent]:
+    """One line of log_ends.pl: "START END TOPIC-PARTITION"."""
+    start, end, name = line.split(" ", 2)
+    topic, _, partition = name.rpartition("-")
+    return (topic, int(partition)), LogExtent(log_start=int(start), log_end=int(end))
 
 
 def make_disks(helper: Helper, owner: Owner, nodes: Sequence[int], *, mib: int) -> Disks:

@@ -30,14 +30,16 @@ shut_down() {
         ioctl($d, 0x8004587d, $flags) or die "EXT4_IOC_SHUTDOWN: $!"'
 }
 
+free_mib() { df --output=avail --block-size=1M "$1" | tail -n 1 | tr -d ' '; }
+
 case $verb in
 make) # DIRECTORY RUN MIB NODE...: prints "NODE DEVICE" for each
     # The file's name says whose it is: of its path the kernel forgets the front when this container is gone.
     directory=$1 run=$2 mib=$3
     shift 3
-    free_mib=$(df --output=avail --block-size=1M "$directory" | tail -n 1 | tr -d ' ')
-    if [ "$free_mib" -lt 1024 ]; then
-        echo "no space left on device: $free_mib MiB are free for the nodes' disks, below 1024" >&2
+    free=$(free_mib "$directory")
+    if [ "$free" -lt 1024 ]; then
+        echo "no space left on device: $free MiB are free for the nodes' disks, below 1024" >&2
         exit 1
     fi
     for node; do
@@ -99,6 +101,11 @@ extents) # DEVICE: prints the extents of each *.log file that is not empty, as f
     readable
     find /mnt/kafka -name '*.log' -size +0 -print0 | xargs -0 -r filefrag -e -v
     ;;
+ends) # DEVICE: prints "START END DIRECTORY" of each partition's log, see log_ends.pl
+    mounted "$1"
+    readable
+    perl /highwater/log_ends.pl /mnt/kafka
+    ;;
 show) # PATH DEVICE...: prints PATH on each DEVICE, after a line "== DEVICE"; nothing where it does not exist
     path=$1
     shift
@@ -119,6 +126,24 @@ copy) # DEVICE FROM TO NAME...: copies files of the directory FROM of the disk t
     shift 3
     mkdir -p "$to"
     for name; do cp "$from/$name" "$to/"; done
+    ;;
+free) # DIRECTORY: prints the MiB that are free there
+    free_mib "$1"
+    ;;
+tree) # DEVICE: prints "BYTES PATH" of each file in the data directory and the directories in it
+    mounted "$1"
+    readable
+    find /mnt/kafka -mindepth 1 -maxdepth 2 -type f -printf '%s %P\n'
+    ;;
+gather) # DEVICE TO NAME...: copies files and directories of the data directory, but no index, to the new directory TO
+    mounted "$1"
+    to=$2
+    shift 2
+    rm -rf -- "$to"
+    mkdir -p "$to"
+    cd /mnt/kafka
+    find "$@" -type f ! -name '*.index' ! -name '*.timeindex' -print0 |
+        xargs -0 -r cp --parents --target-directory="$to" --
     ;;
 detach) # DEVICE...
     losetup --detach "$@"

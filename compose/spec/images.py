@@ -21,6 +21,8 @@ CLASSPATH = "/opt/kafka/libs/*"
 ARCHIVE = "/opt/highwater/kafka.jsa"
 # C1 only, and a collector without threads: six JVMs start sooner on two cores, and none lives to miss C2.
 JVM_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+# The nodes' logs are timed without a zone.
+CLOCK_FLAGS = ("-Duser.timezone=UTC",)
 LOGGING_FLAGS = (
     "-Dlog4j2.configurationFile=/opt/highwater/log4j2.properties",
     "-Dlog4j.configuration=file:/opt/highwater/log4j.properties",
@@ -78,7 +80,7 @@ def java_argv(main_class: str, *arguments: str, heap_mib: int, archive: bool = T
     `-Xshare:auto` makes a missing or unfit archive a slow start, not a failure.
     """
     sharing = ("-Xshare:auto", f"-XX:SharedArchiveFile={ARCHIVE}") if archive else ("-Xshare:off",)
-    flags = (*JVM_FLAGS, f"-Xmx{heap_mib}m", *sharing, *LOGGING_FLAGS)
+    flags = (*JVM_FLAGS, f"-Xmx{heap_mib}m", *sharing, *LOGGING_FLAGS, *CLOCK_FLAGS)
     return ("java", *flags, "-cp", CLASSPATH, main_class, *arguments)
 
 

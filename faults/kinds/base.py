@@ -7,7 +7,7 @@ which all changes share; what takes long in them runs in the background, so that
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 from compose.errors import ComposeError
 from compose.protocols import Cluster, Edge, Status, View
@@ -29,17 +29,35 @@ class Outage:
     up_ns: int = -1
 
 
+LogEndSource = Literal["disk-down", "before-power-loss", "after-power-loss"]
+"""When a node's disk was read: while the node was down; paused, before its power was cut; after that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredLog:
+    """The extent of one replica's log, read from the disk of a node that could not write to it."""
+
+    at_ns: int
+    node: int
+    topic: str
+    partition: int
+    log_start: int
+    log_end: int
+    source: LogEndSource
+
+
 @dataclass(slots=True)
 class Outages:
     """What a fault has cost so far, for the contract.
 
     `down`: the nodes whose process it ended; `unclean`: those that had no controlled shutdown; `data_lost`:
-    those that lost unsynced pages. Each is part of the one before.
+    those that lost unsynced pages. Each is part of the one before. `logs`: what those nodes held.
     """
 
     down: dict[int, Outage] = field(default_factory=dict)
     unclean: set[int] = field(default_factory=set)
     data_lost: set[int] = field(default_factory=set)
+    logs: list[MeasuredLog] = field(default_factory=list)
 
     def ending(self, node: int, *, unclean: bool) -> None:
         """The process is about to be ended. From here on it counts as down, whatever is raised."""

@@ -8,7 +8,8 @@ refused while it is down, and open when its process runs again.
 from collections.abc import Collection, Iterable
 from functools import partial
 
-from faults.kinds.base import Injection, StepT, try_all
+from compose.errors import ComposeError
+from faults.kinds.base import Injection, LogEndSource, MeasuredLog, StepT, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.recovery import incoming
 
@@ -41,12 +42,40 @@ def note_end(injection: Injection[StepT], node: int) -> None:
     injection.holds.void("paused", node)
 
 
-def bring_back(injection: Injection[StepT], nodes: Iterable[int]) -> None:
-    """Start, then open the edges; tries every node, also if one fails."""
-    try_all(partial(_bring_back, injection, node) for node in nodes)
+def measure_logs(injection: Injection[StepT], node: int, source: LogEndSource) -> None:
+    """Read what the node holds of each partition from its disk; 0.1 s.
+
+    No fault fails because of it. Of a disk that cannot be read nothing is known, and nothing is recorded.
+    """
+    try:
+        extents = injection.cluster.log_ends(node)
+    except ComposeError:
+        return
+    at_ns = injection.clock.now_ns()
+    injection.outages.logs.extend(
+        MeasuredLog(
+            at_ns=at_ns,
+            node=node,
+            topic=topic,
+            partition=partition,
+            log_start=extent.log_start,
+            log_end=extent.log_end,
+            source=source,
+        )
+        for (topic, partition), extent in extents.items()
+    )
 
 
-def _bring_back(injection: Injection[StepT], node: int) -> None:
+def bring_back(
+    injection: Injection[StepT], nodes: Iterable[int], *, source: LogEndSource = "disk-down"
+) -> None:
+    """Read what each node's disk holds, start it, open its edges; tries every node, also if one fails."""
+    try_all(partial(_bring_back, injection, node, source) for node in nodes)
+
+
+def _bring_back(injection: Injection[StepT], node: int, source: LogEndSource) -> None:
+    if injection.cluster.state(node).status == "exited":
+        measure_logs(injection, node, source)
     injection.cluster.start(node)
     injection.outages.started(node, injection.clock.now_ns())
     injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)

@@ -9,8 +9,9 @@ from dataclasses import replace
 from faults.errors import BadStep
 from faults.kinds.registry import kind_of
 from faults.kinds.step import After, Step, When
-from faults.targets.facts import Facts, check_partition
-from faults.targets.target import TopicPartition
+from faults.targets.conditions import Condition, FollowerBehind
+from faults.targets.facts import Facts, check_partition, check_target
+from faults.targets.target import Target, TopicPartition
 
 
 def validate(steps: tuple[Step, ...], facts: Facts) -> tuple[Step, ...]:
@@ -35,8 +36,15 @@ def _check(step: Step, earlier: tuple[Step, ...], facts: Facts) -> None:
         allowed = f"at least {shortest_s:g}s: a shorter {step.kind} cannot be proven"
         raise BadStep("for", f"{step.hold_s:g}s", allowed)
     if isinstance(step.start, When):
-        check_partition(step.start.condition.of, "when", facts)
+        _check_condition(step.start.condition, facts)
     step.check(facts)
+
+
+def _check_condition(condition: Condition, facts: Facts) -> None:
+    """BadStep unless the partition exists, and a follower of the rank that is waited for."""
+    check_partition(condition.of, "when", facts)
+    if isinstance(condition, FollowerBehind):
+        check_target(Target(role="follower", rank=condition.rank, of=condition.of), "when", facts)
 
 
 def _with_partition(step: Step, default: TopicPartition | None) -> Step:

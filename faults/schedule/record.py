@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
+from faults.kinds.base import MeasuredLog
+
 Stage = Literal[
     "waiting",
     "injected",
@@ -28,7 +30,8 @@ class FaultRecord:
     `effect_ns` is when the effect was first true, which may be earlier than when it was proven; `target` is
     what the plan asked for, `nodes` and `edges` what that meant. `down` lists the nodes whose process the
     fault ended, with the times at which each had ended and was started again. `evidence` is JSON: what the
-    probes found under "effect" and "recovery", or why there is none under "reason".
+    probes found under "effect" and "recovery", or why there is none under "reason". `logs` is no column of
+    the table: what the nodes held while they were down is recorded beside the other log ends.
     """
 
     index: int
@@ -49,12 +52,12 @@ class FaultRecord:
     data_lost: tuple[int, ...] = ()
     unclean: tuple[int, ...] = ()
     evidence: str = "{}"
+    logs: tuple[MeasuredLog, ...] = ()
 
     def row(self) -> dict[str, object]:
         """The record by column, with lists where the table has lists."""
-        return {
-            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
-        }
+        columns = {key: value for key, value in asdict(self).items() if key != "logs"}
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in columns.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

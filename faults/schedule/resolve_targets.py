@@ -15,6 +15,7 @@ from faults.kinds.node_holds import Holds
 from faults.kinds.registry import kind_of
 from faults.kinds.step import ResolvedTargets, Step, When
 from faults.schedule.probes import Probes
+from faults.targets.conditions import Condition, OffsetCondition
 from faults.targets.roles import Roles
 from faults.targets.target import TopicPartition
 
@@ -97,6 +98,13 @@ class Resolver:
             return Roles(cluster=self.cluster, view=self.view).partition(of)
         except (NoTarget, ComposeError):
             return None
+
+    def awaited(self, condition: Condition) -> PartitionState | None:
+        """The state of a condition's partition now, with its offsets if the condition is about them."""
+        state = self.partition(condition.of)
+        if state is None or not isinstance(condition, OffsetCondition):
+            return state
+        return self.view.with_offsets(state)
 
     def _awaited(self, following: When | None) -> PartitionState | None:
         return None if following is None else self.partition(following.condition.of)

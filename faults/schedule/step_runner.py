@@ -82,7 +82,7 @@ class StepRunner:
             since_ns = yield from previous.moments["begin"].wait()
             before = previous.awaited
         while True:
-            now = yield from in_background(partial(self.resolver.partition, when.condition.of))
+            now = yield from in_background(partial(self.resolver.awaited, when.condition))
             before = before or now
             if before and now and holds(when.condition, before, now):
                 return self.clock.now_ns()

@@ -104,4 +104,5 @@ class StepState:
             data_lost=tuple(sorted(self.outages.data_lost)),
             unclean=tuple(sorted(self.outages.unclean)),
             evidence=as_json(evidence),
+            logs=tuple(self.outages.logs),
         )

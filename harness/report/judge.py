@@ -1,6 +1,6 @@
 """The verdict on a run directory: the same code for `run` and `check`, nothing but the directory as input.
 
-seal what a killed run left → read the small tables → verify → contract → decide → explain
+seal what a killed run left → read its replicas → read the small tables → verify → contract → decide → explain
 """
 
 from collections.abc import Callable, Iterator
@@ -18,6 +18,7 @@ from checkers.verdict.explain import explain_gravest
 from checkers.verdict.exposure import Exposure, measure
 from checkers.verdict.findings import group
 from harness.errors import HistoryError
+from harness.report.audit import Audit, audit_replicas
 from harness.report.realised import realised
 from harness.report.report import Report
 from harness.report.verdict_json import Judged, as_json, outcome_of, remark_of
@@ -30,16 +31,21 @@ Verify = Callable[[Path], Judgement]
 """From a history directory to a judgement: Spark's in a run, `checkers.reference` in tests."""
 
 
-def judge(run: RunDir, verify: Verify) -> Report:
-    """Judge what is in the run directory; UNKNOWN with the file and what is wrong if it cannot be read."""
+def judge(run: RunDir, verify: Verify, audit: Audit | None = None) -> Report:
+    """Judge what is in the run directory; UNKNOWN with the file and what is wrong if it cannot be read.
+
+    Replicas that were copied and not read yet are read first, by `audit`; without it they stay unread.
+    """
     try:
-        return _judge(run, verify)
+        return _judge(run, verify, audit)
     except (HistoryError, CheckersError) as error:
         return Report(run_dir=run.path, verdict=Verdict.UNKNOWN, outcome=str(error))
 
 
-def _judge(run: RunDir, verify: Verify) -> Report:
+def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
     manifest = complete_history(run)
+    if audit is not None:
+        audit_replicas(run, audit, run_id="")
     context = load_context(run.history)
     _refuse_missing_partitions(run, manifest, context)
     facts = realised(manifest, context, run.history)

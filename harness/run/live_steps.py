@@ -20,10 +20,12 @@ from compose.spec import images
 from faults.clock import SystemClock
 from faults.schedule.record import FaultEvent
 from faults.schedule.scheduler import run_schedule
+from harness.report.audit import audit_replicas
 from harness.report.judge import judge
 from harness.report.report import Report
-from harness.run import topics
+from harness.run import brokers_end, topics
 from harness.run.load import LiveLoad
+from harness.run.measured_logs import write_measured_logs
 from harness.run.steps import OnEvent, StartedCluster
 from harness.run.verifier import SparkVerifier
 from harness.run_directory.layout import RunDir
@@ -33,6 +35,7 @@ from harness.scenario.load_plan import load_plan
 from harness.scenario.resolve import Resolved
 from workloads import run as workload
 from workloads.observe.final_read import final_read, write_proofs
+from workloads.record.recorder import replica_offsets_journal
 from workloads.record.seal import seal
 
 SETTLED_S = 30.0
@@ -67,8 +70,9 @@ class LiveRunSteps:
             try:
                 yield cluster
             finally:
-                with suppress(ComposeError):
-                    cluster.collect(run.nodes)
+                if not run.nodes.exists():
+                    with suppress(ComposeError):
+                        cluster.collect(run.nodes)
 
     def describe(self, cluster: Cluster) -> StartedCluster:
         """The cluster that was started, for the manifest."""
@@ -106,6 +110,8 @@ class LiveRunSteps:
         with _view(cluster) as view:
             records = run_schedule(resolved.steps, cluster, view, SystemClock(), stop=stop, on_event=report)
         _write(run, "faults", [record.row() for record in records])
+        partitions = load_plan(resolved.scenario, resolved.seed).partitions
+        write_measured_logs(run.path, partitions, [log for record in records for log in record.logs])
         return tuple(record.name for record in records if not record.proven)
 
     def _note(self, event: FaultEvent) -> None:
@@ -134,12 +140,24 @@ class LiveRunSteps:
         """Read every partition to a proven end."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
         within_s = resolved.scenario.settle.final_read_s
-        return final_read(cluster.bootstrap, partitions, run.history, within_s=within_s)
+        with replica_offsets_journal(run.path, partitions, "final-read") as journal:
+            return final_read(
+                cluster.bootstrap, partitions, run.history, within_s=within_s, replica_offsets=journal
+            )
 
     def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
         """Replay the metadata log into the history; Kafka's internal topics are left out."""
         rows = metadata_replay.timeline(cluster.metadata_records())
         _write(run, "metadata", [asdict(row) for row in rows if not row.topic.startswith("__")])
+
+    def end_brokers(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
+        """Stop the brokers, keep what they leave, and write the table of their lines."""
+        names = [topic.name for topic in resolved.scenario.topics]
+        troubles = brokers_end.end_brokers(cluster, names, run)
+        lines = brokers_end.broker_lines(run, {*cluster.brokers, *cluster.controllers})
+        if lines is not None:
+            _write(run, "broker_lines", lines)
+        return troubles
 
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
         """Seal the journals. The proofs come last: without them nothing is decided."""
@@ -147,9 +165,13 @@ class LiveRunSteps:
         write_proofs(run.history, proofs)
         return producers
 
+    def audit(self, run: RunDir) -> None:
+        """Read the replicas with Spark."""
+        audit_replicas(run, self._verifier.audit, run_id="")
+
     def judge(self, run: RunDir) -> Report:
         """Verify with Spark, and judge."""
-        return judge(run, self._verifier)
+        return judge(run, self._verifier, self._verifier.audit)
 
 
 def event_text(event: FaultEvent) -> str:

@@ -2,11 +2,13 @@
 
 start the cluster → make the topics → start the load, wait until it is warm → run the schedule → stop the
 load, heal, wait until every replica is in sync → read every partition to a proven end → save the metadata
-timeline → seal the history → judge it, while the nodes' logs are saved and the cluster is torn down.
+timeline → stop the brokers, keep their logs and what their disks hold → seal the history → read every
+replica → judge it all, while the cluster is torn down.
 
 Whatever happens, the run directory shows how far it came, and nothing of the cluster stays.
 """
 
+import shutil
 import time
 import traceback
 from collections.abc import Iterator
@@ -14,8 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from checkers.history.rows import Proof
+from checkers.verdict.algebra import Verdict
 from compose.protocols import Cluster
 from harness.errors import Interrupted, is_ours
+from harness.report.audit import is_audited
 from harness.report.report import Report, crashed
 from harness.run.interrupts import Interrupts
 from harness.run.steps import Load, RunSteps
@@ -147,10 +151,32 @@ def _save(job: Job, cluster: Cluster, load: Load, proofs: tuple[Proof, ...]) -> 
     """The proofs are written last: a crash before that leaves a run in which nothing is decided."""
     with job.phase("metadata", "reading the metadata log"):
         job.steps.save_timeline(cluster, job.run)
-    with job.phase("seal", "sealing the history"):
+    with job.phase("disks", "stopping the brokers, keeping what their disks hold"):
         job.progress.follow_load(None)
         load.stop()
+        _end_brokers(job, cluster)
+    with job.phase("seal", "sealing the history"):
         job.record.sealed(job.steps.seal(job.run, proofs))
+    with job.phase("audit", "reading every replica"):
+        _audit(job)
+
+
+def _end_brokers(job: Job, cluster: Cluster) -> None:
+    """What cannot be had of the disks is not decided; everything else is."""
+    try:
+        troubles = job.steps.end_brokers(cluster, job.resolved, job.run)
+    except Exception as error:  # whatever it was, the run has all its other evidence
+        troubles = (f"the brokers' disks were not kept: {_named(error)}",)
+    for trouble in troubles:
+        job.progress.event(trouble)
+
+
+def _audit(job: Job) -> None:
+    """Whoever judges tries once more, and reports why it fails."""
+    try:
+        job.steps.audit(job.run)
+    except Exception as error:
+        job.progress.event(f"the replicas were not read: {_named(error)}")
 
 
 def _note_end(job: Job) -> None:
@@ -173,7 +199,17 @@ def reason_of(error: Exception) -> str:
     """An error as one sentence: our own messages stand alone, a foreign one needs its type."""
     if is_ours(error):
         return str(error)
-    return f"{type(error).__name__}: {error} (see crash.log in the run directory)"
+    return f"{_named(error)} (see crash.log in the run directory)"
+
+
+def _named(error: Exception) -> str:
+    return str(error) if is_ours(error) else f"{type(error).__name__}: {error}"
+
+
+def _discard_replicas(run: RunDir, report: Report) -> None:
+    """The tables are enough to judge again; the files are for whoever looks for the cause of a failure."""
+    if report.verdict is Verdict.PASS and is_audited(run):
+        shutil.rmtree(run.replicas, ignore_errors=True)
 
 
 def _judge(job: Job) -> Report:
@@ -186,5 +222,6 @@ def _judge(job: Job) -> Report:
         report = job.steps.judge(job.run)
     except Exception as error:
         return crashed(job.run, problem or f"judging: {reason_of(error)}")
+    _discard_replicas(job.run, report)
     job.progress.phase(f"judged in {time.monotonic() - begin:.1f} s, waiting until the cluster is gone")
     return report.with_problem(problem) if problem else report

@@ -82,8 +82,17 @@ class RunSteps(Protocol):
     def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
         """Write the timeline of the metadata log."""
 
+    def end_brokers(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
+        """Stop every broker, then keep the nodes' logs and what the brokers' disks hold of each replica.
+
+        Returns a line for each thing that could not be had.
+        """
+
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
         """Turn the journals into the history, then write the proofs; returns all producer instances."""
+
+    def audit(self, run: RunDir) -> None:
+        """Turn the replicas that were kept into tables of the history."""
 
     def judge(self, run: RunDir) -> Report:
         """Verify and judge what is in the run directory."""

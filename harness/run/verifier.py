@@ -8,6 +8,7 @@ from pathlib import Path
 from checkers.judgement import Judgement
 from compose.errors import JavaMissing
 from harness.errors import HighwaterError
+from spark_verify.audit import audit
 from spark_verify.errors import SparkVerifyError
 from spark_verify.session.session import SessionOptions, StartingSession, start_in_background, warm
 from spark_verify.verify import verify
@@ -42,6 +43,13 @@ class SparkVerifier:
         """Judge one history. HighwaterError if Spark fails; MalformedHistory for what cannot be read."""
         try:
             return verify(history, self.begin().result())
+        except (SparkVerifyError, JavaMissing) as error:
+            raise HighwaterError(str(error)) from error
+
+    def audit(self, replicas: Path, history: Path, *, run: str) -> None:
+        """Turn copied replicas into tables of the history. Raises as a call does."""
+        try:
+            audit(replicas, history, self.begin().result(), run=run)
         except (SparkVerifyError, JavaMissing) as error:
             raise HighwaterError(str(error)) from error
 

@@ -41,6 +41,11 @@ class RunDir:
         return self.path / "history"
 
     @property
+    def replicas(self) -> Path:
+        """What each broker's disk held of its replicas, a folder for each; removed again if all is well."""
+        return self.path / "replicas"
+
+    @property
     def nodes(self) -> Path:
         """Logs and server.properties, a folder for each node."""
         return self.path / "nodes"

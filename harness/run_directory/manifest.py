@@ -28,7 +28,19 @@ MOST_SHOWN = 200
 """Characters of what is wrong that a message repeats."""
 
 State = Literal["running", "complete", "interrupted", "failed"]
-Phase = Literal["", "cluster", "topics", "warm", "schedule", "settle", "final_read", "metadata", "seal"]
+Phase = Literal[
+    "",
+    "cluster",
+    "topics",
+    "warm",
+    "schedule",
+    "settle",
+    "final_read",
+    "metadata",
+    "disks",
+    "seal",
+    "audit",
+]
 
 
 def _loss_settings(config: Mapping[str, str]) -> Mapping[str, str]:
@@ -120,7 +132,9 @@ class Timings(ManifestPart):
     settle_s: float | None = Field(default=None, description="load stopped, all healed, replicas in sync")
     final_read_s: float | None = Field(default=None, description="every partition read to a proven end")
     metadata_s: float | None = Field(default=None, description="metadata log read")
+    disks_s: float | None = Field(default=None, description="brokers stopped, their replicas copied")
     seal_s: float | None = Field(default=None, description="journals turned into the history")
+    audit_s: float | None = Field(default=None, description="copied replicas turned into tables")
 
 
 class Manifest(ManifestPart):

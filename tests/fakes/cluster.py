@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from compose.protocols import CLIENT, ContainerState, CutMode, Edge, StartTimings, Status
+from compose.protocols import CLIENT, ContainerState, CutMode, Edge, LogExtent, StartTimings, Status
 
 
 def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge, ...]:
@@ -66,7 +66,10 @@ class FakeMesh:
 
 @dataclass
 class FakeCluster:
-    """Nodes with a state each. Put a name into `fail_once` and the next call of it raises that error."""
+    """Nodes with a state each. Put a name into `fail_once` and the next call of it raises that error.
+
+    `unsaved`: why the replicas of a broker cannot be copied.
+    """
 
     brokers: tuple[int, ...] = (1, 2, 3)
     controllers: tuple[int, ...] = (101, 102, 103)
@@ -79,6 +82,7 @@ class FakeCluster:
     unsynced: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 100))
     cpu: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     frozen: set[int] = field(default_factory=set)
+    unsaved: dict[int, str] = field(default_factory=dict)
     fail_once: dict[str, Exception] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
 
@@ -146,6 +150,18 @@ class FakeCluster:
 
     def unsynced_bytes(self, node: int) -> int:
         return self.unsynced[node]
+
+    def log_ends(self, node: int) -> Mapping[tuple[str, int], LogExtent]:
+        """orders-0, with a record a byte."""
+        self._do("log_ends", node)
+        return {("orders", 0): LogExtent(log_start=0, log_end=self.log_bytes(node))}
+
+    def save_replicas(self, topics: Collection[str], into: Path) -> Mapping[int, str]:
+        self.calls.append(f"save_replicas {','.join(topics)}")
+        for node in self.brokers:
+            if not self.unsaved.get(node):
+                (into / str(node)).mkdir(parents=True)
+        return {node: self.unsaved.get(node, "") for node in self.brokers}
 
     def cpu_ns(self, node: int) -> int:
         if self.state(node).status == "running":

@@ -6,11 +6,11 @@ had worked, and changes nothing: then no fault may count as proven.
 
 from collections.abc import Collection, Mapping
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compose.errors import DiskError
-from compose.protocols import ContainerState, Edge, PartitionState
+from compose.protocols import ContainerState, Edge, PartitionOffsets, PartitionState
 from fakes.cluster import FakeCluster, FakeMesh, full_mesh
 from fakes.virtual_clock import VirtualClock
 from faults.clock import ns
@@ -113,6 +113,7 @@ class WorldMesh(FakeMesh):
 class World(FakeCluster):
     """Three brokers and controllers; orders-0 is led by `leader` until it dies, then by the next in sync.
 
+    Its log grows by a record each millisecond; whoever can fetch holds all of it, and nobody waits for acks.
     `stop_ns` is how long a stop takes.
     """
 
@@ -137,6 +138,7 @@ class World(FakeCluster):
         self.well_or_ill_since_ns: dict[int, int] = dict.fromkeys(self.brokers, -ns(3600))
         self.cut_off: set[int] = set()
         self.died_ns: dict[int, int] = {}
+        self.ends_us: dict[int, int] = dict.fromkeys(self.brokers, 0)
         self._settled_ns = self.clock.now_ns()
 
     def settle(self) -> None:
@@ -154,6 +156,21 @@ class World(FakeCluster):
                     self.logs[node] += passed_us
                     self.unsynced[node] = 0 if self.flushed else self.unsynced[node] + passed_us
         self._settle_isr(now_ns)
+        self._settle_ends(passed_us)
+
+    def _settle_ends(self, passed_us: int) -> None:
+        self.ends_us[self.leader] += passed_us if self.serves(self.leader) else 0
+        for node in self.brokers:
+            if self._well(node):
+                self.ends_us[node] = self.ends_us[self.leader]
+
+    def offsets(self) -> PartitionOffsets:
+        isr = self.isr()
+        ends = {node: end_us // 1000 for node, end_us in self.ends_us.items()}
+        return PartitionOffsets(
+            high_watermark=min(ends[node] for node in isr),
+            log_ends=tuple((node, end) for node, end in ends.items() if self.serves(node)),
+        )
 
     def serves(self, node: int) -> bool:
         booted = self.clock.now_ns() - self.boots[node] >= self.boot_ns
@@ -293,6 +310,9 @@ class WorldView:
                 isr=world.isr(),
             ),
         )
+
+    def with_offsets(self, state: PartitionState) -> PartitionState:
+        return replace(state, offsets=self.world.offsets() if state.leader >= 0 else None)
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
         return {("orders", 0): self.describe("orders")[0].leader}

@@ -107,9 +107,16 @@ class FakeRunSteps:
     def save_timeline(self, cluster: object, run: RunDir) -> None:
         self.take("save_timeline")
 
+    def end_brokers(self, cluster: object, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
+        self.take("end_brokers")
+        return ()
+
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
         self.take("seal")
         return ()
+
+    def audit(self, run: RunDir) -> None:
+        self.take("audit")
 
     def judge(self, run: RunDir) -> Report:
         self.take("judge")

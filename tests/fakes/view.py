@@ -1,10 +1,10 @@
 """A view of partitions that the test sets; a wait ends at once, or raises if its condition is false."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compose.errors import ViewError
-from compose.protocols import PartitionState
+from compose.protocols import PartitionOffsets, PartitionState
 
 
 def partition(topic: str, number: int, leader: int = 1, isr: tuple[int, ...] = (1, 2, 3)) -> PartitionState:
@@ -16,15 +16,19 @@ def partition(topic: str, number: int, leader: int = 1, isr: tuple[int, ...] = (
 
 @dataclass
 class FakeView:
-    """Answers from `states`, keyed by (topic, partition)."""
+    """Answers from `states` and `offsets`, keyed by (topic, partition)."""
 
     states: dict[tuple[str, int], PartitionState] = field(default_factory=dict)
+    offsets: dict[tuple[str, int], PartitionOffsets] = field(default_factory=dict)
 
     def put(self, state: PartitionState) -> None:
         self.states[(state.topic, state.partition)] = state
 
     def describe(self, topic: str) -> tuple[PartitionState, ...]:
         return tuple(s for (name, _), s in sorted(self.states.items()) if name == topic)
+
+    def with_offsets(self, state: PartitionState) -> PartitionState:
+        return replace(state, offsets=self.offsets.get((state.topic, state.partition)))
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
         return {tp: state.leader for tp, state in self.states.items()}

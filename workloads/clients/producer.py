@@ -15,6 +15,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from numpy.typing import NDArray
 
 from checkers.history.tables import NONE, Outcome
+from workloads.clients.connections import INTERVAL_MS, Connections
 from workloads.clients.delivery_reports import DeliveryReports
 from workloads.clients.outcome import error_name, outcome
 from workloads.clients.protocol import ClientReports
@@ -28,6 +29,7 @@ POLL_S = 0.05
 """The longest a thread stays in one call of the client; between calls it checks for a stop and flushes."""
 
 FULL_S = 0.005
+STATISTICS_WITHIN_S = 2 * INTERVAL_MS / 1000
 PURGED_WITHIN_S = 5.0
 """librdkafka reports what was purged at once; what it has not reported by then stays indeterminate."""
 
@@ -89,7 +91,11 @@ class Instance:
         self._topics = [tp.topic for tp in plan.partitions]
         self._numbers = [tp.partition for tp in plan.partitions]
         self._deliveries = DeliveryReports(plan.record_bytes)
-        self._client = make(producer_settings(plan, bootstrap) | {"error_cb": self._on_error})
+        self._connections = Connections(reports, time.monotonic_ns())
+        callbacks = {"error_cb": self._on_error, "stats_cb": self._connections.take}
+        self._client = make(
+            {"statistics.interval.ms": INTERVAL_MS, **producer_settings(plan, bootstrap), **callbacks}
+        )
 
     def drive(self, stop: Event, rate_per_s: float | None) -> None:
         """Send until `stop` is set or the client is fatal."""
@@ -154,8 +160,16 @@ class Instance:
         deadline = time.monotonic() + PURGED_WITHIN_S
         while self._reports.outstanding and time.monotonic() < deadline:
             self.settle(POLL_S)
+        if within_s > 0 and self.fatal is None:
+            self._report_connections(time.monotonic_ns())
         self._reports.close()
         del self._client
+
+    def _report_connections(self, until_ns: int) -> None:
+        """Wait for the client's next statistics: what it sent last shows in them."""
+        deadline = time.monotonic() + STATISTICS_WITHIN_S
+        while self._connections.until_ns < until_ns and time.monotonic() < deadline:
+            self.settle(POLL_S)
 
     def _on_error(self, error: KafkaError) -> None:
         if error.fatal() or error.code() == KafkaError._FATAL:

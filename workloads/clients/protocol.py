@@ -1,6 +1,7 @@
 """What any client reports, whatever library it is made of.
 
-    SendReports   of each producer instance: sent, then acknowledged, failed or indeterminate
+    SendReports   of each producer instance: sent, then acknowledged, failed or indeterminate; and what
+                  went wrong with its connections, if it knows
     ReadReports   of each reader: delivered
     LogReader     what a client that reads logs from given offsets has fetched
 
@@ -21,11 +22,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.contract.settings import Acks
+from checkers.history.payload import Header
 from checkers.history.rows import TopicPartition
-from workloads.payload import Header
 
 
-class SendReports(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """What went wrong between a client and one broker from `since_ns` on; broker -1: not known which.
+
+    `timeouts` are requests that were not answered in time. `retries` are requests, or records, that were sent
+    again, as far as the client counts them.
+    """
+
+    since_ns: int
+    broker: int
+    disconnects: int = 0
+    timeouts: int = 0
+    retries: int = 0
+
+
+class ConnectionReports(Protocol):
+    """What became of the connections of a producer instance, if its client can report it.
+
+    Where a record was written twice, this decides whether the client can have sent it twice.
+    """
+
+    def connected(self, since_ns: int, at_ns: int, trouble: Sequence[Trouble]) -> None:
+        """What is known of all connections up to `at_ns`; empty: nothing went wrong since `since_ns`.
+
+        Of times that are in no such report nothing is known.
+        """
+
+
+class SendReports(ConnectionReports, Protocol):
     """What one producer instance did, reported by its one thread."""
 
     @property

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-from workloads.clients.protocol import SendReports
+from workloads.clients.protocol import SendReports, Trouble
 
 LanesOf = Callable[[NDArray[np.int64]], NDArray[np.int16]]
 
@@ -83,6 +83,10 @@ class CountedSends:
         self.outstanding -= len(sequences)
         self._counts.indeterminate += len(sequences)
         self._counts.errors.update(errors)
+
+    def connected(self, since_ns: int, at_ns: int, trouble: Sequence[Trouble]) -> None:
+        """Pass on."""
+        self._reports.connected(since_ns, at_ns, trouble)
 
     def flush_if_due(self, now_ns: int) -> None:
         """Pass on."""

@@ -2,15 +2,20 @@
 
 A partition is proven iff, in this order,
     1. every broker answers and names the same leader and epoch, and every replica is in sync;
-    2. that leader reports log start, last stable offset and high watermark in that epoch;
+    2. that leader reports log start, last stable offset, high watermark and log end in that epoch;
     3. a fresh consumer has read from the log start to the high watermark;
-    4. every broker answers again, and 1 and 2 give the same: leader, epoch, log start and high watermark.
+    4. every broker answers again, and 1 and 2 give the same: leader, epoch, log start and high watermark;
+    5. the last stable offset is the high watermark: no transaction is open.
 Nobody may write meanwhile. Until the deadline whatever does not hold is tried again; then the proof is
 incomplete, with the last reason, and the verdict UNKNOWN: never a guess.
+
+All replicas being in sync, the high watermark comes to the leader's log end by itself, and that is waited
+for too. If it has not by the deadline, the proof is complete all the same: what lies between is on the
+leader's disk, is undecided, and shows in the proof's log_end.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -24,14 +29,16 @@ from workloads.clients.consumer import exact_reader
 from workloads.clients.protocol import OpenLogReader
 from workloads.observe.leaders import LeaderState
 from workloads.observe.partition_log import PartitionLog
-from workloads.observe.survey import survey
+from workloads.observe.replica_offsets import ReplicaState, columns
+from workloads.observe.survey import Survey, survey
+from workloads.record.journal import Journal
 
 AT_ONCE = 3
 """Partitions read at the same time: the decoding holds the interpreter's lock, more would only queue."""
 
 ROUND_S = 0.1
 ANSWER_WITHIN_S = 4.0
-"""A survey asks a broker four questions in a row."""
+"""A survey asks a broker six questions in a row."""
 
 
 def final_read(
@@ -41,11 +48,13 @@ def final_read(
     *,
     within_s: float,
     open_reader: OpenLogReader | None = None,
+    replica_offsets: Journal | None = None,
 ) -> tuple[Proof, ...]:
     """Read `partitions` to a proven end within `within_s` seconds; one proof each, in their order.
 
     Writes `history`/final_log, one file for each partition, whole or as far as it was read. The proofs
-    are only returned: see `write_proofs`. `open_reader` None: librdkafka's.
+    are only returned: see `write_proofs`. `open_reader` None: librdkafka's. How far each replica reached
+    when the read ended goes to `replica_offsets`.
     """
     reading = _FinalRead(partitions, history, open_reader or exact_reader(bootstrap))
     deadline = time.monotonic() + within_s
@@ -55,6 +64,8 @@ def final_read(
     ):
         while reading.open and time.monotonic() < deadline:
             reading.round(brokers, pool, deadline)
+    if replica_offsets is not None and reading.replicas:
+        replica_offsets.write(columns(list(reading.replicas.values())))
     return reading.finish()
 
 
@@ -74,6 +85,9 @@ class _FinalRead:
         self._proven: dict[TopicPartition, Proof] = {}
         self._reasons = dict.fromkeys(partitions, "the time was up before the first question")
         self._newest: dict[TopicPartition, LeaderState] = {}
+        self._unreplicated: dict[TopicPartition, Proof] = {}
+        self.replicas: dict[tuple[TopicPartition, int], tuple[int, ReplicaState]] = {}
+        """The newest state of each replica, and when it was asked for."""
 
     @property
     def open(self) -> list[TopicPartition]:
@@ -82,22 +96,36 @@ class _FinalRead:
 
     def round(self, brokers: Brokers, pool: ThreadPoolExecutor, deadline: float) -> None:
         """Survey, read what is settled, survey again; then a partition that is as it was is proven."""
-        before = survey(brokers, self.open)
+        self._unreplicated.clear()
+        before = self._survey(brokers, self.open)
         self._newest |= before.newest
         self._reasons |= before.unsettled
         ready = list(before.settled.values())
-        if not ready:
-            time.sleep(ROUND_S)
-            return
         reached = list(pool.map(lambda state: self._logs[state.tp].read(state, deadline), ready))
-        after = survey(brokers, [state.tp for state in ready])
-        at_ns = time.monotonic_ns()
-        for state, short in zip(ready, reached, strict=True):
-            reason = short or after.unsettled.get(state.tp) or moved(state, after.settled[state.tp])
-            if reason:
-                self._reasons[state.tp] = reason
-            else:
-                self._proven[state.tp] = self._proof(state.tp, at_ns, after.settled[state.tp], "")
+        if ready:
+            after = self._survey(brokers, [state.tp for state in ready])
+            for state, short in zip(ready, reached, strict=True):
+                self._decide(state, short, after)
+        if not any(state.tp in self._proven for state in ready):
+            time.sleep(ROUND_S)
+
+    def _survey(self, brokers: Brokers, partitions: Collection[TopicPartition]) -> Survey:
+        found = survey(brokers, partitions)
+        self.replicas |= {(state.tp, state.broker): (found.at_ns, state) for state in found.replicas}
+        return found
+
+    def _decide(self, before: LeaderState, short: str, after: Survey) -> None:
+        """Prove a partition that was read, or note why it is not proven."""
+        tp = before.tp
+        if reason := short or after.unsettled.get(tp) or moved(before, after.settled[tp]):
+            self._reasons[tp] = reason
+            return
+        state = after.settled[tp]
+        if state.last_stable != state.high_watermark:
+            self._reasons[tp] = unstable(state)
+            return
+        proofs = self._unreplicated if state.log_end > state.high_watermark else self._proven
+        proofs[tp] = self._proof(tp, after.at_ns, state, "")
 
     def finish(self) -> tuple[Proof, ...]:
         """Close the files; the proofs, incomplete ones for what is still open."""
@@ -105,7 +133,9 @@ class _FinalRead:
             log.finish()
         at_ns = time.monotonic_ns()
         return tuple(
-            self._proven.get(tp) or self._proof(tp, at_ns, self._newest.get(tp), self._reasons[tp])
+            self._proven.get(tp)
+            or self._unreplicated.get(tp)
+            or self._proof(tp, at_ns, self._newest.get(tp), self._reasons[tp])
             for tp in self._logs
         )
 
@@ -116,13 +146,19 @@ class _FinalRead:
             log_start=state.log_start if state else NONE,
             high_watermark=state.high_watermark if state else NONE,
             last_stable=state.last_stable if state else NONE,
-            log_end=state.high_watermark if state else NONE,
+            log_end=max(state.high_watermark, state.log_end) if state else NONE,
             read_to=self._logs[tp].read_to,
             replicas=state.replicas if state else (),
             isr=state.isr if state else (),
             complete=not reason,
             reason=reason,
         )
+
+
+def unstable(state: LeaderState) -> str:
+    """Why a partition whose last stable offset is not its high watermark has no proof."""
+    stable, high_watermark = state.last_stable, state.high_watermark
+    return f"the last stable offset is {stable}, the high watermark {high_watermark}: a transaction is open"
 
 
 def moved(before: LeaderState, after: LeaderState) -> str:

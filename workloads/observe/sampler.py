@@ -1,4 +1,8 @@
-"""Samples of what each partition's leader reports, several times a second; one thread for each broker.
+"""Samples of what each broker reports, several times a second; one thread for each broker.
+
+Of the partitions that it leads: the offsets that only a leader knows, into the watermarks journal. Of every
+replica that it has: how far its log reaches, into the replica_offsets journal. Samples of one question have
+one time in both; the log end is asked last, so the high watermark of the same time is not above it.
 
 A broker that is dead, paused or cut off costs its own thread a time-out and the other threads nothing.
 """
@@ -16,6 +20,7 @@ from checkers.history.tables import NONE, TABLES
 from compose.errors import BrokerSilent
 from compose.kafka.brokers import Brokers
 from workloads.observe.leaders import LeaderState, state_of
+from workloads.observe.replica_offsets import ReplicaOffsets
 from workloads.record.journal import Journal
 
 EVERY_S = 0.25
@@ -25,10 +30,17 @@ OLDEST_NS = 1_000_000_000
 
 
 class Sampler:
-    """Writes the watermarks journal, and keeps the newest state of each partition for the readers."""
+    """Writes both journals, and keeps the newest state of each partition for the readers."""
 
-    def __init__(self, brokers: Brokers, partitions: Sequence[TopicPartition], journal: Journal) -> None:
-        self._brokers, self._partitions, self._journal = brokers, partitions, journal
+    def __init__(
+        self,
+        brokers: Brokers,
+        partitions: Sequence[TopicPartition],
+        watermarks: Journal,
+        replicas: ReplicaOffsets,
+    ) -> None:
+        self._brokers, self._partitions = brokers, partitions
+        self._watermarks, self._replicas = watermarks, replicas
         self._question = state_of(partitions)
         self._latest: dict[TopicPartition, LeaderState] = {}
         self._lock = threading.Lock()
@@ -44,23 +56,29 @@ class Sampler:
         return tuple(self._latest.copy().values())
 
     def sampling(self, number: int) -> Callable[[Event], None]:
-        """What one thread does: sample the partitions that broker `number` leads, until stopped."""
+        """What one thread does: sample the partitions and replicas of broker `number`, until stopped."""
 
         def run(stop: Event) -> None:
             while not stop.wait(EVERY_S):
                 self._sample(number)
+            self._replicas.interrupted(number)
 
         return run
 
     def _sample(self, number: int) -> None:
         begin_ns = time.monotonic_ns()
         try:
-            states = self._brokers.ask(number, self._question).led
+            report = self._brokers.ask(number, self._question)
         except BrokerSilent:
+            self._replicas.interrupted(number)
             return
         at_ns = time.monotonic_ns()
-        if states and at_ns - begin_ns <= OLDEST_NS:
-            self._record(at_ns, states)
+        if at_ns - begin_ns > OLDEST_NS:
+            self._replicas.interrupted(number)
+            return
+        self._replicas.sampled(at_ns, report.replicas)
+        if report.led:
+            self._record(at_ns, report.led)
 
     def _record(self, at_ns: int, states: Sequence[LeaderState]) -> None:
         with self._lock:
@@ -68,7 +86,7 @@ class Sampler:
                 before = self._latest.get(state.tp)
                 if before is None or state.leader_epoch >= before.leader_epoch:
                     self._latest[state.tp] = state
-            self._journal.write(_columns(at_ns, states))
+            self._watermarks.write(_columns(at_ns, states))
             self.samples += len(states)
 
 

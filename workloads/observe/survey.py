@@ -1,11 +1,13 @@
 """Whether a partition is settled: every broker reports the same of it, and every replica is in sync."""
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from checkers.history.rows import TopicPartition
 from compose.kafka.brokers import Brokers
 from workloads.observe.leaders import BrokerReport, LeaderState, state_of
+from workloads.observe.replica_offsets import ReplicaState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,11 +17,14 @@ class Survey:
     `settled` has the state of each partition that every broker knows alike, with one leader that leads and
     every replica in sync; `unsettled` has the reason for each other one; `newest` has the state that the
     leader of the greatest epoch reports, settled or not, of each partition that any leader reports.
+    `replicas` are all replicas that answered; `at_ns` is when the last answer had come.
     """
 
+    at_ns: int
     settled: Mapping[TopicPartition, LeaderState] = field(default_factory=dict)
     unsettled: Mapping[TopicPartition, str] = field(default_factory=dict)
     newest: Mapping[TopicPartition, LeaderState] = field(default_factory=dict)
+    replicas: tuple[ReplicaState, ...] = ()
 
 
 def survey(brokers: Brokers, partitions: Collection[TopicPartition]) -> Survey:
@@ -32,9 +37,11 @@ def survey(brokers: Brokers, partitions: Collection[TopicPartition]) -> Survey:
     reasons = {tp: silent or unsettled(tp, reports, led[tp]) for tp in partitions}
     newest = {tp: max(states, key=lambda s: s.leader_epoch) for tp, states in led.items() if states}
     return Survey(
+        at_ns=time.monotonic_ns(),
         settled={tp: newest[tp] for tp, reason in reasons.items() if not reason},
         unsettled={tp: reason for tp, reason in reasons.items() if reason},
         newest=newest,
+        replicas=tuple(replica for report in reports for replica in report.replicas),
     )
 
 

@@ -5,6 +5,8 @@
     errors.arrow                     row i is the name of the error that the .done journals number i + 1
     reads-<reader>.arrow             one row for each record delivered
     watermarks.arrow                 one row for each sample
+    replica_offsets-<of>.arrow       one row for each sample of a replica's log, of one who takes them
+    client_events.arrow              one row for each time that a producer's connections had trouble, or none
 
 Of clients it knows `clients.protocol` only. An invocation is written *before* the client gets the record, so
 no record can be in Kafka that the journal does not know, whenever the harness is killed. A completion is
@@ -27,7 +29,8 @@ from numpy.typing import NDArray
 from checkers.contract.settings import Acks
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, TABLES, Outcome
-from workloads.clients.protocol import Delivered
+from workloads.clients.protocol import Delivered, Trouble
+from workloads.record.client_events import ClientEvents
 from workloads.record.decode import arrivals
 from workloads.record.journal import Journal
 
@@ -55,11 +58,12 @@ class Recorder:
     def __init__(self, run_dir: Path, partitions: Sequence[TopicPartition]) -> None:
         """Nothing is written before the first send, read or sample."""
         self.directory = run_dir / "journal"
-        self._facts = {"partitions": json.dumps(partitions)}
+        self._facts = _run_facts(partitions)
         self._open: list[Journal] = []
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._names = ErrorNames(lambda: self._journal("errors", ERRORS, {}))
+        self._events = ClientEvents(lambda: self._journal("client_events", TABLES["client_events"], {}))
 
     def sends(self, *, acks: Acks, idempotent: bool) -> "SendRecorder":
         """Journals for a new producer instance, which gets the next number."""
@@ -68,7 +72,7 @@ class Recorder:
         facts = {"producer": str(number), "acks": acks, "idempotence": json.dumps(idempotent)}
         invoked = self._journal(f"sends-{number}.invoked", INVOKED, facts)
         done = self._journal(f"sends-{number}.done", DONE, facts)
-        return SendRecorder(number, invoked, done, self._names)
+        return SendRecorder(number, invoked, done, self._names, self._events)
 
     def reads(self, reader: int) -> "ReadRecorder":
         """The journal of one reader."""
@@ -77,6 +81,10 @@ class Recorder:
     def watermarks(self) -> Journal:
         """The journal of the samples."""
         return self._journal("watermarks", TABLES["watermarks"], {})
+
+    def replica_offsets(self) -> Journal:
+        """The journal of the live samples of replicas."""
+        return self._journal("replica_offsets-live", TABLES["replica_offsets"], {})
 
     def _journal(self, name: str, schema: pa.Schema, facts: dict[str, str]) -> Journal:
         journal = Journal(self.directory / f"{name}.arrow", schema, self._facts | facts)
@@ -94,6 +102,20 @@ class Recorder:
         """Close every journal."""
         for journal in self._open:
             journal.close()
+
+
+def replica_offsets_journal(run_dir: Path, partitions: Sequence[TopicPartition], of: str) -> Journal:
+    """A journal of replicas beside the recorder's own; the history has the rows of all of them.
+
+    `of` names who writes it, and is part of its file's name.
+    """
+    path = run_dir / "journal" / f"replica_offsets-{of}.arrow"
+    return Journal(path, TABLES["replica_offsets"], _run_facts(partitions))
+
+
+def _run_facts(partitions: Sequence[TopicPartition]) -> dict[str, str]:
+    """What every journal of one run carries."""
+    return {"partitions": json.dumps(partitions)}
 
 
 class ErrorNames:
@@ -123,9 +145,11 @@ class ErrorNames:
 class SendRecorder:
     """The sends of one producer instance; implements `clients.protocol.SendReports`."""
 
-    def __init__(self, producer: int, invoked: Journal, done: Journal, names: ErrorNames) -> None:
+    def __init__(
+        self, producer: int, invoked: Journal, done: Journal, names: ErrorNames, events: ClientEvents
+    ) -> None:
         self._producer = producer
-        self._invoked, self._done, self._names = invoked, done, names
+        self._invoked, self._done, self._names, self._events = invoked, done, names, events
         self._pending: list[tuple[NDArray[Any], ...]] = []
         self._flushed_ns = time.monotonic_ns()
 
@@ -164,6 +188,10 @@ class SendRecorder:
         typed = zip(columns, _DONE_TYPES, strict=True)
         self._pending.append(tuple(np.broadcast_to(np.asarray(c, t), shape) for c, t in typed))
 
+    def connected(self, since_ns: int, at_ns: int, trouble: Sequence[Trouble]) -> None:
+        """Note what became of the connections."""
+        self._events.connected(self._producer, since_ns, at_ns, trouble)
+
     def flush_if_due(self, now_ns: int) -> None:
         """Write what is pending if the last flush is FLUSH_NS ago."""
         if now_ns - self._flushed_ns >= FLUSH_NS:
@@ -179,6 +207,7 @@ class SendRecorder:
     def close(self) -> None:
         """Write what is pending and close the journals."""
         self.flush(time.monotonic_ns())
+        self._events.ended(self._producer)
         self._invoked.close()
         self._done.close()
 

@@ -6,7 +6,7 @@ sealed as info with completed_ns -1. Memory is bounded by SLICE rows, whatever t
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ class Sealed:
 
 
 def seal(run_dir: Path) -> Sealed:
-    """Write `history/{sends,reads}/` and `history/watermarks.parquet`, then remove the journals.
+    """Write `history/{sends,reads}/` and the tables of samples and of clients, then remove the journals.
 
     Files get their names when they are whole; a seal that is interrupted is done again from the journals.
     JournalUnreadable: there is no journal, or none that has the run's partitions.
@@ -67,6 +67,8 @@ def seal(run_dir: Path) -> Sealed:
     with _Units(history, "reads", partitions) as units:
         reads = sum(_seal_reads(path, units) for path in readers)
     _seal_watermarks(directory / "watermarks.arrow", history)
+    for table in ("replica_offsets", "client_events"):
+        _seal_table(table, [path for path in heads if path.name.startswith(table)], history)
     shutil.rmtree(directory)
     return Sealed(producers=tuple(_producer(heads[path]) for path in producers), sends=sends, reads=reads)
 
@@ -191,21 +193,40 @@ def _seal_reads(path: Path, units: _Units) -> int:
 
 def _slices(path: Path, schema: pa.Schema, types: Sequence[type]) -> Iterator[list[NDArray[Any]]]:
     """The columns of a journal in portions of about SLICE rows."""
-    held: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in journal.read(path):
-        held.append(batch)
-        rows += batch.num_rows
-        if rows >= SLICE:
-            yield _join(held, schema, types)
-            held, rows = [], 0
-    if held:
-        yield _join(held, schema, types)
+    for batches in _portions(journal.read(path)):
+        yield _join(batches, schema, types)
 
 
 def _join(batches: list[pa.RecordBatch], schema: pa.Schema, types: Sequence[type]) -> list[NDArray[Any]]:
     columns = ([batch.column(name).to_numpy() for batch in batches] for name in schema.names)
     return [np.concatenate(column).astype(t, copy=False) for column, t in zip(columns, types, strict=True)]
+
+
+def _seal_table(table: str, journals: Sequence[Path], history: Path) -> None:
+    """Write the rows of all journals of a table that is one file; nothing if it was not collected."""
+    if not journals:
+        return
+    path = unit_path(history, table)
+    growing = path.with_suffix(".growing")
+    with open_writer(growing, table) as writer:
+        for batches in _portions(batch for each in journals for batch in journal.read(each)):
+            rows = pa.Table.from_batches(batches)
+            writer.write_table(rows.replace_schema_metadata(file_schema(table).metadata))
+    growing.rename(path)
+
+
+def _portions(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Batches of about SLICE rows together."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= SLICE:
+            yield held
+            held, rows = [], 0
+    if held:
+        yield held
 
 
 def _seal_watermarks(path: Path, history: Path) -> None:

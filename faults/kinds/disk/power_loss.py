@@ -6,6 +6,7 @@ Effect: exit code 137, and where log bytes had been unsynced, the log is shorter
 Where none had been, as with `flush.messages=1`, the only evidence is that the file system fails every call,
 which `Cluster.drop_unsynced` reads back.
 Recovery: the nodes answer again; the ISR is what it was.
+What each replica held is read from its disk before the cut, and again before the node is started.
 
 A node that is down already is left out: its disk was unmounted, and so written, when it died.
 """
@@ -17,7 +18,15 @@ from typing import ClassVar
 from faults.kinds.base import Injection, alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
 from faults.kinds.kind import Cost, FaultKind
-from faults.kinds.outage import SIGKILLED, bring_back, close_edges, exit_codes, kill, thaw_before_end
+from faults.kinds.outage import (
+    SIGKILLED,
+    bring_back,
+    close_edges,
+    exit_codes,
+    kill,
+    measure_logs,
+    thaw_before_end,
+)
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
 from faults.tasks import at_once
@@ -56,6 +65,7 @@ class PowerLoss:
             thaw_before_end(self.injection, node)
             self._logs[node] = cluster.log_bytes(node)
             self._unsynced[node] = cluster.unsynced_bytes(node)
+            measure_logs(self.injection, node, "before-power-loss")
         for node in self._nodes:
             self._drop_unsynced(node)
         for node in self._nodes:
@@ -97,7 +107,7 @@ class PowerLoss:
         try_all(partial(self._finish_half_way, node) for node in self._nodes)
         for node in self._nodes:
             self.injection.cluster.log_bytes(node)
-        bring_back(self.injection, self._nodes)
+        bring_back(self.injection, self._nodes, source="after-power-loss")
 
     def _finish_half_way(self, node: int) -> None:
         """If the injection failed while `node` was paused: let it go on, or kill it if its disk is gone."""
@@ -120,6 +130,7 @@ POWER_LOSS = FaultKind(
     does="all nodes are paused, then every file system drops what was never synced, then all are killed",
     effect="exit code 137; where log bytes were unsynced, the log is shorter when it is mounted again. Where "
     "none were (`flush.messages=1`): the file system answered with errors once it was cut off",
-    healing="once the disks can be read again: start",
+    healing="once the disks can be read again: start. What each replica holds is read from its disk before "
+    "the cut and before the start",
     recovery="the nodes answer",
 )

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from compose.kafka.broker_api import (
+    DEBUGGING,
     MetadataAnswer,
     PartitionAnswer,
     TopicAnswer,
@@ -159,6 +160,19 @@ def test_list_offsets() -> None:
         offsets = list_offsets(one, {("orders", 4): 7, ("orders", 5): 8})
     assert offsets == {("orders", 4): (0, 7000), ("orders", 5): (6, -1)}
     assert number("iiq", 4, 7, -1) + TAGS + number("iiq", 5, 8, -1) + TAGS in got[0]
+
+
+def test_list_offsets_of_a_replicas_own_log() -> None:
+    """The debugging replica id, −2, is the first field of the body."""
+    answer = number("i", 0) + b"\2" + text("orders") + b"\2" + number("ihqqi", 4, 0, -1, 150, 3)
+    with (
+        broker(answer + TAGS + TAGS + TAGS, answer + TAGS + TAGS + TAGS) as (address, got),
+        Connection(address, within_s=2) as one,
+    ):
+        assert list_offsets(one, {("orders", 4): 7}, replica=DEBUGGING) == {("orders", 4): (0, 150)}
+        list_offsets(one, {("orders", 4): 7})
+    head = len(number("hhih", 2, 7, 1, 14) + b"highwater-view" + TAGS)
+    assert [request[head : head + 5] for request in got] == [number("ib", -2, 0), number("ib", -1, 0)]
 
 
 def test_long_strings() -> None:

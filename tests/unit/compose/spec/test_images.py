@@ -52,6 +52,7 @@ def test_a_node_is_started_with_the_flags_that_its_archive_was_made_with():
         "-XX:SharedArchiveFile=/opt/highwater/kafka.jsa",
         "-Dlog4j2.configurationFile=/opt/highwater/log4j2.properties",
         "-Dlog4j.configuration=file:/opt/highwater/log4j.properties",
+        "-Duser.timezone=UTC",
         "-cp",
         "/opt/kafka/libs/*",
         "kafka.Kafka",

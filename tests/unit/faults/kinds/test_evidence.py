@@ -260,7 +260,7 @@ def test_the_edges_to_a_dead_node_are_closed(words: dict[str, str]) -> None:
     to_1 = [f"{source}->1" for source in ("client", 2, 3)]
     cuts = [f"cut {edge} refuse it" for edge in to_1]
     end = ["stop 1", *cuts] if words is STOP else [*cuts, "kill 1"]
-    assert world.calls[-8:] == [*end, "start 1", *(f"mend {edge} it" for edge in to_1)]
+    assert world.calls[-9:] == [*end, "log_ends 1", "start 1", *(f"mend {edge} it" for edge in to_1)]
 
 
 def test_a_pause_closes_no_edge() -> None:

@@ -1,15 +1,27 @@
 """The words of a scenario become plain data and come back; what is wrong is refused with its field."""
 
+from dataclasses import replace
+
 import pytest
 from fakes.view import partition
 
+from compose.protocols import PartitionOffsets
 from faults.durations import parse_duration
 from faults.errors import BadStep
 from faults.kinds.network.partition import PartitionStep
 from faults.kinds.process.kill import KillStep
 from faults.kinds.step import After, At, When
 from faults.plan.parse import parse_step, parse_steps, write_step
-from faults.targets.conditions import IsrAtMost, IsrIsLeader, LeaderChanged, NoLeader, holds, parse_condition
+from faults.targets.conditions import (
+    FollowerBehind,
+    HwBelowLeo,
+    IsrAtMost,
+    IsrIsLeader,
+    LeaderChanged,
+    NoLeader,
+    holds,
+    parse_condition,
+)
 from faults.targets.edges import parse_edges
 from faults.targets.target import Target, TopicPartition
 
@@ -48,6 +60,8 @@ def test_a_scenario() -> None:
         {"after": "x.recovered", "do": "disk-stall", "target": "nodes 1+2", "for": "500ms"},
         {"when": "isr.size(orders-0) <= 1", "within": "20s", "do": "power-loss", "target": 1, "for": "0s"},
         {"when": "leader.changed", "do": "stop", "target": "active controller", "for": "1h"},
+        {"when": "hw(orders-0) < leo - 20", "do": "kill", "target": "leader", "for": "1s"},
+        {"when": "follower 2 behind by 100", "do": "kill", "target": "leader", "for": "1s"},
     ],
 )
 def test_writing(words: dict[str, object]) -> None:
@@ -83,6 +97,11 @@ def test_a_partition_of_a_target() -> None:
         ({"after": "x.end + 1"}, "after"),
         ({"when": "moon == full"}, "when"),
         ({"when": "isr.size <= -1"}, "when"),
+        ({"when": "hw < leo - -1"}, "when"),
+        ({"when": "hw > leo"}, "when"),
+        ({"when": "follower 0 behind by 1"}, "when"),
+        ({"when": "follower behind by 0"}, "when"),
+        ({"when": "leader behind by 1"}, "when"),
         ({"at": "1s", "within": "2s"}, "within"),
         ({"mode": "refuse"}, "mode"),
         ({"edges": "1->2"}, "edges"),
@@ -139,10 +158,14 @@ ORDERS = TopicPartition(topic="orders", partition=0)
         ("isr == { leader }", IsrIsLeader()),
         ("leader.changed(orders-0)", LeaderChanged(of=ORDERS)),
         ("leader == none", NoLeader()),
+        ("hw < leo", HwBelowLeo()),
+        ("hw(orders-0)<leo - 500", HwBelowLeo(by=500, of=ORDERS)),
+        ("follower behind by 1", FollowerBehind(by=1)),
+        ("follower 2(orders-0) behind by 100", FollowerBehind(by=100, rank=2, of=ORDERS)),
     ],
 )
 def test_conditions(text: str, condition: object) -> None:
-    """The four events, each with or without a partition, read and written."""
+    """The six events, each with or without a partition, read and written."""
     assert parse_condition(text) == condition
     assert parse_condition(str(condition)) == condition
 
@@ -163,6 +186,31 @@ def test_when_conditions_hold() -> None:
     for text, expected in truth.items():
         found = tuple(holds(parse_condition(text), before, now) for now in (before, alone, moved, leaderless))
         assert found == expected, text
+
+
+def test_when_conditions_of_offsets_hold() -> None:
+    """They hold by what the replicas report, and not while nothing is known of them."""
+    state = partition("orders", 0, leader=1)
+    truth = {
+        #                     nothing, equal, behind by 50, behind by 51 and 3 silent
+        "hw < leo": (False, False, True, True),
+        "hw < leo - 50": (False, False, False, True),
+        "follower behind by 50": (False, False, True, True),
+        "follower behind by 51": (False, False, False, True),
+        "follower 2 behind by 50": (False, False, True, False),
+        "follower 3 behind by 1": (False, False, False, False),
+    }
+    known = (
+        None,
+        PartitionOffsets(high_watermark=100, log_ends=((1, 100), (2, 100), (3, 100))),
+        PartitionOffsets(high_watermark=100, log_ends=((1, 150), (2, 100), (3, 100))),
+        PartitionOffsets(high_watermark=100, log_ends=((1, 151), (2, 100))),
+    )
+    for text, expected in truth.items():
+        condition = parse_condition(text)
+        assert tuple(holds(condition, state, replace(state, offsets=each)) for each in known) == expected, (
+            text
+        )
 
 
 def test_the_default_wait_for_an_event() -> None:

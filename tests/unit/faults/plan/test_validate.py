@@ -57,6 +57,16 @@ def test_refusing_a_step(step: dict[str, object], field: str, value: str) -> Non
     assert (caught.value.step, caught.value.field, caught.value.value) == (0, field, value)
 
 
+def test_refusing_an_event_of_a_follower_that_there_is_not() -> None:
+    """RF 3 has two followers."""
+    words = {"do": "kill", "target": "leader", "for": "0s"}
+    last = parse_steps([words | {"when": "follower 2 behind by 1"}])
+    assert write_step(validate(last, FACTS)[0])["when"] == "follower 2(orders-0) behind by 1"
+    with pytest.raises(BadStep) as caught:
+        validate(parse_steps([words | {"when": "follower 3 behind by 1"}]), FACTS)
+    assert (caught.value.field, caught.value.value) == ("when", "follower 3(orders-0)")
+
+
 def test_refusing_an_event_of_an_unknown_partition() -> None:
     """An event of a partition that does not exist would never come."""
     words = {"do": "kill", "target": "leader", "for": "0s", "when": "isr.size(orders-9) <= 1"}

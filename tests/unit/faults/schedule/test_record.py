@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from checkers.history.tables import TABLES, write_table
+from faults.kinds.base import MeasuredLog
 from faults.schedule.record import FaultRecord, as_json
 
 RECORD = FaultRecord(
@@ -28,6 +29,9 @@ RECORD = FaultRecord(
     data_lost=(),
     unclean=(2,),
     evidence='{"effect": {}}',
+    logs=(
+        MeasuredLog(at_ns=7, node=2, topic="orders", partition=0, log_start=0, log_end=9, source="disk-down"),
+    ),
 )
 
 

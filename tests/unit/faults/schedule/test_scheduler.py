@@ -174,6 +174,31 @@ def test_an_event() -> None:
     assert cut.inject_ns + lag_limit <= pause.inject_ns <= cut.inject_ns + lag_limit + ns(0.5)
 
 
+def test_an_event_of_offsets() -> None:
+    """A step that waits for unreplicated records is injected once the followers are cut off."""
+    steps = plan(CUT | {"for": "6s"}, KILL | {"when": "hw < leo - 500", "target": "leader"})
+    cut, kill = run(World(), steps)
+    assert kill.proven
+    assert cut.inject_ns + ns(0.5) <= kill.inject_ns <= cut.inject_ns + ns(1.0)
+
+
+def test_an_event_of_one_follower() -> None:
+    """A step that waits for the second follower does not take the first one for it."""
+    first = {"name": "first", "at": "5s", "do": "partition", "edges": "2 -> 1", "for": "5s"}
+    second = {"name": "second", "at": "8s", "do": "partition", "edges": "3 -> 1", "for": "5s"}
+    kill = {"name": "kill", "when": "follower 2 behind by 500", "do": "kill", "target": "leader", "for": "3s"}
+    _, cut, killed = run(World(), plan(first, second, kill))
+    assert cut.inject_ns + ns(0.5) <= killed.inject_ns <= cut.inject_ns + ns(1.0)
+
+
+def test_offsets_that_do_not_part() -> None:
+    """While all replicas keep up the event does not come, and the last offsets are on record."""
+    _, kill = run(World(), plan(PAUSE | {"target": "node 101"}, KILL | {"when": "hw < leo", "within": "2s"}))
+    assert kill.inject_ns == -1
+    assert "hw < leo did not come within 2 s; the last state was PartitionState(" in reason(kill)
+    assert "offsets=PartitionOffsets(high_watermark=" in reason(kill)
+
+
 def test_an_event_is_measured_from_before_the_step_before() -> None:
     """A change of leader that the kill itself brings about counts, however soon it comes."""
     kill, pause, _ = run(World(), plan(KILL, PAUSE | {"when": "leader.changed"}, CUT | {"at": "30s"}))

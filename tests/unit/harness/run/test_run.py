@@ -33,7 +33,9 @@ STEPS = [
     "final_read",
     "save_timeline",
     "stop",
+    "end_brokers",
     "seal",
+    "audit",
 ]
 PHASE_OF = {
     "cluster": "cluster",
@@ -44,7 +46,7 @@ PHASE_OF = {
     "stop_producers": "settle",
     "final_read": "final_read",
     "save_timeline": "metadata",
-    "stop": "seal",
+    "stop": "disks",
     "seal": "seal",
 }
 
@@ -128,6 +130,50 @@ def test_the_first_ctrl_c_under_load_ends_the_run_in_order_and_judges_it(tmp_pat
 def test_a_ctrl_c_after_the_schedule_cuts_nothing_short(tmp_path: Path, step: str) -> None:
     report, manifest = run_with(FakeRunSteps(presses={step: 1}), tmp_path)
     assert (report.verdict, manifest.state) == (Verdict.PASS, "complete")
+
+
+@pytest.mark.parametrize(
+    ("step", "line"),
+    [
+        ("end_brokers", "the brokers' disks were not kept: OSError: no space left"),
+        ("audit", "the replicas were not read: OSError: no space left"),
+    ],
+)
+def test_replicas_that_cannot_be_had_cost_the_run_nothing_else(
+    tmp_path: Path, step: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = FakeRunSteps(breaks={step: OSError("no space left")})
+    report, manifest = run_with(steps, tmp_path)
+    assert [step for step in steps.taken if step in STEPS] == STEPS
+    assert (report.verdict, manifest.state) == (Verdict.PASS, "complete")
+    assert line in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("verdict", "audited", "kept"),
+    [
+        (Verdict.PASS, True, False),
+        (Verdict.PASS, False, True),
+        (Verdict.FAIL, True, True),
+        (Verdict.UNKNOWN, True, True),
+        (Verdict.ERROR, True, True),
+    ],
+)
+def test_copies_of_replicas_go_when_all_is_well_and_their_tables_are_there(
+    tmp_path: Path, verdict: Verdict, audited: bool, kept: bool
+) -> None:
+    class Copies(FakeRunSteps):
+        def end_brokers(self, cluster: object, resolved: object, run: layout.RunDir) -> tuple[str, ...]:
+            (run.replicas / "1/orders-0").mkdir(parents=True)
+            return super().end_brokers(cluster, resolved, run)  # type: ignore[arg-type]
+
+        def audit(self, run: layout.RunDir) -> None:
+            if audited:
+                run.history.mkdir()
+                (run.history / "replicas.parquet").write_text("written last")
+
+    report, _ = run_with(Copies(verdict=verdict), tmp_path)
+    assert (report.run_dir / "replicas/1/orders-0").exists() == kept
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from checkers.history.rows import TopicPartition
 from compose.errors import BrokerSilent
 from compose.kafka.brokers import Brokers, addresses
 from workloads.observe.leaders import LeaderState, state_of
+from workloads.observe.replica_offsets import ReplicaOffsets
 from workloads.observe.sampler import Sampler
 from workloads.record.recorder import Recorder
 from workloads.record.seal import seal
@@ -26,6 +27,11 @@ def fill(kafka: MockKafka, records: dict[int, int]) -> None:
         for _ in range(count):
             producer.produce("t", b"x", partition=partition)
     assert producer.flush(5) == 0
+
+
+def new_sampler(brokers: Brokers, recorder: Recorder) -> Sampler:
+    replicas = ReplicaOffsets(recorder.replica_offsets())
+    return Sampler(brokers, PARTITIONS, recorder.watermarks(), replicas)
 
 
 def test_each_broker_reports_the_offsets_of_just_those_partitions_that_it_leads() -> None:
@@ -58,6 +64,7 @@ def test_a_leader_reports_the_whole_state_of_its_partition() -> None:
         log_start=0,
         high_watermark=1,
         last_stable=1,
+        log_end=1,
     )
     assert state.leader_epoch >= 0
 
@@ -84,7 +91,7 @@ def test_samples_of_living_leaders_go_on_while_another_broker_is_dead(tmp_path: 
         kafka.lead("t", 1, 2)
         fill(kafka, {0: 3, 1: 5})
         kafka.down(1)
-        sampler = Sampler(brokers, PARTITIONS, recorder.watermarks())
+        sampler = new_sampler(brokers, recorder)
         assert sampler.high_watermark(PARTITIONS[1]) == -1
         workers = [Worker(str(n), sampler.sampling(n)) for n in brokers.numbers]
         deadline = time.monotonic() + 5
@@ -103,7 +110,7 @@ def test_samples_of_living_leaders_go_on_while_another_broker_is_dead(tmp_path: 
 
 def test_the_newest_epoch_counts_however_high_an_older_one_had_been(tmp_path: Path) -> None:
     with Recorder(tmp_path, PARTITIONS) as recorder, Brokers("127.0.0.1:1", within_s=1) as brokers:
-        sampler = Sampler(brokers, PARTITIONS, recorder.watermarks())
+        sampler = new_sampler(brokers, recorder)
         for epoch, high_watermark in ((4, 900), (5, 700), (4, 950)):
             sampler._record(1, [state(epoch, high_watermark)])
     assert sampler.high_watermark(PARTITIONS[0]) == 700

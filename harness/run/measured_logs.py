@@ -1,0 +1,29 @@
+"""What the faults of a run have read from the disks of nodes that were down, beside the live samples."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+
+from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE, TABLES
+from faults.kinds.base import MeasuredLog
+from workloads.record.recorder import replica_offsets_journal
+
+
+def write_measured_logs(
+    run: Path, partitions: Sequence[TopicPartition], measured: Sequence[MeasuredLog]
+) -> None:
+    """Journal the measurements of the run's `partitions`; the history gets them with all other log ends."""
+    rows = [_row(log) for log in measured if (log.topic, log.partition) in partitions]
+    with replica_offsets_journal(run, partitions, "faults") as journal:
+        if rows:
+            table = pa.Table.from_pylist(rows, TABLES["replica_offsets"])
+            journal.write([column.combine_chunks() for column in table.columns])
+
+
+def _row(log: MeasuredLog) -> dict[str, object]:
+    """A disk does not say in which epoch it was read."""
+    columns = asdict(log)
+    return {**columns, "broker": columns.pop("node"), "leader_epoch": NONE}

@@ -1,0 +1,138 @@
+"""The audit of replicas, on a worker: reads some segments of one replica and writes a row for each of their
+batches.
+
+Memory: the columns of a chunk of records and those of 65,536 batches. What cannot be read is said in the
+result; nothing is raised that the disk's content could cause.
+"""
+
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from checkers.history.tables import NONE, REPLICA_BATCHES, TABLES, open_writer, replica_path
+from spark_verify.partition_task import BATCH_ROWS
+from spark_verify.segments.batches import Batches, Bytes, SegmentWalk, TailKind
+from spark_verify.segments.data_directory import SegmentFile
+from spark_verify.segments.decode import batch_digests
+from spark_verify.segments.layout import MAGIC
+
+_HEADER_COLUMNS = (
+    *("last_offset_delta", "leader_epoch", "crc", "attributes", "producer_id", "producer_epoch"),
+    *("base_sequence", "records", "max_timestamp_ms"),
+)
+"""The columns of `replica_batches` that are fields of a header, by the same names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Consecutive segments of one replica, and where the rows of their batches go."""
+
+    history_dir: str
+    run: str
+    topic: str
+    partition: int
+    broker: int
+    number: int
+    """In the order of the log, from 0."""
+    segments: tuple[SegmentFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        """The weight of the task."""
+        return sum(segment.bytes for segment in self.segments)
+
+    @property
+    def path(self) -> Path:
+        """The file of its rows."""
+        return replica_path(Path(self.history_dir), self.topic, self.partition, self.broker, self.number)
+
+
+@dataclass(slots=True, kw_only=True)
+class PieceRead:
+    """What was read of a piece."""
+
+    bytes: int = 0
+    batches: int = 0
+    log_end: int = NONE
+    """Behind the last batch with a right CRC; NONE without one."""
+    torn: list[tuple[int, int]] = field(default_factory=list)
+    """Base offset of each segment that does not end with a whole batch, and how many bytes are left of it."""
+    reasons: list[str] = field(default_factory=list)
+    """Why not everything could be read."""
+
+
+def audit_piece(piece: Piece) -> PieceRead:
+    """Read a piece and write its file."""
+    read = PieceRead()
+    growing = piece.path.with_suffix(".growing")
+    with open_writer(growing, REPLICA_BATCHES, piece.topic, piece.partition, run=piece.run) as writer:
+        waiting: list[pa.Table] = []
+        for table in _tables(piece, read):
+            waiting.append(table)
+            if sum(map(len, waiting)) >= BATCH_ROWS:
+                writer.write_table(pa.concat_tables(waiting))
+                waiting.clear()
+        if waiting:
+            writer.write_table(pa.concat_tables(waiting))
+    growing.rename(piece.path)
+    return read
+
+
+def _tables(piece: Piece, read: PieceRead) -> Iterator[pa.Table]:
+    """The rows of each chunk of each segment; adds to `read` what was found."""
+    for segment in piece.segments:
+        try:
+            data = _content(segment.path)
+        except OSError as error:
+            read.reasons.append(f"{segment.path.name}: {error.strerror or error}")
+            continue
+        walk = SegmentWalk(data)
+        for batches in walk.chunks():
+            yield _table(piece, segment, data, batches)
+            _add_batches(read, batches)
+        read.bytes += len(data)
+        if walk.tail.size:
+            read.torn.append((segment.base_offset, walk.tail.size))
+        if walk.tail.kind is TailKind.CORRUPT:
+            tail = walk.tail
+            read.reasons.append(f"{segment.path.name}, byte {tail.position}: {tail.reason}")
+
+
+def _content(path: Path) -> Bytes:
+    with path.open("rb") as file:
+        if not path.stat().st_size:  # which cannot be mapped
+            return b""
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _add_batches(read: PieceRead, batches: Batches) -> None:
+    read.batches += len(batches)
+    ends = (batches.column("base_offset") + batches.column("last_offset_delta") + 1)[batches.crc_ok]
+    if ends.size:
+        read.log_end = int(ends[-1])
+
+
+def _table(piece: Piece, segment: SegmentFile, data: Bytes, batches: Batches) -> pa.Table:
+    digest, errors = batch_digests(data, batches)
+    is_known = batches.header["magic"] == MAGIC
+    count = len(batches)
+    fields = {name: np.where(is_known, batches.column(name), NONE) for name in _HEADER_COLUMNS}
+    columns = {
+        "topic": pa.repeat(piece.topic, count),
+        "partition": np.full(count, piece.partition, np.int32),
+        "broker": np.full(count, piece.broker, np.int32),
+        "segment": np.full(count, segment.base_offset, np.int64),
+        "position": batches.position,
+        "base_offset": batches.column("base_offset"),
+        "crc_ok": batches.crc_ok,
+        "size": batches.end - batches.position,
+        "digest": digest,
+        "error": [errors.get(row, "") for row in range(count)] if errors else pa.repeat("", count),
+        **fields,
+    }
+    schema = TABLES[REPLICA_BATCHES]
+    return pa.table({name: columns[name] for name in schema.names}).cast(schema)

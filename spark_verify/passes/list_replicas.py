@@ -1,0 +1,136 @@
+"""What the driver reads of the brokers' disks before any segment: folders, checkpoints, producer snapshots.
+
+What is damaged or not there becomes a reason of the replicas that it concerns, never an error.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from checkers.history.rows import ProducerState, TopicPartition
+from spark_verify.errors import DamagedFile
+from spark_verify.segments import checkpoints
+from spark_verify.segments.data_directory import (
+    SegmentFile,
+    last_snapshot,
+    partition_folders,
+    reasons_not_copied,
+    segment_files,
+)
+from spark_verify.segments.producer_snapshot import read_snapshot
+
+Offsets = Mapping[tuple[str, int], int]
+"""By topic and partition."""
+_NO_EPOCHS = checkpoints.LeaderEpochs(epochs=(), starts=())
+
+
+@dataclass(slots=True, kw_only=True)
+class Disk:
+    """What lies at the top of one broker's data directory."""
+
+    broker: int
+    clean: bool = False
+    folders: Mapping[TopicPartition, Path] = field(default_factory=dict)
+    high_watermarks: Offsets = field(default_factory=dict)
+    recovery_points: Offsets = field(default_factory=dict)
+    log_starts: Offsets = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+    """Why nothing can be said about its replicas."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ListedReplica:
+    """One replica before its segments are read."""
+
+    tp: TopicPartition
+    disk: Disk
+    segments: Sequence[SegmentFile] = ()
+    epochs: checkpoints.LeaderEpochs = _NO_EPOCHS
+    states: Sequence[ProducerState] = ()
+    reasons: list[str] = field(default_factory=list)
+    """Why not everything about it could be read."""
+
+
+def list_replicas(
+    replicas_dir: Path, partitions: Iterable[TopicPartition], expected: Iterable[tuple[TopicPartition, int]]
+) -> list[ListedReplica]:
+    """The replicas of `partitions` that lie below `replicas_dir`, and those expected, each a partition and a
+    broker; sorted by both."""
+    wanted = set(expected)
+    copied = [each.name for each in replicas_dir.iterdir()] if replicas_dir.is_dir() else []
+    brokers = {broker for _, broker in wanted} | {int(name) for name in copied if name.isdecimal()}
+    why_not = reasons_not_copied(replicas_dir)
+    disks = {
+        broker: _read_disk(replicas_dir / str(broker), broker, why_not.get(broker)) for broker in brokers
+    }
+    wanted |= {(tp, broker) for tp in partitions for broker, disk in disks.items() if tp in disk.folders}
+    return [_listed(tp, disks[broker]) for tp, broker in sorted(wanted)]
+
+
+def _read_disk(directory: Path, broker: int, why_not: str | None) -> Disk:
+    disk = Disk(broker=broker)
+    try:
+        disk.folders = partition_folders(directory)
+        disk.clean = (directory / checkpoints.CLEAN_SHUTDOWN).exists()
+    except OSError as error:
+        disk.reasons.append(
+            f"the disk of broker {broker} was not copied: {why_not or error.strerror or error}"
+        )
+        return disk
+    disk.high_watermarks = _offsets(directory / checkpoints.HIGH_WATERMARKS, disk.reasons)
+    disk.recovery_points = _offsets(directory / checkpoints.RECOVERY_POINTS, disk.reasons)
+    disk.log_starts = _offsets(directory / checkpoints.LOG_STARTS, disk.reasons)
+    return disk
+
+
+def _offsets(file: Path, reasons: list[str]) -> Offsets:
+    try:
+        return checkpoints.offsets(file)
+    except FileNotFoundError:
+        return {}
+    except (DamagedFile, OSError) as error:
+        reasons.append(str(error))
+        return {}
+
+
+def _listed(tp: TopicPartition, disk: Disk) -> ListedReplica:
+    listed = ListedReplica(tp=tp, disk=disk, reasons=[*disk.reasons])
+    folder = disk.folders.get(tp)
+    if folder is None:
+        if not disk.reasons:
+            listed.reasons.append(f"broker {disk.broker} has no folder of it")
+        return listed
+    try:
+        listed.segments = segment_files(folder)
+        listed.states = _states(tp, disk.broker, folder)
+        listed.epochs = checkpoints.leader_epochs(folder / checkpoints.LEADER_EPOCHS)
+    except FileNotFoundError as error:
+        # A log that never had a leader's record has no epochs.
+        if error.filename is None or Path(error.filename).name != checkpoints.LEADER_EPOCHS:
+            listed.reasons.append(str(error))
+    except (DamagedFile, OSError) as error:
+        listed.reasons.append(str(error))
+    if not listed.segments:
+        listed.reasons.append("its folder has no segment")
+    return listed
+
+
+def _states(tp: TopicPartition, broker: int, folder: Path) -> list[ProducerState]:
+    snapshot = last_snapshot(folder)
+    if snapshot is None:
+        return []
+    offset, file = snapshot
+    return [
+        ProducerState(
+            topic=tp.topic,
+            partition=tp.partition,
+            broker=broker,
+            snapshot_offset=offset,
+            producer_id=int(entry["producer_id"]),
+            producer_epoch=int(entry["producer_epoch"]),
+            last_sequence=int(entry["last_sequence"]),
+            last_offset=int(entry["last_offset"]),
+            timestamp_ms=int(entry["timestamp_ms"]),
+        )
+        for entry in read_snapshot(file)
+    ]

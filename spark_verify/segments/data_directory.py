@@ -1,0 +1,70 @@
+"""What lies where in a broker's data directory.
+
+    <topic>-<partition>/<base offset, 20 digits>.log, .index, .timeindex, .txnindex, .snapshot
+    <topic>-<partition>/leader-epoch-checkpoint
+    replication-offset-checkpoint, ..., .kafka_cleanshutdown
+
+Folders of replicas that were deleted, moved or found without an owner have names that end otherwise
+(`-delete`, `-future`, `-stray`), and so do files that are about to be deleted or swapped in.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from checkers.history.rows import TopicPartition
+
+METADATA_TOPIC = "__cluster_metadata"
+NOT_READ = "not-read.json"
+"""Beside the copies of the brokers' directories: why there is none of a broker, by its id."""
+_FOLDER = re.compile(r"(.+)-(\d{1,9})")
+_SEGMENT = re.compile(r"(\d{20})\.log")
+_SNAPSHOT = re.compile(r"(\d{20})\.snapshot")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentFile:
+    """One segment as it is listed, nothing of it read yet."""
+
+    base_offset: int
+    path: Path
+    bytes: int
+
+
+def reasons_not_copied(replicas_dir: Path) -> Mapping[int, str]:
+    """Why the directory of a broker was not copied, as far as it was noted."""
+    try:
+        noted = json.loads((replicas_dir / NOT_READ).read_text())
+        return {int(broker): str(reason) for broker, reason in noted.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def partition_folders(broker_dir: Path) -> dict[TopicPartition, Path]:
+    """The folders of the replicas on this disk, but that of the metadata log; raises OSError."""
+    found = {}
+    for folder in sorted(broker_dir.iterdir()):
+        name = _FOLDER.fullmatch(folder.name)
+        if name and name[1] != METADATA_TOPIC and folder.is_dir():
+            found[TopicPartition(name[1], int(name[2]))] = folder
+    return found
+
+
+def segment_files(folder: Path) -> list[SegmentFile]:
+    """The segments of a replica in the order of the log; raises OSError."""
+    return [
+        SegmentFile(base_offset=offset, path=path, bytes=path.stat().st_size)
+        for offset, path in _numbered(folder, _SEGMENT)
+    ]
+
+
+def last_snapshot(folder: Path) -> tuple[int, Path] | None:
+    """The offset and file of the youngest producer snapshot of a replica, if it has any; raises OSError."""
+    return max(_numbered(folder, _SNAPSHOT), default=None)
+
+
+def _numbered(folder: Path, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:
+    files = ((pattern.fullmatch(path.name), path) for path in folder.iterdir())
+    return sorted((int(name[1]), path) for name, path in files if name)

@@ -1,0 +1,150 @@
+"""Which files of a broker's data directory are copied, and what becomes of those that cannot be."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from compose.docker import containers
+from compose.errors import DiskError
+from compose.nodes import replica_files
+from compose.nodes.disks import Disks, Helper
+from compose.nodes.replica_files import save, wanted_files
+
+LOG = "00000000000000000000.log"
+EMPTY = Helper(container_id="none")
+
+
+def test_only_the_replicas_of_the_topics_and_the_checkpoints_are_wanted() -> None:
+    wanted = (
+        ".kafka_cleanshutdown",
+        "log-start-offset-checkpoint",
+        "meta.properties",
+        f"orders-0/{LOG}",
+        "orders-0/00000000000000000007.snapshot",
+        "orders-0/leader-epoch-checkpoint",
+        "orders-0/partition.metadata",
+        f"orders-0.5f3a1c-delete/{LOG}",
+        f"orders-12.77-stray/{LOG}",
+        f"orders-1.77-future/{LOG}",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+    )
+    others = (
+        ".lock",
+        "bootstrap.checkpoint",
+        "__cluster_metadata-0/quorum-state",
+        f"__consumer_offsets-0/{LOG}",
+        "orders-0/00000000000000000000.index",
+        "orders-0/00000000000000000000.timeindex",
+        f"orders-0-1/{LOG}",
+        f"orders-x/{LOG}",
+        f"ordersX0/{LOG}",
+        f"my.orders-0/{LOG}",
+        f"orders-1.77-other/{LOG}",
+    )
+    assert tuple(wanted_files(dict.fromkeys((*others, *wanted), 5), ["orders"])) == wanted
+
+
+def test_a_dot_in_a_name_is_a_dot() -> None:
+    files = {f"a.b-0/{LOG}": 1, f"aXb-0/{LOG}": 1, f"c-0/{LOG}": 1}
+    assert wanted_files(files, ["a.b", "c"]) == {f"a.b-0/{LOG}": 1, f"c-0/{LOG}": 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalDisks(Disks):
+    """Data directories on this machine; `broken` ones cannot be read, of others `lost` files vanish."""
+
+    helper: Helper = EMPTY
+    devices: dict[int, str] = field(default_factory=dict)
+    broken: frozenset[int] = frozenset()
+    lost: frozenset[str] = frozenset()
+    free: int = 1 << 40
+
+    def tree(self, node: int) -> dict[str, int]:
+        if node in self.broken:
+            raise DiskError("sh disk.sh tree: exit code 1: Input/output error")
+        home = self._home(node)
+        return {str(p.relative_to(home)): p.stat().st_size for p in home.rglob("*") if p.is_file()}
+
+    def gather(self, node: int, names: Sequence[str], *, to: str) -> str:
+        for path in self.tree(node):
+            if path not in self.lost and path.partition("/")[0] in names:
+                target = Path(self.directory, to, path)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(self._home(node) / path, target)
+        return f"{self.directory}/{to}"
+
+    def free_bytes(self) -> int:
+        return self.free
+
+    def _home(self, node: int) -> Path:
+        return Path(self.directory, "disks", str(node))
+
+
+@pytest.fixture(autouse=True)
+def local_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The helper container is this machine."""
+
+    def copy(container_id: str, path: str, into: Path) -> None:
+        shutil.copytree(path, into)
+
+    monkeypatch.setattr(containers, "save_directory", copy)
+
+
+def data(tmp_path: Path, *nodes: int) -> str:
+    for node in nodes:
+        home = tmp_path / "engine/disks" / str(node)
+        (home / "orders-0").mkdir(parents=True)
+        (home / "orders-0" / LOG).write_bytes(bytes([node] * 70))
+        (home / "meta.properties").write_text(f"node.id={node}\n")
+    return str(tmp_path / "engine")
+
+
+def found(into: Path) -> list[str]:
+    return sorted(str(path.relative_to(into)) for path in into.rglob("*") if path.is_file())
+
+
+def test_every_broker_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    disks = LocalDisks(directory=data(tmp_path, 1, 2))
+    assert save(disks, (1, 2), ["orders"], tmp_path / "run/replicas") == {1: "", 2: ""}
+    assert found(tmp_path / "run/replicas") == [
+        "1/meta.properties",
+        f"1/orders-0/{LOG}",
+        "2/meta.properties",
+        f"2/orders-0/{LOG}",
+    ]
+    assert (tmp_path / f"run/replicas/2/orders-0/{LOG}").read_bytes() == b"\2" * 70
+
+
+def test_a_disk_that_cannot_be_read_costs_no_other_its_copy(tmp_path: Path) -> None:
+    disks = LocalDisks(directory=data(tmp_path, 1, 2), broken=frozenset({1}))
+    assert save(disks, (1, 2), ["orders"], tmp_path / "replicas") == {
+        1: "its disk cannot be read: sh disk.sh tree: exit code 1: Input/output error",
+        2: "",
+    }
+    assert found(tmp_path / "replicas") == ["2/meta.properties", f"2/orders-0/{LOG}"]
+
+
+def test_a_copy_that_lacks_something_is_no_copy(tmp_path: Path) -> None:
+    disks = LocalDisks(directory=data(tmp_path, 1), lost=frozenset({f"orders-0/{LOG}"}))
+    assert save(disks, (1,), ["orders"], tmp_path / "replicas") == {
+        1: f"its replicas could not be copied: orders-0/{LOG}: 70 bytes on the disk, -1 in the copy"
+    }
+    assert list((tmp_path / "replicas").iterdir()) == []
+
+
+def test_nothing_is_copied_where_the_room_is_short(tmp_path: Path) -> None:
+    """Two copies of 2 x 80 bytes must leave 1 GiB free."""
+    short = LocalDisks(directory=data(tmp_path, 1, 2), free=(1 << 30) + 4 * 80 - 1)
+    reason = "0 MiB of replicas were not copied: 1024 MiB are free, 1024 are needed"
+    assert save(short, (1, 2), ["orders"], tmp_path / "replicas") == {1: reason, 2: reason}
+    assert found(tmp_path / "replicas") == []
+    enough = LocalDisks(directory=short.directory, free=(1 << 30) + 4 * 80)
+    assert save(enough, (1, 2), ["orders"], tmp_path / "replicas") == {1: "", 2: ""}
+
+
+def test_no_broker_is_nothing_to_do(tmp_path: Path) -> None:
+    assert replica_files.save(LocalDisks(directory=str(tmp_path)), (), ["orders"], tmp_path / "r") == {}
