@@ -3,7 +3,9 @@
 What is damaged or not there becomes a reason of the replicas that it concerns, never an error.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from spark_verify.segments.producer_snapshot import read_snapshot
 
 Offsets = Mapping[tuple[str, int], int]
 """By topic and partition."""
+NOT_COPIED = "not-read.json"
+"""Beside the copies: why a broker's disk is not among them, by broker."""
 _NO_EPOCHS = checkpoints.LeaderEpochs(epochs=(), starts=())
 
 
@@ -58,18 +62,29 @@ def list_replicas(
     wanted = set(expected)
     copied = [each.name for each in replicas_dir.iterdir()] if replicas_dir.is_dir() else []
     brokers = {broker for _, broker in wanted} | {int(name) for name in copied if name.isdecimal()}
-    disks = {broker: _read_disk(replicas_dir / str(broker), broker) for broker in brokers}
+    why_not = _why_not_copied(replicas_dir / NOT_COPIED)
+    disks = {broker: _read_disk(replicas_dir, broker, why_not.get(str(broker), "")) for broker in brokers}
     wanted |= {(tp, broker) for tp in partitions for broker, disk in disks.items() if tp in disk.folders}
     return [_listed(tp, disks[broker]) for tp, broker in sorted(wanted)]
 
 
-def _read_disk(directory: Path, broker: int) -> Disk:
+def _why_not_copied(file: Path) -> Mapping[str, str]:
+    """By broker; empty where all were copied, and where that cannot be read."""
+    try:
+        content = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    return {key: str(reason) for key, reason in content.items()} if isinstance(content, dict) else {}
+
+
+def _read_disk(replicas_dir: Path, broker: int, why_not: str) -> Disk:
     disk = Disk(broker=broker)
+    directory = replicas_dir / str(broker)
     try:
         disk.folders = partition_folders(directory)
         disk.clean = (directory / checkpoints.CLEAN_SHUTDOWN).exists()
     except OSError as error:
-        disk.reasons.append(f"the disk of broker {broker} was not copied: {error.strerror or error}")
+        disk.reasons.append(f"the disk of broker {broker} was not copied: {why_not or error.strerror}")
         return disk
     disk.high_watermarks = _offsets(directory / checkpoints.HIGH_WATERMARKS, disk.reasons)
     disk.recovery_points = _offsets(directory / checkpoints.RECOVERY_POINTS, disk.reasons)
@@ -78,13 +93,18 @@ def _read_disk(directory: Path, broker: int) -> Disk:
 
 
 def _offsets(file: Path, reasons: list[str]) -> Offsets:
-    try:
+    with _noting(reasons), suppress(FileNotFoundError):
         return checkpoints.offsets(file)
-    except FileNotFoundError:
-        return {}
+    return {}
+
+
+@contextmanager
+def _noting(reasons: list[str]) -> Iterator[None]:
+    """What cannot be read becomes a reason."""
+    try:
+        yield
     except (DamagedFile, OSError) as error:
         reasons.append(str(error))
-        return {}
 
 
 def _listed(tp: TopicPartition, disk: Disk) -> ListedReplica:
@@ -94,18 +114,14 @@ def _listed(tp: TopicPartition, disk: Disk) -> ListedReplica:
         if not disk.reasons:
             listed.reasons.append(f"broker {disk.broker} has no folder of it")
         return listed
-    try:
+    with _noting(listed.reasons):
         listed.segments = segment_files(folder)
-        listed.states = _states(tp, disk.broker, folder)
+        if not listed.segments:
+            listed.reasons.append("its folder has no segment")
+    with _noting(listed.reasons), suppress(FileNotFoundError):  # a log without records has no epochs
         listed.epochs = checkpoints.leader_epochs(folder / checkpoints.LEADER_EPOCHS)
-    except FileNotFoundError as error:
-        # A log that never had a leader's record has no epochs.
-        if error.filename is None or Path(error.filename).name != checkpoints.LEADER_EPOCHS:
-            listed.reasons.append(str(error))
-    except (DamagedFile, OSError) as error:
-        listed.reasons.append(str(error))
-    if not listed.segments:
-        listed.reasons.append("its folder has no segment")
+    with _noting(listed.reasons):
+        listed.states = _states(tp, disk.broker, folder)
     return listed
 
 
