@@ -28,7 +28,7 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 _MOST_BYTES = 64 << 20
 """A million partitions; a file that is larger is none of Kafka's."""
-_NUMBER = re.compile(r"-?\d{1,19}")
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
 _PROPERTY = re.compile(r"([^=:#!\s]+)\s*[=:]\s*(.*)")
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from checkers.history.rows import TopicPartition
 
 METADATA_TOPIC = "__cluster_metadata"
-_FOLDER = re.compile(r"(.+)-(\d{1,9})")
-_SEGMENT = re.compile(r"(\d{20})\.log")
-_SNAPSHOT = re.compile(r"(\d{20})\.snapshot")
+_FOLDER = re.compile(r"(.+)-([0-9]{1,9})")
+_SEGMENT = re.compile(r"([0-9]{20})\.log")
+_SNAPSHOT = re.compile(r"([0-9]{20})\.snapshot")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Compares what the segment parser reads of a file with what DumpLogSegments printed of it."""
 
+from pathlib import Path
 from typing import Any
 
 from fakes.dumped_segments import DumpedBatch, DumpedFile
@@ -7,6 +8,7 @@ from spark_verify.segments.batches import Batches, SegmentWalk
 from spark_verify.segments.control import control_records
 from spark_verify.segments.decode import DecodedRecords, batch_digests, decode, uncompressed
 from spark_verify.segments.layout import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL, Codec
+from spark_verify.segments.producer_snapshot import read_snapshot
 
 BATCH_FIELDS = {
     "baseOffset": "base_offset",
@@ -79,3 +81,19 @@ def _assert_same_record(decoded: DecodedRecords, at: int, record: Any) -> None:
             assert content == b""
         else:
             assert content.decode("utf-8", errors="replace") == text
+
+
+def assert_same_snapshot(file: Path, dumped: DumpedFile) -> int:
+    """Every entry of a producer snapshot is as it was printed; returns how many those were."""
+    fields = {
+        "producerId": "producer_id",
+        "producerEpoch": "producer_epoch",
+        "coordinatorEpoch": "coordinator_epoch",
+        "lastSequence": "last_sequence",
+        "lastOffset": "last_offset",
+        "offsetDelta": "offset_delta",
+        "lastTimestamp": "timestamp_ms",
+    }
+    found = [{theirs: str(entry[our]) for theirs, our in fields.items()} for entry in read_snapshot(file)]
+    assert found == [{name: producer[name] for name in fields} for producer in dumped.producers]
+    return len(found)
