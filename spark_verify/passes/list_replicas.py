@@ -3,7 +3,8 @@
 What is damaged or not there becomes a reason of the replicas that it concerns, never an error.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,13 +85,18 @@ def _read_disk(directory: Path, broker: int, why_not: str | None) -> Disk:
 
 
 def _offsets(file: Path, reasons: list[str]) -> Offsets:
-    try:
+    with _noting(reasons), suppress(FileNotFoundError):
         return checkpoints.offsets(file)
-    except FileNotFoundError:
-        return {}
+    return {}
+
+
+@contextmanager
+def _noting(reasons: list[str]) -> Iterator[None]:
+    """What cannot be read becomes a reason."""
+    try:
+        yield
     except (DamagedFile, OSError) as error:
         reasons.append(str(error))
-        return {}
 
 
 def _listed(tp: TopicPartition, disk: Disk) -> ListedReplica:
@@ -100,18 +106,14 @@ def _listed(tp: TopicPartition, disk: Disk) -> ListedReplica:
         if not disk.reasons:
             listed.reasons.append(f"broker {disk.broker} has no folder of it")
         return listed
-    try:
+    with _noting(listed.reasons):
         listed.segments = segment_files(folder)
-        listed.states = _states(tp, disk.broker, folder)
+        if not listed.segments:
+            listed.reasons.append("its folder has no segment")
+    with _noting(listed.reasons), suppress(FileNotFoundError):  # a log without records has no epochs
         listed.epochs = checkpoints.leader_epochs(folder / checkpoints.LEADER_EPOCHS)
-    except FileNotFoundError as error:
-        # A log that never had a leader's record has no epochs.
-        if error.filename is None or Path(error.filename).name != checkpoints.LEADER_EPOCHS:
-            listed.reasons.append(str(error))
-    except (DamagedFile, OSError) as error:
-        listed.reasons.append(str(error))
-    if not listed.segments:
-        listed.reasons.append("its folder has no segment")
+    with _noting(listed.reasons):
+        listed.states = _states(tp, disk.broker, folder)
     return listed
 
 

@@ -6,7 +6,7 @@ DamagedFile that names file and line.
     recovery-point-offset-checkpoint up to where each log is flushed
     log-start-offset-checkpoint      log starts above a log's first segment (DeleteRecords, KIP-107)
     meta.properties                  whose disk this is
-    .kafka_cleanshutdown             only after a clean stop; since 3.7 with the broker's epoch (KIP-966)
+    .kafka_cleanshutdown             only after a clean stop; since KIP-966 with the broker's epoch
 
 A checkpoint has its version in the first line, the number of entries in the second, then an entry a line.
 """
@@ -28,7 +28,7 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 _MOST_BYTES = 64 << 20
 """A million partitions; a file that is larger is none of Kafka's."""
-_NUMBER = re.compile(r"-?\d{1,19}")
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
 _PROPERTY = re.compile(r"([^=:#!\s]+)\s*[=:]\s*(.*)")
 
 
@@ -104,7 +104,8 @@ def clean_shutdown_epoch(file: Path) -> int:
     if not text.strip():
         return -1
     try:
-        return int(json.loads(text).get("broker_epoch", -1))
+        noted = json.loads(text)
+        return int(noted.get("brokerEpoch", noted.get("broker_epoch", -1)))
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise DamagedFile(file, "line 1", f"{text[:100]!r} is not what a clean stop writes") from None
 

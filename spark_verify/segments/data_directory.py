@@ -19,9 +19,9 @@ from checkers.history.rows import TopicPartition
 METADATA_TOPIC = "__cluster_metadata"
 NOT_READ = "not-read.json"
 """Beside the copies of the brokers' directories: why there is none of a broker, by its id."""
-_FOLDER = re.compile(r"(.+)-(\d{1,9})")
-_SEGMENT = re.compile(r"(\d{20})\.log")
-_SNAPSHOT = re.compile(r"(\d{20})\.snapshot")
+_FOLDER = re.compile(r"(.+)-([0-9]{1,9})")
+_SEGMENT = re.compile(r"([0-9]{20})\.log")
+_SNAPSHOT = re.compile(r"([0-9]{20})\.snapshot")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

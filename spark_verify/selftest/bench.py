@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from checkers.anomalies import Anomalies
-from checkers.contract.label import judge_contract
+from checkers.contract.judge_contract import judge_contract
 from checkers.judgement import Judgement
 from checkers.properties import Property
 from checkers.verdict.algebra import RunState

@@ -45,7 +45,7 @@ def _properties(rng: Random, folder: Path) -> tuple[str, bool, str]:
 
 
 def _clean_shutdown(rng: Random, folder: Path) -> tuple[str, bool, str]:
-    text = b'{"version":"0","broker_epoch":"41"}'
+    text = b'{"version":0,"brokerEpoch":41}'
     return _check(checkpoints.CLEAN_SHUTDOWN, text, checkpoints.clean_shutdown_epoch, rng, folder)
 
 
