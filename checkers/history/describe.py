@@ -42,7 +42,10 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         ("final_log", "producer"): "-1: no id could be decoded",
         ("final_log", "sequence"): "-1: no id could be decoded",
         ("reads", "generation"): "rises at each assignment, seek or replacement",
-        ("proofs", "log_end"): "the leader's; the high watermark where it was not asked for, or is not reported",
+        (
+            "proofs",
+            "log_end",
+        ): "the leader's; the high watermark where that is not known",
         ("proofs", "read_to"): "the offset after the last one read",
         ("proofs", "reason"): "why it is not complete",
         ("faults", "target"): "as the scenario asks for it",

@@ -156,7 +156,7 @@ def wait_for(condition: Callable[[], object]) -> None:
 def test_samples_follow_each_replica_and_stand_beside_the_watermarks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The leader goes on alone, then the followers catch up; broker 3 dies in between."""
+    """The leader goes on alone, then a follower catches up; broker 3 is silent for a while."""
     monkeypatch.setattr("workloads.observe.sampler.EVERY_S", 0.02)
     with (
         ReplicaBrokers() as cluster,
@@ -172,13 +172,19 @@ def test_samples_follow_each_replica_and_stand_beside_the_watermarks(
         cluster.log_ends[2] = 60
         cluster.high_watermark = 60
         wait_for(lambda: sampler.high_watermark(TP) == 60)
-        time.sleep(0.1)
+        silent_ns = time.monotonic_ns()
+        time.sleep(0.3)
+        back_ns = time.monotonic_ns()
+        cluster.silent = set()
+        time.sleep(0.3)
         end(workers, within_s=5)
     rows = sealed(tmp_path)
     by_broker = {n: [row for row in rows if row["broker"] == n] for n in (1, 2, 3)}
     ends = {n: list(dict.fromkeys(row["log_end"] for row in of)) for n, of in by_broker.items()}
     assert ends == {1: [10, 60], 2: [10, 60], 3: [10]}
-    assert by_broker[3][-1]["at_ns"] < by_broker[1][-1]["at_ns"]
+    times = [row["at_ns"] for row in by_broker[3]]
+    assert [sum(at_ns < silent_ns for at_ns in times), sum(at_ns > back_ns for at_ns in times)] == [2, 2]
+    assert len(times) == 4
     watermarks = {
         row["at_ns"]: row["high_watermark"]
         for row in pq.read_table(tmp_path / "history/watermarks.parquet").to_pylist()
