@@ -14,7 +14,7 @@ from types import TracebackType
 
 from compose.kafka.wire import Reader, Writer
 
-NOT_LEADER, UNKNOWN_LEADER_EPOCH = 6, 75
+NOT_LEADER, INVALID_REQUEST, UNKNOWN_LEADER_EPOCH = 6, 42, 75
 METADATA, LIST_OFFSETS = 3, 2
 EARLIEST, READ_COMMITTED = -2, 1
 
@@ -103,7 +103,9 @@ class ReplicaBrokers:
         body.fixed("ihqqi", number, error, -1, offset, self.epoch).tags().tags().tags()
 
     def _offset(self, node: int, replica: int, isolation: int, epoch: int, which: int) -> tuple[int, int]:
-        debugging = replica == -2 and not self.refuses_debugging
+        debugging = replica == -2
+        if debugging and self.refuses_debugging:
+            return INVALID_REQUEST, -1
         if epoch != self.epoch:
             return UNKNOWN_LEADER_EPOCH, -1
         if node != self.leader and not debugging:

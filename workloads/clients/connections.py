@@ -1,10 +1,14 @@
 """What became of a librdkafka client's connections, from the statistics that it reports by itself.
 
-Its counters are kept for each broker's handle, and a handle is dropped with them when the broker leaves the
-metadata, as a fenced one does: one that was connected and is gone, or that starts at zero again, counts as a
-disconnect. Records that are sent again after a refusal count nowhere but in their partition: it has then
-transmitted more than it was given. That is exact only while nothing of the partition is queued or in flight,
-so it is read only then, and counts from the last time that it was.
+Its counters are kept in a handle for each broker, which is dropped when the broker leaves the metadata, as a
+fenced one does, and made anew with zeros. So a connection that was up also counts as disconnected if its
+handle is gone, is not up now, or is up only since the statistics before. Before the first statistics a handle
+may have come and gone: of that time nothing is known.
+
+Records that are sent again after a refusal count nowhere but in their partition, which has then transmitted
+more than it was given. Some of what was given is always still to be transmitted, so the difference is at most
+what was sent again: growth beyond the greatest one so far is certain, and is since the client last had no
+record at all, when the difference was exact.
 
 Source: STATISTICS.md of librdkafka; `ts` is the monotonic clock in microseconds.
 """
@@ -18,90 +22,78 @@ from checkers.history.tables import NONE
 from workloads.clients.protocol import ConnectionReports, Trouble
 
 INTERVAL_MS = 500
-ANY_PARTITION = "-1"
-"""Where librdkafka keeps records whose partition is not known yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Handle:
-    """The counters of one broker's handle."""
+    """What one broker's handle has counted; `up_since_ns` is -1 while it is not connected."""
 
     broker: int
-    connects: int = 0
+    up_since_ns: int = NONE
     disconnects: int = 0
     timeouts: int = 0
     retries: int = 0
 
-    def since(self, before: "_Handle | None") -> "_Handle":
-        """What was counted since `before`, of the same address."""
-        if before is None:
-            return self
-        names = ("connects", "disconnects", "timeouts", "retries")
-        growth = {name: getattr(self, name) - getattr(before, name) for name in names}
-        if min(growth.values()) >= 0:
-            return _Handle(broker=self.broker, **growth)
-        return _Handle(
-            broker=self.broker,
-            disconnects=self.disconnects + (before.connects > 0),
-            timeouts=self.timeouts,
-            retries=self.retries,
-        )
+
+def _growth(before: _Handle | None, now: _Handle | None, since_ns: int) -> Trouble | None:
+    """What went wrong at one address between the statistics of `since_ns` and now; None for nothing."""
+    known = now or before
+    assert known is not None
+    was_up = before is not None and before.up_since_ns != NONE
+    broke = was_up and (now is None or now.up_since_ns == NONE or now.up_since_ns > since_ns)
+    counts = {
+        name: _grown(getattr(before, name, 0), getattr(now, name, 0))
+        for name in ("disconnects", "timeouts", "retries")
+    }
+    counts["disconnects"] = max(counts["disconnects"], int(broke))
+    return Trouble(since_ns=since_ns, broker=known.broker, **counts) if any(counts.values()) else None
+
+
+def _grown(before: int, now: int) -> int:
+    """What a counter has grown by; one that is lower than before is another one, which began at zero."""
+    return now - before if now >= before else now
 
 
 class Connections:
     """Reports the trouble of one client; `take` is its `stats_cb`, called in the thread that polls it."""
 
-    def __init__(self, reports: ConnectionReports, since_ns: int) -> None:
-        """`since_ns`: before the client was made."""
+    def __init__(self, reports: ConnectionReports, made_ns: int) -> None:
+        """`made_ns`: before the client was made."""
         self._reports = reports
         self._handles: dict[str, _Handle] = {}
-        self._sent_again: dict[tuple[str, str], tuple[int, int]] = {}
-        self._begin_ns = self.until_ns = since_ns
-        """Up to when the connections' trouble is known."""
+        self._sent_again: dict[tuple[str, str], int] = {}
+        self._idle_ns = made_ns
+        self.until_ns = NONE
+        """Up to when the connections' trouble is known; -1 before the first statistics."""
 
     def take(self, statistics: str) -> None:
         """Report what is new in the client's statistics, a JSON document."""
         facts = json.loads(statistics)
         at_ns = int(facts["ts"]) * 1000
-        trouble = (*self._of_handles(facts["brokers"]), *self._of_partitions(facts["topics"], at_ns))
-        self._reports.connected(self.until_ns, at_ns, trouble)
+        trouble = (*self._of_handles(facts["brokers"], at_ns), *self._of_partitions(facts["topics"]))
+        self._reports.connected(at_ns if self.until_ns == NONE else self.until_ns, at_ns, trouble)
+        if facts["msg_cnt"] == 0:
+            self._idle_ns = at_ns
         self.until_ns = at_ns
 
-    def _of_handles(self, brokers: Mapping[str, Any]) -> Iterator[Trouble]:
-        before, self._handles = self._handles, {}
-        for name, counters in brokers.items():
-            self._handles[_address(name)] = _handle(counters)
-        gone = {
-            address: _Handle(broker=handle.broker, disconnects=int(handle.connects > 0))
-            for address, handle in before.items()
-            if address not in self._handles
-        }
-        new = {address: handle.since(before.get(address)) for address, handle in self._handles.items()}
-        for each in (*gone.values(), *new.values()):
-            if each.disconnects or each.timeouts or each.retries:
-                yield Trouble(
-                    since_ns=self.until_ns,
-                    broker=each.broker,
-                    disconnects=each.disconnects,
-                    timeouts=each.timeouts,
-                    retries=each.retries,
-                )
+    def _of_handles(self, brokers: Mapping[str, Any], at_ns: int) -> Iterator[Trouble]:
+        before = self._handles
+        self._handles = {_address(name): _handle(counters, at_ns) for name, counters in brokers.items()}
+        for address in () if self.until_ns == NONE else before.keys() | self._handles.keys():
+            found = _growth(before.get(address), self._handles.get(address), self.until_ns)
+            if found is not None:
+                yield found
 
-    def _of_partitions(self, topics: Mapping[str, Any], at_ns: int) -> Iterator[Trouble]:
+    def _of_partitions(self, topics: Mapping[str, Any]) -> Iterator[Trouble]:
         for topic, facts in topics.items():
             for number, partition in facts["partitions"].items():
-                if number != ANY_PARTITION and not _is_busy(partition):
-                    yield from self._of_partition((topic, number), partition, at_ns)
-
-    def _of_partition(
-        self, place: tuple[str, str], partition: Mapping[str, Any], at_ns: int
-    ) -> Iterator[Trouble]:
-        """What was sent again since the partition was last idle. Records that were never sent lower it."""
-        sent_again = partition["txmsgs"] - partition["msgs"]
-        since_ns, before = self._sent_again.get(place, (self._begin_ns, 0))
-        self._sent_again[place] = (at_ns, sent_again)
-        if sent_again > before:
-            yield Trouble(since_ns=since_ns, broker=partition["leader"], retries=sent_again - before)
+                place, sent_again = (topic, number), partition["txmsgs"] - partition["msgs"]
+                known = self._sent_again.get(place, 0)
+                if sent_again > known:
+                    self._sent_again[place] = sent_again
+                    yield Trouble(
+                        since_ns=self._idle_ns, broker=partition["leader"], retries=sent_again - known
+                    )
 
 
 def _address(name: str) -> str:
@@ -109,15 +101,11 @@ def _address(name: str) -> str:
     return name.rpartition("/")[0]
 
 
-def _handle(counters: Mapping[str, Any]) -> _Handle:
+def _handle(counters: Mapping[str, Any], at_ns: int) -> _Handle:
     return _Handle(
         broker=max(NONE, counters["nodeid"]),
-        connects=counters["connects"],
+        up_since_ns=at_ns - counters["stateage"] * 1000 if counters["state"] == "UP" else NONE,
         disconnects=counters["disconnects"],
         timeouts=counters["req_timeouts"],
         retries=counters["txretries"] + counters["txerrs"],
     )
-
-
-def _is_busy(partition: Mapping[str, Any]) -> bool:
-    return any(partition[name] for name in ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight"))

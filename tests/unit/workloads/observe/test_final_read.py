@@ -1,5 +1,6 @@
 """A final read ends by proof or with the reason why it has none."""
 
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +11,9 @@ import pytest
 from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka import TopicPartition as Position
 from fakes.mock_kafka import MockKafka
+from fakes.replica_brokers import ReplicaBrokers
 
-from checkers.history.rows import TopicPartition
+from checkers.history.rows import Proof, TopicPartition
 from compose.kafka.broker_api import PartitionAnswer
 from workloads.clients.consumer import exact_reader
 from workloads.clients.protocol import LogReader
@@ -20,6 +22,9 @@ from workloads.observe.leaders import BrokerReport, LeaderState
 from workloads.observe.partition_log import PartitionLog
 from workloads.observe.survey import unsettled
 from workloads.payload import Encoder
+from workloads.record.journal import Journal
+from workloads.record.journal import read as read_journal
+from workloads.record.recorder import replica_offsets_journal
 
 TP = TopicPartition("t", 0)
 PARTITIONS = (TP, TopicPartition("t", 1))
@@ -95,6 +100,83 @@ def test_a_partition_that_moved_while_it_was_read_is_not_proven_before_it_stands
         (proof,) = final_read(kafka.bootstrap, (TP,), tmp_path, within_s=20, open_reader=open_reader)
     assert (proof.complete, proof.high_watermark, proof.read_to) == (True, 8, 8)
     assert offsets(tmp_path) == list(range(8))
+
+
+def nobody_reads(_partitions: Sequence[TopicPartition]) -> LogReader:
+    raise AssertionError("there is nothing to read")
+
+
+def read_nothing(
+    brokers: ReplicaBrokers, tmp_path: Path, within_s: float = 20.0, journal: Journal | None = None
+) -> Proof:
+    """The proof of a partition whose log start is its high watermark."""
+    (proof,) = final_read(
+        brokers.bootstrap,
+        (TP,),
+        tmp_path,
+        within_s=within_s,
+        open_reader=nobody_reads,
+        replica_offsets=journal,
+    )
+    return proof
+
+
+def test_an_open_transaction_leaves_a_partition_without_proof(tmp_path: Path) -> None:
+    with ReplicaBrokers(log_start=10, high_watermark=10, last_stable=7) as brokers:
+        proof = read_nothing(brokers, tmp_path, within_s=0.3)
+    assert (proof.complete, proof.last_stable, proof.high_watermark) == (False, 7, 10)
+    assert proof.reason == "the last stable offset is 7, the high watermark 10: a transaction is open"
+
+
+def test_a_transaction_that_ends_in_time_is_waited_for(tmp_path: Path) -> None:
+    with ReplicaBrokers(log_start=10, high_watermark=10, last_stable=7) as brokers:
+        threading.Timer(0.3, lambda: setattr(brokers, "last_stable", 10)).start()
+        proof = read_nothing(brokers, tmp_path)
+    assert (proof.complete, proof.last_stable, proof.reason) == (True, 10, "")
+
+
+def test_what_the_leader_alone_holds_at_the_deadline_is_proven_as_its_log_end(tmp_path: Path) -> None:
+    ends = {1: 15, 2: 12, 3: 10}
+    with ReplicaBrokers(log_start=10, high_watermark=10, log_ends=ends) as brokers:
+        begin = time.monotonic()
+        proof = read_nothing(brokers, tmp_path, within_s=0.5)
+        assert time.monotonic() - begin >= 0.5
+    assert (proof.complete, proof.high_watermark, proof.log_end, proof.reason) == (True, 10, 15, "")
+
+
+def test_the_high_watermark_is_waited_for_until_it_reaches_the_log_end(tmp_path: Path) -> None:
+    with ReplicaBrokers(log_start=10, high_watermark=10, log_ends={1: 15, 2: 15, 3: 15}) as brokers:
+
+        def replicate() -> None:
+            brokers.log_start = brokers.high_watermark = 15
+
+        threading.Timer(0.3, replicate).start()
+        proof = read_nothing(brokers, tmp_path)
+    assert (proof.complete, proof.high_watermark, proof.log_end) == (True, 15, 15)
+
+
+def test_a_partition_that_was_short_of_its_log_end_and_then_lost_a_replica_has_no_proof(
+    tmp_path: Path,
+) -> None:
+    with ReplicaBrokers(log_start=10, high_watermark=10, log_ends={1: 15, 2: 10, 3: 10}) as brokers:
+        threading.Timer(0.3, lambda: setattr(brokers, "isr", (1, 2))).start()
+        proof = read_nothing(brokers, tmp_path, within_s=1.0)
+    assert (proof.complete, proof.reason) == (False, "in sync are [1, 2] of replicas [1, 2, 3]")
+
+
+def test_how_far_each_replica_reached_is_kept(tmp_path: Path) -> None:
+    journal_of = replica_offsets_journal(tmp_path / "run", (TP,), "final-read")
+    before_ns = time.monotonic_ns()
+    with ReplicaBrokers(log_start=10, log_ends={1: 10, 2: 10, 3: 9}) as brokers, journal_of as journal:
+        read_nothing(brokers, tmp_path, journal=journal)
+    (batch,) = read_journal(tmp_path / "run/journal/replica_offsets-final-read.arrow")
+    rows = batch.to_pylist()
+    assert [(row["broker"], row["log_end"], row["source"]) for row in rows] == [
+        (1, 10, "live"),
+        (2, 10, "live"),
+        (3, 9, "live"),
+    ]
+    assert all(before_ns < row["at_ns"] <= time.monotonic_ns() for row in rows)
 
 
 def test_what_moved_is_reported_with_both_values() -> None:
