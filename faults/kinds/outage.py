@@ -30,7 +30,7 @@ def close_edges(injection: Injection[StepT], node: int) -> None:
 def kill(injection: Injection[StepT], node: int) -> None:
     """SIGKILL. No fault holds the node paused or frozen any more, not even one that is in force."""
     injection.outages.ending(node, unclean=True)
-    injection.cluster.kill(node)
+    injection.cluster.kill(node, owner=injection.owner)
     note_end(injection, node)
 
 
@@ -47,7 +47,7 @@ def bring_back(injection: Injection[StepT], nodes: Iterable[int]) -> None:
 
 
 def _bring_back(injection: Injection[StepT], node: int) -> None:
-    injection.cluster.start(node)
+    injection.cluster.start(node, owner=injection.owner)
     injection.outages.started(node, injection.clock.now_ns())
     injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
 

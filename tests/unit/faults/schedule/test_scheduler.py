@@ -313,11 +313,11 @@ def test_a_power_cut_that_fails_half_way_is_healed(failing: str) -> None:
 
     call = getattr(world, failing)
 
-    def fail_at_the_second(node: int) -> None:
+    def fail_at_the_second(node: int, **more: str) -> None:
         if node == 2:
             setattr(world, failing, call)
             raise NodeStateError(f"{failing} of node 2")
-        call(node)
+        call(node, **more)
 
     setattr(world, failing, fail_at_the_second)
     (record,) = run(world, plan(words))
