@@ -5,6 +5,7 @@
     errors.arrow                     row i is the name of the error that the .done journals number i + 1
     reads-<reader>.arrow             one row for each record delivered
     watermarks.arrow                 one row for each sample
+    node_events, clocks, pressure    one row for each row of the table of that name
 
 Of clients it knows `clients.protocol` only. An invocation is written *before* the client gets the record, so
 no record can be in Kafka that the journal does not know, whenever the harness is killed. A completion is
@@ -77,6 +78,10 @@ class Recorder:
     def watermarks(self) -> Journal:
         """The journal of the samples."""
         return self._journal("watermarks", TABLES["watermarks"], {})
+
+    def table(self, name: str) -> Journal:
+        """The journal of a table of the history that is one file, with the columns of that table."""
+        return self._journal(name, TABLES[name], {})
 
     def _journal(self, name: str, schema: pa.Schema, facts: dict[str, str]) -> Journal:
         journal = Journal(self.directory / f"{name}.arrow", schema, self._facts | facts)

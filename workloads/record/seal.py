@@ -24,6 +24,8 @@ from workloads.record import journal
 from workloads.record.recorder import INVOKED, READ
 
 SLICE = 1_000_000
+OBSERVED = ("node_events", "clocks", "pressure")
+"""Tables whose journals have their columns; one that has no journal was not collected."""
 _INVOKED_TYPES = (np.int16, np.int64, np.int64)
 
 
@@ -46,7 +48,7 @@ class Sealed:
 
 
 def seal(run_dir: Path) -> Sealed:
-    """Write `history/{sends,reads}/` and `history/watermarks.parquet`, then remove the journals.
+    """Write `history/{sends,reads}/` and what was observed of the run, then remove the journals.
 
     Files get their names when they are whole; a seal that is interrupted is done again from the journals.
     JournalUnreadable: there is no journal, or none that has the run's partitions.
@@ -67,6 +69,8 @@ def seal(run_dir: Path) -> Sealed:
     with _Units(history, "reads", partitions) as units:
         reads = sum(_seal_reads(path, units) for path in readers)
     _seal_watermarks(directory / "watermarks.arrow", history)
+    for table in OBSERVED:
+        _seal_table(table, [path for path in heads if path.name == f"{table}.arrow"], history)
     shutil.rmtree(directory)
     return Sealed(producers=tuple(_producer(heads[path]) for path in producers), sends=sends, reads=reads)
 
@@ -212,3 +216,12 @@ def _seal_watermarks(path: Path, history: Path) -> None:
     batches = list(journal.read(path)) if path.is_file() else []
     rows = pa.Table.from_batches(batches, schema=None if batches else TABLES["watermarks"])
     write_table(unit_path(history, "watermarks"), "watermarks", rows)
+
+
+def _seal_table(table: str, journals: Sequence[Path], history: Path) -> None:
+    """Write the rows of all journals of a table that is one file; nothing if it was not collected."""
+    if not journals:
+        return
+    batches = [batch for path in journals for batch in journal.read(path)]
+    rows = pa.Table.from_batches(batches) if batches else TABLES[table].empty_table()
+    write_table(unit_path(history, table), table, rows)
