@@ -35,7 +35,7 @@ def reasons(events: Sequence[NodeEvent], clock: Clock) -> Iterator[Reason]:
     for event in sorted(events, key=lambda each: each.at_ns):
         if event.planned:
             continue
-        verdict, text = verdict_of(event), sentence(event, clock)
+        verdict, text = verdict_of(event), sentence(event, at=f"at {clock.seconds(event.at_ns)}")
         if verdict is Verdict.FAIL and disturbed:
             verdict, text = Verdict.ERROR, f"{text} (after the cluster was disturbed from outside)"
         disturbed = disturbed or verdict is not Verdict.FAIL
@@ -52,10 +52,9 @@ def verdict_of(event: NodeEvent) -> Verdict:
     return Verdict.UNKNOWN if event.exit_code == NONE else Verdict.FAIL
 
 
-def sentence(event: NodeEvent, clock: Clock) -> str:
-    """What happened to which process, when, with which exit code, and the lines of its log that say why."""
+def sentence(event: NodeEvent, *, at: str) -> str:
+    """What happened to which process, `at` which time, with which exit code, and why by its own log."""
     name = "the proxy" if event.role == "proxy" else f"node {event.node} ({event.role})"
-    at = f"at {clock.seconds(event.at_ns)}"
     lines = f": {' | '.join(event.detail.splitlines())}" if event.detail else ""
     code = f"exit code {event.exit_code}"
     if event.event == "started":

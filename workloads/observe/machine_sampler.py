@@ -48,8 +48,8 @@ class MachineSampler:
         is_over = False
         while not is_over:
             if asked_ns is None or self._now_ns() - asked_ns >= CLOCKS_NS:
-                asked_ns = self._now_ns()
                 self._sample_clocks()
+                asked_ns = self._now_ns()
             due_ns = self._now_ns() + int(TICK_S * 1e9)
             is_over = stop.wait(TICK_S)
             now_ns = self._now_ns()
