@@ -88,7 +88,8 @@ def test_a_broker_that_is_killed_from_outside_is_an_error_that_names_it(tmp_path
     assert code == 4, output
     assert "node 2 (broker) was ended from outside just now: SIGKILL, exit code 137" in output
     (reason,) = [each for each in verdict(tmp_path)["reasons"] if each["verdict"] == "ERROR"]
-    found = re.match(rf"node 2 \(broker\) was ended from outside {AT}: SIGKILL, exit code 137", reason["sentence"])
+    begins = rf"node 2 \(broker\) was ended from outside {AT}: SIGKILL, exit code 137"
+    found = re.match(begins, reason["sentence"])
     assert found, reason
     assert 10 < float(found[1]) < 150
     assert ends(tmp_path) == [(2, "exited", 137)]
