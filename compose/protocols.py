@@ -244,7 +244,7 @@ class Cluster(Protocol):
         """
 
     def read_clocks(self) -> ClockReading:
-        """The harness's clocks and the engine's at one moment; takes 10 to 14 ms."""
+        """The harness's clocks and the engine's at one moment; 10 to 14 ms if that is on another machine."""
 
     def freeze(self, node: int) -> None:
         """Freeze the node's file system: every write blocks until `thaw`."""

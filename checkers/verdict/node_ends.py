@@ -23,6 +23,8 @@ SIGNALS_FROM_OUTSIDE = MappingProxyType(
 )
 """Exit codes that only another process, or the kernel short of memory, gives a process."""
 SIGKILLED = 137
+MOST_CHARACTERS = 160
+"""Of each line of a log that a sentence repeats; the table has more."""
 
 
 def reasons(events: Sequence[NodeEvent], clock: Clock) -> Iterator[Reason]:
@@ -55,7 +57,8 @@ def verdict_of(event: NodeEvent) -> Verdict:
 def sentence(event: NodeEvent, *, at: str) -> str:
     """What happened to which process, `at` which time, with which exit code, and why by its own log."""
     name = "the proxy" if event.role == "proxy" else f"node {event.node} ({event.role})"
-    lines = f": {' | '.join(event.detail.splitlines())}" if event.detail else ""
+    log = [line[:MOST_CHARACTERS] for line in event.detail.splitlines()]
+    lines = f"; its last lines: {' | '.join(log)}" if log else ""
     code = f"exit code {event.exit_code}"
     if event.event == "started":
         return f"{name} was started {at}, and not by this run"
@@ -66,4 +69,4 @@ def sentence(event: NodeEvent, *, at: str) -> str:
     if name_of_signal := SIGNALS_FROM_OUTSIDE.get(event.exit_code):
         also = ", as the kernel does where memory is short" if event.exit_code == SIGKILLED else ""
         return f"{name} was ended from outside {at}: {name_of_signal}, {code}{also}{lines}"
-    return f"{name} ended by itself {at} with {code}{lines}"
+    return f"{name} ended by itself {at} with {code}" + (f": {log[-1]}" if log else "")

@@ -29,6 +29,7 @@ SATURATED = 0.9
 """Without PSI: the share of busy time from which on tasks may have waited all the time."""
 NAMES = ("at_ns", "span_ns", "stall_ns", "steal_ns", "busy_ns", "late_ns")
 Column = npt.NDArray[Any]
+_ANY_NS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,19 +89,21 @@ def _one(gap: Gap, holds: Callable[[float], bool], rows: Mapping[str, Column]) -
 def between(rows: Mapping[str, Column], from_ns: int, to_ns: int) -> Starvation:
     """What the time between two moments lost; `rows` are the columns NAMES of the pressure table.
 
-    Of a row that is only in part inside, all that it counted may have been inside.
+    Of a row that is only in part inside, all that it counted may have been inside. The kernel's counters lag:
+    a row may count what belongs to the one before, and so more than its span; only the whole is bounded.
     """
     at, span, stall, steal, busy, late = (rows[name] for name in NAMES)
     inside = np.clip(np.minimum(to_ns, at) - np.maximum(from_ns, at - span), 0, None)
+    most = np.where(inside == span, _ANY_NS, inside)
     counted = (stall != NONE) | (busy != NONE)
     waited = np.where(stall != NONE, stall, np.where(busy > SATURATED * span, span, 0))
-    stall, steal, late = (np.minimum(inside, np.maximum(each, 0)) for each in (waited, steal, late))
-    lost = np.minimum(inside, np.maximum(stall + steal, late))
+    stall, steal, late = (np.minimum(most, np.maximum(each, 0)) for each in (waited, steal, late))
+    lost = np.minimum(most, np.maximum(stall + steal, late))
     unknown_ns = max(0, to_ns - from_ns - int(inside[counted].sum()))
     return Starvation(
         span_ns=to_ns - from_ns,
-        lost_ns=int(lost[counted].sum()) + unknown_ns,
-        stall_ns=int(stall[counted].sum()),
+        lost_ns=min(to_ns - from_ns, int(lost[counted].sum()) + unknown_ns),
+        stall_ns=min(to_ns - from_ns, int(stall[counted].sum())),
         steal_ns=int(steal[counted].sum()),
         late_ns=int(late.sum()),
         unknown_ns=unknown_ns,

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from compose.docker import containers
-from compose.docker.events import engine_now_ns
 from compose.docker.labels import RUN
 from compose.errors import ComposeError, NodeStateError
 from compose.kafka import metadata_dump, quorum
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.nodes import cpu_time
 from compose.nodes.disks import Disks, Helper
+from compose.nodes.engine_clock import engine_clock
 from compose.nodes.node import Node, with_restarts
 from compose.nodes.node_watch import DockerEngine, NodeWatch, Watched
 from compose.nodes.planned_ends import KILLED, STOPPED, PlannedEnds
@@ -39,6 +39,7 @@ class DockerCluster:
         self.timings: StartTimings | None = None
         self._labels, self._nodes, self._properties, self._disks = labels, nodes, properties, disks
         self._proxy_id, self._planned = proxy_id, PlannedEnds()
+        self._clock = engine_clock(proxy_id)
         self._restarts = dict.fromkeys(nodes, 0)
         self._addresses = {number: self.address(number) for number in nodes}
         self._starting = {number: threading.Lock() for number in nodes}
@@ -136,7 +137,7 @@ class DockerCluster:
         """Report every start and end of a node's process, and of the proxy's."""
         ids = {number: node.container_id for number, node in self._nodes.items()} | {PROXY: self._proxy_id}
         watched = [Watched(container_id=each, node=node, role=self._role(node)) for node, each in ids.items()]
-        return NodeWatch(watched, DockerEngine(self.run_id), self._planned, on_event)
+        return NodeWatch(watched, DockerEngine(self.run_id, self._clock), self._planned, on_event)
 
     def _role(self, node: int) -> Role:
         if node == PROXY:
@@ -147,7 +148,7 @@ class DockerCluster:
 
     def read_clocks(self) -> ClockReading:
         """The harness's clocks and the engine's."""
-        return read_clocks()
+        return self._clock.read()
 
     def freeze(self, node: int) -> None:
         """Let every write to the node's disk block."""
@@ -230,16 +231,3 @@ class DockerCluster:
                 f"no node {number} in this cluster; it has {', '.join(map(str, self._nodes))}"
             )
         return self._nodes[number]
-
-
-def read_clocks(ask_engine: Callable[[], int] = engine_now_ns) -> ClockReading:
-    """The harness's clocks and the engine's at the middle of one question to the engine."""
-    before_ns, wall_ns = time.monotonic_ns(), time.time_ns()
-    try:
-        engine_ns = ask_engine()
-    except ComposeError:
-        return ClockReading(at_ns=before_ns, wall_ns=wall_ns, engine_ns=-1, error_ns=0)
-    half_ns = (time.monotonic_ns() - before_ns) // 2
-    return ClockReading(
-        at_ns=before_ns + half_ns, wall_ns=wall_ns + half_ns, engine_ns=engine_ns, error_ns=half_ns
-    )

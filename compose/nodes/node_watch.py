@@ -16,8 +16,9 @@ from types import TracebackType
 from typing import Protocol
 
 from compose.docker import containers
-from compose.docker.events import ContainerEvent, EventStream, Inspected, engine_now_ns, read_inspected
+from compose.docker.events import ContainerEvent, EventStream, Inspected, read_inspected
 from compose.errors import ComposeError, NodeStateError, Vanished
+from compose.nodes.engine_clock import EngineClock
 from compose.nodes.lives import Change, Lives
 from compose.nodes.planned_ends import PlannedEnds
 from compose.protocols import ProcessEvent, Role
@@ -74,6 +75,7 @@ class DockerEngine:
     """The Docker Engine, asked about the containers of one run."""
 
     run_id: str
+    clock: EngineClock
 
     def events(self, since_ns: int) -> EventStream:
         """The events of the run's containers from then on."""
@@ -89,7 +91,7 @@ class DockerEngine:
 
     def now_ns(self) -> int:
         """The engine's wall clock."""
-        return engine_now_ns()
+        return self.clock.ask()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ TICK_S = 0.1
 PRESSURE_NS = 1_000_000_000
 """A row of pressure about each second: an outage of some seconds is told from the time around it."""
 CLOCKS_NS = 2_000_000_000
-"""A pair of clocks every two seconds. A question to the engine takes 10 to 14 ms of its time."""
+"""A pair of clocks every two seconds. An engine on another machine answers in 10 to 14 ms."""
 
 
 class MachineSampler:

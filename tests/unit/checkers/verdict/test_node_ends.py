@@ -27,7 +27,7 @@ def test_what_was_planned_means_nothing() -> None:
 
 
 def test_a_node_that_ends_by_itself_is_a_failure_with_its_fatal_line() -> None:
-    assert of(event(detail=FATAL)) == [
+    assert of(event(detail=f"[t] ERROR earlier\n{FATAL}")) == [
         Reason(Verdict.FAIL, f"node 2 (broker) ended by itself at 12.30 s with exit code 1: {FATAL}")
     ]
 
@@ -44,7 +44,7 @@ def test_a_kill_from_outside_is_an_error_with_node_time_code_and_last_lines() ->
         Reason(
             Verdict.ERROR,
             "node 101 (controller) was ended from outside at 12.30 s: SIGKILL, exit code 137, as the kernel "
-            "does where memory is short: a | b",
+            "does where memory is short; its last lines: a | b",
         )
     ]
     assert of(event(code=143)) == [
