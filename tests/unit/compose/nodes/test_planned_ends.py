@@ -34,7 +34,7 @@ def announced() -> tuple[PlannedEnds, Clock]:
         (2, 10.02, -1, "kill"),
         (2, 10.02, 1, None),
         (2, 10.02, 143, None),
-        (2, 9, 137, None),
+        (2, 7, 137, None),
         (1, 10.02, 137, None),
     ],
 )
