@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE
 
 Times = NDArray[np.int64]
 """Shape (acks of one partition,), ns of the run's clock, ascending."""
@@ -35,13 +36,21 @@ class Gap:
         return round(self.length_ns / SECOND_NS, 3)
 
 
-def longest_gaps(acks: Mapping[TopicPartition, Times], load_ended_ns: int) -> tuple[Gap, ...]:
+def longest_gaps(
+    acks: Mapping[TopicPartition, Times], load_ended_ns: int, *, load_began_ns: int = NONE
+) -> tuple[Gap, ...]:
     """The gaps between the first ack of each partition and the end of the load, the longest first.
 
-    `load_ended_ns` -1: it is not known, and the last ack ends the last gap. A partition without an ack has
-    none.
+    `load_ended_ns` -1: it is not known, and the last ack ends the last gap. A partition without an ack went
+    without for the whole load, which began at `load_began_ns` (-1: not known, and the partition has no gap).
     """
-    gaps = [gap for tp, times in acks.items() if len(times) for gap in _of_one(tp, times, load_ended_ns)]
+    ended_ns = max([load_ended_ns, load_began_ns, *(int(times[-1]) for times in acks.values() if len(times))])
+    gaps: list[Gap] = []
+    for tp, times in acks.items():
+        if len(times):
+            gaps.extend(_of_one(tp, times, load_ended_ns))
+        elif load_began_ns != NONE:
+            gaps.append(Gap(tp=tp, from_ns=load_began_ns, to_ns=ended_ns))
     return tuple(sorted(gaps, key=lambda gap: -gap.length_ns))
 
 

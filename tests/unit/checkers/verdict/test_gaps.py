@@ -27,3 +27,11 @@ def test_of_one_partition_the_twenty_longest_are_kept() -> None:
     times = np.cumsum(np.arange(100))
     gaps = longest_gaps({A: times}, -1)
     assert [gap.length_ns for gap in gaps] == list(range(99, 79, -1))
+
+
+def test_a_partition_without_an_ack_went_without_for_the_whole_load() -> None:
+    acks = {A: np.array([10, 40]), NEVER: np.array([], np.int64)}
+    assert longest_gaps(acks, 50, load_began_ns=5)[0] == Gap(tp=NEVER, from_ns=5, to_ns=50)
+    assert longest_gaps(acks, -1, load_began_ns=5)[0] == Gap(tp=NEVER, from_ns=5, to_ns=40)
+    assert longest_gaps({NEVER: acks[NEVER]}, -1, load_began_ns=5) == (Gap(tp=NEVER, from_ns=5, to_ns=5),)
+    assert longest_gaps({NEVER: acks[NEVER]}, 50) == ()
