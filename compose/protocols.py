@@ -1,4 +1,4 @@
-"""What a cluster offers: `Cluster`, `Mesh`, `View`, and the plain data that they return.
+"""What a cluster offers: `Cluster`, `Mesh`, `View`, `Watch`, and the plain data that they return.
 
 The real ones are `compose.cluster.start.DockerCluster`, `compose.mesh.mesh.ToxiproxyMesh` and
 `compose.kafka.view.ClusterView`.
@@ -6,7 +6,7 @@ In-memory ones are in `tests/fakes/cluster.py`, so that a schedule of faults is 
 Every call that changes something is idempotent and returns only after the change was read back.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -17,6 +17,11 @@ CutMode = Literal["refuse", "blackhole"]
 """`refuse` closes connections and refuses new ones; `blackhole` accepts and swallows every byte both ways."""
 
 Status = Literal["running", "paused", "exited", "created", "missing"]
+
+PROXY = -1
+"""The proxy's number where processes are counted together: it is no node."""
+
+Role = Literal["broker", "controller", "combined", "proxy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -70,6 +75,39 @@ class PartitionOffsets:
     def log_end(self, broker: int) -> int:
         """The log end of one replica; -1 if it does not answer."""
         return dict(self.log_ends).get(broker, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessEvent:
+    """A process of the cluster started or ended at `at_ns`, on the harness's monotonic clock.
+
+    `node` is PROXY for the proxy. `exit_code` is -1 of a start, or where it is not known. `planned`: this
+    cluster was asked to do it, or to allow it, for `owner` ("": the harness itself). `detail`, of an end that
+    is not planned: the last lines of its log that say why.
+    """
+
+    at_ns: int
+    node: int
+    role: Role
+    event: Literal["started", "exited", "oom-killed"]
+    exit_code: int = -1
+    planned: bool = False
+    owner: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockReading:
+    """The clocks at one moment: the harness's two and the engine's wall clock (-1: no answer).
+
+    `error_ns` is half of the time that the question took: the engine's clock showed `engine_ns` at `at_ns`,
+    sooner or later by at most so much.
+    """
+
+    at_ns: int
+    wall_ns: int
+    engine_ns: int
+    error_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +194,22 @@ class Mesh(Protocol):
         """As `probe`, with the seconds from each request to the first byte of its answer, to 0.01 s."""
 
 
+class Watch(Protocol):
+    """Watches the processes of a cluster until it is closed."""
+
+    def check(self) -> None:
+        """Raise NodeStateError if the watch itself has died: then nobody knows of an end."""
+
+    def close(self) -> None:
+        """Look at every process once more, then end; a second call does nothing. Raises as `check` does."""
+
+
 class Cluster(Protocol):
-    """A running KRaft cluster. Brokers are 1.., controllers 101..; with combined roles both are 1.. ."""
+    """A running KRaft cluster. Brokers are 1.., controllers 101..; with combined roles both are 1.. .
+
+    Who ends or starts a node says for whom (`owner`: a fault's name; "": the harness itself). What nobody
+    asked for is an unplanned end, which `watch` reports.
+    """
 
     @property
     def run_id(self) -> str:
@@ -195,14 +247,32 @@ class Cluster(Protocol):
     def unpause(self, node: int) -> None:
         """Let a paused node go on; nothing to do if it is not paused, or gone."""
 
-    def kill(self, node: int) -> None:
+    def kill(self, node: int, *, owner: str = "") -> None:
         """SIGKILL, also of a paused node; returns when it has exited."""
 
-    def stop(self, node: int, *, within_s: float) -> None:
+    def stop(self, node: int, *, within_s: float, owner: str = "") -> None:
         """SIGTERM (controlled shutdown); NodeStateError if it has not exited `within_s` seconds later."""
 
-    def start(self, node: int) -> None:
+    def start(self, node: int, *, owner: str = "") -> None:
         """Start an exited node (mounts its volume again); returns when its process runs, before it serves."""
+
+    def allow_end(self, node: int, *, owner: str) -> None:
+        """The node may halt by itself because of what `owner` does to it, until `disallow_end`."""
+
+    def disallow_end(self, node: int, *, owner: str) -> None:
+        """Undo `allow_end`."""
+
+    def ended_by(self, node: int) -> str | None:
+        """For whom the node was ended that has exited now; None: nobody asked for its end."""
+
+    def watch(self, on_event: Callable[[ProcessEvent], None]) -> Watch:
+        """Report every start and end of a process from now on; first each that runs, as started.
+
+        `on_event` is called on a thread of the watch, as it happens.
+        """
+
+    def read_clocks(self) -> ClockReading:
+        """The harness's clocks and the engine's at one moment; 10 to 14 ms if that is on another machine."""
 
     def freeze(self, node: int) -> None:
         """Freeze the node's file system: every write blocks until `thaw`."""

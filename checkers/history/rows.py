@@ -223,7 +223,9 @@ class NodeEvent:
     """A process of the cluster started or ended. `node` -1 is the proxy.
 
     `role` is broker, controller, combined or proxy; `event` is started, exited or oom-killed. `planned`: the
-    harness did it, for the fault named `fault` if that is not "". `detail` is the last line of its log.
+    harness did it, or allowed it, for the fault named `fault` if that is not "". `exit_code` is -1 of a
+    start, or where it is not known. `detail`, of an end that is not planned: the lines of its log that say
+    why.
     """
 
     at_ns: int
@@ -253,8 +255,8 @@ class ClockPair:
 class Pressure:
     """How starved the machine was in the `span_ns` before; each is -1 where the kernel does not report it.
 
-    `stall_ns`: some task waited for a processor; `steal_ns`, `busy_ns`: summed over processors; `late_ns`:
-    how late the harness's own loop woke, at worst.
+    `stall_ns`: some task waited for a processor; `steal_ns`, `busy_ns`: the mean of all processors;
+    `late_ns`: how late the harness's own loop woke, added up.
     """
 
     at_ns: int

@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from checkers.history.load import read_unit
-from checkers.history.rows import Context, Fault, TopicPartition
+from checkers.history.rows import Context, Fault
 from checkers.history.tables import NONE, Outcome, unit_path
+from checkers.verdict.gaps import Gap, Times, longest_gaps
 
-Times = NDArray[np.int64]
-"""Shape (acks of one partition,), ns of the run's clock, ascending."""
-SECOND_NS = 1_000_000_000
 COLUMNS = ["outcome", "completed_ns", "offset"]
 
 
@@ -34,6 +31,8 @@ class Exposure:
     partitions: int
     longest_gap_s: float | None
     longest_gap_at: str
+    gaps: tuple[Gap, ...]
+    """The longest gaps of each partition, the longest first; verdict.json has the first of them only."""
     fault_windows: tuple[Mapping[str, Any], ...]
     watermark_samples: int
 
@@ -83,7 +82,7 @@ def measure(history: Path, context: Context, load_ended_ns: int) -> Exposure:
         ok = rows.filter(pc.equal(rows["outcome"], Outcome.OK.value))
         without_offset += pc.sum(pc.equal(ok["offset"], NONE)).as_py() or 0
         acks[tp] = np.sort(ok["completed_ns"].to_numpy())
-    gap_ns, gap_at = _longest_gap(acks, load_ended_ns)
+    gaps = longest_gaps(acks, load_ended_ns)
     return Exposure(
         acked=counts[Outcome.OK],
         failed=counts[Outcome.FAIL],
@@ -91,24 +90,12 @@ def measure(history: Path, context: Context, load_ended_ns: int) -> Exposure:
         acked_without_offset=without_offset,
         partitions=len(acks),
         acked_partitions=sum(1 for times in acks.values() if len(times)),
-        longest_gap_s=None if gap_ns is None else round(gap_ns / SECOND_NS, 3),
-        longest_gap_at=gap_at,
+        longest_gap_s=gaps[0].length_s if gaps else None,
+        longest_gap_at=str(gaps[0].tp) if gaps else "",
+        gaps=gaps,
         fault_windows=tuple(_window(fault, acks.values()) for fault in context.faults),
         watermark_samples=len(context.watermarks),
     )
-
-
-def _longest_gap(acks: Mapping[TopicPartition, Times], load_ended_ns: int) -> tuple[int | None, str]:
-    """The longest time a partition went without an ack, between its first ack and the end of the load."""
-    longest, where = None, ""
-    for tp, times in acks.items():
-        if len(times) == 0:
-            continue
-        ended = max(load_ended_ns, int(times[-1]))
-        gap = int(np.max(np.diff(np.append(times, ended))))
-        if longest is None or gap > longest:
-            longest, where = gap, str(tp)
-    return longest, where
 
 
 def _window(fault: Fault, acks: Iterable[Times]) -> dict[str, Any]:

@@ -85,6 +85,7 @@ class BringUp:
         return DockerCluster(
             topology=self.topology,
             labels=self.owner.labels(),
+            proxy_id=proxy.id,
             clients={node: self._client_address(node, proxy) for node in self.topology.broker_ids},
             nodes=nodes,
             properties=properties,

@@ -1,7 +1,8 @@
 """A running cluster: nodes, disks and mesh as one `compose.protocols.Cluster`."""
 
 import threading
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from compose.docker import containers
@@ -11,8 +12,19 @@ from compose.kafka import metadata_dump, quorum
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.nodes import cpu_time, replica_files
 from compose.nodes.disks import Disks, Helper
+from compose.nodes.engine_clock import engine_clock
 from compose.nodes.node import Node, with_restarts
-from compose.protocols import ContainerState, LogExtent, StartTimings
+from compose.nodes.node_watch import DockerEngine, NodeWatch, Watched
+from compose.nodes.planned_ends import KILLED, STOPPED, PlannedEnds
+from compose.protocols import (
+    PROXY,
+    ClockReading,
+    ContainerState,
+    LogExtent,
+    ProcessEvent,
+    Role,
+    StartTimings,
+)
 from compose.spec.topology import Topology
 
 
@@ -24,6 +36,7 @@ class DockerCluster:
         *,
         topology: Topology,
         labels: Mapping[str, str],
+        proxy_id: str,
         clients: Mapping[int, tuple[str, int]],
         nodes: Mapping[int, Node],
         properties: Mapping[int, str],
@@ -33,6 +46,8 @@ class DockerCluster:
         self.topology, self.clients, self.mesh = topology, clients, mesh
         self.timings: StartTimings | None = None
         self._labels, self._nodes, self._properties, self._disks = labels, nodes, properties, disks
+        self._proxy_id, self._planned = proxy_id, PlannedEnds()
+        self._clock = engine_clock(proxy_id)
         self._restarts = dict.fromkeys(nodes, 0)
         self._addresses = {number: self.address(number) for number in nodes}
         self._starting = {number: threading.Lock() for number in nodes}
@@ -80,29 +95,68 @@ class DockerCluster:
         """Let a paused node go on."""
         self._node(node).unpause()
 
-    def kill(self, node: int) -> None:
+    def kill(self, node: int, *, owner: str = "") -> None:
         """SIGKILL. Who waits for a frozen disk cannot die, so such a disk is thawed, behind a pause."""
         if self._disks.is_frozen(node):
             if self._node(node).state().status == "running":
                 self._node(node).pause()
             self._disks.thaw(node)
+        self._announce_end(node, owner, KILLED)
         self._node(node).kill()
 
-    def stop(self, node: int, *, within_s: float) -> None:
+    def stop(self, node: int, *, within_s: float, owner: str = "") -> None:
         """SIGTERM, and wait for the exit."""
+        self._announce_end(node, owner, STOPPED)
         self._node(node).stop(within_s=within_s)
 
-    def start(self, node: int) -> None:
+    def _announce_end(self, node: int, owner: str, codes: tuple[int, ...]) -> None:
+        """What has ended before was not ended by us."""
+        if self._node(node).state().status in ("running", "paused"):
+            self._planned.ending(node, owner=owner, codes=codes)
+
+    def start(self, node: int, *, owner: str = "") -> None:
         """Start an exited node, and let the edges to it follow if its address has changed."""
         one = self._node(node)
         with self._starting[node]:
             if one.state().status != "running":
+                self._planned.starting(node, owner=owner)
                 one.start()
                 self._restarts[node] += 1
+            self._planned.runs(node)
             address = self.address(node)
             if address and address != self._addresses[node]:
                 self.mesh.moved(node, address)
                 self._addresses[node] = address
+
+    def allow_end(self, node: int, *, owner: str) -> None:
+        """The node may halt by itself."""
+        self._planned.allow(node, owner=owner)
+
+    def disallow_end(self, node: int, *, owner: str) -> None:
+        """It may not, any more."""
+        self._planned.disallow(node, owner=owner)
+
+    def ended_by(self, node: int) -> str | None:
+        """For whom the node was ended."""
+        code = self.state(node).exit_code
+        return None if code is None else self._planned.owner_of_end(node, time.monotonic_ns(), code)
+
+    def watch(self, on_event: Callable[[ProcessEvent], None]) -> NodeWatch:
+        """Report every start and end of a node's process, and of the proxy's."""
+        ids = {number: node.container_id for number, node in self._nodes.items()} | {PROXY: self._proxy_id}
+        watched = [Watched(container_id=each, node=node, role=self._role(node)) for node, each in ids.items()]
+        return NodeWatch(watched, DockerEngine(self.run_id, self._clock), self._planned, on_event)
+
+    def _role(self, node: int) -> Role:
+        if node == PROXY:
+            return "proxy"
+        if node in self.brokers and node in self.controllers:
+            return "combined"
+        return "broker" if node in self.brokers else "controller"
+
+    def read_clocks(self) -> ClockReading:
+        """The harness's clocks and the engine's."""
+        return self._clock.read()
 
     def freeze(self, node: int) -> None:
         """Let every write to the node's disk block."""

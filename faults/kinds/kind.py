@@ -25,11 +25,16 @@ class StormRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a fault of this kind can cost a node that it hits."""
+    """What a fault of this kind can cost a node that it hits.
+
+    `may_end_node`: it does not end the process, but Kafka may halt by itself because of it, as where a log
+    directory fails; such an end is no finding while the fault is in force.
+    """
 
     ends_process: bool = False
     unclean: bool = False
     loses_unsynced_data: bool = False
+    may_end_node: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

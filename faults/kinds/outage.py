@@ -31,7 +31,7 @@ def close_edges(injection: Injection[StepT], node: int) -> None:
 def kill(injection: Injection[StepT], node: int) -> None:
     """SIGKILL. No fault holds the node paused or frozen any more, not even one that is in force."""
     injection.outages.ending(node, unclean=True)
-    injection.cluster.kill(node)
+    injection.cluster.kill(node, owner=injection.owner)
     note_end(injection, node)
 
 
@@ -76,7 +76,7 @@ def bring_back(
 def _bring_back(injection: Injection[StepT], node: int, source: LogEndSource) -> None:
     if injection.cluster.state(node).status == "exited":
         measure_logs(injection, node, source)
-    injection.cluster.start(node)
+    injection.cluster.start(node, owner=injection.owner)
     injection.outages.started(node, injection.clock.now_ns())
     injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
 

@@ -13,6 +13,7 @@ from faults.clock import Clock, ns
 from faults.errors import NotInjected
 from faults.kinds.base import Fault
 from faults.kinds.evidence import Evidence, NotYet, Proven
+from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, When
 from faults.schedule.record import Reporter, Stage
 from faults.schedule.resolve_targets import Ready, Resolver, Vacant
@@ -115,6 +116,7 @@ class StepRunner:
         state.fault, state.outages, state.awaited = ready.fault, ready.outages, ready.awaited
         state.nodes, state.edges = ready.targets.nodes, tuple(map(str, ready.targets.edges))
         state.inject_ns, state.is_changing = self.clock.now_ns(), True
+        self._allow_ends(state)
         try:
             yield from ready.fault.inject()
         except ComposeError as error:
@@ -124,6 +126,16 @@ class StepRunner:
         state.begin_ns = self.clock.now_ns()
         self._report(state, "injected", state.reason)
         state.moments["begin"].come(state.begin_ns)
+
+    def _allow_ends(self, state: StepState) -> None:
+        """Kafka may halt on the nodes because of this fault, if it is of such a kind, until it is healed."""
+        if kind_of(state.step).cost.may_end_node:
+            for node in state.nodes:
+                self.resolver.cluster.allow_end(node, owner=state.step.name)
+
+    def _disallow_ends(self, state: StepState) -> None:
+        for node in state.nodes:
+            self.resolver.cluster.disallow_end(node, owner=state.step.name)
 
     def _hold(self, state: StepState) -> Task[None]:
         """Wait until the hold is over, and probe the effect meanwhile."""
@@ -205,6 +217,7 @@ class StepRunner:
         finally:
             state.is_changing = False
         state.heal_ns = self.clock.now_ns()
+        self._disallow_ends(state)
         self._report(state, "healed")
         state.moments["end"].come(state.heal_ns)
         return True

@@ -3,15 +3,16 @@
 seal what a killed run left → read its replicas → read the small tables → verify → contract → decide → explain
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from checkers.contract.judge_contract import judge_contract
 from checkers.errors import CheckersError
 from checkers.history.load import load_context
-from checkers.history.rows import Context
+from checkers.history.rows import Context, Pressure
 from checkers.history.tables import NONE
 from checkers.judgement import Judgement
+from checkers.verdict import node_ends, starvation
 from checkers.verdict.algebra import Reason, RunState, Verdict
 from checkers.verdict.decide import decide
 from checkers.verdict.explain import explain_gravest
@@ -25,7 +26,7 @@ from harness.report.verdict_json import Judged, as_json, outcome_of, remark_of
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest
 from harness.run_directory.recover import complete_history
-from harness.scenario.acceptance import parse_bound
+from harness.scenario.acceptance import Bound, parse_bound
 
 Verify = Callable[[Path], Judgement]
 """From a history directory to a judgement: Spark's in a run, `checkers.reference` in tests."""
@@ -55,7 +56,11 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
     state = RunState(
         state=manifest.state,
         problem=manifest.problem,
-        more=(*_unaccepted(manifest, exposure), *_unrecorded(manifest, context)),
+        more=(
+            *node_ends.reasons(context.node_events, facts.clock),
+            *_unaccepted(manifest, exposure, context.pressure),
+            *_unrecorded(manifest, context),
+        ),
     )
     findings = group(judgement.anomalies, labels, facts.timeline)
     judged = Judged(
@@ -93,15 +98,33 @@ def _refuse_missing_partitions(run: RunDir, manifest: Manifest, context: Context
                 raise HistoryError(f"{run.history}: every file of partition {topic.name}-{number} is missing")
 
 
-def _unaccepted(manifest: Manifest, exposure: Exposure) -> Iterator[Reason]:
+def _unaccepted(manifest: Manifest, exposure: Exposure, pressure: Sequence[Pressure]) -> Iterator[Reason]:
     """The acceptance lines that do not hold, or that this run cannot decide."""
     for bound in map(parse_bound, manifest.accept):
         value = exposure.metric(bound.metric)
         if value is None:
             yield Reason(Verdict.UNKNOWN, f"acceptance: {bound.text}: not known, no send was acknowledged")
         elif not bound.holds(value):
-            where = f" on {exposure.longest_gap_at}" if bound.metric == "unavailable.max" else ""
-            yield Reason(Verdict.FAIL, f"acceptance: {bound.text}: measured {bound.with_unit(value)}{where}")
+            yield _missed(bound, value, exposure, pressure)
+
+
+def _missed(bound: Bound, value: float, exposure: Exposure, pressure: Sequence[Pressure]) -> Reason:
+    """FAIL; but of a bound on time that may be missed for want of a processor nobody knows."""
+    measured = f"acceptance: {bound.text}: measured {bound.with_unit(value)}"
+    if bound.metric != "unavailable.max":
+        return Reason(Verdict.FAIL, measured)
+    missed = starvation.missed(exposure.gaps, bound.holds, pressure)
+    if missed is None:
+        return Reason(Verdict.FAIL, measured)
+    measured = f"acceptance: {bound.text}: measured {bound.with_unit(missed.gap.length_s)} on {missed.gap.tp}"
+    if missed.by_the_cluster:
+        return Reason(Verdict.FAIL, measured)
+    left_s = (missed.starvation.span_ns - missed.starvation.lost_ns) / 1e9
+    return Reason(
+        Verdict.UNKNOWN,
+        f"{measured}, which may be the machine's doing: {missed.starvation.in_words}; "
+        f"without what that may explain {left_s:.3g} s are left",
+    )
 
 
 def _unrecorded(manifest: Manifest, context: Context) -> Iterator[Reason]:

@@ -20,6 +20,7 @@ from compose.spec import images
 from faults.clock import SystemClock
 from faults.schedule.record import FaultEvent
 from faults.schedule.scheduler import run_schedule
+from harness.errors import StepFailed
 from harness.report.audit import audit_replicas
 from harness.report.judge import judge
 from harness.report.report import Report
@@ -28,6 +29,7 @@ from harness.run.load import LiveLoad
 from harness.run.measured_logs import write_measured_logs
 from harness.run.steps import OnEvent, StartedCluster
 from harness.run.verifier import SparkVerifier
+from harness.run.watch import LiveWatch, watch
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import ClusterReady, ManifestProducer, ManifestTopic
 from harness.run_directory.recover import producers_of
@@ -39,6 +41,8 @@ from workloads.record.recorder import replica_offsets_journal
 from workloads.record.seal import seal
 
 SETTLED_S = 30.0
+WITHOUT_A_BROKER_S = 5.0
+"""One survey and its reason; no partition can be proven while a broker does not answer."""
 MOST_NAMED = 4
 """Nodes or edges of a fault that one line names."""
 
@@ -83,6 +87,15 @@ class LiveRunSteps:
             ready=None if cluster.timings is None else ClusterReady(**asdict(cluster.timings)),
         )
 
+    @contextmanager
+    def watch(
+        self, cluster: Cluster, resolved: Resolved, run: RunDir, *, on_event: OnEvent
+    ) -> Iterator[LiveWatch]:
+        """A watch that has begun."""
+        partitions = load_plan(resolved.scenario, resolved.seed).partitions
+        with watch(cluster, run.path, partitions, on_event) as started:
+            yield started
+
     def make_topics(self, cluster: Cluster, resolved: Resolved) -> tuple[ManifestTopic, ...]:
         """Create the topics, wait until they are settled; returns them with the settings they really have."""
         topics.create(cluster.bootstrap, resolved.scenario.topics)
@@ -125,21 +138,29 @@ class LiveRunSteps:
         self._verifier.warm_up()
 
     def wait_in_sync(self, cluster: Cluster, resolved: Resolved) -> None:
-        """Heal once more whatever may be left, then wait for every replica."""
+        """Heal once more whatever a fault may have left, then wait for every replica.
+
+        A broker that has ended and that no fault had ended stays down: StepFailed.
+        """
         cluster.mesh.mend_all()
         for node in {*cluster.brokers, *cluster.controllers}:
             cluster.thaw(node)
             cluster.unpause(node)
-            if cluster.state(node).status == "exited":
-                cluster.start(node)
+            if (owner := cluster.ended_by(node)) is not None:
+                cluster.start(node, owner=owner)
+        if gone := ended_unplanned(cluster):
+            nodes = ", ".join(map(str, gone))
+            raise StepFailed("settle", f"brokers that ended unplanned stay down, not all is in sync: {nodes}")
         names = [topic.name for topic in resolved.scenario.topics]
         with _view(cluster) as view:
             view.wait_for_full_isr(names, within_s=resolved.scenario.settle.full_isr_s)
 
     def final_read(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[Proof, ...]:
-        """Read every partition to a proven end."""
+        """Read every partition to a proven end; without one of the brokers there is none to wait for."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
         within_s = resolved.scenario.settle.final_read_s
+        if ended_unplanned(cluster):
+            within_s = min(within_s, WITHOUT_A_BROKER_S)
         with replica_offsets_journal(run.path, partitions, "final-read") as journal:
             return final_read(
                 cluster.bootstrap, partitions, run.history, within_s=within_s, replica_offsets=journal
@@ -172,6 +193,15 @@ class LiveRunSteps:
     def judge(self, run: RunDir) -> Report:
         """Verify with Spark, and judge."""
         return judge(run, self._verifier, self._verifier.audit)
+
+
+def ended_unplanned(cluster: Cluster) -> tuple[int, ...]:
+    """Brokers that are down, and that nobody had asked to end."""
+    return tuple(
+        node
+        for node in cluster.brokers
+        if cluster.state(node).status in ("exited", "missing") and cluster.ended_by(node) is None
+    )
 
 
 def event_text(event: FaultEvent) -> str:

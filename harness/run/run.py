@@ -1,9 +1,9 @@
 """One run, in call order: from a resolved scenario to a report.
 
-start the cluster → make the topics → start the load, wait until it is warm → run the schedule → stop the
-load, heal, wait until every replica is in sync → read every partition to a proven end → save the metadata
-timeline → stop the brokers, keep their logs and what their disks hold → seal the history → read every
-replica → judge it all, while the cluster is torn down.
+start the cluster, watch it → make the topics → start the load, wait until it is warm → run the schedule →
+stop the load, heal, wait until every replica is in sync → read every partition to a proven end → save the
+metadata timeline → stop the brokers, keep their logs and what their disks hold → seal the history → read
+every replica → judge it all, while the cluster is torn down.
 
 Whatever happens, the run directory shows how far it came, and nothing of the cluster stays.
 """
@@ -22,7 +22,7 @@ from harness.errors import Interrupted, is_ours
 from harness.report.audit import is_audited
 from harness.report.report import Report, crashed
 from harness.run.interrupts import Interrupts
-from harness.run.steps import Load, RunSteps
+from harness.run.steps import Load, RunSteps, RunWatch
 from harness.run.teardown import TearDown
 from harness.run_directory.layout import RunDir, write_whole
 from harness.run_directory.manifest import Phase
@@ -73,25 +73,28 @@ def run(job: Job) -> Report:
 
 def _observe(job: Job, down: TearDown) -> None:
     """All that needs a cluster, up to the sealed history."""
-    cluster = _start_cluster(job, down)
+    cluster, watch = _start_cluster(job, down)
     load = _start_load(job, cluster, down)
     with job.interrupts.orderly():
-        _run_schedule(job, cluster, load)
+        _run_schedule(job, cluster, load, watch)
         _settle(job, cluster, load)
         proofs = _final_read(job, cluster)
-        _save(job, cluster, load, proofs)
+        _save(job, cluster, load, watch, proofs)
 
 
-def _start_cluster(job: Job, down: TearDown) -> Cluster:
+def _start_cluster(job: Job, down: TearDown) -> tuple[Cluster, RunWatch]:
+    """A cluster with its topics, watched from when it was ready."""
     topology = job.resolved.topology
     nodes = f"{topology.brokers} brokers, {topology.controllers} controllers, Kafka {topology.kafka}"
     with job.phase("cluster", f"starting the cluster: {nodes}"):
         cluster = down.open(job.steps.cluster(job.resolved, job.run))
         started = job.steps.describe(cluster)
         job.record.cluster_started(run_id=started.run_id, images=started.images, ready=started.ready)
+        on_event = job.progress.event
+        watch = down.open(job.steps.watch(cluster, job.resolved, job.run, on_event=on_event))
     with job.phase("topics", "creating the topics, until every broker knows every leader"):
         job.record.topics_created(job.steps.make_topics(cluster, job.resolved))
-    return cluster
+    return cluster, watch
 
 
 def _start_load(job: Job, cluster: Cluster, down: TearDown) -> Load:
@@ -104,7 +107,7 @@ def _start_load(job: Job, cluster: Cluster, down: TearDown) -> Load:
     return load
 
 
-def _run_schedule(job: Job, cluster: Cluster, load: Load) -> None:
+def _run_schedule(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> None:
     """The faults, and at least as much load as asked for."""
     workload = job.resolved.scenario.workload
     begin = time.monotonic()
@@ -116,6 +119,7 @@ def _run_schedule(job: Job, cluster: Cluster, load: Load) -> None:
         end = max(begin + workload.lasts_s, time.monotonic() + workload.tail_s)
         while not stop.wait(min(JOIN_POLL_S, max(0.0, end - time.monotonic()))) and time.monotonic() < end:
             load.check()
+            watch.check()
     if job.interrupts.received is not None:
         job.record.cut_short()
 
@@ -147,7 +151,7 @@ def _final_read(job: Job, cluster: Cluster) -> tuple[Proof, ...]:
     return proofs
 
 
-def _save(job: Job, cluster: Cluster, load: Load, proofs: tuple[Proof, ...]) -> None:
+def _save(job: Job, cluster: Cluster, load: Load, watch: RunWatch, proofs: tuple[Proof, ...]) -> None:
     """The proofs are written last: a crash before that leaves a run in which nothing is decided."""
     with job.phase("metadata", "reading the metadata log"):
         job.steps.save_timeline(cluster, job.run)
@@ -155,6 +159,7 @@ def _save(job: Job, cluster: Cluster, load: Load, proofs: tuple[Proof, ...]) -> 
         job.progress.follow_load(None)
         load.stop()
         _end_brokers(job, cluster)
+        watch.stop()
     with job.phase("seal", "sealing the history"):
         job.record.sealed(job.steps.seal(job.run, proofs))
     with job.phase("audit", "reading every replica"):

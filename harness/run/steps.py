@@ -50,6 +50,16 @@ class Load(Protocol):
         """End everything; what was recorded is on disk when this returns."""
 
 
+class RunWatch(Protocol):
+    """The watch over the processes of the cluster, the clocks and the machine."""
+
+    def check(self) -> None:
+        """Raise if the watch itself has died: then nobody knows of an end."""
+
+    def stop(self) -> None:
+        """Look once more, and end; what was recorded is on disk when this returns."""
+
+
 class RunSteps(Protocol):
     """Each step of a run, in call order."""
 
@@ -58,6 +68,11 @@ class RunSteps(Protocol):
 
     def describe(self, cluster: Cluster) -> StartedCluster:
         """The cluster that was started, for the manifest."""
+
+    def watch(
+        self, cluster: Cluster, resolved: Resolved, run: RunDir, *, on_event: OnEvent
+    ) -> AbstractContextManager[RunWatch]:
+        """Watch from now on; `on_event` gets each start or end of a process that nobody had planned."""
 
     def make_topics(self, cluster: Cluster, resolved: Resolved) -> tuple[ManifestTopic, ...]:
         """Create the topics and wait until they are settled; returns them with their real settings."""

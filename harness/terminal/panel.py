@@ -76,7 +76,7 @@ class LivePanel:
         grid.add_column()
         for label, text in self._rows():
             grid.add_row(label, text)
-        events = [Text(line, overflow="fold") for line in self._events]
+        events = [Text(line, overflow="fold") for line in tuple(self._events)]
         return Group(Text(""), Text(self._title, style="bold cyan"), grid, *events)
 
     def _rows(self) -> list[tuple[str, str]]:

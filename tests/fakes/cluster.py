@@ -1,11 +1,23 @@
 """A cluster of names only: it records the calls that it gets, and changes state as the real one would."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from compose.protocols import CLIENT, ContainerState, CutMode, Edge, LogExtent, StartTimings, Status
+from compose.protocols import (
+    CLIENT,
+    ClockReading,
+    ContainerState,
+    CutMode,
+    Edge,
+    LogExtent,
+    ProcessEvent,
+    Role,
+    StartTimings,
+    Status,
+)
 
 
 def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge, ...]:
@@ -65,10 +77,28 @@ class FakeMesh:
 
 
 @dataclass
+class FakeWatch:
+    """Passes on what happens to the fake's nodes; `dead` is the error that `check` raises."""
+
+    on_event: Callable[[ProcessEvent], None]
+    dead: Exception | None = None
+    closed: bool = False
+
+    def check(self) -> None:
+        if self.dead is not None:
+            raise self.dead
+
+    def close(self) -> None:
+        self.closed = True
+        self.check()
+
+
+@dataclass
 class FakeCluster:
     """Nodes with a state each. Put a name into `fail_once` and the next call of it raises that error.
 
     `unsaved`: why the replicas of a broker cannot be copied.
+    `owners` has for whom each node was ended; `die` ends one that nobody asked to end.
     """
 
     brokers: tuple[int, ...] = (1, 2, 3)
@@ -85,6 +115,10 @@ class FakeCluster:
     unsaved: dict[int, str] = field(default_factory=dict)
     fail_once: dict[str, Exception] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
+    owners: dict[int, str] = field(default_factory=dict)
+    allowed: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    watches: list[FakeWatch] = field(default_factory=list)
+    at_ns: int = 0
 
     def __post_init__(self) -> None:
         self.mesh = FakeMesh(full_mesh(self.brokers, self.controllers), calls=self.calls)
@@ -114,20 +148,59 @@ class FakeCluster:
         if self.state(node).status == "paused":
             self._become(node, "running")
 
-    def kill(self, node: int) -> None:
+    def kill(self, node: int, *, owner: str = "") -> None:
         self._do("kill", node)
-        self._become(node, "exited", exit_code=137, pid=None)
+        self._end(node, 137, owner)
 
-    def stop(self, node: int, *, within_s: float) -> None:
+    def stop(self, node: int, *, within_s: float, owner: str = "") -> None:
         self._do("stop", node)
-        self._become(node, "exited", exit_code=143, pid=None)
+        self._end(node, 143, owner)
 
-    def start(self, node: int) -> None:
+    def _end(self, node: int, exit_code: int, owner: str) -> None:
+        if self.state(node).status in ("running", "paused"):
+            self.owners[node] = owner
+            self._become(node, "exited", exit_code=exit_code, pid=None)
+            self._report(node, "exited", exit_code=exit_code, planned=True, owner=owner)
+
+    def start(self, node: int, *, owner: str = "") -> None:
         self._do("start", node)
         before = self.states[node]
         if before.status == "exited":
             lives = before.restarts + 1
             self._become(node, "running", exit_code=None, pid=1000 + node + 500 * lives, restarts=lives)
+            self._report(node, "started", planned=True, owner=owner)
+        self.owners.pop(node, None)
+
+    def die(self, node: int, *, exit_code: int = 1, detail: str = "") -> None:
+        """The node ends, and nobody had asked for it."""
+        self._become(node, "exited", exit_code=exit_code, pid=None)
+        owner = next(iter(self.allowed[node]), "")
+        if owner:
+            self.owners[node] = owner
+        self._report(node, "exited", exit_code=exit_code, planned=bool(owner), owner=owner, detail=detail)
+
+    def allow_end(self, node: int, *, owner: str) -> None:
+        self.allowed[node].add(owner)
+
+    def disallow_end(self, node: int, *, owner: str) -> None:
+        self.allowed[node].discard(owner)
+
+    def ended_by(self, node: int) -> str | None:
+        return self.owners.get(node)
+
+    def watch(self, on_event: Callable[[ProcessEvent], None]) -> FakeWatch:
+        self.watches.append(FakeWatch(on_event))
+        for node in (*self.brokers, *self.controllers):
+            self._report(node, "started", planned=True)
+        return self.watches[-1]
+
+    def _report(self, node: int, event: Any, **more: Any) -> None:
+        role: Role = "broker" if node in self.brokers else "controller"
+        for watch in self.watches:
+            watch.on_event(ProcessEvent(at_ns=self.at_ns, node=node, role=role, event=event, **more))
+
+    def read_clocks(self) -> ClockReading:
+        return ClockReading(at_ns=self.at_ns, wall_ns=self.at_ns, engine_ns=self.at_ns, error_ns=0)
 
     def freeze(self, node: int) -> None:
         self._do("freeze", node)

@@ -217,36 +217,36 @@ class World(FakeCluster):
     def unpause(self, node: int) -> None:
         self._unless_ignored("unpause", node)
 
-    def kill(self, node: int) -> None:
+    def kill(self, node: int, *, owner: str = "") -> None:
         if node in self.frozen:
             self.thaw(node)
-        self._unless_ignored("kill", node)
+        self._unless_ignored("kill", node, owner=owner)
         self.died_ns[node] = self.clock.now_ns()
         self._elect()
 
-    def start(self, node: int) -> None:
+    def start(self, node: int, *, owner: str = "") -> None:
         was = self.states[node].status
         assert was != "exited" or self._readable(node), "a node does not start on a disk that is cut off"
-        self._unless_ignored("start", node)
+        self._unless_ignored("start", node, owner=owner)
         if was == "exited" and self.states[node].status == "running":
             self.boots[node] = self.clock.now_ns()
             self.cut_off.discard(node)
 
-    def stop(self, node: int, *, within_s: float) -> None:
+    def stop(self, node: int, *, within_s: float, owner: str = "") -> None:
         assert node not in self.frozen, "a process that waits for a frozen disk cannot end"
         if self.stop_ns:
-            self.clock.call_at(self.clock.now_ns() + self.stop_ns, lambda: self._exit(node))
+            self.clock.call_at(self.clock.now_ns() + self.stop_ns, lambda: self._exit(node, owner))
             self._do("stop", node)
             self.clock.advance(self.stop_ns)
             return
         if "stop" in self.ignores:
             self._do("stop", node)
         else:
-            super().stop(node, within_s=within_s)
+            super().stop(node, within_s=within_s, owner=owner)
         self._elect()
 
-    def _exit(self, node: int) -> None:
-        self._become(node, "exited", exit_code=143, pid=None)
+    def _exit(self, node: int, owner: str) -> None:
+        self._end(node, 143, owner)
         self._elect()
 
     def drop_unsynced(self, node: int) -> None:
@@ -255,11 +255,11 @@ class World(FakeCluster):
         self._unless_ignored("drop_unsynced", node)
         self.cut_off.add(node)
 
-    def _unless_ignored(self, name: str, node: int) -> None:
+    def _unless_ignored(self, name: str, node: int, **more: str) -> None:
         if name in self.ignores:
             self._do(name, node)
         else:
-            getattr(super(), name)(node)
+            getattr(super(), name)(node, **more)
 
     def _elect(self) -> None:
         if self.states[self.leader].status == "exited":

@@ -41,6 +41,19 @@ class FakeLoad:
 
 
 @dataclass
+class FakeRunWatch:
+    """A watch that sees nothing."""
+
+    steps: "FakeRunSteps"
+
+    def check(self) -> None:
+        self.steps.take("watch checked")
+
+    def stop(self) -> None:
+        self.steps.take("stop watching")
+
+
+@dataclass
 class FakeRunSteps:
     """`taken` is what was called, in order.
 
@@ -75,6 +88,16 @@ class FakeRunSteps:
 
     def describe(self, cluster: object) -> StartedCluster:
         return StartedCluster(run_id="fake", images=("highwater/kafka:fake",), ready=None)
+
+    @contextmanager
+    def watch(
+        self, cluster: object, resolved: Resolved, run: RunDir, *, on_event: OnEvent
+    ) -> Iterator[FakeRunWatch]:
+        self.take("watch")
+        try:
+            yield FakeRunWatch(self)
+        finally:
+            self.take("watch ended")
 
     def make_topics(self, cluster: object, resolved: Resolved) -> tuple[ManifestTopic, ...]:
         self.take("make_topics")

@@ -7,6 +7,7 @@
     watermarks.arrow                 one row for each sample
     replica_offsets-<of>.arrow       one row for each sample of a replica's log, of one who takes them
     client_events.arrow              one row for each time that a producer's connections had trouble, or none
+    node_events, clocks, pressure    one row for each row of the table of that name
 
 Of clients it knows `clients.protocol` only. An invocation is written *before* the client gets the record, so
 no record can be in Kafka that the journal does not know, whenever the harness is killed. A completion is
@@ -85,6 +86,10 @@ class Recorder:
     def replica_offsets(self) -> Journal:
         """The journal of the live samples of replicas."""
         return self._journal("replica_offsets-live", TABLES["replica_offsets"], {})
+
+    def table(self, name: str) -> Journal:
+        """The journal of a table of the history that is one file, with the columns of that table."""
+        return self._journal(name, TABLES[name], {})
 
     def _journal(self, name: str, schema: pa.Schema, facts: dict[str, str]) -> Journal:
         journal = Journal(self.directory / f"{name}.arrow", schema, self._facts | facts)

@@ -24,6 +24,8 @@ from workloads.record import journal
 from workloads.record.recorder import INVOKED, READ
 
 SLICE = 1_000_000
+OBSERVED = ("node_events", "clocks", "pressure")
+"""Tables whose journals have their columns; one that has no journal was not collected."""
 _INVOKED_TYPES = (np.int16, np.int64, np.int64)
 
 
@@ -46,7 +48,7 @@ class Sealed:
 
 
 def seal(run_dir: Path) -> Sealed:
-    """Write `history/{sends,reads}/` and the tables of samples and of clients, then remove the journals.
+    """Write `history/{sends,reads}/` and what was observed of the run, then remove the journals.
 
     Files get their names when they are whole; a seal that is interrupted is done again from the journals.
     JournalUnreadable: there is no journal, or none that has the run's partitions.
@@ -67,7 +69,7 @@ def seal(run_dir: Path) -> Sealed:
     with _Units(history, "reads", partitions) as units:
         reads = sum(_seal_reads(path, units) for path in readers)
     _seal_watermarks(directory / "watermarks.arrow", history)
-    for table in ("replica_offsets", "client_events"):
+    for table in (*OBSERVED, "replica_offsets", "client_events"):
         _seal_table(table, [path for path in heads if path.name.startswith(table)], history)
     shutil.rmtree(directory)
     return Sealed(producers=tuple(_producer(heads[path]) for path in producers), sends=sends, reads=reads)

@@ -53,8 +53,9 @@ class Stop:
 
     def _stop(self, node: int) -> Task[None]:
         self.injection.outages.ending(node, unclean=False)
+        stop = partial(self.injection.cluster.stop, node, within_s=WITHIN_S, owner=self.injection.owner)
         try:
-            yield from in_background(partial(self.injection.cluster.stop, node, within_s=WITHIN_S))
+            yield from in_background(stop)
         except ComposeError:
             # Killed, so that it cannot end later, after it was healed.
             kill(self.injection, node)

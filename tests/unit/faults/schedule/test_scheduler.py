@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from threading import Event
 
@@ -10,8 +11,11 @@ import pytest
 from fakes.fault_world import Aside, Inline, Slow, World, WorldView
 
 from compose.errors import NodeStateError
-from compose.protocols import Edge
+from compose.protocols import Edge, ProcessEvent
 from faults.clock import SystemClock, ns
+from faults.kinds import registry
+from faults.kinds.kind import Cost
+from faults.kinds.registry import KINDS
 from faults.kinds.step import Step
 from faults.plan.parse import parse_steps
 from faults.plan.storm import Storm, storm
@@ -338,11 +342,11 @@ def test_a_power_cut_that_fails_half_way_is_healed(failing: str) -> None:
 
     call = getattr(world, failing)
 
-    def fail_at_the_second(node: int) -> None:
+    def fail_at_the_second(node: int, **more: str) -> None:
         if node == 2:
             setattr(world, failing, call)
             raise NodeStateError(f"{failing} of node 2")
-        call(node)
+        call(node, **more)
 
     setattr(world, failing, fail_at_the_second)
     (record,) = run(world, plan(words))
@@ -593,3 +597,41 @@ def test_the_default_threads_are_threads(words: dict[str, str]) -> None:
     (record,) = run_schedule(steps, world, WorldView(world), SystemClock(), stop=Event(), on_event=log)
     assert (record.proven, record.recovered) == (True, True)
     assert log.stages(record.name) == ["injected", "effect", "healed", "recovered"]
+
+
+def test_every_end_and_start_is_asked_for_in_the_name_of_its_fault() -> None:
+    world, reported = World(), list[ProcessEvent]()
+    world.watch(reported.append)
+    stop = {"name": "stop", "at": "30s", "do": "stop", "target": "node 3", "for": "3s"}
+    power = {"name": "power", "at": "60s", "do": "power-loss", "target": "node 2", "for": "3s"}
+    run(world, plan(KILL, stop, power))
+    changes = [(each.node, each.event, each.planned, each.owner) for each in reported[6:]]
+    assert changes == [
+        (1, "exited", True, "kill"),
+        (1, "started", True, "kill"),
+        (3, "exited", True, "stop"),
+        (3, "started", True, "stop"),
+        (2, "exited", True, "power"),
+        (2, "started", True, "power"),
+    ]
+
+
+def test_a_node_may_halt_by_itself_only_under_a_kind_of_fault_that_may_end_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While the fault is in force, not after it is healed. No kind does so yet: a pause stands for one."""
+    harmful = dict(KINDS) | {"pause": replace(KINDS["pause"], cost=Cost(may_end_node=True))}
+    allowed: dict[str, dict[str, set[int]]] = {}
+    for kinds in (KINDS, harmful):
+        monkeypatch.setattr(registry, "KINDS", kinds)
+        world, seen = World(), dict[str, set[int]]()
+
+        def note(event: FaultEvent, world: World = world, seen: dict[str, set[int]] = seen) -> None:
+            seen[event.stage] = {node for node, owners in world.allowed.items() if "pause" in owners}
+
+        run(world, plan(PAUSE), log=note)
+        allowed["harmful" if kinds is harmful else "harmless"] = seen
+    nobody: set[int] = set()
+    assert set(allowed["harmless"]) == {"injected", "effect", "healed", "recovered"}
+    assert all(nodes == nobody for nodes in allowed["harmless"].values())
+    assert allowed["harmful"] == {"injected": {3}, "effect": {3}, "healed": set(), "recovered": set()}

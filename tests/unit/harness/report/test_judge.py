@@ -10,7 +10,7 @@ import pytest
 from fakes.history_rows import TOPIC, history, info, logged, ok, read, sample
 from fakes.run_directories import MANIFEST, make_run, reference
 
-from checkers.history.rows import Fault, History, MetadataChange, ReplicaOffset
+from checkers.history.rows import Fault, History, MetadataChange, NodeEvent, Pressure, ReplicaOffset
 from checkers.verdict.algebra import Verdict
 from compose.docker.labels import owner_of
 from harness.errors import RunDirectoryError
@@ -110,16 +110,77 @@ def test_an_empty_history_is_unknown(tmp_path: Path) -> None:
     assert "no send was acknowledged, so nothing was put at risk" in sentences(report)
 
 
-def test_a_missed_acceptance_line_fails_the_run_and_says_what_was_measured(tmp_path: Path) -> None:
-    acked = [ok(1, n, at=n, invoked=n * SECOND, done=n * SECOND + 1) for n in (0, 1, 5)]
+def four_seconds_without_an_ack(stall_s: float | None) -> History:
+    """Acks at 0, 1 and 5 s; some task waited for a processor for `stall_s` of each second (None: unknown)."""
+    seconds = (0, 1, 5)
     rows = history(
-        *(replace(send, offset=at) for at, send in enumerate(acked)),
-        *(logged(1, n, at) for at, n in enumerate((0, 1, 5))),
+        *(ok(1, n, at=at, invoked=n * SECOND, done=n * SECOND + 1) for at, n in enumerate(seconds)),
+        *(logged(1, n, at) for at, n in enumerate(seconds)),
     )
+    counted = [] if stall_s is None else [int(stall_s * SECOND)] * 10
+    pressure = [
+        Pressure(at_ns=(n + 1) * SECOND, span_ns=SECOND, stall_ns=stall_ns, steal_ns=0, busy_ns=0, late_ns=0)
+        for n, stall_ns in enumerate(counted)
+    ]
+    return replace(rows, pressure=pressure)
+
+
+def test_a_missed_acceptance_line_fails_the_run_and_says_what_was_measured(tmp_path: Path) -> None:
+    rows = four_seconds_without_an_ack(stall_s=0.1)
     report = judged(make_run(tmp_path, rows, accept=["unavailable.max <= 3s", "acked.count >= 3"]))
     assert report.verdict is Verdict.FAIL
     assert sentences(report) == ["acceptance: unavailable.max <= 3s: measured 4 s on orders-0"]
     assert [line["holds"] for line in report.document["accept"]] == [False, True]
+
+
+def test_a_bound_on_time_that_a_starved_machine_explains_is_unknown_with_the_figures(tmp_path: Path) -> None:
+    report = judged(
+        make_run(tmp_path, four_seconds_without_an_ack(stall_s=0.6), accept=["unavailable.max <= 3s"])
+    )
+    assert report.verdict is Verdict.UNKNOWN
+    assert sentences(report) == [
+        "acceptance: unavailable.max <= 3s: measured 4 s on orders-0, which may be the machine's doing: "
+        "tasks waited for a processor for 2.40 s of that time (60%), a hypervisor took 0.00 s, "
+        "the harness's own loops woke 0.00 s late; without what that may explain 1.6 s are left"
+    ]
+
+
+def test_a_bound_on_time_is_unknown_where_nobody_recorded_whether_the_machine_starved(tmp_path: Path) -> None:
+    report = judged(
+        make_run(tmp_path, four_seconds_without_an_ack(stall_s=None), accept=["unavailable.max <= 3s"])
+    )
+    assert report.verdict is Verdict.UNKNOWN
+    assert "whether the machine starved then was not recorded" in sentences(report)[0]
+
+
+def test_a_starved_machine_excuses_no_other_line(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, four_seconds_without_an_ack(stall_s=1), accept=["acked.count >= 4"]))
+    assert sentences(report) == ["acceptance: acked.count >= 4: measured 3"]
+    assert report.verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("ended", "verdict", "sentence"),
+    [
+        (
+            {"exit_code": 137},
+            "ERROR",
+            "node 2 (broker) was ended from outside at 12.30 s: SIGKILL, exit code",
+        ),
+        ({"exit_code": 1}, "FAIL", "node 2 (broker) ended by itself at 12.30 s with exit code 1: it halted"),
+        ({"exit_code": 137, "planned": True, "fault": "kill"}, "PASS", "all 1 acknowledged records"),
+        ({"exit_code": 1, "node": -1, "role": "proxy"}, "ERROR", "the proxy ended by itself at 12.30 s"),
+    ],
+)
+def test_a_node_that_ends_unplanned_decides_a_run_that_lost_nothing(
+    tmp_path: Path, ended: dict[str, object], verdict: str, sentence: str
+) -> None:
+    """From the table alone, as `highwater check` reads it."""
+    facts = {"at_ns": int(12.3 * SECOND), "node": 2, "role": "broker", "event": "exited", "planned": False}
+    end = NodeEvent(**(facts | {"detail": "it halted"} | ended))
+    report = judged(make_run(tmp_path, replace(KEPT, node_events=[end])))
+    assert report.verdict == verdict
+    assert sentences(report)[0].startswith(sentence)
 
 
 def test_a_fault_of_the_schedule_that_nobody_recorded_is_unknown(tmp_path: Path) -> None:

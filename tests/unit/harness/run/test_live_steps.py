@@ -2,14 +2,19 @@
 
 from dataclasses import fields
 
+import pytest
 from fakes.cluster import FakeCluster
 
-from compose.protocols import StartTimings
+from compose.protocols import ProcessEvent, StartTimings
 from compose.spec.images import kafka_image, toxiproxy_image
 from faults.schedule.record import FaultEvent
-from harness.run.live_steps import LiveRunSteps, event_text
+from harness.errors import StepFailed
+from harness.run.live_steps import LiveRunSteps, ended_unplanned, event_text
 from harness.run.steps import StartedCluster
 from harness.run_directory.manifest import ClusterReady
+from harness.scenario.resolve import resolve
+
+SCENARIO = "{name: demo, topics: [{name: orders, partitions: 1, replication: 3}]}"
 
 TIMINGS = StartTimings(
     proxy_s=1.5,
@@ -56,3 +61,20 @@ def test_an_event_is_one_line_that_names_what_was_hit() -> None:
         at_ns=1, index=1, name="power", kind="power-loss", stage="healed", nodes=(1, 2, 3, 4, 5), detail="x"
     )
     assert event_text(power) == ("power (power-loss of node 1, node 2, node 3, node 4 and 1 more) healed: x")
+
+
+def test_a_broker_that_ended_unplanned_is_never_started_again() -> None:
+    """Only what a fault has left down is, and for that fault."""
+    cluster = FakeCluster()
+    cluster.kill(1, owner="kill-leader")
+    cluster.die(2, exit_code=137)
+    cluster.die(101, exit_code=1)
+    reported: list[ProcessEvent] = []
+    cluster.watch(reported.append)
+    resolved = resolve(SCENARIO, "demo.yaml", seed=1)
+    with pytest.raises(StepFailed, match="brokers that ended unplanned stay down, not all is in sync: 2"):
+        LiveRunSteps("local[1]").wait_in_sync(cluster, resolved)
+    assert [call for call in cluster.calls if call.startswith("start")] == ["start 1"]
+    starts = [each for each in reported[6:] if each.event == "started"]
+    assert [(each.node, each.planned, each.owner) for each in starts] == [(1, True, "kill-leader")]
+    assert ended_unplanned(cluster) == (2,)

@@ -6,6 +6,7 @@ import pytest
 from fakes.run_steps import FakeRunSteps
 
 from checkers.verdict.algebra import Verdict
+from compose.errors import NodeStateError
 from harness.campaign.suite import first_manifest
 from harness.errors import Interrupted
 from harness.report.report import Report
@@ -24,6 +25,7 @@ workload: {lasts: 0s, tail: 0s}
 """
 STEPS = [
     "cluster",
+    "watch",
     "make_topics",
     "load",
     "wait_warm",
@@ -34,11 +36,13 @@ STEPS = [
     "save_timeline",
     "stop",
     "end_brokers",
+    "stop watching",
     "seal",
     "audit",
 ]
 PHASE_OF = {
     "cluster": "cluster",
+    "watch": "cluster",
     "make_topics": "topics",
     "load": "warm",
     "wait_warm": "warm",
@@ -47,6 +51,7 @@ PHASE_OF = {
     "final_read": "final_read",
     "save_timeline": "metadata",
     "stop": "disks",
+    "stop watching": "disks",
     "seal": "seal",
 }
 
@@ -72,8 +77,10 @@ def test_a_run_takes_its_steps_in_order_and_removes_the_cluster(tmp_path: Path) 
     steps = FakeRunSteps()
     report, manifest = run_with(steps, tmp_path)
     assert [step for step in steps.taken if step in STEPS] == STEPS
-    assert set(steps.taken) - set(STEPS) == {"warm_up", "judge", "load ended", "cluster removed"}
-    assert steps.taken.index("load ended") < steps.taken.index("cluster removed")
+    others = {"warm_up", "judge", "load ended", "watch ended", "cluster removed"}
+    assert set(steps.taken) - set(STEPS) == others
+    ends = ("load ended", "watch ended", "cluster removed")
+    assert [step for step in steps.taken if step in ends] == list(ends)
     assert (report.verdict, manifest.state) == (Verdict.PASS, "complete")
 
 
@@ -102,6 +109,17 @@ def test_replicas_that_stay_out_of_sync_do_not_stop_the_run(tmp_path: Path) -> N
     report, manifest = run_with(steps, tmp_path)
     assert "final_read" in steps.taken
     assert (report.verdict, manifest.state) == (Verdict.PASS, "complete")
+
+
+def test_a_watch_that_dies_ends_the_run_at_once_as_an_error(tmp_path: Path) -> None:
+    """Nobody would know of a node's end: the load does not go on for ten minutes."""
+    steps = FakeRunSteps(breaks={"watch checked": NodeStateError("the watch of the nodes has died: x")})
+    report, manifest = run_with(steps, tmp_path, SCENARIO.replace("lasts: 0s", "lasts: 600s"))
+    assert (report.verdict, report.headline) == (
+        Verdict.ERROR,
+        "schedule: the watch of the nodes has died: x",
+    )
+    assert manifest.state == "failed"
 
 
 def test_a_judge_that_breaks_is_an_error_and_not_a_traceback(tmp_path: Path) -> None:

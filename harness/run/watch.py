@@ -1,0 +1,88 @@
+"""The watch over a run: the processes of its cluster, the clocks, and the machine that it runs on.
+
+It begins when the cluster is ready and ends just before the history is sealed, so that whatever happens while
+there is something to observe is in the history, also of a run that is killed. It changes nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+
+from checkers.history.rows import NodeEvent, TopicPartition
+from checkers.history.tables import TABLES
+from checkers.verdict import node_ends
+from compose.protocols import Cluster, ProcessEvent
+from harness.run.steps import OnEvent
+from workloads.observe.machine_sampler import MachineSampler
+from workloads.record.journal import Journal
+from workloads.record.recorder import Recorder
+from workloads.watched_thread import Worker, end
+
+STOP_S = 70.0
+"""A question to an engine that does not answer takes a minute."""
+
+
+class LiveWatch:
+    """Watches from when it is made until `stop`."""
+
+    def __init__(self, cluster: Cluster, recorder: Recorder, on_event: OnEvent) -> None:
+        """`on_event` gets a sentence at once for each start or end that nobody had planned."""
+        self._on_event = on_event
+        self._node_events = recorder.table("node_events")
+        clocks, pressures = recorder.table("clocks"), recorder.table("pressure")
+        self._watch = cluster.watch(self._note)
+        sampler = MachineSampler(cluster.read_clocks, clocks=clocks, pressures=pressures)
+        self._sampler = Worker("sampler of the clocks and the machine", sampler)
+
+    def check(self) -> None:
+        """Raise if the watch has died: then nobody knows of an end."""
+        self._watch.check()
+        self._sampler.check()
+
+    def stop(self) -> None:
+        """Look at every process once more, and end; a second call does nothing."""
+        try:
+            self._watch.close()
+        finally:
+            end([self._sampler], within_s=STOP_S)
+
+    def _note(self, event: ProcessEvent) -> None:
+        row = row_of(event)
+        write_row(self._node_events, row)
+        if not row.planned:
+            self._on_event(node_ends.sentence(row, at="just now"))
+
+
+@contextmanager
+def watch(
+    cluster: Cluster, run_dir: Path, partitions: Sequence[TopicPartition], on_event: OnEvent
+) -> Iterator[LiveWatch]:
+    """Watch for the length of a `with` block, or until `stop`; all is recorded in the run's journals."""
+    with Recorder(run_dir, partitions) as recorder:
+        made = LiveWatch(cluster, recorder, on_event)
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+def row_of(event: ProcessEvent) -> NodeEvent:
+    """An event as a row of the history."""
+    return NodeEvent(
+        at_ns=event.at_ns,
+        node=event.node,
+        role=event.role,
+        event=event.event,
+        exit_code=event.exit_code,
+        planned=event.planned,
+        fault=event.owner,
+        detail=event.detail,
+    )
+
+
+def write_row(journal: Journal, row: NodeEvent) -> None:
+    """Append one row; it is out of this process on return."""
+    journal.write(pa.RecordBatch.from_pylist([asdict(row)], TABLES["node_events"]).columns)

@@ -1,0 +1,105 @@
+"""Runs whose broker ends though no fault ends it: never a word too little, and never started again."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import docker
+import pyarrow.parquet as pq
+
+from harness.run_directory.layout import open_run
+from harness.run_directory.manifest import read_manifest
+
+HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
+STARTED_S = 120.0
+ENDED_S = 240.0
+CHECK_S = 120.0
+UNDER_LOAD_S = 3.0
+AT = r"at (\d+\.\d\d) s"
+
+
+def run_while(out: Path, disturb: Any) -> tuple[int, str]:
+    """`highwater run baseline`, disturbed under load: its exit code and its output."""
+    command = [*HIGHWATER, "run", "baseline", "--out", str(out), "--set", "workload.lasts=15s"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            output = _read_until(process, "running the schedule")
+            time.sleep(UNDER_LOAD_S)
+            disturb(f"hw-{read_manifest(open_run(out / 'latest')).run_id}")
+            rest, _ = process.communicate(timeout=ENDED_S)
+            return process.returncode, output + rest
+        finally:
+            process.kill()
+
+
+def _read_until(process: subprocess.Popen[str], text: str) -> str:
+    assert process.stdout is not None
+    output, deadline = "", time.monotonic() + STARTED_S
+    for line in process.stdout:
+        output += line
+        if text in line:
+            return output
+        assert time.monotonic() < deadline, output
+    raise AssertionError(f"it ended without {text!r}:\n{output}")
+
+
+def kill_from_outside(prefix: str) -> None:
+    """As `docker kill` does it."""
+    docker.from_env().containers.get(f"{prefix}-2").kill()
+
+
+def cut_off_the_disk(prefix: str) -> None:
+    """The broker's only log directory answers with I/O errors, while the broker runs."""
+    client = docker.from_env()
+    device = client.volumes.get(f"{prefix}-data-2").attrs["Options"]["device"]
+    done = client.containers.get(f"{prefix}-helper").exec_run(["sh", "/highwater/disk.sh", "drop", device])
+    assert done.exit_code == 0, done.output
+
+
+def verdict(out: Path) -> Any:
+    return json.loads((out / "latest" / "verdict.json").read_text())
+
+
+def ends(out: Path) -> list[tuple[int, str, int]]:
+    """What nobody had planned, by the history: node, event, exit code."""
+    rows = pq.read_table(out / "latest/history/node_events.parquet").to_pylist()
+    return [(row["node"], row["event"], row["exit_code"]) for row in rows if not row["planned"]]
+
+
+def check_again(out: Path) -> tuple[int, Any]:
+    """`highwater check` of the run: it has nothing but the directory."""
+    run = str((out / "latest").resolve())
+    done = subprocess.run(
+        [*HIGHWATER, "check", run, "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=CHECK_S,
+    )
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_broker_that_is_killed_from_outside_is_an_error_that_names_it(tmp_path: Path) -> None:
+    code, output = run_while(tmp_path, kill_from_outside)
+    assert code == 4, output
+    assert "node 2 (broker) was ended from outside just now: SIGKILL, exit code 137" in output
+    (reason,) = [each for each in verdict(tmp_path)["reasons"] if each["verdict"] == "ERROR"]
+    begins = rf"node 2 \(broker\) was ended from outside {AT}: SIGKILL, exit code 137"
+    found = re.match(begins, reason["sentence"])
+    assert found, reason
+    assert 10 < float(found[1]) < 150
+    assert ends(tmp_path) == [(2, "exited", 137)]
+    assert check_again(tmp_path) == (4, verdict(tmp_path))
+
+
+def test_a_broker_that_halts_by_itself_is_a_failure_with_its_fatal_line(tmp_path: Path) -> None:
+    code, output = run_while(tmp_path, cut_off_the_disk)
+    assert code == 1, output
+    (reason,) = [each for each in verdict(tmp_path)["reasons"] if each["verdict"] == "FAIL"]
+    assert re.match(rf"node 2 \(broker\) ended by itself {AT} with exit code 1: ", reason["sentence"]), reason
+    assert "ERROR" in reason["sentence"]
+    assert ends(tmp_path) == [(2, "exited", 1)]

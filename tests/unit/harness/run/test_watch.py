@@ -1,0 +1,91 @@
+"""The watch over a run: what it sees is written down at once, and what nobody planned is told at once."""
+
+from pathlib import Path
+from threading import Event
+
+import pyarrow.parquet as pq
+import pytest
+from fakes.cluster import FakeCluster
+
+from checkers.history.rows import TopicPartition
+from compose.errors import NodeStateError
+from harness.run.watch import watch
+from workloads.errors import WorkloadDied
+from workloads.record import journal
+from workloads.record.seal import seal
+
+PARTITIONS = (TopicPartition("orders", 0),)
+
+
+def events(run: Path) -> list[tuple[int, str, int, bool, str]]:
+    """The node events in the journal of a run that goes on."""
+    rows = [row for batch in journal.read(run / "journal/node_events.arrow") for row in batch.to_pylist()]
+    return [(row["node"], row["event"], row["exit_code"], row["planned"], row["fault"]) for row in rows]
+
+
+def test_every_start_and_end_is_in_the_journal_as_it_happens(tmp_path: Path) -> None:
+    cluster, told = FakeCluster(), list[str]()
+    with watch(cluster, tmp_path, PARTITIONS, told.append):
+        cluster.kill(2, owner="kill-leader")
+        cluster.start(2, owner="kill-leader")
+        cluster.die(3, exit_code=137)
+        assert events(tmp_path)[6:] == [
+            (2, "exited", 137, True, "kill-leader"),
+            (2, "started", -1, True, "kill-leader"),
+            (3, "exited", 137, False, ""),
+        ]
+
+
+def test_only_what_nobody_planned_is_told_and_at_once(tmp_path: Path) -> None:
+    cluster, told = FakeCluster(), list[str]()
+    with watch(cluster, tmp_path, PARTITIONS, told.append):
+        cluster.kill(2, owner="kill-leader")
+        assert told == []
+        cluster.die(3, exit_code=1, detail="all log dirs have failed")
+        assert told == ["node 3 (broker) ended by itself just now with exit code 1: all log dirs have failed"]
+
+
+def test_an_end_that_a_fault_allows_is_planned(tmp_path: Path) -> None:
+    cluster, told = FakeCluster(), list[str]()
+    with watch(cluster, tmp_path, PARTITIONS, told.append):
+        cluster.allow_end(1, owner="disk-full")
+        cluster.die(1, exit_code=1)
+    assert (events(tmp_path)[-1], told) == ((1, "exited", 1, True, "disk-full"), [])
+
+
+def test_what_was_watched_is_sealed_into_the_history(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    with watch(cluster, tmp_path, PARTITIONS, print) as watching:
+        cluster.die(3)
+        watching.stop()
+        assert cluster.watches[0].closed
+    seal(tmp_path)
+    tables = {
+        name: pq.read_table(tmp_path / f"history/{name}.parquet")
+        for name in ("node_events", "clocks", "pressure")
+    }
+    assert tables["node_events"]["node"].to_pylist() == [1, 2, 3, 101, 102, 103, 3]
+    assert tables["clocks"].num_rows >= 2
+    assert tables["pressure"].num_rows >= 1
+
+
+def test_a_watch_that_has_died_is_noticed(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    with watch(cluster, tmp_path, PARTITIONS, print) as watching:
+        watching.check()
+        cluster.watches[0].dead = NodeStateError("the watch of the nodes has died")
+        with pytest.raises(NodeStateError):
+            watching.check()
+        cluster.watches[0].dead = None
+
+
+def test_a_sampler_that_has_died_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, asked = FakeCluster(), Event()
+
+    def fail() -> None:
+        asked.set()
+        raise OSError("no clock")
+
+    monkeypatch.setattr(cluster, "read_clocks", fail)
+    with pytest.raises(WorkloadDied, match="no clock"), watch(cluster, tmp_path, PARTITIONS, print):
+        assert asked.wait(5)
