@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from checkers.anomalies import Anomalies
 from checkers.history.rows import History, Read, Send
 from checkers.history.tables import NONE, Outcome
 from checkers.judgement import Judgement, PartitionUndecided, Totals
@@ -36,13 +37,13 @@ def check(history: History) -> Judgement:
         watermarks=history.watermarks,
         proofs=history.proofs,
     )
-    anomalies = [anomaly for rule in RULES.values() for anomaly in rule(facts)]
+    anomalies = Anomalies.of(anomaly for rule in RULES.values() for anomaly in rule(facts))
     undecided_partitions = _undecided_partitions(history, facts)
     examined, undecided = _counts(history, facts, len(undecided_partitions))
     return Judgement(
         examined=examined,
         undecided=undecided,
-        anomalies=tuple(anomalies),
+        anomalies=anomalies,
         undecided_partitions=undecided_partitions,
         totals=totals(history),
     )
