@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.errors import MalformedHistory
-from checkers.history.load import load_proofs, open_unit, read_unit
-from checkers.history.rows import Proof, TopicPartition, Watermark
+from checkers.history.load import load_context, open_unit, read_unit
+from checkers.history.rows import Context, Proof, TopicPartition, Watermark
 from checkers.history.tables import NONE, PARTITIONED, unit_path
 from checkers.judgement import PartitionUndecided
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
+from spark_verify.passes.control_plane import spans_by_partition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ class OpenedHistory:
 
     history_dir: Path
     proofs: Sequence[Proof]
+    context: Context
+    """The tables of one file."""
     watermarks: Sequence[Watermark]
     """Two for each leader epoch of a partition: its first and last time, with its greatest high watermark."""
     tasks: Sequence[PartitionTask]
@@ -43,9 +46,9 @@ class OpenedHistory:
 def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHistory:
     """Check the footer of every file of a history and read its small tables; raises MalformedHistory."""
     history_dir = history_dir.absolute()  # workers have a working directory of their own
-    found, proofs = load_proofs(history_dir)
-    for table in ("faults", "metadata"):
-        read_unit(unit_path(history_dir, table), table)
+    context = load_context(history_dir)
+    found, proofs = context.partitions, context.proofs
+    ack_spans = spans_by_partition(context)
     watermarks = _watermarks(history_dir)
     highest: dict[TopicPartition, int] = {}
     for sample in watermarks:
@@ -59,11 +62,14 @@ def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHi
             rows=sum(_check_file(unit_path(history_dir, table, *tp), table, tp) for table in PARTITIONED),
             window=windows.get(tp),
             highest=highest.get(tp, NONE),
+            ack_spans=ack_spans.get(tp),
             batch_rows=batch_rows,
         )
         for tp in found
     )
-    return OpenedHistory(history_dir=history_dir, proofs=proofs, watermarks=watermarks, tasks=tasks)
+    return OpenedHistory(
+        history_dir=history_dir, proofs=proofs, context=context, watermarks=watermarks, tasks=tasks
+    )
 
 
 def _window(proof: Proof) -> Window:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts, acked_offsets
+from spark_verify.kernels.backed_acks import BackedAcks
 from spark_verify.kernels.final_log import FinalLog, read_final_log
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.match_by_id import unexplained_ids
@@ -48,6 +49,8 @@ class Scan:
     """By producer, over its sends here: shows ids that two sends have."""
     duplicate_acks: bool = False
     """Two acks are placed at one record: certainly two sends have one id."""
+    backed: BackedAcks | None = None
+    """The acks of acks=all; None: they are not decided."""
     suspects: Suspects | None = None
     """None: the partition is undecided."""
 
@@ -58,8 +61,8 @@ def scan(task: PartitionTask) -> Scan:
 
 
 def _decided(task: PartitionTask, window: Window) -> Scan:
-    log = read_final_log(task)
-    acks, reads = _acks(task, log), _reads(task, log, window)
+    log, backed = read_final_log(task), _backed(task)
+    acks, reads = _acks(task, log, backed), _reads(task, log, window)
     with_ack, unplaced = acks.rows_with_ack(), acks.unplaced()
     sequences, parts = Sequences(log), []
     for step in steps(log.ids(), task.batch_rows):
@@ -82,6 +85,7 @@ def _decided(task: PartitionTask, window: Window) -> Scan:
         reads_unread=reads.unread,
         sums=added([*parts, *_sums(unplaced, task)]),
         duplicate_acks=acks.total > int(np.count_nonzero(with_ack)),
+        backed=backed,
         suspects=Suspects(
             ids=Ids.joined([unexplained, reads.gone(), log.ids()[np.concatenate(rows)]]).unique(),
             offsets=offsets,
@@ -93,14 +97,15 @@ def _decided(task: PartitionTask, window: Window) -> Scan:
 
 def _undecided(task: PartitionTask) -> Scan:
     """Read everything, so that a damaged file is noticed, but only count it."""
-    log = read_final_log(task)
-    acks = _acks(task, FinalLog.empty())
+    log, backed = read_final_log(task), _backed(task)
+    acks = _acks(task, FinalLog.empty(), backed)
     reads = sum(len(batch["offset"]) for batch in task.batches("reads", READ_COLUMNS))
     return Scan(
         sends=acks.counts,
         log_records=len(log),
         reads=reads,
         sums=added(_sums(acks.unplaced(), task)),
+        backed=backed,
     )
 
 
@@ -108,10 +113,16 @@ def _sums(unplaced: Columns, task: PartitionTask) -> Iterator[dict[int, Sequence
     return (sums(step) for step in steps(Ids.of(unplaced), task.batch_rows))
 
 
-def _acks(task: PartitionTask, log: FinalLog) -> PlacedAcks:
+def _backed(task: PartitionTask) -> BackedAcks | None:
+    return None if task.ack_spans is None else BackedAcks(spans=task.ack_spans)
+
+
+def _acks(task: PartitionTask, log: FinalLog, backed: BackedAcks | None) -> PlacedAcks:
     acks = PlacedAcks(task, log)
     for batch in task.batches("sends", SEND_COLUMNS):
         acks.add(batch)
+        if backed is not None:
+            backed.add(batch)
     return acks
 
 

@@ -2,7 +2,8 @@
 
 A CONFIG_RECORD names a resource by type and name: a topic, a broker, or the default of all brokers (type
 broker, name ""). A value of null removes the setting; so does the removal of its topic. A feature at level 0
-is off. Source: `ConfigRecord.json`, `ConfigResource.Type`, `ConfigurationsDelta` and `FeaturesDelta` in Kafka.
+is off. Source: `ConfigRecord.json`, `ConfigResource.Type`, `ConfigurationsDelta` and `FeaturesDelta` in
+Kafka.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """The decoded records of the metadata log, and which of them count.
 
 A record is a mapping of `offset` (-1: from a snapshot), `timestamp_ms`, `type` and `data`, as Kafka's
-DumpLogSegments prints it. Their order is that of the log: the controllers' CreateTime may repeat or step back.
+DumpLogSegments prints it. Their order is that of the log: the controllers' CreateTime may repeat or step
+back.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

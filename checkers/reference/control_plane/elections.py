@@ -1,8 +1,8 @@
 """Elections: who became leader of a partition, and whether he might.
 
 Invariant: a leader is elected from the in-sync replicas; or, while no in-sync replica is left, from the
-eligible ones (ELR), or else it is the last known leader (both KIP-966); or it is any replica, uncleanly, if the
-topic allows that. A reassignment that ends may elect a replica that it has just added.
+eligible ones (ELR), or else it is the last known leader (both KIP-966); or it is any replica, uncleanly, if
+the topic allows that. A reassignment that ends may elect a replica that it has just added.
 Evidence: consecutive states of a partition in the metadata log; registrations and settings there.
 Counterexample:
     ISR [1, 2], leader 1; unclean.leader.election.enable=false
@@ -16,12 +16,11 @@ is alone in its ISR then. Source: `PartitionChangeBuilder` in Kafka's metadata m
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from checkers.anomalies import Anomaly
 from checkers.history.rows import BrokerState, Context, MetadataChange
 from checkers.properties import Property
-from checkers.reference.control_plane.decided import (
+from checkers.reference.control_plane.rule_result import (
     NOT_COLLECTED,
-    Decided,
+    RuleResult,
     brokers_in_words,
     collected,
     is_creation,
@@ -33,21 +32,19 @@ from checkers.reference.control_plane.settings import UNCLEAN, Settings
 LEGAL, UNKNOWN = "", "unknown"
 
 
-def leader_legal(context: Context) -> Decided:
+def leader_legal(context: Context) -> RuleResult:
     """Each election of a broker that was not eligible. Undecided: the topic's settings are not known."""
     if not collected(context, "brokers", "configs"):
         return NOT_COLLECTED
     settings = Settings(context.configs)
-    faults = [
-        (row, _fault(before, row, context.brokers, settings)) for before, row in _elections(context)
-    ]
+    faults = [(row, _fault(before, row, context.brokers, settings)) for before, row in _elections(context)]
     anomalies = [
         of_state(Property.LEADER_LEGAL, row, row.leader, fault)
         for row, fault in faults
         if fault not in (LEGAL, UNKNOWN)
     ]
     undecided = sum(fault == UNKNOWN for _, fault in faults)
-    return Decided(anomalies=anomalies, examined=len(faults) - undecided, undecided=undecided)
+    return RuleResult(anomalies=anomalies, examined=len(faults) - undecided, undecided=undecided)
 
 
 def _elections(context: Context) -> Iterator[tuple[MetadataChange, MetadataChange]]:

@@ -1,4 +1,5 @@
-"""Epochs: each record of the metadata log is one step of the partition epoch, each election one of the leader's.
+"""Epochs: each record of the metadata log is one step of the partition epoch, each election one of the
+leader's.
 
 Invariant: the partition epoch rises by one with every record; the leader epoch stays, or rises by one, and
 rises when the leader changes. An epoch that a broker led under, or has in its log, is one of those, under the
@@ -23,9 +24,9 @@ from checkers.history.columnar import columns_of
 from checkers.history.rows import Context, MetadataChange, TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property
-from checkers.reference.control_plane.decided import (
+from checkers.reference.control_plane.rule_result import (
     NOT_COLLECTED,
-    Decided,
+    RuleResult,
     collected,
     is_creation,
     of_state,
@@ -36,7 +37,7 @@ Leaders = Mapping[TopicPartition, Mapping[int, frozenset[int]]]
 """By partition and leader epoch: who led, -1 for nobody."""
 
 
-def epoch_step(context: Context) -> Decided:
+def epoch_step(context: Context) -> RuleResult:
     """Each state that no legal step leads to, and each epoch that a broker knows and the controllers do not.
 
     Examined are the states of partitions.
@@ -50,7 +51,7 @@ def epoch_step(context: Context) -> Decided:
         *_sampled(context, leaders),
         *_on_disk(context, leaders),
     ]
-    return Decided(anomalies=anomalies, examined=len(context.metadata))
+    return RuleResult(anomalies=anomalies, examined=len(context.metadata))
 
 
 def _steps(rows: Sequence[MetadataChange]) -> Iterator[Anomaly]:
@@ -99,7 +100,9 @@ def _on_disk(context: Context, leaders: Leaders) -> Iterator[Anomaly]:
         known = leaders.get(replica.tp, {})
         for epoch in replica.epochs:
             if known and epoch >= min(known) and not known.get(epoch, frozenset()) - {NONE}:
-                note = f"broker {replica.broker} has leader epoch {epoch}, the metadata log {_led(known, epoch)}"
+                note = (
+                    f"broker {replica.broker} has leader epoch {epoch}, the metadata log {_led(known, epoch)}"
+                )
                 yield _of_epoch(replica.tp, replica.broker, epoch, note)
 
 

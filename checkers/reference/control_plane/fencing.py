@@ -7,8 +7,8 @@ Counterexample:
     no later record of that append, nor one before it, takes 2 out of the ISR: fenced-out, of broker 2
 
 The controller takes a broker out of the ISR by records of the same append: before the record that fences it,
-after the record that begins its controlled shutdown. Without ELR, the last in-sync replica stays in the ISR of
-a partition that has no leader: an empty ISR would forget who has the data. Source:
+after the record that begins its controlled shutdown. Without ELR, the last in-sync replica stays in the ISR
+of a partition that has no leader: an empty ISR would forget who has the data. Source:
 `ReplicationControlManager.generateLeaderAndIsrUpdates` and `PartitionChangeBuilder.build` in Kafka.
 """
 
@@ -22,9 +22,9 @@ from checkers.anomalies import Anomaly
 from checkers.history.rows import BrokerState, Context, MetadataChange
 from checkers.history.tables import NONE
 from checkers.properties import Property
-from checkers.reference.control_plane.decided import (
+from checkers.reference.control_plane.rule_result import (
     NOT_COLLECTED,
-    Decided,
+    RuleResult,
     brokers_in_words,
     collected,
     of_state,
@@ -45,7 +45,7 @@ class _Barred:
     why: str
 
 
-def fenced_out(context: Context) -> Decided:
+def fenced_out(context: Context) -> RuleResult:
     """Each state of a partition whose ISR keeps a barred broker beyond the append that bars it.
 
     Undecided: a state with a broker in its ISR of which the log has no registration.
@@ -53,13 +53,9 @@ def fenced_out(context: Context) -> Decided:
     if not collected(context, "brokers"):
         return NOT_COLLECTED
     barred = _barred(context.brokers)
-    anomalies = [
-        anomaly for rows in states_of(context).values() for anomaly in _kept(rows, barred)
-    ]
+    anomalies = [anomaly for rows in states_of(context).values() for anomaly in _kept(rows, barred)]
     undecided = sum(not barred.keys() >= set(row.isr) for row in context.metadata)
-    return Decided(
-        anomalies=anomalies, examined=len(context.metadata) - undecided, undecided=undecided
-    )
+    return RuleResult(anomalies=anomalies, examined=len(context.metadata) - undecided, undecided=undecided)
 
 
 def _barred(brokers: Sequence[BrokerState]) -> dict[int, list[_Barred]]:

@@ -1,7 +1,7 @@
 """The value that a topic's setting had at an offset of the metadata log.
 
-Kafka looks for a topic's setting at the topic, then at the broker, then at the default of all brokers, then in
-server.properties. The last one is not in the metadata log: the history has it as a row of kind "reported",
+Kafka looks for a topic's setting at the topic, then at the broker, then at the default of all brokers, then
+in server.properties. The last one is not in the metadata log: the history has it as a row of kind "reported",
 the effective value that a broker reported when the topic had been made.
 
 Invariant: an answer is what the brokers used at that offset; None where the history does not show it.
@@ -29,7 +29,7 @@ class Settings:
 
     def changes(self, topic: str, key: str) -> Sequence[ConfigChange]:
         """Every row that may change a topic's setting, in the order of the log."""
-        return [row for row in self._changes if row.key == key and row.name == topic or row.kind in _SHARED]
+        return [row for row in self._changes if (row.key == key and row.name == topic) or row.kind in _SHARED]
 
     def at(self, topic: str, key: str, log_offset: int) -> str | None:
         """The setting of a topic after the record at `log_offset`; None: not known."""

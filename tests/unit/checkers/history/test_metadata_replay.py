@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 
-from checkers.history.metadata_replay import timeline
+from checkers.history.metadata_log.replay import replay
 from checkers.history.rows import MetadataChange
+
+
+def metadata(records: list[dict[str, Any]]) -> list[MetadataChange]:
+    """The partitions' states after each of the records."""
+    return list(replay(records).metadata)
+
 
 TOPIC = {"type": "TOPIC_RECORD", "data": {"name": "orders", "topicId": "bzxG"}}
 CREATED = {
@@ -40,17 +46,17 @@ def row(
 
 def test_creation() -> None:
     """A new partition is one row with the epochs that its record carries."""
-    assert timeline(log(TOPIC, CREATED)) == [row(101, 3, (0, 0), (3, 1, 2))]
+    assert metadata(log(TOPIC, CREATED)) == [row(101, 3, (0, 0), (3, 1, 2))]
 
 
 def test_shrink_keeps_the_leader_epoch() -> None:
     """A change of the ISR alone is a new partition epoch, and no new leader epoch."""
-    assert timeline(log(TOPIC, CREATED, change(isr=[3, 1])))[-1] == row(102, 3, (0, 1), (3, 1))
+    assert metadata(log(TOPIC, CREATED, change(isr=[3, 1])))[-1] == row(102, 3, (0, 1), (3, 1))
 
 
 def test_election() -> None:
     """A change that names a leader is a new leader epoch, even if the leader is none, or the same again."""
-    rows = timeline(log(TOPIC, CREATED, change(isr=[1], leader=1), change(leader=-1), change(leader=1)))
+    rows = metadata(log(TOPIC, CREATED, change(isr=[1], leader=1), change(leader=-1), change(leader=1)))
     assert [(r.leader, r.leader_epoch, r.partition_epoch) for r in rows] == [
         (3, 0, 0),
         (1, 1, 1),
@@ -62,16 +68,16 @@ def test_election() -> None:
 def test_elr() -> None:
     """ELR stays until a record changes it: by a change, by a clearing of the topic, or of all topics."""
     lost = change(isr=[], leader=-1, eligibleLeaderReplicas=[1, 2], lastKnownElr=[3])
-    rows = timeline(log(TOPIC, CREATED, lost, change(leader=1, isr=[1]), change(eligibleLeaderReplicas=[])))
+    rows = metadata(log(TOPIC, CREATED, lost, change(leader=1, isr=[1]), change(eligibleLeaderReplicas=[])))
     assert [(r.elr, r.last_known_elr) for r in rows[1:]] == [((1, 2), (3,)), ((1, 2), (3,)), ((), (3,))]
     for topic in ("orders", ""):
         clear = {"type": "CLEAR_ELR_RECORD", "data": {"topicName": topic}}
-        assert timeline(log(TOPIC, CREATED, lost, clear, clear))[2:] == [row(103, -1, (1, 2), ())]
+        assert metadata(log(TOPIC, CREATED, lost, clear, clear))[2:] == [row(103, -1, (1, 2), ())]
 
 
 def test_old_spelling() -> None:
     """Releases before 4.0 spell the field lastKnownELR."""
-    assert timeline(log(TOPIC, CREATED, change(lastKnownELR=[2])))[-1].last_known_elr == (2,)
+    assert metadata(log(TOPIC, CREATED, change(lastKnownELR=[2])))[-1].last_known_elr == (2,)
 
 
 def test_recreated_topic() -> None:
@@ -79,7 +85,7 @@ def test_recreated_topic() -> None:
     removed = {"type": "REMOVE_TOPIC_RECORD", "data": {"topicId": "bzxG"}}
     again = {"type": "TOPIC_RECORD", "data": {"name": "orders", "topicId": "new1"}}
     created = {"type": "PARTITION_RECORD", "data": {**CREATED["data"], "topicId": "new1"}}
-    rows = timeline(log(TOPIC, CREATED, change(leader=1), removed, again, created))
+    rows = metadata(log(TOPIC, CREATED, change(leader=1), removed, again, created))
     assert [(r.leader, r.leader_epoch) for r in rows] == [(3, 0), (1, 1), (3, 0)]
 
 
@@ -88,18 +94,18 @@ def test_aborted_transaction() -> None:
     begin = {"type": "BEGIN_TRANSACTION_RECORD", "data": {"name": "x"}}
     for last, rows in (("END", 1), ("ABORT", 0)):
         end = {"type": f"{last}_TRANSACTION_RECORD", "data": {}}
-        assert len(timeline(log(begin, TOPIC, CREATED, end))) == rows
-    assert timeline(log(begin, TOPIC, CREATED)) == []
+        assert len(metadata(log(begin, TOPIC, CREATED, end))) == rows
+    assert metadata(log(begin, TOPIC, CREATED)) == []
 
 
 def test_other_records() -> None:
     """Records that are not about partitions make no rows."""
-    assert timeline(log({"type": "NO_OP_RECORD", "data": {}}, TOPIC)) == []
+    assert metadata(log({"type": "NO_OP_RECORD", "data": {}}, TOPIC)) == []
 
 
 def test_gap() -> None:
     """A change of a partition that was never created shows where the log is not whole."""
     with pytest.raises(ValueError, match="offset 1: no earlier record creates partition 0 of bzxG"):
-        timeline(log(TOPIC, change(leader=1)))
+        metadata(log(TOPIC, change(leader=1)))
     with pytest.raises(ValueError, match="offset 0: no earlier record creates topic bzxG"):
-        timeline(log(CREATED))
+        metadata(log(CREATED))

@@ -16,7 +16,7 @@ from checkers.properties import Property
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class RuleResult:
     """The anomalies of one property, and how many of its units were examined, and could not be."""
 
     anomalies: Sequence[Anomaly] = ()
@@ -24,7 +24,7 @@ class Decided:
     undecided: int = 0
 
 
-NOT_COLLECTED = Decided()
+NOT_COLLECTED = RuleResult()
 """The history lacks a table that the property needs: it is not decided."""
 
 
