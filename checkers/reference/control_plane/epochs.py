@@ -100,9 +100,8 @@ def _on_disk(context: Context, leaders: Leaders) -> Iterator[Anomaly]:
         known = leaders.get(replica.tp, {})
         for epoch in replica.epochs:
             if known and epoch >= min(known) and not known.get(epoch, frozenset()) - {NONE}:
-                note = (
-                    f"broker {replica.broker} has leader epoch {epoch}, the metadata log {_led(known, epoch)}"
-                )
+                led = f"the metadata log has {_led(known, epoch)}"
+                note = f"broker {replica.broker} has leader epoch {epoch} on disk, {led}"
                 yield _of_epoch(replica.tp, replica.broker, epoch, note)
 
 

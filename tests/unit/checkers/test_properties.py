@@ -76,6 +76,7 @@ def test_a_scenario_that_expects_no_loss_fails_on_these():
         "offset-gap",
         "monotone-read",
         "same-for-all",
+        "hw-monotone",
     ]
 
 
