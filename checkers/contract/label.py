@@ -85,7 +85,7 @@ class _Contract:
                 return self._acked_loss(anomaly)
             case Property.ACK_OFFSET:
                 return self._ack_offset(anomaly)
-            case Property.HW_LOSS | Property.READ_UNCOMMITTED:
+            case Property.HW_LOSS | Property.READ_UNCOMMITTED | Property.HW_MONOTONE:
                 return self._hw_loss(anomaly)
             case Property.SAME_FOR_ALL:
                 return self._same_for_all(anomaly)

@@ -35,18 +35,17 @@ def is_comparable(sample: Watermark) -> bool:
 
 
 def _falls(tp: TopicPartition, samples: Iterable[Watermark]) -> Iterator[Anomaly]:
-    highest: dict[int, Watermark] = {}
+    highest: dict[int, tuple[int, int, Watermark]] = {}  # by epoch: value, place (the first counts), sample
     last: dict[int, tuple[int, bool]] = defaultdict(lambda: (NONE, False))
-    for sample in sorted(filter(is_comparable, samples), key=attrgetter("at_ns")):
+    for place, sample in enumerate(sorted(filter(is_comparable, samples), key=attrgetter("at_ns"))):
         epoch, value = sample.leader_epoch, sample.high_watermark
-        older = [top for of, top in highest.items() if of <= epoch]
-        top = max(older, key=attrgetter("high_watermark"), default=sample)
-        below, (before, was_below) = value < top.high_watermark, last[epoch]
+        top = max(key for of, key in [*highest.items(), (epoch, (NONE, NONE, sample))] if of <= epoch)
+        below, (before, was_below) = value < top[0], last[epoch]
         if below and (not was_below or value < before):
-            yield _fall(tp, top, sample)
+            yield _fall(tp, top[2], sample)
         last[epoch] = (value, below)
-        if value > highest.get(epoch, sample).high_watermark or epoch not in highest:
-            highest[epoch] = sample
+        if epoch not in highest or value > highest[epoch][0]:
+            highest[epoch] = (value, -place, sample)
 
 
 def _fall(tp: TopicPartition, top: Watermark, sample: Watermark) -> Anomaly:

@@ -22,6 +22,7 @@ from checkers.history.tables import OPTIONAL, Outcome
 TOPIC = "orders"
 SECOND = 1_000_000_000
 WALL_MS = 1_000_000
+ALL = Producer(producer=0, acks="all", idempotence=True)
 
 
 def state(offset, leader, epochs, isr, *, ms=None, replicas=(1, 2, 3), on=0, **more) -> MetadataChange:

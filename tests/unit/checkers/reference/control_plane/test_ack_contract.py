@@ -4,13 +4,12 @@ Times are seconds. Broker 1 leads ISR [1, 2, 3] from 0 s, ISR [1] from 5 s to 9 
 on; min.insync.replicas=2.
 """
 
-from fakes.control_plane import acked, clocks, history, report, setting, state, strict
+from fakes.control_plane import ALL, acked, clocks, history, report, setting, state, strict
 
 from checkers.history.rows import ClockPair, Producer
 from checkers.reference.control_plane.ack_contract import ack_contract
 from checkers.reference.control_plane.rule_result import RuleResult
 
-ALL = Producer(producer=0, acks="all", idempotence=True)
 STATES = [
     state(10, 1, (0, 0), (1, 2, 3), ms=0),
     state(11, 1, (0, 1), (1,), ms=5_000),
