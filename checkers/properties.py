@@ -23,6 +23,7 @@ _TRANSACTIONS = frozenset({EvidenceSource.TRANSACTIONS})
 _ACKED_PLACE = "the record's home partition and its acknowledged offset (-1: none was reported)"
 _LOG_PLACE = "where the log record lies; one anomaly for each such place"
 _LOST_PLACE = "the offset that lost its record; the id is the lost record's, or -1/-1"
+_BROKER_PLACE = "the partition, offset -1; the id is broker/leader epoch"
 _FIRST_OFFSET = "the (first) offset; the id is -1/-1"
 
 
@@ -241,34 +242,45 @@ class Property(StrEnum):
     ACK_CONTRACT = PropertyRecord(
         id="ack-contract",
         sentence="an acks=all acknowledgement was backed by at least min.insync.replicas in sync",
-        violated_when="at no time around the acknowledgement the ISR and a legal leader allow it",
+        violated_when=(
+            "from its sending to its acknowledgement, no leader knew of an ISR of min.insync.replicas members"
+        ),
         family=Family.CONTROL_PLANE,
-        unit=ExaminedUnit.ACK,
-        needs=_METADATA_LOG | {EvidenceSource.SENDS},
+        unit=ExaminedUnit.ACK_OF_ALL,
+        needs=_METADATA_LOG
+        | {
+            EvidenceSource.SENDS,
+            EvidenceSource.SETTINGS,
+            EvidenceSource.PRODUCERS,
+            EvidenceSource.CLOCKS,
+        },
         words="acknowledged with too few replicas in sync",
-        implemented=False,
+        place=_ACKED_PLACE,
     )
     LEADER_LEGAL = PropertyRecord(
         id="leader-legal",
-        sentence="a leader is elected from the ISR or the ELR, or uncleanly with permission",
+        sentence=(
+            "a leader is elected from the ISR, else from the ELR or as the last known leader, "
+            "or uncleanly with permission"
+        ),
         violated_when="another replica was elected",
         family=Family.CONTROL_PLANE,
         unit=ExaminedUnit.ELECTION,
-        needs=_METADATA_LOG,
+        needs=_METADATA_LOG | {EvidenceSource.BROKER_REGISTRATIONS, EvidenceSource.SETTINGS},
         words="led by a broker that was not eligible",
         names_record=False,
-        implemented=False,
+        place=_BROKER_PLACE,
     )
     FENCED_OUT = PropertyRecord(
         id="fenced-out",
         sentence="a fenced or shutting-down broker is in no ISR",
-        violated_when="the ISR names such a broker",
+        violated_when="the ISR names such a broker beyond the append of records that bars it",
         family=Family.CONTROL_PLANE,
         unit=ExaminedUnit.PARTITION_STATE,
         needs=_METADATA_LOG | {EvidenceSource.BROKER_REGISTRATIONS},
         words="with a fenced broker in the ISR",
         names_record=False,
-        implemented=False,
+        place=_BROKER_PLACE,
     )
     ONE_LEADER = PropertyRecord(
         id="one-leader",
@@ -284,13 +296,16 @@ class Property(StrEnum):
     EPOCH_STEP = PropertyRecord(
         id="epoch-step",
         sentence="leader and partition epochs step as the protocol has it",
-        violated_when="an epoch in a replica's log or in the metadata log falls, or skips a step",
+        violated_when=(
+            "an epoch in the metadata log falls or skips a step, or a leader or a replica has an epoch that "
+            "is not there"
+        ),
         family=Family.CONTROL_PLANE,
         unit=ExaminedUnit.PARTITION_STATE,
-        needs=_METADATA_LOG | _REPLICA_LOGS,
+        needs=_METADATA_LOG | {EvidenceSource.WATERMARKS},
         words="under an epoch that no step of the protocol leads to",
         names_record=False,
-        implemented=False,
+        place=_BROKER_PLACE,
     )
     ONE_CONTROLLER = PropertyRecord(
         id="one-controller",
@@ -343,13 +358,16 @@ class Property(StrEnum):
     HW_MONOTONE = PropertyRecord(
         id="hw-monotone",
         sentence="the high watermark that clients get never falls",
-        violated_when="a client gets a lower one: a new leader did not hide it",
+        violated_when=(
+            "a leader answers a lower one than was answered before, under its own epoch or an older one"
+        ),
         family=Family.CONSUMERS,
         unit=ExaminedUnit.WATERMARK_SAMPLE,
         needs=frozenset({EvidenceSource.WATERMARKS}),
         words="above a high watermark that fell",
         names_record=False,
-        implemented=False,
+        place="from the offset it fell to, to the last one that it had passed; the id is -1/-1",
+        loss_role=LossRole.EFFECT,
     )
     GROUP_COMMIT = PropertyRecord(
         id="group-commit",
@@ -429,5 +447,5 @@ DECIDED = tuple(each for each in Property if each.record.implemented)
 
 
 def by_property(units: Mapping[ExaminedUnit, int]) -> dict[Property, int]:
-    """How many units there are for each decided property, from how many there are of each unit."""
-    return {each: units[each.record.unit] for each in DECIDED}
+    """How many units there are for each decided property whose unit is counted."""
+    return {each: units[each.record.unit] for each in DECIDED if each.record.unit in units}

@@ -25,6 +25,10 @@ class ExaminedUnit(StrEnum):
     ACK = "an ok send (undecided: acknowledged in [high watermark, log end))"
     ACK_WITH_OFFSET = "an ok send with an offset (undecided: in [high watermark, log end))"
     ACK_WITHOUT_OFFSET = "an ok send without an offset"
+    ACK_OF_ALL = (
+        "an ok send of a producer with acks=all (undecided: only the clocks' slack or a leader's old "
+        "knowledge allows it; or producer, settings or timeline are not known)"
+    )
     LOG_RECORD = "a record of the final log"
     OFFSET_BELOW_HW = "an offset in [log start, high watermark); an undecided partition counts as 1"
     READ = "a read"
@@ -35,11 +39,15 @@ class ExaminedUnit(StrEnum):
     BATCH = "a record batch of the final log"
     REPLICA_BATCH = "a record batch of one replica's log"
     REPLICA = "one replica of a partition"
-    ELECTION = "a change of a partition's leader"
-    PARTITION_STATE = "a partition's state after one change"
+    ELECTION = "an election of a partition's leader (undecided: the topic's settings are not known)"
+    PARTITION_STATE = (
+        "a partition's state after one change (undecided: a registration that decides on it is not known)"
+    )
     LEADER_EPOCH = "a leader epoch of a partition"
     CONTROLLER_SAMPLE = "a sample of the controllers' quorum"
-    WATERMARK_SAMPLE = "a sample of a partition's high watermark"
+    WATERMARK_SAMPLE = (
+        "a sample of a partition's high watermark (undecided: without one, or without an epoch)"
+    )
     COMMITTED_OFFSET = "a committed offset of a consumer group"
     TRANSACTION = "a transaction"
 
@@ -55,6 +63,9 @@ class EvidenceSource(StrEnum):
     BATCH_HEADERS = "batch headers of the final log"
     REPLICA_LOGS = "log files of every replica"
     BROKER_REGISTRATIONS = "broker registrations in the metadata log"
+    SETTINGS = "settings of topics, in the metadata log and as reported"
+    PRODUCERS = "settings of the producers"
+    CLOCKS = "readings of the clocks"
     QUORUM_SAMPLES = "samples of the controllers' quorum"
     COMMITTED_OFFSETS = "committed offsets of consumer groups"
     TRANSACTIONS = "transactions of the clients"
@@ -67,6 +78,10 @@ COLLECTED = frozenset(
         EvidenceSource.READS,
         EvidenceSource.WATERMARKS,
         EvidenceSource.METADATA_LOG,
+        EvidenceSource.BROKER_REGISTRATIONS,
+        EvidenceSource.SETTINGS,
+        EvidenceSource.PRODUCERS,
+        EvidenceSource.CLOCKS,
     }
 )
 """What a history holds today."""

@@ -43,6 +43,23 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AckSpans:
+    """When a partition could acknowledge acks=all, and what its history's producers asked for.
+
+    Spans are disjoint and ascending, each [begin, end) in ns; shape (k, 2).
+    """
+
+    certain: Ints
+    possible: Ints
+    known: bool
+    """Whether the partition has a timeline; without one its acks are undecided."""
+    producers: Ints
+    """Shape (p,), ascending: the producers that the history describes."""
+    waits: Bools
+    """Shape (p,): which of them asked for acks=all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionTask:
     """One partition of one history."""
 
@@ -57,6 +74,8 @@ class PartitionTask:
     """The greatest sampled high watermark."""
     epochs: tuple[tuple[int, int, int], ...] = ()
     """Of the samples of each known leader epoch: first and last time (ns), greatest high watermark."""
+    ack_spans: AckSpans | None = None
+    """None: it is not decided whether acks=all was backed."""
     batch_rows: int = BATCH_ROWS
     """How many rows are read and compared together; the answer does not depend on it."""
 

@@ -117,10 +117,11 @@ def _fetch_all(suspect_ids: Sequence[Ids], wanted: Sequence[Wanted], spark: "Spa
 
 def _judge(case: _Scanned, fetched: Sequence[Fetched]) -> Judgement:
     examined, undecided = counts.examined_and_undecided(case.opened, case.scans)
+    control = apply_rules.control_plane(case.opened, [scan.backed for scan in case.scans])
     return Judgement(
-        examined=examined,
-        undecided=undecided,
-        anomalies=apply_rules.anomalies(case.opened, case.suspects, fetched),
+        examined=examined | {each: result.examined for each, result in control.items()},
+        undecided=undecided | {each: result.undecided for each, result in control.items()},
+        anomalies=apply_rules.anomalies(case.opened, case.suspects, fetched, control),
         undecided_partitions=case.opened.undecided_partitions(),
         totals=counts.totals(case.scans),
     )

@@ -6,6 +6,7 @@ from random import Random
 from checkers.damage.damage_kind import noticed_by, perhaps_harmless
 from checkers.damage.editable_history import EditableHistory, NotApplicable, first, pick, swap
 from checkers.damage.log import proof_of
+from checkers.damage.simulate import STEP_NS
 from checkers.history.rows import Send
 from checkers.history.tables import NONE, Outcome
 from checkers.properties import Property
@@ -107,7 +108,7 @@ def invoke_later(history: EditableHistory, rng: Random) -> None:
 def jump_clock(history: EditableHistory, rng: Random) -> None:
     """From some send on, one producer's times are off by a constant."""
     since = pick(rng, history.sends)
-    by = rng.choice((-1, 1)) * rng.randint(1, 50_000)
+    by = rng.choice((-1, 1)) * rng.randint(1, 50 * STEP_NS)
     history.sends = [
         replace(
             send,

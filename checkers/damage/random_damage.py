@@ -5,6 +5,7 @@ from random import Random
 from types import MappingProxyType
 
 from checkers.damage.acks import ACK_KINDS
+from checkers.damage.control_plane import CONTROL_PLANE_KINDS
 from checkers.damage.damage_kind import DamageKind
 from checkers.damage.editable_history import EditableHistory, NotApplicable
 from checkers.damage.log import LOG_KINDS
@@ -15,7 +16,7 @@ from checkers.history.rows import History
 __all__ = ["KINDS", "DamageKind", "damage"]
 
 KINDS: Mapping[str, DamageKind] = MappingProxyType(
-    {kind.name: kind for kind in (*LOG_KINDS, *ACK_KINDS, *READ_KINDS, *SAMPLE_KINDS)}
+    {kind.name: kind for kind in (*LOG_KINDS, *ACK_KINDS, *READ_KINDS, *SAMPLE_KINDS, *CONTROL_PLANE_KINDS)}
 )
 
 

@@ -6,6 +6,7 @@ from random import Random
 from checkers.damage.damage_kind import noticed_by, perhaps_harmless
 from checkers.damage.editable_history import EditableHistory, NotApplicable, pick, swap
 from checkers.damage.log import fresh, proof_of
+from checkers.damage.simulate import STEP_NS
 from checkers.history.rows import Proof, Watermark
 from checkers.history.tables import NONE, Outcome
 from checkers.properties import Property
@@ -69,7 +70,7 @@ def shift_watermark(history: EditableHistory, rng: Random) -> None:
         rng.choice(
             (
                 replace(sample, high_watermark=max(NONE, sample.high_watermark + by)),
-                replace(sample, at_ns=max(0, sample.at_ns + by * 2_000)),
+                replace(sample, at_ns=max(0, sample.at_ns + by * 2 * STEP_NS)),
                 replace(sample, leader_epoch=max(NONE, sample.leader_epoch + by)),
             )
         ),

@@ -8,20 +8,19 @@ from dataclasses import dataclass, field
 from random import Random
 
 from checkers.damage.editable_history import EditableHistory
+from checkers.damage.simulate_control_plane import add_control_plane, add_samples
 from checkers.history.rows import (
     Fault,
     History,
     LogRecord,
-    MetadataChange,
     Proof,
     Read,
     Send,
     TopicPartition,
-    Watermark,
 )
 from checkers.history.tables import NONE, Outcome
 
-STEP_NS = 1_000
+STEP_NS = 100_000_000
 
 
 def random_history(rng: Random, *, most_sends: int = 40) -> History:
@@ -33,8 +32,9 @@ def random_history(rng: Random, *, most_sends: int = 40) -> History:
     history = EditableHistory(partitions=_partitions(rng))
     logs = [_Log(tp=tp, start=rng.choice((0, 0, 0, 7, 1000))) for tp in history.partitions]
     end_ns = _produce(rng, history, logs, _amount(rng, most_sends))
+    add_control_plane(rng, history, end_ns)
     for log in logs:
-        _lead(rng, history, log, end_ns)
+        add_samples(rng, history, log.tp, log.start, log.end_at, end_ns)
         _prove(rng, history, log, end_ns)
         _read(rng, history, log)
     _inject(rng, history, end_ns)
@@ -118,43 +118,8 @@ def _record(send: Send, offset: int) -> LogRecord:
         checksum=send.checksum,
         offset=offset,
         leader_epoch=0,
-        timestamp_ms=send.invoked_ns // STEP_NS,
+        timestamp_ms=send.invoked_ns // 1_000_000,
     )
-
-
-def _lead(rng: Random, history: EditableHistory, log: _Log, end_ns: int) -> None:
-    """Sample the high watermark under some leaders, one after the other; it never passes the log end."""
-    elections = sorted(rng.randint(0, end_ns) for _ in range(rng.choice((0, 0, 1, 2))))
-    times = sorted(rng.randint(0, end_ns) for _ in range(rng.randint(0, 12)))
-    for epoch, since_ns in enumerate([0, *elections]):
-        history.metadata.append(
-            MetadataChange(
-                at_ms=since_ns // STEP_NS,
-                topic=log.tp.topic,
-                partition=log.tp.partition,
-                leader=1 + epoch % 3,
-                leader_epoch=epoch,
-                partition_epoch=epoch,
-                replicas=(1, 2, 3),
-                isr=(1, 2, 3),
-            )
-        )
-    for at_ns in times:
-        epoch = sum(election <= at_ns for election in elections)
-        known = rng.random() < 0.9
-        history.watermarks.append(
-            Watermark(
-                at_ns=at_ns,
-                topic=log.tp.topic,
-                partition=log.tp.partition,
-                leader=1 + epoch % 3,
-                leader_epoch=epoch if rng.random() < 0.95 else NONE,
-                isr=(1, 2, 3),
-                log_start=log.start,
-                high_watermark=log.end_at(at_ns) if known else NONE,
-                last_stable=log.end_at(at_ns) if known else NONE,
-            )
-        )
 
 
 def _prove(rng: Random, history: EditableHistory, log: _Log, end_ns: int) -> None:

@@ -61,7 +61,7 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         ("metadata", "leader"): "-1: none",
         ("metadata", "log_offset"): "-1: from a snapshot, or not recorded",
         ("metadata", "recovering"): "elected uncleanly, not recovered yet",
-        ("configs", "kind"): "topic, broker, cluster, feature",
+        ("configs", "kind"): "topic, broker, cluster, feature; reported: in effect, as a broker reported it",
         ("configs", "name"): "of the topic, broker or feature",
         ("configs", "value"): "a feature's level",
         ("producers", "acks"): "0, 1, all",

@@ -196,8 +196,9 @@ class BrokerState:
 class ConfigChange:
     """One setting after one record of the KRaft metadata log.
 
-    `kind` is topic, broker, cluster (the default of all brokers, `name` "") or feature (`name` is the
-    feature, `value` its level).
+    `kind` is topic, broker, cluster (the default of all brokers, `name` ""), feature (`name` is the feature,
+    `value` its level) or reported: the value in effect for a topic, as a broker reported it when the topic
+    had been made (`at_ms` and `log_offset` -1), for what server.properties sets is in no log.
     """
 
     at_ms: int

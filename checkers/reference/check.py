@@ -19,13 +19,19 @@ from checkers.history.tables import NONE, Outcome
 from checkers.judgement import Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property, by_property
 from checkers.property_terms import ExaminedUnit
-from checkers.reference import durability, high_watermark, order, presence, reads
+from checkers.reference import durability, high_watermark, hw_monotone, order, presence, reads
+from checkers.reference.control_plane import rules as control_plane
+from checkers.reference.control_plane.ack_contract import ack_contract
+from checkers.reference.control_plane.rule_result import RuleResult
 from checkers.reference.facts import Facts, Rule
 
-_MODULES = (durability, high_watermark, order, presence, reads)
+_MODULES = (durability, high_watermark, hw_monotone, order, presence, reads)
 _EVERY_RULE = {each: rule for module in _MODULES for each, rule in module.RULES.items()}
-RULES: Mapping[Property, Rule] = MappingProxyType({each: _EVERY_RULE[each] for each in DECIDED})
-"""The rule of each decided property, in the order of reports."""
+RULES: Mapping[Property, Rule] = MappingProxyType(
+    {each: _EVERY_RULE[each] for each in DECIDED if each in _EVERY_RULE}
+)
+"""The rule of each decided property that is counted by its unit, in the order of reports. The rules of the
+control plane count for themselves."""
 
 
 def check(history: History) -> Judgement:
@@ -37,16 +43,25 @@ def check(history: History) -> Judgement:
         watermarks=history.watermarks,
         proofs=history.proofs,
     )
-    anomalies = Anomalies.of(anomaly for rule in RULES.values() for anomaly in rule(facts))
+    results = _control_plane(history)
+    found = {each: rule(facts) for each, rule in RULES.items()}
+    found |= {each: iter(result.anomalies) for each, result in results.items()}
     undecided_partitions = _undecided_partitions(history, facts)
     examined, undecided = _counts(history, facts, len(undecided_partitions))
+    examined |= {each: result.examined for each, result in results.items()}
+    undecided |= {each: result.undecided for each, result in results.items()}
     return Judgement(
         examined=examined,
         undecided=undecided,
-        anomalies=anomalies,
+        anomalies=Anomalies.of(anomaly for each in DECIDED for anomaly in found[each]),
         undecided_partitions=undecided_partitions,
         totals=totals(history),
     )
+
+
+def _control_plane(history: History) -> dict[Property, RuleResult]:
+    results = {each: rule(history) for each, rule in control_plane.RULES.items()}
+    return {Property.ACK_CONTRACT: ack_contract(history, history.sends)} | results
 
 
 def totals(history: History) -> Totals:
@@ -87,6 +102,7 @@ def _counts(
             offsets=offsets + undecided_partitions,
             reads=history.reads,
             decided_reads=history.reads,
+            samples=len(history.watermarks),
         )
     )
     examined = by_property(
@@ -96,9 +112,10 @@ def _counts(
             offsets=offsets,
             reads=facts.reads,
             decided_reads=[read for read in facts.reads if not facts.undecided(read.tp, read.offset)],
+            samples=sum(map(hw_monotone.is_comparable, history.watermarks)),
         )
     )
-    return examined, {each: every[each] - examined[each] for each in DECIDED}
+    return examined, {each: every[each] - examined[each] for each in examined}
 
 
 def _units(
@@ -108,6 +125,7 @@ def _units(
     offsets: int,
     reads: Sequence[Read],
     decided_reads: Sequence[Read],
+    samples: int,
 ) -> dict[ExaminedUnit, int]:
     placed = sum(send.offset != NONE for send in acks)
     return {
@@ -119,4 +137,5 @@ def _units(
         ExaminedUnit.READ: len(reads),
         ExaminedUnit.READ_OF_DECIDED_OFFSET: len(decided_reads),
         ExaminedUnit.READ_OR_ACK_WITH_OFFSET: len(decided_reads) + placed,
+        ExaminedUnit.WATERMARK_SAMPLE: samples,
     }

@@ -1,7 +1,7 @@
 """The steps of a real run: a Docker cluster, Kafka clients, faults, Spark. Each is a few calls."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from threading import Event
@@ -9,9 +9,9 @@ from types import TracebackType
 
 import pyarrow as pa
 
-from checkers.history import metadata_replay
-from checkers.history.rows import Proof
-from checkers.history.tables import TABLES, unit_path, write_table
+from checkers.history.metadata_log.replay import replay
+from checkers.history.rows import ConfigChange, Proof
+from checkers.history.tables import NONE, TABLES, unit_path, write_table
 from compose.cluster.start import DockerCluster, start
 from compose.errors import ComposeError
 from compose.kafka.view import ClusterView
@@ -31,7 +31,7 @@ from harness.run.steps import OnEvent, StartedCluster
 from harness.run.verifier import SparkVerifier
 from harness.run.watch import LiveWatch, watch
 from harness.run_directory.layout import RunDir
-from harness.run_directory.manifest import ClusterReady, ManifestProducer, ManifestTopic
+from harness.run_directory.manifest import ClusterReady, ManifestProducer, ManifestTopic, read_manifest
 from harness.run_directory.recover import producers_of
 from harness.scenario.load_plan import load_plan
 from harness.scenario.resolve import Resolved
@@ -168,8 +168,11 @@ class LiveRunSteps:
 
     def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
         """Replay the metadata log into the history; Kafka's internal topics are left out."""
-        rows = metadata_replay.timeline(cluster.metadata_records())
-        _write(run, "metadata", [asdict(row) for row in rows if not row.topic.startswith("__")])
+        tables = replay(cluster.metadata_records())
+        configs = (*reported(read_manifest(run).topics), *tables.configs)
+        _write(run, "metadata", [asdict(row) for row in tables.metadata if not row.topic.startswith("__")])
+        _write(run, "brokers", [asdict(row) for row in tables.brokers])
+        _write(run, "configs", [asdict(row) for row in configs])
 
     def end_brokers(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
         """Stop the brokers, keep what they leave, and write the table of their lines."""
@@ -183,6 +186,7 @@ class LiveRunSteps:
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
         """Seal the journals. The proofs come last: without them nothing is decided."""
         producers = producers_of(seal(run.path))
+        _write(run, "producers", [producer.model_dump() for producer in producers])
         write_proofs(run.history, proofs)
         return producers
 
@@ -208,6 +212,15 @@ def event_text(event: FaultEvent) -> str:
     """ "kill (kill of node 1): injected"."""
     detail = f": {event.detail}" if event.detail else ""
     return f"{event.name} ({event.kind} of {_hit(event)}) {event.stage}{detail}"
+
+
+def reported(topics: Sequence[ManifestTopic]) -> tuple[ConfigChange, ...]:
+    """The settings that a broker reported when the topics had been made: server.properties is in no log."""
+    return tuple(
+        ConfigChange(at_ms=NONE, kind="reported", name=topic.name, key=key, value=value)
+        for topic in topics
+        for key, value in topic.config.items()
+    )
 
 
 def _hit(event: FaultEvent) -> str:

@@ -13,13 +13,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from checkers.anomalies import Anomalies, AnomalyBlock
+from checkers.anomalies import Anomalies, Anomaly, AnomalyBlock
 from checkers.history.rows import LogRecord, Send
 from checkers.history.tables import Outcome
 from checkers.properties import DECIDED, Property
 from checkers.reference import durability, order, presence
+from checkers.reference.control_plane.rule_result import RuleResult
+from checkers.reference.control_plane.rules import RULES as SMALL_TABLES
 from checkers.reference.facts import Facts, Rule
+from spark_verify.kernels.backed_acks import BackedAcks
 from spark_verify.partition_task import PartitionTask
+from spark_verify.passes.control_plane import fallen_watermarks, unbacked
 from spark_verify.passes.fetch import Fetched
 from spark_verify.passes.open_history import OpenedHistory
 from spark_verify.passes.orphans import with_senders
@@ -37,12 +41,37 @@ class Case:
 
 
 def anomalies(
-    opened: OpenedHistory, suspects: Sequence[Suspects | None], fetched: Sequence[Fetched]
+    opened: OpenedHistory,
+    suspects: Sequence[Suspects | None],
+    fetched: Sequence[Fetched],
+    control: Mapping[Property, RuleResult],
 ) -> Anomalies:
-    """All anomalies of a history, by property; `suspects` and `fetched` belong to the tasks, in order."""
+    """All anomalies of a history, by property; `suspects` and `fetched` belong to the tasks, in order.
+
+    `control` is what `control_plane` returned.
+    """
     found = [each for each in suspects if each]
     case = Case(facts=_facts(opened, fetched), blocks=with_senders(found, fetched))
-    return Anomalies(block for each in DECIDED for block in RULES[each](case))
+    found_of = {each: tuple(rule(case)) for each, rule in RULES.items()}
+    found_of |= {each: _blocks(result.anomalies) for each, result in control.items()}
+    found_of[Property.HW_MONOTONE] = tuple(fallen_watermarks(opened.context))
+    return Anomalies(block for each in DECIDED for block in found_of[each])
+
+
+def _blocks(anomalies: Sequence[Anomaly]) -> tuple[AnomalyBlock, ...]:
+    return anomalies.blocks if isinstance(anomalies, Anomalies) else Anomalies.of(anomalies).blocks
+
+
+def control_plane(opened: OpenedHistory, backed: Sequence[BackedAcks | None]) -> dict[Property, RuleResult]:
+    """What the rules of the control plane decide; `backed` belongs to the tasks, in order."""
+    acks = [(task.tp, found) for task, found in zip(opened.tasks, backed, strict=True) if found]
+    contract = RuleResult(
+        anomalies=Anomalies(unbacked(opened.context, acks)),
+        examined=sum(found.examined for _, found in acks),
+        undecided=sum(found.undecided for _, found in acks),
+    )
+    shared = {each: rule(opened.context) for each, rule in SMALL_TABLES.items()}
+    return {Property.ACK_CONTRACT: contract} | shared
 
 
 def _facts(opened: OpenedHistory, fetched: Sequence[Fetched]) -> Facts:
@@ -92,4 +121,4 @@ RULES: Mapping[Property, Callable[[Case], Iterable[AnomalyBlock]]] = MappingProx
         Property.SAME_FOR_ALL: _of_pass_1(Property.SAME_FOR_ALL),
     }
 )
-"""The rule of each decided property."""
+"""The rule of each decided property that is decided on fetched rows."""

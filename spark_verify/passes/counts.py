@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from checkers.history.tables import NONE
 from checkers.judgement import Totals
-from checkers.properties import DECIDED, Property, by_property
+from checkers.properties import Property, by_property
 from checkers.property_terms import ExaminedUnit
+from spark_verify.passes.control_plane import comparable_samples
 from spark_verify.passes.open_history import OpenedHistory
 from spark_verify.passes.scan import Scan
 
@@ -34,20 +35,22 @@ def examined_and_undecided(
     """How many units of each decided property were examined, and how many are undecided."""
     windows = [task.window for task in opened.tasks if task.window]
     offsets = sum(max(0, window.high_watermark - window.log_start) for window in windows)
-    every = by_property(_units(scans, offsets=offsets + len(opened.tasks) - len(windows)))
+    samples = len(opened.context.watermarks)
+    every = by_property(_units(scans, offsets=offsets + len(opened.tasks) - len(windows), samples=samples))
     examined = by_property(
         _units(
             [scan for scan in scans if scan.suspects],
             offsets=offsets,
+            samples=comparable_samples(opened.context),
             unread_acks=sum(scan.sends.ok_unread for scan in scans),
             unread_reads=sum(scan.reads_unread for scan in scans),
         )
     )
-    return examined, {each: every[each] - examined[each] for each in DECIDED}
+    return examined, {each: every[each] - examined[each] for each in examined}
 
 
 def _units(
-    scans: Sequence[Scan], *, offsets: int, unread_acks: int = 0, unread_reads: int = 0
+    scans: Sequence[Scan], *, offsets: int, samples: int, unread_acks: int = 0, unread_reads: int = 0
 ) -> dict[ExaminedUnit, int]:
     """How many units there are in the partitions of `scans`, without those at offsets that no reader
     gets."""
@@ -63,4 +66,5 @@ def _units(
         ExaminedUnit.READ: reads,
         ExaminedUnit.READ_OF_DECIDED_OFFSET: reads - unread_reads,
         ExaminedUnit.READ_OR_ACK_WITH_OFFSET: reads - unread_reads + acks - without_offset,
+        ExaminedUnit.WATERMARK_SAMPLE: samples,
     }

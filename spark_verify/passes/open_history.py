@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.errors import MalformedHistory
-from checkers.history.load import load_proofs, open_unit, read_unit
-from checkers.history.rows import Proof, TopicPartition
+from checkers.history.load import load_context, open_unit, read_unit
+from checkers.history.rows import Context, Proof, TopicPartition
 from checkers.history.tables import NONE, PARTITIONED, unit_path
 from checkers.judgement import PartitionUndecided
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
+from spark_verify.passes.control_plane import spans_by_partition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,8 @@ class OpenedHistory:
 
     history_dir: Path
     proofs: Sequence[Proof]
+    context: Context
+    """The tables of one file."""
     tasks: Sequence[PartitionTask]
     """One for each partition, in order."""
 
@@ -42,9 +45,9 @@ class OpenedHistory:
 def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHistory:
     """Check the footer of every file of a history and read its small tables; raises MalformedHistory."""
     history_dir = history_dir.absolute()  # workers have a working directory of their own
-    found, proofs = load_proofs(history_dir)
-    for table in ("faults", "metadata"):
-        read_unit(unit_path(history_dir, table), table)
+    context = load_context(history_dir)
+    found, proofs = context.partitions, context.proofs
+    ack_spans = spans_by_partition(context)
     sampled = _sampled(history_dir)
     windows = {proof.tp: _window(proof) for proof in proofs if proof.complete}
     tasks = tuple(
@@ -60,11 +63,12 @@ def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHi
                 for epoch in sampled.get(tp, ())
                 if epoch.leader_epoch >= 0
             ),
+            ack_spans=ack_spans.get(tp),
             batch_rows=batch_rows,
         )
         for tp in found
     )
-    return OpenedHistory(history_dir=history_dir, proofs=proofs, tasks=tasks)
+    return OpenedHistory(history_dir=history_dir, proofs=proofs, context=context, tasks=tasks)
 
 
 def _window(proof: Proof) -> Window:

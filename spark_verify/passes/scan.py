@@ -12,6 +12,7 @@ import numpy as np
 
 from checkers.anomalies import AnomalyBlock
 from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts
+from spark_verify.kernels.backed_acks import BackedAcks
 from spark_verify.kernels.blocks import gaps, leaps, nameless_losses
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, read_final_log
 from spark_verify.kernels.given import doubtful_rows, given, senders
@@ -49,6 +50,8 @@ class Scan:
     """By producer, over its sends here: shows ids that two sends have."""
     duplicate_acks: bool = False
     """Two acks are placed at one record: certainly two sends have one id."""
+    backed: BackedAcks | None = None
+    """The acks of acks=all; None: they are not decided."""
     suspects: Suspects | None = None
     """None: the partition is undecided."""
 
@@ -59,8 +62,8 @@ def scan(task: PartitionTask) -> Scan:
 
 
 def _decided(task: PartitionTask, window: Window) -> Scan:
-    log = read_final_log(task)
-    acks, reads = _acks(task, log), _reads(task, log, window)
+    log, backed = read_final_log(task), _backed(task)
+    acks, reads = _acks(task, log, backed), _reads(task, log, window)
     with_ack, unplaced = acks.rows_with_ack(), acks.unplaced()
     sequences, parts = Sequences(log), []
     for step in steps(log.ids(), task.batch_rows):
@@ -91,6 +94,7 @@ def _decided(task: PartitionTask, window: Window) -> Scan:
         reads_unread=reads.unread,
         sums=added([*parts, *_sums(unplaced, task)]),
         duplicate_acks=acks.total > int(np.count_nonzero(with_ack)),
+        backed=backed,
         suspects=Suspects(
             ids=Ids.joined([by_id, matched.strays, orphans(its), log.ids()[np.concatenate(rows)]]).unique(),
             blocks=_blocks(its, reads.skips()),
@@ -128,14 +132,15 @@ def _given_as_they_are(task: PartitionTask, log: FinalLog, rows: Ints) -> Bools:
 
 def _undecided(task: PartitionTask) -> Scan:
     """Read everything, so that a damaged file is noticed, but only count it."""
-    log = read_final_log(task)
-    acks = _acks(task, FinalLog.empty())
+    log, backed = read_final_log(task), _backed(task)
+    acks = _acks(task, FinalLog.empty(), backed)
     reads = sum(len(batch["offset"]) for batch in task.batches("reads", READ_COLUMNS))
     return Scan(
         sends=acks.counts,
         log_records=len(log),
         reads=reads,
         sums=added(_sums(acks.unplaced(), task)),
+        backed=backed,
     )
 
 
@@ -143,10 +148,16 @@ def _sums(unplaced: Columns, task: PartitionTask) -> Iterator[dict[int, Sequence
     return (sums(step) for step in steps(Ids.of(unplaced), task.batch_rows))
 
 
-def _acks(task: PartitionTask, log: FinalLog) -> PlacedAcks:
+def _backed(task: PartitionTask) -> BackedAcks | None:
+    return None if task.ack_spans is None else BackedAcks(spans=task.ack_spans)
+
+
+def _acks(task: PartitionTask, log: FinalLog, backed: BackedAcks | None) -> PlacedAcks:
     acks = PlacedAcks(task, log)
     for batch in task.batches("sends", SEND_COLUMNS):
         acks.add(batch)
+        if backed is not None:
+            backed.add(batch)
     return acks
 
 

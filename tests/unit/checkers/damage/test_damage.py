@@ -26,6 +26,10 @@ HARMLESS = {
     "mark-proof-complete",
     "prove-less",
     "start-later",
+    "step-clock",
+    "forget-control-plane",
+    "change-acks",
+    "raise-min-isr",
 }
 
 

@@ -232,7 +232,7 @@ def test_a_property_of_which_everything_is_undecided_is_undecided():
 
 
 def test_a_property_without_rules_is_not_decided_with_the_reason_and_changes_no_verdict():
-    """What is missing is named; a property whose evidence is there lacks its rule."""
+    """What is missing is named."""
     decision = decision_of(judged(), world(*QUIET))
     reasons = {each: decision.properties[each].reason for each in Property}
     assert decision.verdict is Verdict.PASS
@@ -244,7 +244,7 @@ def test_a_property_without_rules_is_not_decided_with_the_reason_and_changes_no_
     assert reasons[Property.EXACTLY_ONCE] == (
         "not collected: committed offsets of consumer groups, transactions of the clients"
     )
-    assert reasons[Property.LEADER_LEGAL] == "no rule yet"
+    assert reasons[Property.ONE_CONTROLLER] == "not collected: samples of the controllers' quorum"
     assert {reasons[each] for each in DECIDED} == {""}
 
 

@@ -40,10 +40,10 @@ def killed_leader(rows: History) -> History:
             partition=0,
             leader=leader,
             leader_epoch=epoch,
-            partition_epoch=epoch,
+            partition_epoch=number,
             isr=isr,
         )
-        for at, leader, epoch, isr in states
+        for number, (at, leader, epoch, isr) in enumerate(states)
     )
     kill = Fault(
         index=0, name="kill", kind="kill", target="leader", nodes=(1,), unclean=(1,), inject_ns=4 * SECOND

@@ -12,6 +12,8 @@ from harness.report.judge import judge
 from harness.run_directory.layout import RunDir
 
 RECORDED = Path(__file__).parents[3] / "fixtures" / "runs-of-schema-1"
+LATER = ("hw-monotone",)
+"""Properties that later versions decide, and that are part of a finding of a recorded run."""
 COUNTS = ("examined", "violations", "permitted", "undecided")
 FINDING = ("label", "topic", "partition", "leader_epoch", "first_offset", "last_offset", "records", "counts")
 
@@ -23,7 +25,9 @@ def essence(document: dict[str, Any]) -> dict[str, Any]:
         "outcome": document["outcome"],
         "reasons": document["reasons"],
         "findings_total": document["findings_total"],
-        "findings": [{key: finding[key] for key in FINDING} for finding in document["findings"]],
+        "findings": [
+            {key: _without_later(finding[key]) for key in FINDING} for finding in document["findings"]
+        ],
         "exposure": document["exposure"],
     }
 
@@ -34,6 +38,11 @@ def judged(name: str, tmp_path: Path) -> dict[str, Any]:
     return judge(RunDir(path=tmp_path / name), reference).as_json()
 
 
+def _without_later(value: Any) -> Any:
+    """A finding's counts without those of the properties that later versions decide."""
+    return {each: n for each, n in value.items() if each not in LATER} if isinstance(value, dict) else value
+
+
 @pytest.mark.parametrize(("name", "lost", "findings"), [("acks1-leader-kill", 190, 2), ("storm", 0, 0)])
 def test_a_recorded_run_keeps_its_verdict(tmp_path: Path, name: str, lost: int, findings: int) -> None:
     """`verdict.json` beside each run was written by the version that recorded it."""
@@ -41,6 +50,8 @@ def test_a_recorded_run_keeps_its_verdict(tmp_path: Path, name: str, lost: int, 
     then = json.loads((RECORDED / name / "verdict.json").read_text())
     assert essence(now) == essence(then)
     assert (now["properties"]["acked-loss"]["permitted"], now["findings_total"]) == (lost, findings)
+    fell = [finding["counts"].get("hw-monotone", 0) for finding in now["findings"]]
+    assert fell == ([1] * 6 if name == "power-failure-all" else [0] * findings)
     for each, result in then["properties"].items():
         assert {key: now["properties"][each][key] for key in COUNTS} == {key: result[key] for key in COUNTS}
 

@@ -1,9 +1,13 @@
 """The parts of the real steps that need no cluster: what the manifest gets, and one line for each event."""
 
 from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from fakes.cluster import FakeCluster
+from fakes.run_directories import make_run
 
 from compose.protocols import ProcessEvent, StartTimings
 from compose.spec.images import kafka_image, toxiproxy_image
@@ -78,3 +82,40 @@ def test_a_broker_that_ended_unplanned_is_never_started_again() -> None:
     starts = [each for each in reported[6:] if each.event == "started"]
     assert [(each.node, each.planned, each.owner) for each in starts] == [(1, True, "kill-leader")]
     assert ended_unplanned(cluster) == (2,)
+
+
+def record(offset: int, kind: str, **data: Any) -> dict[str, Any]:
+    """A decoded record of the metadata log."""
+    return {"offset": offset, "timestamp_ms": 5_000 + offset, "type": kind, "data": data}
+
+
+def created(offset: int, topic: str) -> list[dict[str, Any]]:
+    """A topic of one partition, whose id is its name."""
+    partition = {"partitionId": 0, "replicas": [1], "isr": [1], "leader": 1}
+    return [
+        record(offset, "TOPIC_RECORD", name=topic, topicId=topic),
+        record(offset + 1, "PARTITION_RECORD", topicId=topic, leaderEpoch=0, partitionEpoch=0, **partition),
+    ]
+
+
+def test_the_metadata_log_becomes_three_tables(tmp_path: Path) -> None:
+    """Internal topics are left out; settings that no record has are those that a broker reported."""
+    cluster = FakeCluster()
+    cluster.records = [
+        record(1, "REGISTER_BROKER_RECORD", brokerId=1, brokerEpoch=1, fenced=False),
+        *created(2, "orders"),
+        *created(4, "__consumer_offsets"),
+        record(6, "CONFIG_RECORD", resourceType=2, resourceName="orders", name="flush.ms", value="7"),
+    ]
+    run = make_run(tmp_path, None)
+    LiveRunSteps("local[1]").save_timeline(cluster, run)
+    metadata, brokers, configs = (
+        pq.read_table(run.history / f"{name}.parquet").to_pylist()
+        for name in ("metadata", "brokers", "configs")
+    )
+    assert [(row["topic"], row["at_ms"], row["log_offset"]) for row in metadata] == [("orders", 5_003, 3)]
+    assert [(row["node"], row["log_offset"], row["fenced"]) for row in brokers] == [(1, 1, False)]
+    assert [(row["kind"], row["key"], row["value"], row["log_offset"]) for row in configs] == [
+        ("reported", "min.insync.replicas", "2", -1),
+        ("topic", "flush.ms", "7", 6),
+    ]

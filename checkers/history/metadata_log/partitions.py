@@ -1,58 +1,39 @@
-"""The history of every partition's leader and in-sync replicas, replayed from the decoded KRaft metadata log.
+"""The partitions as they are after each record: leader, epochs, replicas, ISR, ELR, recovery state.
 
 A PARTITION_CHANGE_RECORD carries only what changes, and no epochs: on replay the leader epoch rises by one
 iff it names a leader (also -1, none; -2, unchanged, is not written), the partition epoch always. Source:
 `PartitionRegistration.merge` and `TopicDelta` in Kafka's metadata module; KIP-966 for ELR.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from checkers.history.metadata_log.records import Record
 from checkers.history.rows import MetadataChange
 
-Record = Mapping[str, Any]
-
 UNCHANGED = -2
+RECOVERING, RECOVERY_UNCHANGED = 1, -1
+"""Values of leaderRecoveryState (KIP-704); 0, recovered, is not written in a PARTITION_RECORD."""
 
 
-def timeline(records: Iterable[Record]) -> list[MetadataChange]:
-    """One row for each change of each partition, in the order of the log.
-
-    Raises ValueError if a record changes a partition that no earlier record creates.
-    """
-    replay = _Replay()
-    return [row for record in committed(records) for row in replay.apply(record)]
-
-
-def committed(records: Iterable[Record]) -> Iterator[Record]:
-    """`records` without those of metadata transactions (KIP-868) that were aborted, or have not ended."""
-    pending: list[Record] | None = None
-    for record in records:
-        match record["type"]:
-            case "BEGIN_TRANSACTION_RECORD":
-                pending = []
-            case "END_TRANSACTION_RECORD":
-                yield from pending or ()
-                pending = None
-            case "ABORT_TRANSACTION_RECORD":
-                pending = None
-            case _ if pending is not None:
-                pending.append(record)
-            case _:
-                yield record
-
-
-class _Replay:
+class Partitions:
     """The topics and partitions as they are after the records applied so far."""
 
     def __init__(self) -> None:
+        """Nothing exists yet."""
         self._names: dict[str, str] = {}
         self._partitions: dict[tuple[str, int], MetadataChange] = {}
 
-    def apply(self, record: Record) -> list[MetadataChange]:
-        """The partitions that `record` changes, as they are after it."""
-        data, at_ms = record["data"], record["timestamp_ms"]
+    def topic(self, topic_id: str) -> str:
+        """The name of a topic; raises KeyError if no record has created it."""
+        return self._names[topic_id]
+
+    def apply(self, record: Record) -> Sequence[MetadataChange]:
+        """The partitions that `record` changes, as they are after it.
+
+        Raises ValueError if a record changes a partition that no earlier record creates.
+        """
+        data = record["data"]
         match record["type"]:
             case "TOPIC_RECORD":
                 self._names[data["topicId"]] = data["name"]
@@ -63,10 +44,10 @@ class _Replay:
             case "PARTITION_RECORD":
                 return [self._put(data["topicId"], self._created(record))]
             case "PARTITION_CHANGE_RECORD":
-                return [self._put(data["topicId"], _changed(self._known(record), data, at_ms))]
+                return [self._put(data["topicId"], _changed(self._known(record), data, record))]
             case "CLEAR_ELR_RECORD":
-                return self._clear_elr(data["topicName"], at_ms)
-        return []
+                return self._clear_elr(data["topicName"], record)
+        return ()
 
     def _put(self, topic_id: str, row: MetadataChange) -> MetadataChange:
         self._partitions[(topic_id, row.partition)] = row
@@ -78,6 +59,7 @@ class _Replay:
             raise ValueError(f"offset {record['offset']}: no earlier record creates topic {data['topicId']}")
         return MetadataChange(
             at_ms=record["timestamp_ms"],
+            log_offset=record["offset"],
             topic=self._names[data["topicId"]],
             partition=data["partitionId"],
             leader=data["leader"],
@@ -87,6 +69,7 @@ class _Replay:
             isr=tuple(data["isr"]),
             elr=_ids(data, "eligibleLeaderReplicas") or (),
             last_known_elr=_ids(data, "lastKnownElr") or (),
+            recovering=data.get("leaderRecoveryState", 0) == RECOVERING,
         )
 
     def _known(self, record: Record) -> MetadataChange:
@@ -97,23 +80,25 @@ class _Replay:
             )
         return self._partitions[key]
 
-    def _clear_elr(self, topic: str, at_ms: int) -> list[MetadataChange]:
+    def _clear_elr(self, topic: str, record: Record) -> list[MetadataChange]:
         """Of one topic, or of all if `topic` is empty; partitions that have none do not change."""
         cleared: Record = {"eligibleLeaderReplicas": [], "lastKnownElr": []}
         return [
-            self._put(topic_id, _changed(row, cleared, at_ms))
+            self._put(topic_id, _changed(row, cleared, record))
             for (topic_id, _), row in list(self._partitions.items())
             if topic in ("", row.topic) and (row.elr or row.last_known_elr)
         ]
 
 
-def _changed(row: MetadataChange, data: Record, at_ms: int) -> MetadataChange:
+def _changed(row: MetadataChange, data: Record, record: Record) -> MetadataChange:
     leader = data.get("leader", UNCHANGED)
     elr, last_known = _ids(data, "eligibleLeaderReplicas"), _ids(data, "lastKnownElr")
     replicas, isr = _ids(data, "replicas"), _ids(data, "isr")
+    recovery = data.get("leaderRecoveryState", RECOVERY_UNCHANGED)
     return replace(
         row,
-        at_ms=at_ms,
+        at_ms=record["timestamp_ms"],
+        log_offset=record["offset"],
         leader=row.leader if leader == UNCHANGED else leader,
         leader_epoch=row.leader_epoch + (leader != UNCHANGED),
         partition_epoch=row.partition_epoch + 1,
@@ -121,6 +106,7 @@ def _changed(row: MetadataChange, data: Record, at_ms: int) -> MetadataChange:
         isr=row.isr if isr is None else isr,
         elr=row.elr if elr is None else elr,
         last_known_elr=row.last_known_elr if last_known is None else last_known,
+        recovering=row.recovering if recovery == RECOVERY_UNCHANGED else recovery == RECOVERING,
     )
 
 

@@ -1,0 +1,99 @@
+"""Elections: who became leader of a partition, and whether he might.
+
+Invariant: a leader is elected from the in-sync replicas; or, while no in-sync replica is left, from the
+eligible ones (ELR), or else it is the last known leader (both KIP-966); or it is any replica, uncleanly, if
+the topic allows that. A reassignment that ends may elect a replica that it has just added.
+Evidence: consecutive states of a partition in the metadata log; registrations and settings there.
+Counterexample:
+    ISR [1, 2], leader 1; unclean.leader.election.enable=false
+    the next record names leader 3, ISR [3], recovering
+    3 was in neither ISR nor ELR, and nothing allows an unclean election: leader-legal, of broker 3
+
+Kafka marks each unclean election, that of the last known leader too, as recovering (KIP-704). The new leader
+is alone in its ISR then. Source: `PartitionChangeBuilder` in Kafka's metadata module.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from checkers.history.rows import BrokerState, Context, MetadataChange
+from checkers.properties import Property
+from checkers.reference.control_plane.rule_result import (
+    NOT_COLLECTED,
+    RuleResult,
+    brokers_in_words,
+    collected,
+    is_creation,
+    of_state,
+    states_of,
+)
+from checkers.reference.control_plane.settings import UNCLEAN, Settings
+
+LEGAL, UNKNOWN = "", "unknown"
+
+
+def leader_legal(context: Context) -> RuleResult:
+    """Each election of a broker that was not eligible. Undecided: the topic's settings are not known."""
+    if not collected(context, "brokers", "configs"):
+        return NOT_COLLECTED
+    settings = Settings(context.configs)
+    faults = [(row, _fault(before, row, context.brokers, settings)) for before, row in _elections(context)]
+    anomalies = [
+        of_state(Property.LEADER_LEGAL, row, row.leader, fault)
+        for row, fault in faults
+        if fault not in (LEGAL, UNKNOWN)
+    ]
+    undecided = sum(fault == UNKNOWN for _, fault in faults)
+    return RuleResult(anomalies=anomalies, examined=len(faults) - undecided, undecided=undecided)
+
+
+def _elections(context: Context) -> Iterator[tuple[MetadataChange, MetadataChange]]:
+    """The states before and after each record that names a leader."""
+    for states in states_of(context).values():
+        for before, row in pairwise(states):
+            if row.leader >= 0 and row.leader_epoch != before.leader_epoch and not is_creation(row):
+                yield before, row
+
+
+def _fault(
+    before: MetadataChange, row: MetadataChange, brokers: Sequence[BrokerState], settings: Settings
+) -> str:
+    """What is wrong with an election, LEGAL or UNKNOWN."""
+    leader = row.leader
+    was = f"broker {leader} was elected under ISR {brokers_in_words(before.isr)}"
+    if leader not in row.isr:
+        return f"{was}, and is not in the ISR {brokers_in_words(row.isr)} that came with it"
+    if leader in before.isr or _completes_reassignment(before, row):
+        return LEGAL
+    if row.isr != (leader,):
+        return f"{was} from outside of it, while {brokers_in_words(row.isr)} were in sync"
+    if leader in before.elr:
+        return LEGAL
+    if not row.recovering:
+        return f"{was} and ELR {brokers_in_words(before.elr)}, and not even as an unclean leader"
+    if _is_last_known_leader(before, row, brokers):
+        return LEGAL
+    match settings.unclean(row.topic, row.log_offset):
+        case True:
+            return LEGAL
+        case None:
+            return UNKNOWN
+    last = f", last known {brokers_in_words(before.last_known_elr)}" if before.last_known_elr else ""
+    return f"{was}, ELR {brokers_in_words(before.elr)}{last}, with {UNCLEAN}=false"
+
+
+def _completes_reassignment(before: MetadataChange, row: MetadataChange) -> bool:
+    """The record that ends a reassignment takes the former leader off the replicas, and may elect a replica
+    that the former leader's own AlterPartition request has just brought into the ISR."""
+    removed = set(before.replicas) - set(row.replicas)
+    return bool(removed) and before.leader in removed and not row.recovering
+
+
+def _is_last_known_leader(
+    before: MetadataChange, row: MetadataChange, brokers: Sequence[BrokerState]
+) -> bool:
+    """Nobody in sync or eligible is left. Who shut down uncleanly leaves the ELR by his new registration, in
+    the same append as the election."""
+    anew = {state.node for state in brokers if state.at_ms == row.at_ms}
+    left = ({*before.isr, *before.elr}) - anew
+    return before.last_known_elr == (row.leader,) and not left

@@ -1,0 +1,118 @@
+"""The control plane, on the driver: what the workers need to judge acks, and what follows from the samples.
+
+The rules over the small tables are those of checkers/reference/control_plane; apply_rules.py calls them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from checkers.anomalies import AnomalyBlock
+from checkers.history.columnar import columns_of
+from checkers.history.rows import Context, TopicPartition
+from checkers.history.tables import NONE
+from checkers.properties import Property
+from checkers.reference.control_plane.ack_contract import backing_of, too_few_note, waits_for_all
+from checkers.reference.control_plane.backing import Backing, Span
+from spark_verify.kernels.backed_acks import BackedAcks
+from spark_verify.kernels.watermark_falls import Falls, falls
+from spark_verify.partition_task import AckSpans, Ints
+
+UNKNOWN = Backing(certain=(), possible=(), slack_ns=0)
+"""Of a partition that the metadata log does not name."""
+
+
+def spans_by_partition(context: Context) -> Mapping[TopicPartition, AckSpans]:
+    """For each partition when it could acknowledge acks=all; none at all if that is not decided."""
+    backings = backing_of(context)
+    if backings is None:
+        return {}
+    waits = sorted(waits_for_all(context.producers).items())
+    producers = np.array([producer for producer, _ in waits], np.int64)
+    asked = np.array([asked for _, asked in waits], bool)
+    return {
+        tp: AckSpans(
+            certain=_array(backings.get(tp, UNKNOWN).certain),
+            possible=_array(backings.get(tp, UNKNOWN).possible),
+            known=tp in backings,
+            producers=producers,
+            waits=asked,
+        )
+        for tp in context.partitions
+    }
+
+
+def unbacked(context: Context, acks: Sequence[tuple[TopicPartition, BackedAcks]]) -> Iterator[AnomalyBlock]:
+    """The ack-contract anomalies that the workers found."""
+    if not any(len(backed.flagged()["offset"]) for _, backed in acks):
+        return
+    backings = backing_of(context) or {}
+    for tp, backed in acks:
+        rows = backed.flagged()
+        nothing = np.full(len(rows["offset"]), NONE, np.int64)
+        yield AnomalyBlock(
+            property=Property.ACK_CONTRACT,
+            tp=tp,
+            offset=rows["offset"],
+            last_offset=rows["offset"],
+            producer=rows["producer"].astype(np.int64),
+            sequence=rows["sequence"],
+            invoked_ns=rows["invoked_ns"],
+            completed_ns=rows["completed_ns"],
+            seen_ns=nothing,
+            acked_offset=rows["offset"],
+            note=partial(_too_few, backings.get(tp, UNKNOWN)),
+        )
+
+
+def fallen_watermarks(context: Context) -> Iterator[AnomalyBlock]:
+    """The hw-monotone anomalies."""
+    names = ("topic", "partition", "at_ns", "leader_epoch", "high_watermark")
+    columns = columns_of(context.watermarks, names)
+    for tp, rows in _by_partition(columns["topic"], columns["partition"]):
+        at_ns, epoch, value = (columns[name][rows] for name in names[2:])
+        found = falls(at_ns, epoch, value)
+        nothing = np.full(len(found.value), NONE, np.int64)
+        yield AnomalyBlock(
+            property=Property.HW_MONOTONE,
+            tp=tp,
+            offset=found.value,
+            last_offset=found.top - 1,
+            producer=nothing,
+            sequence=nothing,
+            invoked_ns=nothing,
+            completed_ns=nothing,
+            seen_ns=found.top_ns,
+            acked_offset=nothing,
+            note=partial(_fallen, found),
+        )
+
+
+def comparable_samples(context: Context) -> int:
+    """How many samples name their leader epoch and a high watermark."""
+    columns = columns_of(context.watermarks, ("leader_epoch", "high_watermark"))
+    return int(np.count_nonzero((columns["leader_epoch"] != NONE) & (columns["high_watermark"] != NONE)))
+
+
+def _array(spans: Sequence[Span]) -> Ints:
+    return np.array(spans, np.int64).reshape(-1, 2)
+
+
+def _by_partition(topics: Ints, partitions: Ints) -> Iterator[tuple[TopicPartition, Ints]]:
+    """Each partition with the places of its rows, in their order."""
+    names, codes = np.unique(topics.astype(str), return_inverse=True)
+    keys = codes.astype(np.int64) << 32 | partitions.astype(np.int64)
+    for key in np.unique(keys).tolist():
+        yield TopicPartition(str(names[key >> 32]), key & 0xFFFFFFFF), np.flatnonzero(keys == key)
+
+
+def _too_few(of: Backing, _row: int) -> str:
+    return too_few_note(of)
+
+
+def _fallen(found: Falls, row: int) -> str:
+    return (
+        f"it was {found.top[row]} under leader epoch {found.top_epoch[row]}, "
+        f"then {found.value[row]} under {found.epoch[row]}"
+    )

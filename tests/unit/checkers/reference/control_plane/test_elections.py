@@ -1,0 +1,145 @@
+"""Who may be elected: the counterexample, and what looks like one and is not."""
+
+from fakes.control_plane import broker, history, named, setting, state, strict, up
+
+from checkers.reference.control_plane.elections import leader_legal
+from checkers.reference.control_plane.rule_result import RuleResult
+
+UNCLEAN = "unclean.leader.election.enable"
+CREATED = state(10, 1, (0, 0), (1, 2, 3))
+
+
+def ruled(*rows, settings=None) -> RuleResult:
+    """What the rule finds, with unclean election off unless `settings` say otherwise."""
+    return leader_legal(history(*rows, up(1, 2, 3), strict() if settings is None else settings))
+
+
+def test_a_replica_from_outside_the_isr_is_not_eligible():
+    """Also if the controller marks the election as unclean: the topic does not allow one."""
+    shrunk = state(11, 1, (0, 1), (1, 2))
+    for recovering in (True, False):
+        forged = state(12, 3, (1, 2), (3,), recovering=recovering)
+        result = ruled(CREATED, shrunk, forged)
+        assert named(result) == [(3, 1)]
+        assert (result.examined, result.undecided) == (1, 0)
+
+
+def test_the_note_says_what_there_was_to_choose_from():
+    """ISR, ELR, last known leader and the setting, and where in the metadata log it is."""
+    before = state(11, -1, (1, 1), (), elr=(2,), last_known_elr=(1,))
+    (anomaly,) = ruled(CREATED, before, state(12, 3, (2, 2), (3,), recovering=True)).anomalies
+    assert anomaly.note == (
+        "broker 3 was elected under ISR [], ELR [2], last known [1], with "
+        "unclean.leader.election.enable=false (metadata offset 12)"
+    )
+    assert (anomaly.offset, anomaly.property.value) == (-1, "leader-legal")
+
+
+def test_an_in_sync_replica_is_elected():
+    """After a kill, and by a preferred election, which leaves the ISR as it is."""
+    killed = state(11, 2, (1, 1), (2, 3))
+    back = state(12, 2, (1, 2), (2, 3, 1))
+    preferred = state(13, 1, (2, 3), (2, 3, 1))
+    result = ruled(CREATED, killed, back, preferred)
+    assert named(result) == []
+    assert result.examined == 2
+
+
+def test_a_leader_is_in_the_isr_that_comes_with_it():
+    """An ISR without its leader could not acknowledge anything."""
+    assert named(ruled(CREATED, state(11, 2, (1, 1), (1, 3)))) == [(2, 1)]
+
+
+def test_an_eligible_replica_is_elected_when_no_in_sync_one_is_left():
+    """KIP-966: ISR [], ELR [1, 2]; broker 2 comes back and leads alone."""
+    lost = state(11, -1, (1, 1), (), elr=(1, 2), last_known_elr=(1,))
+    assert named(ruled(CREATED, lost, state(12, 2, (2, 2), (2,), elr=(1,)))) == []
+
+
+def test_an_eligible_replica_is_not_elected_while_others_are_in_sync():
+    """The ELR counts only when the ISR is empty."""
+    shrunk = state(11, 1, (0, 1), (1,), elr=(2,))
+    assert named(ruled(CREATED, shrunk, state(12, 2, (1, 2), (1, 2)))) == [(2, 1)]
+
+
+LOST = state(11, -1, (1, 1), (), elr=(2,), last_known_elr=(1,))
+LAST_KNOWN = {"recovering": True}
+
+
+def test_the_last_known_leader_is_elected_when_nobody_is_eligible():
+    """KIP-966: broker 2 was killed and left the ELR by its new registration; unclean election is off."""
+    emptied = state(12, -1, (1, 2), (), last_known_elr=(1,))
+    assert named(ruled(CREATED, LOST, emptied, state(13, 1, (2, 3), (1,), **LAST_KNOWN))) == []
+
+
+def test_the_last_known_leader_is_elected_in_the_append_that_empties_the_elr():
+    """The record of broker 2's new registration follows in the same append."""
+    elected = state(12, 1, (2, 2), (1,), ms=12, **LAST_KNOWN)
+    anew = broker(13, 2, fenced=True, ms=12)
+    assert named(ruled(CREATED, LOST, elected, anew)) == []
+
+
+def test_the_last_known_leader_does_not_pass_over_an_eligible_replica():
+    """Broker 2 is still in the ELR: it alone may lead."""
+    assert named(ruled(CREATED, LOST, state(12, 1, (2, 2), (1,), **LAST_KNOWN))) == [(1, 2)]
+
+
+def test_another_than_the_last_known_leader_is_not_elected():
+    """Even with nobody eligible."""
+    emptied = state(12, -1, (1, 2), (), last_known_elr=(1,))
+    assert named(ruled(CREATED, LOST, emptied, state(13, 3, (2, 3), (3,), **LAST_KNOWN))) == [(3, 2)]
+
+
+def test_an_unclean_election_needs_permission_at_that_time():
+    """Allowed from offset 12 to 15; the election at 14 is legal, the one at 17 is not."""
+    shrunk = state(11, 1, (0, 1), (1,))
+    settings = [
+        setting(UNCLEAN, "false"),
+        setting(UNCLEAN, "true", 12),
+        setting(UNCLEAN, "false", 15),
+    ]
+    allowed = state(14, 2, (1, 2), (2,), recovering=True)
+    refused = state(17, 3, (2, 3), (3,), recovering=True)
+    assert named(ruled(CREATED, shrunk, allowed, refused, settings=settings)) == [(3, 2)]
+
+
+def test_an_election_under_an_unknown_setting_is_undecided():
+    """Neither legal nor a violation; the one from the ISR is decided all the same."""
+    shrunk = state(11, 2, (1, 1), (2,))
+    result = ruled(CREATED, shrunk, state(12, 3, (2, 2), (3,), recovering=True), settings=[])
+    assert named(result) == []
+    assert (result.examined, result.undecided) == (1, 1)
+
+
+def test_the_end_of_a_reassignment_may_elect_the_replica_that_it_added():
+    """Replicas [1, 2, 3] become [4]: the leader's last AlterPartition brings 4 into the ISR, and ends it."""
+    growing = state(11, 1, (0, 1), (1, 2, 3), replicas=(4, 1, 2, 3))
+    done = state(12, 4, (1, 2), (4,), replicas=(4,))
+    assert named(ruled(CREATED, growing, done)) == []
+
+
+def test_a_change_of_replicas_excuses_no_unclean_election():
+    """It is marked as recovering, so 4 had not caught up."""
+    growing = state(11, 1, (0, 1), (1, 2, 3), replicas=(4, 1, 2, 3))
+    done = state(12, 4, (1, 2), (4,), replicas=(4,), recovering=True)
+    assert named(ruled(CREATED, growing, done)) == [(4, 1)]
+
+
+def test_the_order_is_that_of_the_log_and_not_of_time():
+    """The controller that wrote offset 12 has a clock that is 5 s behind."""
+    shrunk = state(12, 1, (0, 1), (1, 2), ms=-5_000)
+    assert named(ruled(state(13, 2, (1, 2), (2,), ms=13), shrunk, CREATED)) == []
+
+
+def test_a_topic_made_anew_begins_anew():
+    """Its first leader is elected from nothing."""
+    again = state(20, 3, (0, 0), (3, 1, 2), replicas=(3, 1, 2))
+    assert named(ruled(CREATED, state(11, 2, (1, 1), (2,)), again)) == []
+
+
+def test_without_settings_or_registrations_nothing_is_decided():
+    """A history from before these tables existed."""
+    rows = (CREATED, state(11, 3, (1, 1), (3,), recovering=True))
+    for table in ("brokers", "configs"):
+        assert leader_legal(history(*rows, up(1, 2, 3), strict(), missing=[table])) == RuleResult()
+    assert leader_legal(history(up(1), strict())) == RuleResult()
