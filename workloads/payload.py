@@ -1,12 +1,4 @@
-"""What a record carries, so that a reader knows which send it is and whether it survived whole.
-
-    value    magic and version 48 57 01 00 (4) · producer (4) · sequence (8) · CRC-32 of these (4) · padding
-    key      the sequence (8), if records are keyed
-    headers  the same for every record, none by default
-
-All integers are little-endian. The *checksum* is one int64: its low 32 bits are a CRC-32 over value, key
-and headers, begun with the low half of the timestamp; its high bits are the high half of the timestamp
-(milliseconds). None counts as empty. It is computed at the send and again, from what arrived, at each read.
+"""Makes records that `checkers.history.payload` describes, so that each is known again wherever it is found.
 
 Encoding costs no CRC a record: CRC-32 is affine over XOR, so for records that differ in the low 16 bits of
 the sequence alone, the checksum is that of the first XOR a table of 65,536 entries. The tests compare it
@@ -18,40 +10,14 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Header: TypeAlias = tuple[str, bytes | None]
+from checkers.history.payload import HEADER_BYTES, LOW_HALF, MAGIC, Header, checksum, row_type
 
-MAGIC = int.from_bytes(b"HW\x01\x00", "little")
-HEADER_BYTES = 20
 SPAN = 1 << 16
-_LOW = 0xFFFFFFFF
-_FIELDS = ("magic", "producer", "sequence", "crc")
-
-
-def row_type(record_bytes: int) -> np.dtype[np.void]:
-    """The layout of a value of `record_bytes` bytes; the padding has no name."""
-    return np.dtype(
-        {
-            "names": list(_FIELDS),
-            "formats": ["<u4", "<i4", "<i8", "<u4"],
-            "offsets": [0, 4, 8, 16],
-            "itemsize": record_bytes,
-        }
-    )
-
-
-def checksum(
-    value: bytes | None, key: bytes | None, headers: Iterable[Header] | None, timestamp_ms: int
-) -> int:
-    """The int64 that proves that a record is the one that was sent: its definition, for one record."""
-    crc = zlib.crc32(key or b"", zlib.crc32(value or b"", timestamp_ms & _LOW))
-    for name, content in headers or ():
-        crc = zlib.crc32(content or b"", zlib.crc32(name.encode(), crc))
-    return (timestamp_ms >> 32) << 32 | crc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +60,7 @@ class Encoder:
         sequences = np.arange(first, first + count, dtype="<i8")
         self._rows["sequence"][:count] = sequences
         self._rows["crc"][:count] = self._header_span[low : low + count] ^ np.uint32(header_crc)
-        crcs = self._span[low : low + count] ^ np.uint32(record_crc & _LOW)
+        crcs = self._span[low : low + count] ^ np.uint32(record_crc & LOW_HALF)
         return Block(
             values=self._as_bytes[:count].tolist(),
             keys=sequences.view("V8").tolist() if self._keyed else repeat(None),
@@ -120,5 +86,5 @@ def _span(origin: int, single_bits: list[int]) -> NDArray[np.uint32]:
     """CRC(low bits) XOR CRC(0) for all 65,536 low halves, from the CRCs of the 16 single bits."""
     span = np.zeros(1, np.uint32)
     for crc in single_bits:
-        span = np.concatenate([span, span ^ np.uint32((crc ^ origin) & _LOW)])
+        span = np.concatenate([span, span ^ np.uint32((crc ^ origin) & LOW_HALF)])
     return span

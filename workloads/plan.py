@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.contract.settings import Acks
+from checkers.history.payload import HEADER_BYTES, Header
 from checkers.history.rows import TopicPartition
 from workloads.errors import PlanRefused
-from workloads.payload import HEADER_BYTES, Header
 
 Setting: TypeAlias = str | int | float | bool
 

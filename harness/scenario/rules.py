@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from checkers.history.payload import HEADER_BYTES
 from compose.errors import TopologyError
 from compose.spec.server_properties import server_properties
 from compose.spec.topology import Topology
@@ -9,7 +10,6 @@ from harness.scenario.kafka_settings import malformed
 from harness.scenario.load_plan import client_refusal
 from harness.scenario.model import ClusterPart, Scenario, TopicPart
 from harness.scenario.positions import Path
-from workloads.payload import HEADER_BYTES
 
 Contradiction = tuple[Path, str]
 """The path of the value to blame, and what is wrong with it."""

@@ -11,8 +11,8 @@ import numpy as np
 from confluent_kafka import KafkaError, Message
 from numpy.typing import NDArray
 
+from checkers.history.payload import row_type
 from checkers.history.tables import NONE
-from workloads.payload import row_type
 
 
 class DeliveryReports:

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.contract.settings import Acks
+from checkers.history.payload import Header
 from checkers.history.rows import TopicPartition
-from workloads.payload import Header
 
 
 class SendReports(Protocol):

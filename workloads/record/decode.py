@@ -1,20 +1,16 @@
-"""What was delivered, as columns of the history: ids and checksums are computed anew from what arrived.
-
-The id of a record is believed only if the CRC of its header is right; otherwise producer and sequence are -1.
+"""What was delivered, as columns of the history: ids and checksums are computed anew from what arrived, by
+the rule of `checkers.history.payload`.
 """
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.history.payload import HEADER_BYTES, believed_ids, checksum, checksums, row_type
 from checkers.history.tables import NONE
 from workloads.clients.protocol import Delivered
-from workloads.payload import HEADER_BYTES, MAGIC, checksum, row_type
-
-_LOW = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +50,7 @@ def identify(values: Sequence[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int
     for size in np.unique(sizes[sizes >= HEADER_BYTES]).tolist():
         alike = np.flatnonzero(sizes == size)
         rows = np.frombuffer(b"".join(_pick(values, alike)), row_type(size))
-        whole = (rows["magic"] == MAGIC) & (rows["crc"] == _header_crcs(rows))
-        producers[alike[whole]] = rows["producer"][whole]
-        sequences[alike[whole]] = rows["sequence"][whole]
+        producers[alike], sequences[alike] = believed_ids(rows)
     return producers, sequences
 
 
@@ -65,30 +59,9 @@ def _pick(values: Sequence[bytes], places: NDArray[np.intp]) -> Sequence[bytes]:
 
 
 def _checksums(records: Delivered, values: Sequence[bytes]) -> NDArray[np.int64]:
-    """`checksum` of each record; without headers it is two passes of a C function."""
     times = records.timestamps_ms
     if any(records.headers):
         whole = map(checksum, values, records.keys, records.headers, times.tolist())
         return np.fromiter(whole, np.int64, len(values))
-    crcs = map(zlib.crc32, values, (times & _LOW).tolist())
-    if any(records.keys):
-        crcs = map(zlib.crc32, [key or b"" for key in records.keys], crcs)
-    return np.fromiter(crcs, np.int64, len(values)) | (times >> 32 << 32)
-
-
-def _header_crcs(rows: NDArray[np.void]) -> NDArray[np.uint32]:
-    """CRC-32 of the first 16 bytes of each row, by one table a byte: CRC-32 is affine over XOR."""
-    first16 = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)[:, :16]
-    by_byte: NDArray[np.uint32] = _BYTE_TABLES[np.arange(16), first16]
-    crcs: NDArray[np.uint32] = np.bitwise_xor.reduce(by_byte, axis=1) ^ _ZERO_CRC
-    return crcs
-
-
-_ZERO_CRC = np.uint32(zlib.crc32(bytes(16)))
-_BYTE_TABLES = np.array(
-    [
-        [zlib.crc32(bytes(at) + bytes([byte]) + bytes(15 - at)) ^ int(_ZERO_CRC) for byte in range(256)]
-        for at in range(16)
-    ],
-    np.uint32,
-)
+    keys = [key or b"" for key in records.keys] if any(records.keys) else None
+    return checksums(values, keys, times)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from confluent_kafka import Message
 
+from checkers.history.payload import HEADER_BYTES, checksum
 from workloads.clients.consumer import delivered
-from workloads.payload import HEADER_BYTES, SPAN, Encoder, checksum
+from workloads.payload import SPAN, Encoder
 from workloads.record.decode import Arrivals, arrivals, identify
 
 NOW_MS = 1_795_261_297_448
