@@ -33,11 +33,15 @@ class ExaminedUnit(StrEnum):
         "a read, or an ok send with an offset; both count (undecided: in [high watermark, log end))"
     )
     BATCH = "a record batch of the final log"
-    REPLICA_BATCH = "a record batch of one replica's log"
-    REPLICA = "one replica of a partition"
+    REPLICA_BATCH = "a record batch of one replica's log; a replica that was not audited counts as 1, or more"
+    REPLICA_BATCH_BELOW_HW = (
+        "a record batch of one replica's log, below the high watermark (undecided: at or above it, cut off by "
+        "a crash, or not decodable); a replica that was not audited counts as 1, or more"
+    )
+    REPLICA = "one replica of a partition (undecided: not audited, or its broker did not stop cleanly)"
     ELECTION = "a change of a partition's leader"
     PARTITION_STATE = "a partition's state after one change"
-    LEADER_EPOCH = "a leader epoch of a partition"
+    LEADER_EPOCH = "a leader epoch in the logs of a partition (undecided: some replica was not audited)"
     CONTROLLER_SAMPLE = "a sample of the controllers' quorum"
     WATERMARK_SAMPLE = "a sample of a partition's high watermark"
     COMMITTED_OFFSET = "a committed offset of a consumer group"
@@ -67,6 +71,7 @@ COLLECTED = frozenset(
         EvidenceSource.READS,
         EvidenceSource.WATERMARKS,
         EvidenceSource.METADATA_LOG,
+        EvidenceSource.REPLICA_LOGS,
     }
 )
 """What a history holds today."""

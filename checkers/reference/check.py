@@ -21,8 +21,10 @@ from checkers.properties import DECIDED, Property, by_property
 from checkers.property_terms import ExaminedUnit
 from checkers.reference import durability, high_watermark, order, presence, reads
 from checkers.reference.facts import Facts, Rule
+from checkers.reference.replicas import between, checkpoints, within
+from checkers.reference.replicas.units import are_collected, replica_units
 
-_MODULES = (durability, high_watermark, order, presence, reads)
+_MODULES = (durability, high_watermark, order, presence, reads, between, within, checkpoints)
 _EVERY_RULE = {each: rule for module in _MODULES for each, rule in module.RULES.items()}
 RULES: Mapping[Property, Rule] = MappingProxyType({each: _EVERY_RULE[each] for each in DECIDED})
 """The rule of each decided property, in the order of reports."""
@@ -36,6 +38,10 @@ def check(history: History) -> Judgement:
         reads=history.reads,
         watermarks=history.watermarks,
         proofs=history.proofs,
+        replicas=history.replicas if are_collected(history) else (),
+        replica_batches=history.replica_batches,
+        producer_states=history.producer_states,
+        configs=history.configs,
     )
     anomalies = Anomalies.of(anomaly for rule in RULES.values() for anomaly in rule(facts))
     undecided_partitions = _undecided_partitions(history, facts)
@@ -79,6 +85,7 @@ def _counts(
     history: History, facts: Facts, undecided_partitions: int
 ) -> tuple[dict[Property, int], dict[Property, int]]:
     """How many units of each property were examined, and how many are undecided."""
+    every_replica, examined_replica = replica_units(history, facts)
     offsets = sum(max(0, proof.high_watermark - proof.log_start) for proof in facts.proof.values())
     every = by_property(
         _units(
@@ -88,6 +95,7 @@ def _counts(
             reads=history.reads,
             decided_reads=history.reads,
         )
+        | every_replica
     )
     examined = by_property(
         _units(
@@ -97,6 +105,7 @@ def _counts(
             reads=facts.reads,
             decided_reads=[read for read in facts.reads if not facts.undecided(read.tp, read.offset)],
         )
+        | examined_replica
     )
     return examined, {each: every[each] - examined[each] for each in DECIDED}
 

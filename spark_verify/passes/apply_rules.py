@@ -14,16 +14,18 @@ from typing import Any
 import pyarrow as pa
 
 from checkers.anomalies import Anomalies, Anomaly
-from checkers.history.rows import LogRecord, Read, Send
+from checkers.history.rows import LogRecord, Read, Send, TopicPartition
 from checkers.history.tables import NONE, Outcome
 from checkers.properties import DECIDED, Property
 from checkers.reference import durability, high_watermark, order, presence, reads
 from checkers.reference.facts import Facts, Rule
 from spark_verify.kernels.reads import SKIP_COLUMNS
 from spark_verify.partition_task import PartitionTask, Window
+from spark_verify.passes import replica_rules
 from spark_verify.passes.fetch import Fetched
 from spark_verify.passes.open_history import OpenedHistory
 from spark_verify.passes.scan import Suspects
+from spark_verify.passes.scan_replicas import ReplicaScan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +36,15 @@ class Case:
     """The fetched rows, with all proofs and the samples."""
     decided: Sequence[tuple[PartitionTask, Window, Suspects]]
     """Each decided partition."""
+    replicas: Sequence[tuple[TopicPartition, ReplicaScan]]
+    """What was found in the replicas of each partition."""
 
 
 def anomalies(
-    opened: OpenedHistory, suspects: Sequence[Suspects | None], fetched: Sequence[Fetched]
+    opened: OpenedHistory,
+    suspects: Sequence[Suspects | None],
+    fetched: Sequence[Fetched],
+    replicas: Sequence[ReplicaScan] = (),
 ) -> Anomalies:
     """All anomalies of a history, by property; `suspects` and `fetched` belong to the tasks, in order."""
     case = Case(
@@ -46,6 +53,9 @@ def anomalies(
             (task, task.window, found)
             for task, found in zip(opened.tasks, suspects, strict=True)
             if task.window and found
+        ],
+        replicas=[
+            (task.partition.tp, scan) for task, scan in zip(opened.replica_tasks, replicas, strict=True)
         ],
     )
     return Anomalies.of(anomaly for each in DECIDED for anomaly in RULES[each](case))
@@ -75,6 +85,11 @@ def _send(*, outcome: int, **columns: Any) -> Send:  # noqa: ANN401 - the column
 def _on_fetched(rule: Rule) -> Callable[[Case], Iterable[Anomaly]]:
     """A reference rule for which the fetched rows are a subset with the right answer."""
     return lambda case: rule(case.facts)
+
+
+def _of_replicas(wanted: Property) -> Callable[[Case], Iterable[Anomaly]]:
+    """A rule about replicas: the workers have decided, each on one partition."""
+    return lambda case: replica_rules.anomalies(wanted, case.replicas)
 
 
 def _hw_loss(case: Case) -> Iterator[Anomaly]:
@@ -152,6 +167,7 @@ RULES: Mapping[Property, Callable[[Case], Iterable[Anomaly]]] = MappingProxyType
         Property.READ_UNCOMMITTED: _on_fetched(high_watermark.read_uncommitted),
         Property.MONOTONE_READ: _monotone_read,
         Property.SAME_FOR_ALL: _on_fetched(reads.same_for_all),
+        **{each: _of_replicas(each) for each in replica_rules.WORDS},
     }
 )
 """The rule of each decided property."""
