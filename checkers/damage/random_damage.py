@@ -9,13 +9,15 @@ from checkers.damage.damage_kind import DamageKind
 from checkers.damage.editable_history import EditableHistory, NotApplicable
 from checkers.damage.log import LOG_KINDS
 from checkers.damage.reads import READ_KINDS
+from checkers.damage.replicas.kinds import REPLICA_KINDS
 from checkers.damage.samples import SAMPLE_KINDS
 from checkers.history.rows import History
 
 __all__ = ["KINDS", "DamageKind", "damage"]
 
+_EVERY = (*LOG_KINDS, *ACK_KINDS, *READ_KINDS, *SAMPLE_KINDS, *REPLICA_KINDS)
 KINDS: Mapping[str, DamageKind] = MappingProxyType(
-    {kind.name: kind for kind in (*LOG_KINDS, *ACK_KINDS, *READ_KINDS, *SAMPLE_KINDS)}
+    {kind.name: kind for kind in _EVERY}
 )
 
 

@@ -4,10 +4,11 @@ The model has one clock. A record is appended between its invocation and its com
 producer's sequences, so every property holds by construction; a test demands it of hundreds of seeds.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from checkers.damage.editable_history import EditableHistory
+from checkers.damage.replicas.simulate import StoredLog, add_replicas
 from checkers.history.rows import (
     Fault,
     History,
@@ -34,10 +35,12 @@ def random_history(rng: Random, *, most_sends: int = 40) -> History:
     logs = [_Log(tp=tp, start=rng.choice((0, 0, 0, 7, 1000))) for tp in history.partitions]
     end_ns = _produce(rng, history, logs, _amount(rng, most_sends))
     for log in logs:
+        _elect(rng, log, end_ns)
         _lead(rng, history, log, end_ns)
         _prove(rng, history, log, end_ns)
         _read(rng, history, log)
     _inject(rng, history, end_ns)
+    add_replicas(rng, history, [log.stored() for log in logs])
     return history.freeze()
 
 
@@ -57,12 +60,22 @@ class _Log:
     start: int
     records: list[LogRecord] = field(default_factory=list)
     appended_ns: list[int] = field(default_factory=list)
+    elections_ns: list[int] = field(default_factory=list)
+    """When a leader was elected under a new leader epoch; the first one, of epoch 0, is not among them."""
     readable: int = 0
     needed: int = 0
 
     def end_at(self, at_ns: int) -> int:
         """The log end offset at a time."""
         return self.start + sum(appended <= at_ns for appended in self.appended_ns)
+
+    def epoch_at(self, at_ns: int) -> int:
+        """The leader epoch at a time."""
+        return sum(election <= at_ns for election in self.elections_ns)
+
+    def stored(self) -> StoredLog:
+        """What its replicas hold."""
+        return StoredLog(tp=self.tp, start=self.start, high_watermark=self.readable, records=self.records)
 
 
 def _partitions(rng: Random) -> list[TopicPartition]:
@@ -122,11 +135,19 @@ def _record(send: Send, offset: int) -> LogRecord:
     )
 
 
+def _elect(rng: Random, log: _Log, end_ns: int) -> None:
+    """Some leaders, one after the other: each record is of the epoch in which it was appended."""
+    log.elections_ns = sorted(rng.randint(0, end_ns) for _ in range(rng.choice((0, 0, 1, 2))))
+    log.records = [
+        replace(record, leader_epoch=log.epoch_at(at_ns))
+        for record, at_ns in zip(log.records, log.appended_ns, strict=True)
+    ]
+
+
 def _lead(rng: Random, history: EditableHistory, log: _Log, end_ns: int) -> None:
     """Sample the high watermark under some leaders, one after the other; it never passes the log end."""
-    elections = sorted(rng.randint(0, end_ns) for _ in range(rng.choice((0, 0, 1, 2))))
     times = sorted(rng.randint(0, end_ns) for _ in range(rng.randint(0, 12)))
-    for epoch, since_ns in enumerate([0, *elections]):
+    for epoch, since_ns in enumerate([0, *log.elections_ns]):
         history.metadata.append(
             MetadataChange(
                 at_ms=since_ns // STEP_NS,
@@ -140,7 +161,7 @@ def _lead(rng: Random, history: EditableHistory, log: _Log, end_ns: int) -> None
             )
         )
     for at_ns in times:
-        epoch = sum(election <= at_ns for election in elections)
+        epoch = log.epoch_at(at_ns)
         known = rng.random() < 0.9
         history.watermarks.append(
             Watermark(
