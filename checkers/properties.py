@@ -219,8 +219,8 @@ class Property(StrEnum):
         id="checkpoint-sane",
         sentence="a replica's checkpoints agree with its log",
         violated_when=(
-            "log start ≤ recovery point ≤ log end or high watermark ≤ log end does not hold, the leader epoch "
-            "cache or the producer snapshot is not that of the log, or bytes follow the last batch"
+            "log start ≤ recovery point ≤ log end or high watermark ≤ log end does not hold, the leader "
+            "epoch cache or the producer snapshot is not that of the log, or bytes follow the last batch"
         ),
         family=Family.REPLICAS,
         unit=ExaminedUnit.REPLICA,
@@ -233,8 +233,8 @@ class Property(StrEnum):
         id="sequence-dense",
         sentence="base sequences have no gap and no repeat for each producer id and epoch",
         violated_when=(
-            "a batch's base sequence does not follow the last one of its producer id and epoch, is not 0 under "
-            "a new epoch, or its epoch is lower than the one before"
+            "a batch's base sequence does not follow the last one of its producer id and epoch, is not 0 "
+            "under a new epoch, or its epoch is lower than the one before"
         ),
         family=Family.REPLICAS,
         unit=ExaminedUnit.REPLICA_BATCH,

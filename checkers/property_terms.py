@@ -35,8 +35,8 @@ class ExaminedUnit(StrEnum):
     BATCH = "a record batch of the final log"
     REPLICA_BATCH = "a record batch of one replica's log; a replica that was not audited counts as 1, or more"
     REPLICA_BATCH_BELOW_HW = (
-        "a record batch of one replica's log, below the high watermark (undecided: at or above it, cut off by "
-        "a crash, or not decodable); a replica that was not audited counts as 1, or more"
+        "a record batch of one replica's log, below the high watermark (undecided: at or above it, cut off "
+        "by a crash, or not decodable); a replica that was not audited counts as 1, or more"
     )
     REPLICA = "one replica of a partition (undecided: not audited, or its broker did not stop cleanly)"
     ELECTION = "a change of a partition's leader"

@@ -16,9 +16,7 @@ from checkers.history.rows import History
 __all__ = ["KINDS", "DamageKind", "damage"]
 
 _EVERY = (*LOG_KINDS, *ACK_KINDS, *READ_KINDS, *SAMPLE_KINDS, *REPLICA_KINDS)
-KINDS: Mapping[str, DamageKind] = MappingProxyType(
-    {kind.name: kind for kind in _EVERY}
-)
+KINDS: Mapping[str, DamageKind] = MappingProxyType({kind.name: kind for kind in _EVERY})
 
 
 def damage(history: History, rng: Random, *, most: int = 4) -> History:

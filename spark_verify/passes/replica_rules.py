@@ -23,9 +23,7 @@ _DIVERGES = MappingProxyType(
 )
 
 
-def anomalies(
-    wanted: Property, found: Sequence[tuple[TopicPartition, ReplicaScan]]
-) -> Iterator[Anomaly]:
+def anomalies(wanted: Property, found: Sequence[tuple[TopicPartition, ReplicaScan]]) -> Iterator[Anomaly]:
     """The anomalies of one property of replicas."""
     for tp, scan in found:
         for runs in scan.runs.get(wanted.value, ()):

@@ -127,9 +127,7 @@ def _against_read(task: PartitionTask, logs: Sequence[ReplicaLog], window: Windo
     return against
 
 
-def _runs(
-    task: PartitionTask, against: Sequence[AgainstRead], window: Window
-) -> dict[str, tuple[Runs, ...]]:
+def _runs(task: PartitionTask, against: Sequence[AgainstRead], window: Window) -> dict[str, tuple[Runs, ...]]:
     compared, logs = Compared(against), [each.log for each in against]
     diverging = [found for found in compared.divergence(window.log_start) if len(found.first)]
     every = {

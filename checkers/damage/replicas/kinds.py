@@ -119,7 +119,11 @@ def swap_batches(history: EditableHistory, rng: Random) -> None:
 def change_epoch(history: EditableHistory, rng: Random) -> None:
     """A batch of one replica is of another leader epoch."""
     batch = _batch(history, rng)
-    swap(history.replica_batches, batch, replace(batch, leader_epoch=batch.leader_epoch + rng.choice((-1, 1, 7))))
+    swap(
+        history.replica_batches,
+        batch,
+        replace(batch, leader_epoch=batch.leader_epoch + rng.choice((-1, 1, 7))),
+    )
 
 
 @noticed_by(Property.EPOCH_MONOTONE)
@@ -332,7 +336,9 @@ def compact(history: EditableHistory, rng: Random) -> None:
     topic = pick(rng, history.partitions).topic
     its = rng.choice((("topic", topic, "cleanup.policy"), ("cluster", "", "log.cleanup.policy")))
     history.configs.append(
-        ConfigChange(at_ms=0, kind=its[0], name=its[1], key=its[2], value=rng.choice(("delete,compact", "delete")))
+        ConfigChange(
+            at_ms=0, kind=its[0], name=its[1], key=its[2], value=rng.choice(("delete,compact", "delete"))
+        )
     )
 
 

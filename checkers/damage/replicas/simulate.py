@@ -40,7 +40,9 @@ def add_replicas(rng: Random, history: EditableHistory, logs: Sequence[StoredLog
         for broker in BROKERS if rng.random() < 0.8 else rng.sample(BROKERS, rng.randint(1, 2)):
             _add_replica(rng, history, log, batches, broker)
     if rng.random() < 0.1:
-        history.collected -= set(rng.choice((["replicas"], [REPLICA_BATCHES], ["producer_states"])))
+        table = rng.choice(("replicas", REPLICA_BATCHES, "producer_states"))
+        history.collected.discard(table)
+        getattr(history, table).clear()
 
 
 @dataclass(slots=True)
@@ -64,15 +66,17 @@ class _Producers:
 
     def mark(self, producer: int) -> tuple[int, int, int]:
         """The same of a transaction's marker, which may raise the epoch."""
-        epoch, sequence = self._states.get(producer, (0, 0))
+        epoch, _ = self._states.get(producer, (0, 0))
         if producer in self._states and self.rng.random() < 0.5:
-            self._states[producer] = epoch, sequence = epoch + 1, 0
+            epoch += 1
+            self._states[producer] = epoch, 0
         return 1000 + producer, epoch, NONE
 
 
 def _batches(rng: Random, log: StoredLog, idempotent: bool) -> list[ReplicaBatch]:
-    """The leader's batches: records of one producer under one leader epoch, none across the high watermark."""
-    producers, found = _Producers(rng, idempotent), []
+    """The leader's batches: each of one producer and leader epoch, none across the high watermark."""
+    producers = _Producers(rng, idempotent)
+    found: list[ReplicaBatch] = []
     segment = position = 0
     for group in _grouped(rng, log):
         first, last = group[0], group[-1]
@@ -169,7 +173,9 @@ def _add_replica(
         )
     )
     history.producer_states += [
-        state for state in states_of(held, end) if rng.random() < 0.9  # it may have expired
+        state
+        for state in states_of(held, end)
+        if rng.random() < 0.9  # it may have expired
     ]
 
 

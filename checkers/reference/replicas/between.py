@@ -30,7 +30,8 @@ from checkers.reference.replicas.logs import (
     Flaw,
     ReplicaLog,
     WhatWasRead,
-    is_control,
+    digest_of,
+    is_comparable,
     judged_logs,
     last_of,
     runs,
@@ -97,7 +98,9 @@ def _misfits(log: ReplicaLog, proof: Proof, read: WhatWasRead) -> Iterator[Flaw]
     """Where a replica is not what was read: a flaw for each offset that it lacks, and one for each batch."""
     limit = log.limit(proof.high_watermark)
     held = {
-        record.offset for batch in log.rising.values() for record in read.between(batch.base_offset, last_of(batch))
+        record.offset
+        for batch in log.rising.values()
+        for record in read.between(batch.base_offset, last_of(batch))
     }
     for offset in read.offsets:
         if proof.log_start <= offset < limit and offset not in held:
@@ -109,10 +112,9 @@ def _misfits(log: ReplicaLog, proof: Proof, read: WhatWasRead) -> Iterator[Flaw]
         if log.rising.get(first) is not batch:
             note = f"broker {log.broker} has a batch there behind later offsets"
             yield Flaw(first, last, _AGAIN, note)
-        elif is_control(batch) or batch.digest != NONE:
-            if read.digest(first, last) != (0 if is_control(batch) else batch.digest):
-                note = f"broker {log.broker} holds other records than were read there"
-                yield Flaw(first, last, _OTHER_RECORDS, note)
+        elif is_comparable(batch) and read.digest(first, last) != digest_of(batch):
+            note = f"broker {log.broker} holds other records than were read there"
+            yield Flaw(first, last, _OTHER_RECORDS, note)
 
 
 def _unlike(log: ReplicaLog, yardstick: ReplicaLog, proof: Proof) -> Iterator[Flaw]:
@@ -127,9 +129,9 @@ def _unlike(log: ReplicaLog, yardstick: ReplicaLog, proof: Proof) -> Iterator[Fl
 def _before_the_shared(one: ReplicaLog, other: ReplicaLog) -> Iterator[Flaw]:
     """Where two logs differ at or below the last place that they share with its epoch."""
     shared = [base for base in one.rising if _end(one, base) == _end(other, base)]
-    for found in one.differences(other) if shared else ():
-        if found.base <= shared[-1]:
-            offset, epoch = _end(one, shared[-1])
+    for found in one.differences(other):
+        if shared and found.base <= shared[-1]:
+            offset, epoch = _end(one, shared[-1]) or (NONE, NONE)
             note = (
                 f"brokers {one.broker} and {other.broker} differ there "
                 f"and share offset {offset} under leader epoch {epoch}"
@@ -146,10 +148,9 @@ def _end(log: ReplicaLog, base: int) -> tuple[int, int] | None:
 def _of_one_epoch(one: ReplicaLog, other: ReplicaLog) -> Iterator[Flaw]:
     """Where two logs hold different whole batches of one epoch, which is the flaw's kind."""
     for found in one.differences(other):
-        mine, theirs = found.mine, found.theirs
-        whole = mine and theirs and mine.crc_ok and theirs.crc_ok
-        if whole and mine.leader_epoch == theirs.leader_epoch:
-            epoch = mine.leader_epoch
+        whole = [batch for batch in (found.mine, found.theirs) if batch and batch.crc_ok]
+        if len(whole) > 1 and whole[0].leader_epoch == whole[1].leader_epoch:
+            epoch = whole[0].leader_epoch
             note = f"brokers {one.broker} and {other.broker} hold different batches of leader epoch {epoch}"
             yield Flaw(found.base, found.last, epoch, note)
 

@@ -24,8 +24,16 @@ from checkers.history.rows import Replica
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.facts import Facts, Rule
-from checkers.reference.replicas.logs import Flaw, ReplicaLog, is_control, judged_logs, last_of, of_replica
-from checkers.reference.replicas.within import after
+from checkers.reference.replicas.logs import (
+    SEQUENCES,
+    Flaw,
+    ReplicaLog,
+    after,
+    is_control,
+    judged_logs,
+    last_of,
+    of_replica,
+)
 
 Epoch = tuple[int, int]
 """A leader epoch and where it begins."""
@@ -107,7 +115,7 @@ def _producers(log: ReplicaLog) -> Iterator[Flaw]:
         ]
         if not its or state.producer_id in marked or its[-1].base_sequence < 0:
             continue
-        wanted = (its[-1].producer_epoch, (after(its[-1]) - 1) % (1 << 31), last_of(its[-1]))
+        wanted = (its[-1].producer_epoch, (after(its[-1]) - 1) % SEQUENCES, last_of(its[-1]))
         found = (state.producer_epoch, state.last_sequence, state.last_offset)
         if found != wanted:
             note = (

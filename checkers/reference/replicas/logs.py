@@ -33,6 +33,8 @@ from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.facts import Facts
 
+SEQUENCES = 1 << 31
+"""Base sequences are 0 .. 2^31 - 1, and begin again."""
 _CONTROL = 1 << 5
 _IN_EVERY_COPY = (
     *("last_offset_delta", "leader_epoch", "crc"),
@@ -74,6 +76,21 @@ def last_of(batch: ReplicaBatch) -> int:
 def is_control(batch: ReplicaBatch) -> bool:
     """Whether it holds a transaction's marker, and no record of a producer."""
     return bool(batch.attributes & _CONTROL)
+
+
+def is_comparable(batch: ReplicaBatch) -> bool:
+    """Whether it says what it holds: it could be decoded, or is a marker."""
+    return is_control(batch) or batch.digest != NONE
+
+
+def digest_of(batch: ReplicaBatch) -> int:
+    """The digest of its records; 0 for a marker, which no reader is given."""
+    return 0 if is_control(batch) else batch.digest
+
+
+def after(batch: ReplicaBatch) -> int:
+    """The sequence that follows the last one of a batch."""
+    return (batch.base_sequence + max(0, batch.last_offset_delta) + 1) % SEQUENCES
 
 
 def same(one: ReplicaBatch, other: ReplicaBatch) -> bool:

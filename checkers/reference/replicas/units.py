@@ -10,10 +10,9 @@ Counterexample:
 from collections import Counter, defaultdict
 
 from checkers.history.rows import History, Proof, TopicPartition
-from checkers.history.tables import NONE
 from checkers.property_terms import ExaminedUnit
 from checkers.reference.facts import Facts
-from checkers.reference.replicas.logs import ReplicaLog, is_control, judged_logs, last_of
+from checkers.reference.replicas.logs import ReplicaLog, is_comparable, judged_logs, last_of
 
 Units = Counter[ExaminedUnit]
 REPLICA, LEADER_EPOCH = ExaminedUnit.REPLICA, ExaminedUnit.LEADER_EPOCH
@@ -32,7 +31,7 @@ def replica_units(history: History, facts: Facts) -> tuple[dict[ExaminedUnit, in
     if not are_collected(history):
         return dict(every), dict(examined)
     judged = judged_logs(facts)
-    rows = Counter((batch.tp, batch.broker) for batch in history.replica_batches)
+    rows = _rows(history)
     for tp, brokers in _known(history).items():
         logs = {log.broker: log for log in judged.get(tp, ())}
         for broker in brokers:
@@ -50,11 +49,16 @@ def replica_units(history: History, facts: Facts) -> tuple[dict[ExaminedUnit, in
     return dict(every), dict(examined)
 
 
+def _rows(history: History) -> Counter[tuple[TopicPartition, int]]:
+    """How many batches each replica has."""
+    return Counter((batch.tp, batch.broker) for batch in history.replica_batches)
+
+
 def _known(history: History) -> dict[TopicPartition, set[int]]:
     """The replicas of each partition, whether audited or only named."""
     known: dict[TopicPartition, set[int]] = defaultdict(set)
-    for row in (*history.replicas, *history.replica_batches):
-        known[row.tp].add(row.broker)
+    for tp, broker in {(row.tp, row.broker) for row in history.replicas} | set(_rows(history)):
+        known[tp].add(broker)
     for proof in history.proofs:
         known[proof.tp] |= set(proof.replicas)
     return {tp: known[tp] for tp in history.partitions}
@@ -63,11 +67,7 @@ def _known(history: History) -> dict[TopicPartition, set[int]]:
 def _add_judged(every: Units, examined: Units, log: ReplicaLog, rows: int, proof: Proof) -> None:
     limit = log.limit(proof.high_watermark)
     above_start = [batch for batch in log.batches if batch.base_offset >= proof.log_start]
-    below = [
-        batch
-        for batch in above_start
-        if last_of(batch) < limit and (is_control(batch) or batch.digest != NONE)
-    ]
+    below = [batch for batch in above_start if last_of(batch) < limit and is_comparable(batch)]
     torn, cut = rows - len(log.batches), int(limit < proof.high_watermark)
     every[REPLICA] += 1
     every[REPLICA_BATCH] += rows

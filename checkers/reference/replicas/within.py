@@ -7,9 +7,9 @@ Counterexample:
     the batches of producer id 7, epoch 0, have the base sequences 0 (with 3 records) and 4
     sequence 3 was next: sequence-dense, at the second batch
 
-Sequences go by what a leader checks before it appends (Kafka: ProducerAppendInfo.checkSequence): a producer id
-that the log does not know may begin anywhere, for its first batches may have been deleted or truncated with
-all its state; after 2^31 - 1 comes 0; a transaction's marker may raise the producer epoch, and has no
+Sequences go by what a leader checks before it appends (Kafka: ProducerAppendInfo.checkSequence): a producer
+id that the log does not know may begin anywhere, for its first batches may have been deleted, or truncated
+with all its state; after 2^31 - 1 comes 0; a transaction's marker may raise the producer epoch, and has no
 sequence. Base sequence -1 is a batch of no idempotent producer.
 """
 
@@ -19,13 +19,9 @@ from types import MappingProxyType
 
 from checkers.anomalies import Anomaly
 from checkers.history.rows import ReplicaBatch
-from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.facts import Facts, Rule
-from checkers.reference.replicas.logs import Flaw, ReplicaLog, is_control, judged_logs, last_of, runs
-
-SEQUENCES = 1 << 31
-"""Base sequences are 0 .. 2^31 - 1, and begin again."""
+from checkers.reference.replicas.logs import Flaw, ReplicaLog, after, is_control, judged_logs, last_of, runs
 
 
 def crc(facts: Facts) -> Iterator[Anomaly]:
@@ -81,17 +77,10 @@ def _out_of_sequence(log: ReplicaLog) -> Iterator[Flaw]:
         if batch.producer_epoch < epoch:
             yield _flaw(batch, f"{named}, writes behind epoch {epoch}")
         elif not is_control(batch) and following not in (None, batch.base_sequence):
-            yield _flaw(
-                batch, f"{named}, goes on with sequence {batch.base_sequence}; {following} was next"
-            )
+            yield _flaw(batch, f"{named}, goes on with sequence {batch.base_sequence}; {following} was next")
         if not is_control(batch):
             following = after(batch)
         states[batch.producer_id] = (batch.producer_epoch, following)
-
-
-def after(batch: ReplicaBatch) -> int:
-    """The sequence that follows the last one of a batch."""
-    return (batch.base_sequence + max(0, batch.last_offset_delta) + 1) % SEQUENCES
 
 
 def _flaw(batch: ReplicaBatch, note: str) -> Flaw:

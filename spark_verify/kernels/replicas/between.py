@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history.digest import MODULUS, mix
+from checkers.history.digest import MODULUS
 from checkers.history.tables import NONE
 from spark_verify.kernels.replicas.log import BatchLog, ReplicaLog, Runs, runs
 from spark_verify.partition_task import Bools, Columns, Ints
@@ -52,8 +52,8 @@ class AgainstRead:
     def comparable(self) -> Bools:
         """Which batches (shape (n,)) lie where something is decided, and say what they hold."""
         batches = self.log.batches
-        known = batches.control | (batches.digest != NONE)
-        return known & self._decided()
+        comparable: Bools = (batches.control | (batches.digest != NONE)) & self._decided()
+        return comparable
 
     def _decided(self) -> Bools:
         batches = self.log.batches
@@ -127,7 +127,7 @@ def difference(one: BatchLog, other: BatchLog) -> Difference:
     begin = max(one.rising_base[0], other.rising_base[0])
     rows = [log.rising[np.searchsorted(log.rising_base, begin) :] for log in (one, other)]
     bases = [log.base[its] for log, its in zip((one, other), rows, strict=True)]
-    base = bases[0] if np.array_equal(*bases) else np.union1d(*bases)
+    base = bases[0] if np.array_equal(bases[0], bases[1]) else np.union1d(bases[0], bases[1])
     mine, theirs = (_rows_at(base, *pair) for pair in zip(bases, rows, strict=True))
     apart = np.flatnonzero((mine < 0) | (theirs < 0) | ~_same(one, other, mine, theirs))
     mine, theirs = mine[apart], theirs[apart]
@@ -167,7 +167,9 @@ class Compared:
             (a, b): difference(self._logs[a].batches, self._logs[b].batches)
             for a, b in combinations(range(len(against)), 2)
         }
-        apart = [sum(len(self._between(a, b)) for b in range(len(against)) if b != a) for a in range(len(against))]
+        apart = [
+            sum(len(self._between(a, b)) for b in range(len(against)) if b != a) for a in range(len(against))
+        ]
         self._ranked = sorted(
             range(len(against)), key=lambda at: (len(self._misfits[at]), apart[at], self._logs[at].broker)
         )
@@ -182,8 +184,9 @@ class Compared:
         """
         for at, log in enumerate(self._logs):
             best = self._ranked[0]
-            unlike = self._unlike(at, best, log_start) if at != best else Flaws.of(*[np.empty(0, np.int64)] * 2, 0)
-            flaws = Flaws.joined([self._misfits[at], unlike])
+            flaws = self._misfits[at]
+            if at != best:
+                flaws = Flaws.joined([flaws, self._unlike(at, best, log_start)])
             yardstick = np.full(len(flaws), self._logs[best].broker)
             evidence = {"kind": flaws.kind, "yardstick": yardstick}
             yield runs(log.broker, flaws.first, flaws.last, flaws.kind, evidence)
@@ -209,7 +212,7 @@ class Compared:
             yield _runs(self._logs[at], flaws, evidence)
 
     def _below_the_shared(self, at: int, best: int) -> tuple[Flaws, int, int]:
-        """The differences up to the last base offset where both have one end and epoch; that end and epoch."""
+        """The differences up to the last batch end that both have under one epoch; that end and epoch."""
         found, one, other = self._between(at, best), self._logs[at].batches, self._logs[best].batches
         if not len(found):
             return Flaws.of(found.base, found.last, 0), NONE, NONE
@@ -227,7 +230,7 @@ class Compared:
         return Flaws.of(found.base[kept], found.last[kept], 0), end, epoch
 
     def one_leader(self) -> Iterator[Runs]:
-        """For each replica and leader epoch where its whole batches differ from those of one that fits better.
+        """For each replica and leader epoch, where whole batches differ from those of one that fits better.
 
         Evidence: other (its broker), epoch.
         """

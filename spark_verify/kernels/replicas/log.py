@@ -150,7 +150,9 @@ def read_columns(
 
 def _piece(path: Path, tp: TopicPartition, broker: int, columns: Sequence[str]) -> Columns:
     table = read_unit(path, REPLICA_BATCHES, *tp, columns=list({*columns, *_PLACE}))
-    found = {name: table[name].to_numpy() for name in {*columns, "broker"} if name not in ("topic", "partition")}
+    found = {
+        name: table[name].to_numpy() for name in {*columns, "broker"} if name not in ("topic", "partition")
+    }
     others = found["broker"][found["broker"] != broker]
     if others.size:
         raise MalformedHistory(path, f"a row has broker {others[0]}, the file is of {broker}")
