@@ -26,6 +26,13 @@ HARMLESS = {
     "mark-proof-complete",
     "prove-less",
     "start-later",
+    "change-producer-epoch",
+    "stop-uncleanly",
+    "tear-tail",
+    "leave-replica-unread",
+    "leave-batch-undecoded",
+    "mark-transaction",
+    "compact",
 }
 
 
