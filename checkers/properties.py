@@ -25,6 +25,7 @@ _LOG_PLACE = "where the log record lies; one anomaly for each such place"
 _LOST_PLACE = "the offset that lost its record; the id is the lost record's, or -1/-1"
 _BROKER_PLACE = "the partition, offset -1; the id is broker/leader epoch"
 _FIRST_OFFSET = "the (first) offset; the id is -1/-1"
+_REPLICA_RUN = "the run of offsets on the replica that it names; the id is -1/-1"
 
 
 class Property(StrEnum):
@@ -169,17 +170,18 @@ class Property(StrEnum):
     )
     DIVERGENCE = PropertyRecord(
         id="divergence",
-        sentence="replicas agree up to the high watermark",
+        sentence="every replica holds what is read, in the same batches, up to the high watermark",
         violated_when=(
-            "batches of two replicas differ at an offset below the high watermark: in offsets, leader epoch, "
-            "CRC, producer id, producer epoch or base sequence"
+            "below the high watermark a replica lacks what was read, holds other records, or its batches "
+            "differ from those of the replica that fits best: in offsets, leader epoch, CRC, producer id, "
+            "producer epoch or base sequence"
         ),
         family=Family.REPLICAS,
-        unit=ExaminedUnit.REPLICA_BATCH,
-        needs=_REPLICA_LOGS,
+        unit=ExaminedUnit.REPLICA_BATCH_BELOW_HW,
+        needs=_REPLICA_LOGS | {EvidenceSource.FINAL_LOG},
         words="not the same on every replica",
         names_record=False,
-        implemented=False,
+        place=_REPLICA_RUN,
     )
     EPOCH_MONOTONE = PropertyRecord(
         id="epoch-monotone",
@@ -190,7 +192,7 @@ class Property(StrEnum):
         needs=_REPLICA_LOGS,
         words="under a lower leader epoch than the batch before it",
         names_record=False,
-        implemented=False,
+        place=_REPLICA_RUN,
     )
     LOG_MATCHING = PropertyRecord(
         id="log-matching",
@@ -201,7 +203,7 @@ class Property(StrEnum):
         needs=_REPLICA_LOGS,
         words="different on two replicas that share a later offset and epoch",
         names_record=False,
-        implemented=False,
+        place=_REPLICA_RUN,
     )
     CRC = PropertyRecord(
         id="crc",
@@ -212,32 +214,35 @@ class Property(StrEnum):
         needs=_REPLICA_LOGS,
         words="in a batch with a wrong CRC",
         names_record=False,
-        implemented=False,
+        place=_REPLICA_RUN,
     )
     CHECKPOINT_SANE = PropertyRecord(
         id="checkpoint-sane",
         sentence="a replica's checkpoints agree with its log",
         violated_when=(
-            "log start ≤ recovery point and high watermark ≤ log end do not hold, or the leader epoch cache "
-            "is not that of the log"
+            "log start ≤ recovery point ≤ log end or high watermark ≤ log end does not hold, the leader "
+            "epoch cache or the producer snapshot is not that of the log, or bytes follow the last batch"
         ),
         family=Family.REPLICAS,
         unit=ExaminedUnit.REPLICA,
         needs=_REPLICA_LOGS,
         words="on a replica whose checkpoints contradict its log",
         names_record=False,
-        implemented=False,
+        place="the offset where a checkpoint and the log differ; the id is -1/-1",
     )
     SEQUENCE_DENSE = PropertyRecord(
         id="sequence-dense",
         sentence="base sequences have no gap and no repeat for each producer id and epoch",
-        violated_when="a batch's base sequence does not follow the last sequence before it",
+        violated_when=(
+            "a batch's base sequence does not follow the last one of its producer id and epoch, is not 0 "
+            "under a new epoch, or its epoch is lower than the one before"
+        ),
         family=Family.REPLICAS,
         unit=ExaminedUnit.REPLICA_BATCH,
         needs=_REPLICA_LOGS,
         words="in a batch whose sequence does not follow the last one",
         names_record=False,
-        implemented=False,
+        place=_REPLICA_RUN,
     )
     ACK_CONTRACT = PropertyRecord(
         id="ack-contract",
@@ -291,7 +296,7 @@ class Property(StrEnum):
         needs=_REPLICA_LOGS,
         words="written by two brokers under one leader epoch",
         names_record=False,
-        implemented=False,
+        place=_REPLICA_RUN,
     )
     EPOCH_STEP = PropertyRecord(
         id="epoch-step",

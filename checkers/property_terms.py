@@ -37,13 +37,17 @@ class ExaminedUnit(StrEnum):
         "a read, or an ok send with an offset; both count (undecided: in [high watermark, log end))"
     )
     BATCH = "a record batch of the final log"
-    REPLICA_BATCH = "a record batch of one replica's log"
-    REPLICA = "one replica of a partition"
+    REPLICA_BATCH = "a record batch of one replica's log; a replica that was not audited counts as 1, or more"
+    REPLICA_BATCH_BELOW_HW = (
+        "a record batch of one replica's log, below the high watermark (undecided: at or above it, cut off "
+        "by a crash, or not decodable); a replica that was not audited counts as 1, or more"
+    )
+    REPLICA = "one replica of a partition (undecided: not audited, or its broker did not stop cleanly)"
     ELECTION = "an election of a partition's leader (undecided: the topic's settings are not known)"
     PARTITION_STATE = (
         "a partition's state after one change (undecided: a registration that decides on it is not known)"
     )
-    LEADER_EPOCH = "a leader epoch of a partition"
+    LEADER_EPOCH = "a leader epoch in the logs of a partition (undecided: some replica was not audited)"
     CONTROLLER_SAMPLE = "a sample of the controllers' quorum"
     WATERMARK_SAMPLE = (
         "a sample of a partition's high watermark (undecided: without one, or without an epoch)"
@@ -82,6 +86,7 @@ COLLECTED = frozenset(
         EvidenceSource.SETTINGS,
         EvidenceSource.PRODUCERS,
         EvidenceSource.CLOCKS,
+        EvidenceSource.REPLICA_LOGS,
     }
 )
 """What a history holds today."""

@@ -5,6 +5,7 @@ would.
     scan           workers  pass 1: each partition in one reading; counts, what it lost, suspicious ids
     duplicate_ids  both     no id belongs to two sends
     fetch          workers  pass 2, only if ids are suspicious: their rows from all partitions
+    scan_replicas  workers  the replicas of each partition, if they were audited
     apply_rules    driver   the reference's rules by id decide on those rows; all anomalies together
 
 Several histories can be verified in the same jobs; they share nothing else.
@@ -25,6 +26,7 @@ from spark_verify.passes.duplicate_ids import added, find_duplicate, id_words
 from spark_verify.passes.fetch import NOTHING, Fetched, Wanted, fetch
 from spark_verify.passes.open_history import OpenedHistory, open_history
 from spark_verify.passes.scan import Scan, Suspects, scan
+from spark_verify.passes.scan_replicas import ReplicaScan, ReplicaTask, scan_replicas
 from spark_verify.session.jobs import run, spark_errors
 
 if TYPE_CHECKING:
@@ -33,10 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scanned:
-    """A history after pass 1; `scans` are of its tasks, in order."""
+    """A history after pass 1; `scans` are of its tasks, in order, and `replicas` of its replica tasks."""
 
     opened: OpenedHistory
     scans: Sequence[Scan]
+    replicas: Sequence[ReplicaScan]
 
     @property
     def suspects(self) -> list[Suspects | None]:
@@ -65,7 +68,16 @@ def verify_all(
 
 def _scan(histories: Sequence[OpenedHistory], spark: "SparkSession") -> list[_Scanned]:
     scans = iter(run(spark, scan, [task for each in histories for task in each.tasks], weight=_rows))
-    return [_Scanned(opened=each, scans=[next(scans) for _ in each.tasks]) for each in histories]
+    replica_tasks = [task for each in histories for task in each.replica_tasks]
+    replicas = iter(run(spark, scan_replicas, replica_tasks, weight=_replica_rows))
+    return [
+        _Scanned(
+            opened=each,
+            scans=[next(scans) for _ in each.tasks],
+            replicas=[next(replicas) for _ in each.replica_tasks],
+        )
+        for each in histories
+    ]
 
 
 def _refuse_duplicate_ids(cases: Sequence[_Scanned], spark: "SparkSession") -> None:
@@ -116,16 +128,20 @@ def _fetch_all(suspect_ids: Sequence[Ids], wanted: Sequence[Wanted], spark: "Spa
 
 
 def _judge(case: _Scanned, fetched: Sequence[Fetched]) -> Judgement:
-    examined, undecided = counts.examined_and_undecided(case.opened, case.scans)
+    examined, undecided = counts.examined_and_undecided(case.opened, case.scans, case.replicas)
     control = apply_rules.control_plane(case.opened, [scan.backed for scan in case.scans])
     return Judgement(
         examined=examined | {each: result.examined for each, result in control.items()},
         undecided=undecided | {each: result.undecided for each, result in control.items()},
-        anomalies=apply_rules.anomalies(case.opened, case.suspects, fetched, control),
+        anomalies=apply_rules.anomalies(case.opened, case.suspects, fetched, control, case.replicas),
         undecided_partitions=case.opened.undecided_partitions(),
         totals=counts.totals(case.scans),
     )
 
 
 def _rows(task: PartitionTask) -> int:
+    return task.rows
+
+
+def _replica_rows(task: ReplicaTask) -> int:
     return task.rows

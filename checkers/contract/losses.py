@@ -25,7 +25,7 @@ from checkers.history.tables import NONE
 from checkers.properties import Property
 
 PROMISED_TO_PRODUCER = (Property.ACKED_LOSS, Property.UNKNOWN_OFFSET_ACK, Property.ACK_OFFSET)
-PROMISED_TO_ALL = (Property.HW_LOSS, Property.READ_UNCOMMITTED)
+PROMISED_TO_ALL = (Property.HW_LOSS, Property.READ_UNCOMMITTED, Property.HW_MONOTONE)
 LOSSES = (*PROMISED_TO_PRODUCER, *PROMISED_TO_ALL)
 _ACKS = ("", "0", "1", "all")
 

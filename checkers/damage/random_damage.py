@@ -10,14 +10,14 @@ from checkers.damage.damage_kind import DamageKind
 from checkers.damage.editable_history import EditableHistory, NotApplicable
 from checkers.damage.log import LOG_KINDS
 from checkers.damage.reads import READ_KINDS
+from checkers.damage.replicas.kinds import REPLICA_KINDS
 from checkers.damage.samples import SAMPLE_KINDS
 from checkers.history.rows import History
 
 __all__ = ["KINDS", "DamageKind", "damage"]
 
-KINDS: Mapping[str, DamageKind] = MappingProxyType(
-    {kind.name: kind for kind in (*LOG_KINDS, *ACK_KINDS, *READ_KINDS, *SAMPLE_KINDS, *CONTROL_PLANE_KINDS)}
-)
+_EVERY = (*LOG_KINDS, *ACK_KINDS, *READ_KINDS, *SAMPLE_KINDS, *CONTROL_PLANE_KINDS, *REPLICA_KINDS)
+KINDS: Mapping[str, DamageKind] = MappingProxyType({kind.name: kind for kind in _EVERY})
 
 
 def damage(history: History, rng: Random, *, most: int = 4) -> History:

@@ -4,11 +4,12 @@ The model has one clock. A record is appended between its invocation and its com
 producer's sequences, so every property holds by construction; a test demands it of hundreds of seeds.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from checkers.damage.editable_history import EditableHistory
-from checkers.damage.simulate_control_plane import add_control_plane, add_samples
+from checkers.damage.replicas.simulate import StoredLog, add_replicas
+from checkers.damage.simulate_control_plane import add_control_plane, add_samples, epoch_at
 from checkers.history.rows import (
     Fault,
     History,
@@ -34,10 +35,12 @@ def random_history(rng: Random, *, most_sends: int = 40) -> History:
     end_ns = _produce(rng, history, logs, _amount(rng, most_sends))
     add_control_plane(rng, history, end_ns)
     for log in logs:
+        log.lead(history)
         add_samples(rng, history, log.tp, log.start, log.end_at, end_ns)
         _prove(rng, history, log, end_ns)
         _read(rng, history, log)
     _inject(rng, history, end_ns)
+    add_replicas(rng, history, [log.stored() for log in logs])
     return history.freeze()
 
 
@@ -63,6 +66,17 @@ class _Log:
     def end_at(self, at_ns: int) -> int:
         """The log end offset at a time."""
         return self.start + sum(appended <= at_ns for appended in self.appended_ns)
+
+    def lead(self, history: EditableHistory) -> None:
+        """Give each record the leader epoch in which it was appended."""
+        self.records = [
+            replace(record, leader_epoch=epoch_at(history, self.tp, at_ns))
+            for record, at_ns in zip(self.records, self.appended_ns, strict=True)
+        ]
+
+    def stored(self) -> StoredLog:
+        """What its replicas hold."""
+        return StoredLog(tp=self.tp, start=self.start, high_watermark=self.readable, records=self.records)
 
 
 def _partitions(rng: Random) -> list[TopicPartition]:

@@ -63,6 +63,13 @@ def add_samples(
             _sample(rng, history, states[now], at_ns, log_start, end_at(at_ns))
 
 
+def epoch_at(history: EditableHistory, tp: TopicPartition, at_ns: int) -> int:
+    """The epoch of the last leader that a partition had by a time."""
+    states = [row for row in history.metadata if row.tp == tp]
+    led = [row.leader_epoch for row in states[: _at(states, at_ns) + 1] if row.leader != NONE]
+    return led[-1] if led else 0
+
+
 def _sample(
     rng: Random, history: EditableHistory, row: MetadataChange, at_ns: int, log_start: int, end: int
 ) -> None:

@@ -24,8 +24,10 @@ from checkers.reference.control_plane import rules as control_plane
 from checkers.reference.control_plane.ack_contract import ack_contract
 from checkers.reference.control_plane.rule_result import RuleResult
 from checkers.reference.facts import Facts, Rule
+from checkers.reference.replicas import between, checkpoints, within
+from checkers.reference.replicas.units import are_collected, replica_units
 
-_MODULES = (durability, high_watermark, hw_monotone, order, presence, reads)
+_MODULES = (durability, high_watermark, hw_monotone, order, presence, reads, between, within, checkpoints)
 _EVERY_RULE = {each: rule for module in _MODULES for each, rule in module.RULES.items()}
 RULES: Mapping[Property, Rule] = MappingProxyType(
     {each: _EVERY_RULE[each] for each in DECIDED if each in _EVERY_RULE}
@@ -42,6 +44,10 @@ def check(history: History) -> Judgement:
         reads=history.reads,
         watermarks=history.watermarks,
         proofs=history.proofs,
+        replicas=history.replicas if are_collected(history) else (),
+        replica_batches=history.replica_batches,
+        producer_states=history.producer_states,
+        configs=history.configs,
     )
     results = _control_plane(history)
     found = {each: rule(facts) for each, rule in RULES.items()}
@@ -94,6 +100,7 @@ def _counts(
     history: History, facts: Facts, undecided_partitions: int
 ) -> tuple[dict[Property, int], dict[Property, int]]:
     """How many units of each property were examined, and how many are undecided."""
+    every_replica, examined_replica = replica_units(history, facts)
     offsets = sum(max(0, proof.high_watermark - proof.log_start) for proof in facts.proof.values())
     every = by_property(
         _units(
@@ -104,6 +111,7 @@ def _counts(
             decided_reads=history.reads,
             samples=len(history.watermarks),
         )
+        | every_replica
     )
     examined = by_property(
         _units(
@@ -114,6 +122,7 @@ def _counts(
             decided_reads=[read for read in facts.reads if not facts.undecided(read.tp, read.offset)],
             samples=sum(map(hw_monotone.is_comparable, history.watermarks)),
         )
+        | examined_replica
     )
     return examined, {each: every[each] - examined[each] for each in examined}
 

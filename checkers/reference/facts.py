@@ -12,7 +12,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from checkers.anomalies import Anomaly
-from checkers.history.rows import NO_ID, LogRecord, Proof, Read, RecordId, Send, TopicPartition, Watermark
+from checkers.history.rows import (
+    NO_ID,
+    ConfigChange,
+    LogRecord,
+    ProducerState,
+    Proof,
+    Read,
+    RecordId,
+    Replica,
+    ReplicaBatch,
+    Send,
+    TopicPartition,
+    Watermark,
+)
 from checkers.history.tables import NONE
 from checkers.properties import Property
 
@@ -31,7 +44,13 @@ class Facts:
         reads: Iterable[Read] = (),
         watermarks: Iterable[Watermark] = (),
         proofs: Iterable[Proof] = (),
+        replicas: Sequence[Replica] = (),
+        replica_batches: Sequence[ReplicaBatch] = (),
+        producer_states: Sequence[ProducerState] = (),
+        configs: Sequence[ConfigChange] = (),
     ) -> None:
+        self.replicas, self.replica_batches = replicas, replica_batches
+        self.producer_states, self.configs = producer_states, configs
         self.proof: dict[TopicPartition, Proof] = {proof.tp: proof for proof in proofs if proof.complete}
         self.send_of: dict[RecordId, Send] = {send.id: send for send in sends}
         self.sends = [send for send in self.send_of.values() if send.tp in self.proof]

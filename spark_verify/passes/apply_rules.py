@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from checkers.anomalies import Anomalies, Anomaly, AnomalyBlock
-from checkers.history.rows import LogRecord, Send
+from checkers.history.rows import LogRecord, Send, TopicPartition
 from checkers.history.tables import Outcome
 from checkers.properties import DECIDED, Property
 from checkers.reference import durability, order, presence
@@ -23,11 +23,13 @@ from checkers.reference.control_plane.rules import RULES as SMALL_TABLES
 from checkers.reference.facts import Facts, Rule
 from spark_verify.kernels.backed_acks import BackedAcks
 from spark_verify.partition_task import PartitionTask
+from spark_verify.passes import replica_rules
 from spark_verify.passes.control_plane import fallen_watermarks, unbacked
 from spark_verify.passes.fetch import Fetched
 from spark_verify.passes.open_history import OpenedHistory
 from spark_verify.passes.orphans import with_senders
 from spark_verify.passes.scan import Suspects
+from spark_verify.passes.scan_replicas import ReplicaScan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class Case:
     """The fetched rows, with all proofs."""
     blocks: Sequence[AnomalyBlock]
     """What pass 1 has decided, by partition."""
+    replicas: Sequence[tuple[TopicPartition, ReplicaScan]] = ()
+    """What was found in the replicas of each partition."""
 
 
 def anomalies(
@@ -45,13 +49,20 @@ def anomalies(
     suspects: Sequence[Suspects | None],
     fetched: Sequence[Fetched],
     control: Mapping[Property, RuleResult],
+    replicas: Sequence[ReplicaScan] = (),
 ) -> Anomalies:
     """All anomalies of a history, by property; `suspects` and `fetched` belong to the tasks, in order.
 
     `control` is what `control_plane` returned.
     """
     found = [each for each in suspects if each]
-    case = Case(facts=_facts(opened, fetched), blocks=with_senders(found, fetched))
+    case = Case(
+        facts=_facts(opened, fetched),
+        blocks=with_senders(found, fetched),
+        replicas=[
+            (task.partition.tp, scan) for task, scan in zip(opened.replica_tasks, replicas, strict=True)
+        ],
+    )
     found_of = {each: tuple(rule(case)) for each, rule in RULES.items()}
     found_of |= {each: _blocks(result.anomalies) for each, result in control.items()}
     found_of[Property.HW_MONOTONE] = tuple(fallen_watermarks(opened.context))
@@ -103,6 +114,11 @@ def _on_fetched(rule: Rule) -> Callable[[Case], Iterable[AnomalyBlock]]:
     return lambda case: Anomalies.of(rule(case.facts)).blocks
 
 
+def _of_replicas(wanted: Property) -> Callable[[Case], Iterable[AnomalyBlock]]:
+    """A rule about replicas: the workers have decided, each on one partition."""
+    return lambda case: Anomalies.of(replica_rules.anomalies(wanted, case.replicas)).blocks
+
+
 RULES: Mapping[Property, Callable[[Case], Iterable[AnomalyBlock]]] = MappingProxyType(
     {
         Property.ACKED_LOSS: _of_pass_1(Property.ACKED_LOSS),
@@ -119,6 +135,7 @@ RULES: Mapping[Property, Callable[[Case], Iterable[AnomalyBlock]]] = MappingProx
         Property.READ_UNCOMMITTED: _of_pass_1(Property.READ_UNCOMMITTED),
         Property.MONOTONE_READ: _of_pass_1(Property.MONOTONE_READ),
         Property.SAME_FOR_ALL: _of_pass_1(Property.SAME_FOR_ALL),
+        **{each: _of_replicas(each) for each in replica_rules.WORDS},
     }
 )
 """The rule of each decided property that is decided on fetched rows."""

@@ -9,6 +9,7 @@ from checkers.property_terms import ExaminedUnit
 from spark_verify.passes.control_plane import comparable_samples
 from spark_verify.passes.open_history import OpenedHistory
 from spark_verify.passes.scan import Scan
+from spark_verify.passes.scan_replicas import ReplicaScan, ReplicaUnits
 
 
 def totals(scans: Sequence[Scan]) -> Totals:
@@ -30,13 +31,16 @@ def totals(scans: Sequence[Scan]) -> Totals:
 
 
 def examined_and_undecided(
-    opened: OpenedHistory, scans: Sequence[Scan]
+    opened: OpenedHistory, scans: Sequence[Scan], replicas: Sequence[ReplicaScan]
 ) -> tuple[dict[Property, int], dict[Property, int]]:
     """How many units of each decided property were examined, and how many are undecided."""
     windows = [task.window for task in opened.tasks if task.window]
     offsets = sum(max(0, window.high_watermark - window.log_start) for window in windows)
     samples = len(opened.context.watermarks)
-    every = by_property(_units(scans, offsets=offsets + len(opened.tasks) - len(windows), samples=samples))
+    every = by_property(
+        _units(scans, offsets=offsets + len(opened.tasks) - len(windows), samples=samples)
+        | _replica_units([each.every for each in replicas])
+    )
     examined = by_property(
         _units(
             [scan for scan in scans if scan.suspects],
@@ -45,6 +49,7 @@ def examined_and_undecided(
             unread_acks=sum(scan.sends.ok_unread for scan in scans),
             unread_reads=sum(scan.reads_unread for scan in scans),
         )
+        | _replica_units([each.examined for each in replicas])
     )
     return examined, {each: every[each] - examined[each] for each in examined}
 
@@ -67,4 +72,14 @@ def _units(
         ExaminedUnit.READ_OF_DECIDED_OFFSET: reads - unread_reads,
         ExaminedUnit.READ_OR_ACK_WITH_OFFSET: reads - unread_reads + acks - without_offset,
         ExaminedUnit.WATERMARK_SAMPLE: samples,
+    }
+
+
+def _replica_units(parts: Sequence[ReplicaUnits]) -> dict[ExaminedUnit, int]:
+    total = sum(parts, ReplicaUnits())
+    return {
+        ExaminedUnit.REPLICA: total.replicas,
+        ExaminedUnit.REPLICA_BATCH: total.batches,
+        ExaminedUnit.REPLICA_BATCH_BELOW_HW: total.below,
+        ExaminedUnit.LEADER_EPOCH: total.epochs,
     }

@@ -17,6 +17,8 @@ from checkers.history.tables import NONE, PARTITIONED, unit_path
 from checkers.judgement import PartitionUndecided
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
 from spark_verify.passes.control_plane import spans_by_partition
+from spark_verify.passes.open_replicas import open_replicas
+from spark_verify.passes.scan_replicas import ReplicaTask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,8 @@ class OpenedHistory:
     """The tables of one file."""
     tasks: Sequence[PartitionTask]
     """One for each partition, in order."""
+    replica_tasks: Sequence[ReplicaTask] = ()
+    """The same; none if no replica was collected."""
 
     def undecided_partitions(self) -> tuple[PartitionUndecided, ...]:
         """The partitions without a complete proof, with the reason why."""
@@ -68,7 +72,13 @@ def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHi
         )
         for tp in found
     )
-    return OpenedHistory(history_dir=history_dir, proofs=proofs, context=context, tasks=tasks)
+    return OpenedHistory(
+        history_dir=history_dir,
+        proofs=proofs,
+        context=context,
+        tasks=tasks,
+        replica_tasks=open_replicas(history_dir, tasks, proofs),
+    )
 
 
 def _window(proof: Proof) -> Window:

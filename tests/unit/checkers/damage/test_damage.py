@@ -30,6 +30,13 @@ HARMLESS = {
     "forget-control-plane",
     "change-acks",
     "raise-min-isr",
+    "change-producer-epoch",
+    "stop-uncleanly",
+    "tear-tail",
+    "leave-replica-unread",
+    "leave-batch-undecoded",
+    "mark-transaction",
+    "compact",
 }
 
 
@@ -62,6 +69,15 @@ def test_healthy_histories_have_every_odd_shape():
     assert any(judgement.totals.ok_without_offset for judgement in judgements)
     assert any(p.log_end > p.high_watermark for h in histories for p in h.proofs)
     assert any(p.log_start > 0 for h in histories for p in h.proofs)
+    replicas = [row for history in histories for row in history.replicas]
+    assert any(not row.clean and row.torn_bytes for row in replicas)
+    assert any(not row.complete for row in replicas)
+    assert any(row.epoch_starts and row.epoch_starts[-1] == row.log_end > 0 for row in replicas)
+    batches = [batch for history in histories for batch in history.replica_batches]
+    assert any(batch.leader_epoch > 1 for batch in batches)
+    assert any(batch.base_sequence + batch.last_offset_delta >= 1 << 31 for batch in batches)
+    assert any(batch.attributes for batch in batches)
+    assert any("replicas" not in history.collected for history in histories)
     assert any(set(h.partitions) - {p.tp for p in h.proofs} for h in histories)
 
 
