@@ -24,8 +24,10 @@ _ACKED_PLACE = "the record's home partition and its acknowledged offset (-1: non
 _LOG_PLACE = "where the log record lies; one anomaly for each such place"
 _LOST_PLACE = "the offset that lost its record; the id is the lost record's, or -1/-1"
 _BROKER_PLACE = "the partition, offset -1; the id is broker/leader epoch"
-_FIRST_OFFSET = "the (first) offset; the id is -1/-1"
 _REPLICA_RUN = "the run of offsets on the replica that it names; the id is -1/-1"
+_LOST_RUN = f"{_LOST_PLACE}; a run of offsets where no witness names a record"
+_RUN = "the run of offsets; the id is -1/-1"
+_ONE_OFFSET = "the offset; the id is -1/-1"
 
 
 class Property(StrEnum):
@@ -62,7 +64,7 @@ class Property(StrEnum):
         unit=ExaminedUnit.READ_OR_ACK_WITH_OFFSET,
         needs=_SENDS_AND_LOG | {EvidenceSource.READS, EvidenceSource.WATERMARKS},
         words="lost from below the high watermark",
-        place=_LOST_PLACE,
+        place=_LOST_RUN,
         loss_role=LossRole.LOSS,
     )
     ACK_OFFSET = PropertyRecord(
@@ -154,7 +156,7 @@ class Property(StrEnum):
         unit=ExaminedUnit.OFFSET_BELOW_HW,
         needs=frozenset({EvidenceSource.FINAL_LOG}),
         words="missing",
-        place=_FIRST_OFFSET,
+        place=_RUN,
         names_record=False,
         loss_role=LossRole.EFFECT,
     )
@@ -356,7 +358,7 @@ class Property(StrEnum):
         unit=ExaminedUnit.READ,
         needs=frozenset({EvidenceSource.READS}),
         words="read as different records",
-        place=_FIRST_OFFSET,
+        place=_ONE_OFFSET,
         names_record=False,
         loss_role=LossRole.EFFECT,
     )

@@ -18,12 +18,14 @@ from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
 from checkers.contract.timeline import Clock
 from checkers.history.load import load_context
 from checkers.history.rows import Context
-from checkers.history.tables import TABLES, Outcome, unit_path, write_table
+from checkers.history.tables import NONE, TABLES, Outcome, unit_path, write_table
 from spark_verify.synthetic import START_NS, TOPIC, Shape, write_history
 
 NODES = (1, 2, 3)
 _KEPT, _AFTER = 0.1, 0.1
 """Parts of the records that were there before the loss and stay, and that came after it."""
+_OUTAGE_NS = 10_000_000_000
+"""From the loss to the first record after it; the leaders are elected in the middle of that."""
 _WALL_NS = 1_700_000_000_000_000_000
 """The wall clock when the run began."""
 
@@ -49,7 +51,9 @@ def write_cut_history(directory: Path, *, lost: int) -> list[Cut]:
     _cut_samples(directory, cuts)
     lost_ns = max(cut.at_ns for cut in cuts)
     _write_rows(directory, "faults", [_power_loss(lost_ns)])
-    _write_rows(directory, "metadata", [row for p in range(shape.partitions) for row in _epochs(p, lost_ns)])
+    partitions = range(shape.partitions)
+    _write_rows(directory, "metadata", [row for each in partitions for row in _epochs(each, lost_ns)])
+    _write_rows(directory, "replica_offsets", [row for each in partitions for row in _log_ends(each, cuts)])
     return cuts
 
 
@@ -78,13 +82,19 @@ def _cut(directory: Path, partition: int) -> Cut:
     sends = _read(directory, "sends", partition)
     acked = sends["outcome"] == Outcome.OK
     lost = acked & (sends["offset"] >= kept) & (sends["offset"] < end)
-    at_ns = int(sends["completed_ns"][acked & (sends["offset"] < end)].max()) + 1
+    before = acked & (sends["offset"] < end)
+    at_ns = int(sends["completed_ns"][before].max()) + 1
+    unplaced = (sends["offset"] == NONE) & (sends["invoked_ns"] > sends["invoked_ns"][before].max())
+    after = (sends["offset"] >= end) | unplaced
+    sends["invoked_ns"][after] += _OUTAGE_NS
+    sends["completed_ns"][after & (sends["completed_ns"] != NONE)] += _OUTAGE_NS
     sends["offset"][sends["offset"] >= end] -= end - kept
     _write(directory, "sends", partition, sends)
 
     reads = _read(directory, "reads", partition)
     after = reads["offset"] >= end
     reads["generation"][after], reads["leader_epoch"][after] = 2, 1
+    reads["read_ns"][after] += _OUTAGE_NS
     reads["offset"][after] -= end - kept
     _write(directory, "reads", partition, reads)
     return Cut(kept=kept, end=end, at_ns=at_ns, lost_acks=int(np.count_nonzero(lost)))
@@ -107,6 +117,7 @@ def _cut_samples(directory: Path, cuts: list[Cut]) -> None:
         fall = 0 if before else cut.end - cut.kept
         high_watermark = min(sample["high_watermark"], cut.end) if before else sample["high_watermark"] - fall
         sample |= {
+            "at_ns": sample["at_ns"] + (0 if before else _OUTAGE_NS),
             "leader_epoch": 0 if before else 1,
             "high_watermark": max(0, high_watermark),
             "last_stable": max(0, high_watermark),
@@ -120,8 +131,8 @@ def _cut_samples(directory: Path, cuts: list[Cut]) -> None:
 
 
 def _power_loss(at_ns: int) -> dict[str, Any]:
-    back_ns = at_ns + 20_000_000_000
-    none = {field.name: -1 for field in TABLES["faults"] if pa.types.is_integer(field.type)}
+    back_ns = at_ns + _OUTAGE_NS
+    none = {field.name: NONE for field in TABLES["faults"] if pa.types.is_integer(field.type)}
     return none | {
         "index": 0,
         "name": "power-loss",
@@ -148,7 +159,7 @@ def _epochs(partition: int, lost_ns: int) -> list[dict[str, Any]]:
     """The leader before the loss and after it, as the metadata log has them."""
     leader = 1 + partition % len(NODES)
     rows = []
-    for epoch, at_ns in enumerate((START_NS, lost_ns + 5_000_000_000)):
+    for epoch, at_ns in enumerate((START_NS, lost_ns + _OUTAGE_NS // 2)):
         rows.append(
             {
                 "at_ms": (at_ns - START_NS + _WALL_NS) // 1_000_000,
@@ -166,6 +177,28 @@ def _epochs(partition: int, lost_ns: int) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _log_ends(partition: int, cuts: list[Cut]) -> list[dict[str, Any]]:
+    """How far each replica's log reached before its power was cut, and on its disk after that."""
+    cut, lost_ns = cuts[partition], max(cut.at_ns for cut in cuts)
+    return [
+        {
+            "at_ns": lost_ns + later_ns,
+            "topic": TOPIC,
+            "partition": partition,
+            "broker": broker,
+            "leader_epoch": 0,
+            "log_start": 0,
+            "log_end": log_end,
+            "source": source,
+        }
+        for source, log_end, later_ns in (
+            ("before-power-loss", cut.end, 0),
+            ("after-power-loss", cut.kept, _OUTAGE_NS // 4),
+        )
+        for broker in NODES
+    ]
 
 
 def _read(directory: Path, table: str, partition: int) -> Arrays:
