@@ -24,6 +24,7 @@ lint:
 
 fuzz: setup-python
 	$(BIN)/python -m spark_verify.selftest.fuzz
+	$(BIN)/python -m spark_verify.selftest.damaged_segments --real tests/fixtures/segments
 
 bench: setup
 	$(BIN)/python -m harness.bench.bench

@@ -8,6 +8,7 @@ bytes. What CRC-32 begins with counts as XORed into the first four bytes.
 
 import zlib
 from functools import lru_cache
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +24,17 @@ def crc32_rows(rows: NDArray[np.uint8], seeds: NDArray[np.uint32] | None = None)
     None. With seeds, m must be at least SEED_BYTES."""
     if not rows.size:
         return np.zeros(len(rows), np.uint32) if seeds is None else seeds.copy()
-    if seeds is not None:
-        rows = rows.copy()
-        rows[:, :SEED_BYTES] ^= seeds.astype("<u4").view(np.uint8).reshape(-1, SEED_BYTES)
     difference = rows ^ rows[0]
+    first = 0
+    if seeds is not None:
+        others = (seeds ^ seeds[0]).astype("<u4").view(np.uint8).reshape(-1, SEED_BYTES)
+        difference[:, :SEED_BYTES] ^= others
+        first = int(seeds[0])
     columns = np.flatnonzero(np.bitwise_or.reduce(difference, axis=0)).tolist()
     if len(columns) > _MOST_COLUMNS:
-        return np.fromiter(map(zlib.crc32, map(bytes, rows)), np.uint32, len(rows))
-    crcs = np.full(len(rows), zlib.crc32(rows[0].tobytes()), np.uint32)
+        begin_with = repeat(0) if seeds is None else seeds.tolist()
+        return np.fromiter(map(zlib.crc32, map(bytes, rows), begin_with), np.uint32, len(rows))
+    crcs = np.full(len(rows), zlib.crc32(rows[0].tobytes(), first), np.uint32)
     for column in columns:
         crcs ^= _contributions(rows.shape[1] - 1 - column)[difference[:, column]]
     return crcs

@@ -1,6 +1,6 @@
 """`make bench`: every figure that the project promises, measured here, each against its peer or target.
 
-    python -m harness.bench.bench [--only cluster|sends|verifier|faults|overhead]...
+    python -m harness.bench.bench [--only cluster|sends|verifier|audit|faults|overhead]...
 
 Writes build/bench.json (a list of lines) and docs/benchmarks.md. With --only, the other lines stay as they
 were.
@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from compose.host import shell
 from harness.bench.cluster import ready_times, send_lines
 from harness.bench.page import page
+from spark_verify.selftest.audit_bench import bench_audit
 from spark_verify.selftest.bench import bench_verifier
 
 Line = Mapping[str, Any]
@@ -79,6 +80,11 @@ def verifier() -> list[Line]:
     return list(bench_verifier(VERIFIER_ROWS, BUILD.resolve() / "verifier"))
 
 
+def audit() -> list[Line]:
+    """The audit of a replica on one core, against aiokafka's parser on the same file."""
+    return list(bench_audit(workdir=BUILD.resolve() / "audit"))
+
+
 def faults() -> list[Line]:
     """From the injection of each kind of fault to the moment its effect was first true."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -121,6 +127,7 @@ PARTS: Mapping[str, Callable[[], Sequence[Line]]] = {
     "cluster": cluster,
     "sends": send_lines,
     "verifier": verifier,
+    "audit": audit,
     "faults": faults,
     "overhead": overhead,
 }

@@ -30,8 +30,9 @@ from spark_verify.segments.layout import (
 Bytes: TypeAlias = bytes | mmap
 """A slice of either is `bytes`."""
 
-CHUNK_BYTES = 4 << 20
-"""How much of a segment becomes one chunk: the columns of its records stay in a core's cache."""
+CHUNK_BYTES = 8 << 20
+"""How much of a segment becomes one chunk. 2 MB were a fifth slower, as numpy's calls cost more than their
+work; more were no faster."""
 
 _LENGTH_TO_MAGIC = Struct(">iib")
 """From LENGTH_AT: length, leader epoch (in version 0 and 1 the CRC), magic."""

@@ -81,16 +81,16 @@ def uncompressed(data: Bytes, batches: Batches, errors: dict[int, str]) -> Itera
     """The records of all readable data batches, a group at a time; adds to `errors` what cannot be
     decompressed."""
     is_data = batches.crc_ok & ~batches.is_control
-    codec = batches.codec
+    codec, ends = batches.codec, batches.end
     plain = np.flatnonzero(is_data & (codec == Codec.NONE))
     if plain.size:
-        begin, end = batches.position[plain] + HEADER_BYTES, batches.end[plain]
+        begin, end = batches.position[plain] + HEADER_BYTES, ends[plain]
         yield Payloads(rows=plain, data=data, begin=begin, end=end)
     rows: list[int] = []
     parts: list[bytes] = []
     total = 0
     for row in np.flatnonzero(is_data & (codec != Codec.NONE)).tolist():
-        at, end_at = int(batches.position[row]) + HEADER_BYTES, int(batches.end[row])
+        at, end_at = int(batches.position[row]) + HEADER_BYTES, int(ends[row])
         try:
             parts.append(decompress(int(codec[row]), data[at:end_at]))
         except NotDecompressed as error:

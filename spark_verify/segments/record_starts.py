@@ -117,10 +117,12 @@ def _step(search: _Search, left: Ints) -> int:
     candidate = here[owner] + step * size[owner]
     is_alike = _same_length(search.bytes_, candidate, here, width, owner)
     run = np.minimum.reduceat(np.where(is_alike, rows[owner], step), first)
-    taken = step < run[owner]
-    where = (search.slot[left] + search.done[left])[owner][taken] + step[taken]
-    search.body[where] = candidate[taken] + width[owner][taken]
-    search.stop[where] = candidate[taken] + size[owner][taken]
+    slot = (search.slot[left] + search.done[left])[owner] + step
+    if not is_alike.all():
+        taken = step < run[owner]
+        owner, candidate, slot = owner[taken], candidate[taken], slot[taken]
+    search.body[slot] = candidate + width[owner]
+    search.stop[slot] = candidate + size[owner]
     search.done[left] += run
     search.at[left] = here + run * size
     search.guess[left] = np.where(run == rows, 4 * rows, 2 * run)

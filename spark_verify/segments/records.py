@@ -23,6 +23,7 @@ LEAST_RECORD_BYTES = 7
 MOST_RECORDS = 1 << 20
 """Of one batch: the least records fill a batch of 1 MB, Kafka's default, with 150,000."""
 _VARINT_BYTES, _VARLONG_BYTES = 5, 10
+_ONE, _LOW_BITS = np.uint8(1), np.uint8(0x7F)
 
 
 class _NotHeaders(Exception):
@@ -102,14 +103,14 @@ def _without(errors: dict[int, str], found: RecordStarts, count: Ints) -> _Bodie
 
 
 def _fields(data: Bytes, bodies: _Bodies) -> Records:
-    cursor = _Cursor(data, bodies.begin, bodies.end)
-    cursor.skip(np.ones(len(bodies.begin), np.int64))
+    cursor = _Cursor(data, bodies.begin)
+    cursor.skip(1)  # the attributes, of which none is defined
     timestamp_delta = cursor.varint(_VARLONG_BYTES)
     offset_delta = cursor.varint(_VARINT_BYTES)
     key_at, key_bytes = cursor.span()
     value_at, value_bytes = cursor.span()
     header_count = cursor.varint(_VARINT_BYTES)
-    headers = _all_headers(data, cursor, header_count)
+    headers = _all_headers(data, cursor, bodies.end, header_count)
     cursor.wrong |= cursor.at != bodies.end
     wrong = np.flatnonzero(cursor.wrong)
     first_wrong = {int(bodies.batch[row]): int(row - bodies.first[bodies.batch[row]]) for row in wrong[::-1]}
@@ -128,40 +129,45 @@ def _fields(data: Bytes, bodies: _Bodies) -> Records:
 
 
 class _Cursor:
-    """A place in each of many records, moved forward field by field. What does not fit marks its record as
-    wrong and leaves the cursor inside of it."""
+    """A place in each of many records, moved forward field by field.
 
-    def __init__(self, data: Bytes, begin: Ints, end: Ints) -> None:
+    It never moves back, so one that has left its record is not at the record's end when all fields are read.
+    `wrong` marks what does not show there.
+    """
+
+    def __init__(self, data: Bytes, begin: Ints) -> None:
         self.at = begin.copy()
         self.wrong: Bools = np.zeros(len(begin), np.bool_)
-        self._end = end
         self._data = np.frombuffer(data, np.uint8)
-        self._last = len(self._data) - 1
 
-    def skip(self, size: Ints) -> None:
+    def skip(self, size: Ints | int) -> None:
         """Move over `size` (shape (n,), not negative) bytes."""
-        beyond = size > self._end - self.at
-        self.wrong |= beyond
-        self.at += np.where(beyond, 0, size)
+        self.at += size
 
     def varint(self, most: int) -> Ints:
         """Read a zigzag varint of up to `most` bytes; shape (n,)."""
-        got = self._data[np.minimum(self.at, self._last)]
-        self.wrong |= self.at >= self._end
+        got = self._data.take(self.at, mode="clip")
         self.at += 1
-        value = (got & np.uint8(0x7F)).astype(np.uint64)
+        value = ((got >> _ONE) ^ -(got & _ONE)).view(np.int8).astype(np.int64)
         more = np.flatnonzero(got >= 0x80)
+        if more.size:
+            value[more] = self._rest(more, got[more], most)
+        return value
+
+    def _rest(self, more: Ints, got: npt.NDArray[np.uint8], most: int) -> Ints:
+        """The values of the varints in the rows `more`, whose first bytes `got` are not the last ones."""
+        value = (got & _LOW_BITS).astype(np.uint64)
+        left = np.arange(len(more))
         for byte in range(1, most):
-            if not more.size:
+            rows = more[left]
+            at = self.at[rows]
+            got = self._data.take(at, mode="clip")
+            value[left] |= (got & _LOW_BITS).astype(np.uint64) << np.uint64(7 * byte)
+            self.at[rows] = at + 1
+            left = left[got >= 0x80]
+            if not left.size:
                 break
-            at = self.at[more]
-            self.wrong[more] |= at >= self._end[more]
-            got = self._data[np.minimum(at, self._last)]
-            value[more] |= (got & np.uint8(0x7F)).astype(np.uint64) << np.uint64(7 * byte)
-            self.at[more] = at + 1
-            more = more[got >= 0x80]
-        self.wrong[more] = True
-        np.minimum(self.at, self._end, out=self.at)
+        self.wrong[more[left]] = True
         return ((value >> np.uint64(1)) ^ (-(value & np.uint64(1)))).view(np.int64)
 
     def span(self) -> tuple[Ints, Ints]:
@@ -173,12 +179,12 @@ class _Cursor:
         return begin, size
 
 
-def _all_headers(data: Bytes, cursor: _Cursor, count: Ints) -> dict[int, tuple[Header, ...]]:
+def _all_headers(data: Bytes, cursor: _Cursor, ends: Ints, count: Ints) -> dict[int, tuple[Header, ...]]:
     """The headers of the records that have any, one record after the other: few have them."""
     cursor.wrong |= count < 0
     headers = {}
     for row in np.flatnonzero((count > 0) & ~cursor.wrong).tolist():
-        at, end = int(cursor.at[row]), int(cursor._end[row])
+        at, end = int(cursor.at[row]), int(ends[row])
         try:
             headers[row], cursor.at[row] = _headers(data, at, end, int(count[row]))
         except (_NotHeaders, UnicodeDecodeError):

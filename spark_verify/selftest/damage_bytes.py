@@ -13,6 +13,7 @@ Place = tuple[int, int]
 """Position and size of a batch."""
 
 _NUMBERS = (-(1 << 31), -13, -12, -1, 0, 1, 48, 49, 50, 1 << 20, 1 << 30, (1 << 31) - 1)
+_LAST_OFFSET_AT, _COUNT_AT = 23, 57
 _BOMB_BYTES = (1 << 16, 80 << 20)
 
 
@@ -91,9 +92,11 @@ def _magic(data: bytes, places: Sequence[Place], rng: Random) -> Damaged:
 
 
 def _resealed_count(data: bytes, places: Sequence[Place], rng: Random) -> Damaged:
-    """Another number of records under a right CRC."""
-    count = struct.pack(">i", rng.choice((*_NUMBERS, rng.randrange(200))))
-    return _resealed("other count, right CRC", data, places, rng, lambda batch: _with(batch, 57, count))
+    """Another number of records, or another last offset, under a right CRC."""
+    number = struct.pack(">i", rng.choice((*_NUMBERS, rng.randrange(200))))
+    at = rng.choice((_COUNT_AT, _LAST_OFFSET_AT))
+    kind = "other count or last offset, right CRC"
+    return _resealed(kind, data, places, rng, lambda batch: _with(batch, at, number))
 
 
 def _resealed_bytes(data: bytes, places: Sequence[Place], rng: Random) -> Damaged:
@@ -115,6 +118,7 @@ def _resealed_records(data: bytes, places: Sequence[Place], rng: Random) -> Dama
             rng.randbytes(rng.randrange(1, 200)),
             varint(rng.choice((-1, 0, 1, 1 << 30, -(1 << 63)))) * rng.randrange(1, 40),
             b"\xff" * rng.randrange(1, 40),
+            _wide(rng),
             b"\x0c" + bytes(6),
         )
     )
@@ -122,7 +126,7 @@ def _resealed_records(data: bytes, places: Sequence[Place], rng: Random) -> Dama
 
     def change(batch: bytes) -> bytes:
         codec = Codec(rng.randrange(len(Codec)))
-        return _with_codec(_with(batch, 57, count), codec) + compressed(codec, junk)
+        return _with_codec(_with(batch, _COUNT_AT, count), codec) + compressed(codec, junk)
 
     return _resealed("other records, right CRC", data, places, rng, change)
 
@@ -141,6 +145,14 @@ def _resealed(
     position, size = rng.choice(places)
     batch = sealed(change(data[position : position + size]))
     return Damaged(kind=kind, data=data[:position] + batch + data[position + size :], first=position)
+
+
+def _wide(rng: Random) -> bytes:
+    """A record with one number in more bytes than it needs: five are allowed, of a timestamp ten."""
+    fields = [b"\x00", b"\x00", b"\x01", b"\x01", b"\x00"]
+    fields[rng.randrange(len(fields))] = b"\x80" * rng.randrange(11) + b"\x00"
+    body = b"\x00" + b"".join(fields)
+    return varint(len(body)) + body
 
 
 def _with(data: bytes, at: int, piece: bytes) -> bytes:

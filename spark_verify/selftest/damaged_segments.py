@@ -216,8 +216,8 @@ def _deadline(seconds: float) -> Iterator[None]:
 
 def report(result: DamageResult) -> str:
     """The table and the failures, as text."""
-    lines = ["damage                               files reported"]
-    lines += [f"  {kind:<34} {n:>6} {result.reported[kind]:>8}" for kind, n in sorted(result.done.items())]
+    lines = ["damage                                   files reported"]
+    lines += [f"  {kind:<38} {n:>6} {result.reported[kind]:>8}" for kind, n in sorted(result.done.items())]
     lines += [f"failure: {line}" for line in result.failures[:20]]
     lines.append(f"{result.files} files, {len(result.failures)} failures")
     return "\n".join(lines)

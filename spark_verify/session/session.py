@@ -116,4 +116,6 @@ def warm(spark: "SparkSession") -> None:
 
 
 def _import_scan(_: int) -> None:
-    import spark_verify.passes.scan  # noqa: F401 - what costs time in a new worker is this import
+    # What costs time in a new worker are these imports.
+    import spark_verify.passes.audit_piece
+    import spark_verify.passes.scan  # noqa: F401

@@ -1,7 +1,8 @@
 """Packs the code that runs on executors, so that a Spark cluster needs nothing of this project installed.
 
-Executors need Python, numpy and pyarrow. The archive holds `checkers` and `spark_verify` as source, and
-is named after its content, so that a worker that lives on never runs older code than the driver's.
+Executors need Python, numpy, pyarrow and google-crc32c. The archive holds `checkers` and `spark_verify` as
+source, and is named after its content, so that a worker that lives on never runs older code than the
+driver's.
 """
 
 import hashlib

@@ -1,4 +1,5 @@
-"""Files that Kafka 4.3.1 wrote, and what its own tool printed of them (tests/cluster/test_segments.py made both).
+"""Files that Kafka 4.3.1 wrote, and what its own tool printed of them: tests/cluster/test_segments.py
+made both.
 
 Of each codec there are the batches of librdkafka, and those that the broker compressed anew.
 """
