@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from checkers.history.load import load
 from checkers.history.metadata_log.replay import MetadataTables, replay
-from checkers.history.rows import Context
+from checkers.history.rows import ClockPair, ConfigChange, Context, Producer
+from checkers.reference.control_plane.ack_contract import ack_contract
 from checkers.reference.control_plane.elections import leader_legal
 from checkers.reference.control_plane.epochs import epoch_step
 from checkers.reference.control_plane.fencing import fenced_out
@@ -21,6 +23,8 @@ from checkers.reference.control_plane.rule_result import states_of
 from checkers.reference.control_plane.rules import RULES
 
 FIXTURES = Path(__file__).parents[4] / "fixtures" / "metadata-logs"
+RUNS = FIXTURES.parent / "runs-of-schema-1"
+SECOND = 1_000_000_000
 KILLS, ELR = "kills-and-stops-4.3.1", "elr-elections-4.3.1"
 
 
@@ -103,6 +107,43 @@ def test_a_broker_that_stays_in_the_isr_shows(name):
                 assert barred.node in {a.producer for a in fenced_out(made).anomalies}
                 kept += 1
     assert kept > 10
+
+
+@pytest.mark.parametrize(("name", "acks"), [("power-failure-all", 3398), ("storm", 7522)])
+def test_what_kafka_acknowledged_was_backed(name, acks):
+    """All acks=all acknowledgements of a recorded run, and one that is moved to before the topic was made.
+
+    What a run of that time has only in its manifest (settings, producers, the clocks) is put into its tables.
+    """
+    recorded = load(RUNS / name / "history")
+    manifest = json.loads((RUNS / name / "manifest.json").read_text())
+    clock = manifest["clock"]
+    readings = [
+        ClockPair(
+            at_ns=clock["monotonic_ns"] + later, wall_ns=clock["wall_ns"] + later, error_ns=SECOND // 100
+        )
+        for later in (0, 60 * SECOND)
+    ]
+    settings = [
+        ConfigChange(at_ms=-1, kind="reported", name=topic["name"], key=key, value=value)
+        for topic in manifest["topics"]
+        for key, value in topic["config"].items()
+    ]
+    asked = [Producer(**producer) for producer in manifest["producers"]]
+    history = replace(
+        recorded,
+        metadata=tuple(replace(row, log_offset=at) for at, row in enumerate(recorded.metadata)),
+        collected=frozenset({"configs", "producers", "clocks"}),
+        configs=settings,
+        producers=asked,
+        clocks=readings,
+    )
+    result = ack_contract(history, history.sends)
+    assert (list(result.anomalies), result.examined, result.undecided) == ([], acks, 0)
+    before_the_topic = replace(
+        next(send for send in history.sends if send.acked), invoked_ns=0, completed_ns=1
+    )
+    assert len(ack_contract(history, [before_the_topic]).anomalies) == 1
 
 
 def _led_by(row, leader):
