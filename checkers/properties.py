@@ -281,7 +281,7 @@ class Property(StrEnum):
     FENCED_OUT = PropertyRecord(
         id="fenced-out",
         sentence="a fenced or shutting-down broker is in no ISR",
-        violated_when="the ISR names such a broker beyond the append of records that bars it",
+        violated_when="the ISR names such a broker, beyond the append of records that begins its shutdown",
         family=Family.CONTROL_PLANE,
         unit=ExaminedUnit.PARTITION_STATE,
         needs=_METADATA_LOG | {EvidenceSource.BROKER_REGISTRATIONS},

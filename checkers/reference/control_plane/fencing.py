@@ -4,7 +4,7 @@ Invariant: a broker that is fenced, in controlled shutdown or not registered is 
 Evidence: the registrations and the states of partitions in the metadata log.
 Counterexample:
     ISR [1, 2]; the record at offset 90 fences broker 2
-    no later record of that append, nor one before it, takes 2 out of the ISR: fenced-out, of broker 2
+    no record before it takes 2 out of the ISR: fenced-out, of broker 2
 
 The controller takes a broker out of the ISR by records of the same append: before the record that fences it,
 after the record that begins its controlled shutdown. Without ELR, the last in-sync replica stays in the ISR
@@ -32,6 +32,7 @@ from checkers.reference.control_plane.rule_result import (
 )
 
 NEVER = 1 << 62
+STOPPING = "in controlled shutdown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +42,11 @@ class _Barred:
     since: int
     since_ms: int
     until: int
-    until_ms: int
     why: str
 
 
 def fenced_out(context: Context) -> RuleResult:
-    """Each state of a partition whose ISR keeps a barred broker beyond the append that bars it.
+    """Each state of a partition whose ISR keeps a barred broker.
 
     Undecided: a state with a broker in its ISR of which the log has no registration.
     """
@@ -72,16 +72,14 @@ def _spans(rows: Sequence[BrokerState]) -> Iterator[_Barred]:
         if _why(row):
             began = began or row
         elif began:
-            yield _span(began, row.log_offset, row.at_ms)
+            yield _span(began, row.log_offset)
             began = None
     if began:
-        yield _span(began, NEVER, NONE)
+        yield _span(began, NEVER)
 
 
-def _span(began: BrokerState, until: int, until_ms: int) -> _Barred:
-    return _Barred(
-        since=began.log_offset, since_ms=began.at_ms, until=until, until_ms=until_ms, why=_why(began)
-    )
+def _span(began: BrokerState, until: int) -> _Barred:
+    return _Barred(since=began.log_offset, since_ms=began.at_ms, until=until, why=_why(began))
 
 
 def _why(state: BrokerState) -> str:
@@ -89,7 +87,7 @@ def _why(state: BrokerState) -> str:
         return "unregistered"
     if state.fenced:
         return "fenced"
-    return "in controlled shutdown" if state.in_controlled_shutdown else ""
+    return STOPPING if state.in_controlled_shutdown else ""
 
 
 def _kept(rows: Sequence[MetadataChange], barred: Mapping[int, Sequence[_Barred]]) -> Iterator[Anomaly]:
@@ -98,15 +96,20 @@ def _kept(rows: Sequence[MetadataChange], barred: Mapping[int, Sequence[_Barred]
             continue  # the last in-sync replica of an offline partition
         for broker in sorted(row.isr):
             for span in barred.get(broker, ()):
-                if _outlasts_append(row, after, span):
+                if _keeps(row, after, span):
                     note = f"broker {broker} is {span.why} since metadata offset {span.since}"
                     isr = f"and in the ISR {brokers_in_words(row.isr)}"
                     yield of_state(Property.FENCED_OUT, row, broker, f"{note}, {isr}")
                     break
 
 
-def _outlasts_append(row: MetadataChange, after: MetadataChange | None, span: _Barred) -> bool:
-    """Whether state and span are both in force at the end of some append."""
-    begins = max((row.log_offset, row.at_ms), (span.since, span.since_ms))
-    ends = min((after.log_offset, after.at_ms) if after else (NEVER, NONE), (span.until, span.until_ms))
-    return begins[0] < ends[0] and begins[1] != ends[1]
+def _keeps(row: MetadataChange, after: MetadataChange | None, span: _Barred) -> bool:
+    """Whether state and span are in force at once, but for what the append that begins a shutdown ends."""
+    begin, end = max(row.log_offset, span.since), min(after.log_offset if after else NEVER, span.until)
+    leaves = (
+        span.why == STOPPING
+        and row.log_offset < span.since
+        and after is not None
+        and after.at_ms == span.since_ms
+    )
+    return begin < end and not leaves

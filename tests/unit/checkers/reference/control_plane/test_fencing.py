@@ -1,4 +1,4 @@
-"""A broker that may not lead leaves every ISR within one append: the counterexample and its near misses."""
+"""A broker that may not lead leaves every ISR first: the counterexample and its near misses."""
 
 from fakes.control_plane import broker, history, named, state, up
 
@@ -33,6 +33,19 @@ def test_the_note_says_why_and_since_when():
 def test_a_broker_leaves_the_isr_before_the_record_that_fences_it():
     """That is how the controller writes it when a session ends."""
     assert named(ruled(CREATED, state(20, 1, (0, 1), (1, 3), ms=20), broker(21, 2, fenced=True, ms=20))) == []
+
+
+def test_a_broker_that_leaves_the_isr_only_after_it_is_fenced_is_found():
+    """Though in the same append: for a moment the ISR has a fenced broker."""
+    rows = (broker(20, 2, fenced=True, ms=20), state(21, 1, (0, 1), (1, 3), ms=20))
+    assert named(ruled(CREATED, *rows)) == [(2, 0)]
+    assert named(ruled(CREATED, broker(20, 2, fenced=True, ms=20), broker(21, 2, ms=20))) == [(2, 0)]
+
+
+def test_a_broker_that_leaves_the_isr_long_after_its_shutdown_began_is_found():
+    """In the next append, not in the same one."""
+    rows = (broker(20, 1, stopping=True, ms=20), state(21, 2, (1, 1), (2, 3), ms=21))
+    assert named(ruled(CREATED, *rows)) == [(1, 0)]
 
 
 def test_a_broker_leaves_the_isr_after_the_record_that_begins_its_shutdown():
