@@ -7,13 +7,16 @@ may have come and gone: of that time nothing is known.
 
 Records that are sent again after a refusal count nowhere but in their partition, which has then transmitted
 more than it was given. Some of what was given is always still to be transmitted, so the difference is at most
-what was sent again: growth beyond the greatest one so far is certain, and is since the client last had no
-record at all, when the difference was exact.
+what was sent again: growth beyond the greatest one so far is certain. Together with all that is still in the
+client it is at least what was sent again; while that is no more than is known already, nothing was sent again
+unseen. (In 900 readings of calm loads of 100/s to 170,000/s the one was never above zero and the other never
+below, and every second to fifth reading was exact.) Records that the client gives up unsent lower both.
 
 Source: STATISTICS.md of librdkafka; `ts` is the monotonic clock in microseconds.
 """
 
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -61,8 +64,8 @@ class Connections:
         """`made_ns`: before the client was made."""
         self._reports = reports
         self._handles: dict[str, _Handle] = {}
-        self._sent_again: dict[tuple[str, str], int] = {}
-        self._idle_ns = made_ns
+        self._partitions: dict[tuple[str, str], _SentAgain] = {}
+        self._made_ns = made_ns
         self.until_ns = NONE
         """Up to when the connections' trouble is known; -1 before the first statistics."""
 
@@ -70,10 +73,8 @@ class Connections:
         """Report what is new in the client's statistics, a JSON document."""
         facts = json.loads(statistics)
         at_ns = int(facts["ts"]) * 1000
-        trouble = (*self._of_handles(facts["brokers"], at_ns), *self._of_partitions(facts["topics"]))
+        trouble = (*self._of_handles(facts["brokers"], at_ns), *self._of_partitions(facts, at_ns))
         self._reports.connected(at_ns if self.until_ns == NONE else self.until_ns, at_ns, trouble)
-        if facts["msg_cnt"] == 0:
-            self._idle_ns = at_ns
         self.until_ns = at_ns
 
     def _of_handles(self, brokers: Mapping[str, Any], at_ns: int) -> Iterator[Trouble]:
@@ -84,16 +85,44 @@ class Connections:
             if found is not None:
                 yield found
 
-    def _of_partitions(self, topics: Mapping[str, Any]) -> Iterator[Trouble]:
-        for topic, facts in topics.items():
-            for number, partition in facts["partitions"].items():
-                place, sent_again = (topic, number), partition["txmsgs"] - partition["msgs"]
-                known = self._sent_again.get(place, 0)
-                if sent_again > known:
-                    self._sent_again[place] = sent_again
-                    yield Trouble(
-                        since_ns=self._idle_ns, broker=partition["leader"], retries=sent_again - known
-                    )
+    def _of_partitions(self, facts: Mapping[str, Any], at_ns: int) -> Iterator[Trouble]:
+        partitions = {
+            (topic, number): partition
+            for topic, known in facts["topics"].items()
+            for number, partition in known["partitions"].items()
+        }
+        counted = sum(_queued(each) + each["msgs_inflight"] for each in partitions.values())
+        hidden = max(0, facts["msg_cnt"] - counted)
+        for place, partition in partitions.items():
+            if place not in self._partitions:
+                self._partitions[place] = _SentAgain(self._made_ns)
+            least = partition["txmsgs"] - partition["msgs"]
+            most = least + _queued(partition) + hidden
+            since_ns, count = self._partitions[place].read(at_ns, least, most)
+            if count:
+                yield Trouble(since_ns=since_ns, broker=partition["leader"], retries=count)
+
+
+class _SentAgain:
+    """How many records of one partition were certainly sent again, and until when they were no more."""
+
+    def __init__(self, made_ns: int) -> None:
+        self._known = self._most_before = 0
+        # The counters are not read at one moment: the last reading but one is believed.
+        self._exact_ns = deque([made_ns, made_ns], maxlen=2)
+
+    def read(self, at_ns: int, least: int, most: int) -> tuple[int, int]:
+        """Since when, and how many more, if they are between `least` and `most` now; 0 if none is certain."""
+        since_ns, count = self._exact_ns[0], max(0, least - self._known)
+        self._known = min(self._known + count, max(most, self._most_before))
+        self._most_before = most
+        if most <= self._known:
+            self._exact_ns.append(at_ns)
+        return since_ns, count
+
+
+def _queued(partition: Mapping[str, Any]) -> int:
+    return int(partition["msgq_cnt"] + partition["xmit_msgq_cnt"])
 
 
 def _address(name: str) -> str:

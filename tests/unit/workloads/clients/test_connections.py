@@ -36,19 +36,26 @@ def broker(node: int = 1, *, state: str = "UP", age_us: int = 10_000, **counters
     return {"nodeid": node, "state": state, "stateage": age_us, **zero, **counters}
 
 
-def partition(sent: int, given: int) -> dict[str, int]:
-    return {"leader": 2, "txmsgs": sent, "msgs": given}
+def partition(sent: int, given: int, *, queued: int = 0) -> dict[str, int]:
+    return {
+        "leader": 2,
+        "txmsgs": sent,
+        "msgs": given,
+        "msgq_cnt": queued,
+        "xmit_msgq_cnt": 0,
+        "msgs_inflight": 0,
+    }
 
 
 def trouble_of(
-    *statistics: tuple[Mapping[str, Any], Mapping[str, Any]], queued: Sequence[int] = ()
+    *statistics: tuple[Mapping[str, Any], Mapping[str, Any]], in_client: Sequence[int] = ()
 ) -> list[tuple[Trouble, ...]]:
     """The trouble that each of these statistics shows: handles by name, partitions of t by number."""
     reports = Reports()
     connections = Connections(reports, made_ns=0)
     for n, (brokers, partitions) in enumerate(statistics):
         topics = {"t": {"partitions": partitions}}
-        facts = {"ts": (n + 1) * 1000, "msg_cnt": queued[n] if queued else 0}
+        facts = {"ts": (n + 1) * 1000, "msg_cnt": in_client[n] if in_client else 0}
         connections.take(json.dumps({**facts, "brokers": brokers, "topics": topics}))
     assert [(since, until) for since, until, _ in reports.all] == [
         (max(n, 1) * 1_000_000, (n + 1) * 1_000_000) for n in range(len(statistics))
@@ -99,26 +106,53 @@ def test_a_bootstrap_handle_that_gets_its_id_is_the_same() -> None:
     assert trouble_of(({"h:1/bootstrap": broker(node=-1)}, {}), ({"h:1/1": broker()}, {})) == [(), ()]
 
 
-def test_records_that_were_sent_again_count_since_the_client_was_last_idle() -> None:
-    states = [partition(5, 5), partition(9, 8), partition(12, 10), partition(13, 11)]
-    assert trouble_of(*(({}, {"0": state}) for state in states), queued=[0, 1, 0, 0]) == [
-        (),
-        (Trouble(since_ns=1_000_000, broker=2, retries=1),),
-        (Trouble(since_ns=1_000_000, broker=2, retries=1),),
-        (),
-    ]
+def sent_again(*states: tuple[dict[str, int], int]) -> list[tuple[tuple[int, int], ...]]:
+    """Since which of the readings, and how many, for each reading of one partition and all in the client."""
+    partitions = [({}, {"0": state, "-1": partition(0, 3)}) for state, _ in states]
+    found = trouble_of(*partitions, in_client=[in_client for _, in_client in states])
+    assert {(each.broker, each.disconnects, each.timeouts) for row in found for each in row} <= {(2, 0, 0)}
+    return [tuple((each.since_ns // 1_000_000, each.retries) for each in row) for row in found]
+
+
+def test_records_that_were_sent_again_count_since_the_last_exact_reading_but_one() -> None:
+    assert sent_again(
+        (partition(5, 5), 0),
+        (partition(6, 6), 0),
+        (partition(7, 7), 0),
+        (partition(12, 10), 0),
+        (partition(13, 11), 0),
+        (partition(15, 12), 0),
+    ) == [(), (), (), ((2, 2),), (), ((4, 1),)]
 
 
 def test_records_that_are_still_to_be_sent_are_not_taken_for_ones_that_were_sent_twice() -> None:
     """As in any load: of those that were given, now more and now fewer have been sent."""
-    states = [partition(5, 9), partition(9, 9), partition(11, 17), partition(16, 17), partition(21, 20)]
-    assert trouble_of(*(({}, {"0": state, "-1": partition(0, 3)}) for state in states), queued=[4] * 5) == [
-        (),
-        (),
-        (),
-        (),
-        (Trouble(since_ns=0, broker=2, retries=1),),
-    ]
+    assert sent_again(
+        (partition(5, 9, queued=4), 4),
+        (partition(9, 9), 4),
+        (partition(11, 17, queued=2), 6),
+        (partition(16, 17), 1),
+        (partition(21, 20), 4),
+    ) == [(), (), (), (), ((3, 1),)]
+
+
+def test_records_that_were_given_up_unsent_do_not_hide_those_that_are_sent_again_later() -> None:
+    assert sent_again(
+        (partition(5, 5), 0),
+        (partition(5, 9), 0),
+        (partition(5, 9), 0),
+        (partition(7, 10), 0),
+    ) == [(), (), (), ((2, 1),)]
+
+
+def test_a_reading_in_which_something_may_be_hidden_is_not_exact() -> None:
+    """Two of nine records were sent again by the second reading, and two others are nowhere to be found."""
+    assert sent_again(
+        (partition(5, 5), 0),
+        (partition(9, 9), 2),
+        (partition(9, 9), 2),
+        (partition(11, 9), 0),
+    ) == [(), (), (), ((0, 2),)]
 
 
 def events_of(
