@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from checkers.history.rows import History, Read, Send
+from checkers.history.rows import History, Proof, Read, Send
 from checkers.history.tables import NONE, Outcome
 from checkers.judgement import Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property, by_property
@@ -84,6 +84,7 @@ def _counts(
             acks=[send for send in history.sends if send.acked],
             log_records=len(history.final_log),
             offsets=offsets + undecided_partitions,
+            sampled=sum(_sampled(facts, proof) for proof in facts.proof.values()),
             reads=history.reads,
             decided_reads=history.reads,
         )
@@ -93,6 +94,9 @@ def _counts(
             acks=list(facts.acked()),
             log_records=len(facts.log),
             offsets=offsets,
+            sampled=sum(
+                _sampled(facts, proof) - _sampled_unread(facts, proof) for proof in facts.proof.values()
+            ),
             reads=facts.reads,
             decided_reads=[read for read in facts.reads if not facts.undecided(read.tp, read.offset)],
         )
@@ -105,6 +109,7 @@ def _units(
     acks: Sequence[Send],
     log_records: int,
     offsets: int,
+    sampled: int,
     reads: Sequence[Read],
     decided_reads: Sequence[Read],
 ) -> dict[ExaminedUnit, int]:
@@ -117,5 +122,20 @@ def _units(
         ExaminedUnit.OFFSET_BELOW_HW: offsets,
         ExaminedUnit.READ: len(reads),
         ExaminedUnit.READ_OF_DECIDED_OFFSET: len(decided_reads),
-        ExaminedUnit.READ_OR_ACK_WITH_OFFSET: len(decided_reads) + placed,
+        ExaminedUnit.READ_OR_SAMPLED_OFFSET: len(decided_reads) + sampled,
     }
+
+
+def _highest(facts: Facts, proof: Proof) -> int:
+    return max((sample.high_watermark for sample in facts.watermarks[proof.tp]), default=NONE)
+
+
+def _sampled(facts: Facts, proof: Proof) -> int:
+    """How many offsets of a decided partition a sample shows to have been below the high watermark."""
+    return max(0, _highest(facts, proof) - proof.log_start)
+
+
+def _sampled_unread(facts: Facts, proof: Proof) -> int:
+    """Those of them that are on disk above the proven high watermark."""
+    begin = max(proof.high_watermark, proof.log_start)
+    return max(0, min(_highest(facts, proof), proof.log_end) - begin)

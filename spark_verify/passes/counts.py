@@ -6,6 +6,7 @@ from checkers.history.tables import NONE
 from checkers.judgement import Totals
 from checkers.properties import DECIDED, Property, by_property
 from checkers.property_terms import ExaminedUnit
+from spark_verify.partition_task import PartitionTask
 from spark_verify.passes.open_history import OpenedHistory
 from spark_verify.passes.scan import Scan
 
@@ -34,11 +35,15 @@ def examined_and_undecided(
     """How many units of each decided property were examined, and how many are undecided."""
     windows = [task.window for task in opened.tasks if task.window]
     offsets = sum(max(0, window.high_watermark - window.log_start) for window in windows)
-    every = by_property(_units(scans, offsets=offsets + len(opened.tasks) - len(windows)))
+    sampled = sum(_sampled(task) for task in opened.tasks)
+    every = by_property(
+        _units(scans, offsets=offsets + len(opened.tasks) - len(windows), sampled=sampled)
+    )
     examined = by_property(
         _units(
             [scan for scan in scans if scan.suspects],
             offsets=offsets,
+            sampled=sampled - sum(_sampled_unread(task) for task in opened.tasks),
             unread_acks=sum(scan.sends.ok_unread for scan in scans),
             unread_reads=sum(scan.reads_unread for scan in scans),
         )
@@ -46,8 +51,20 @@ def examined_and_undecided(
     return examined, {each: every[each] - examined[each] for each in DECIDED}
 
 
+def _sampled(task: PartitionTask) -> int:
+    """How many offsets of a decided partition a sample shows to have been below the high watermark."""
+    return max(0, task.highest - task.window.log_start) if task.window else 0
+
+
+def _sampled_unread(task: PartitionTask) -> int:
+    """Those of them that are on disk above the proven high watermark."""
+    if (window := task.window) is None:
+        return 0
+    return max(0, min(task.highest, window.log_end) - max(window.high_watermark, window.log_start))
+
+
 def _units(
-    scans: Sequence[Scan], *, offsets: int, unread_acks: int = 0, unread_reads: int = 0
+    scans: Sequence[Scan], *, offsets: int, sampled: int, unread_acks: int = 0, unread_reads: int = 0
 ) -> dict[ExaminedUnit, int]:
     """How many units there are in the partitions of `scans`, without those at offsets that no reader
     gets."""
@@ -62,5 +79,5 @@ def _units(
         ExaminedUnit.OFFSET_BELOW_HW: offsets,
         ExaminedUnit.READ: reads,
         ExaminedUnit.READ_OF_DECIDED_OFFSET: reads - unread_reads,
-        ExaminedUnit.READ_OR_ACK_WITH_OFFSET: reads - unread_reads + acks - without_offset,
+        ExaminedUnit.READ_OR_SAMPLED_OFFSET: reads - unread_reads + sampled,
     }
