@@ -4,54 +4,12 @@ Two judgements of one history agree iff `Judgement.key()` is equal: anomalies ar
 their keys, evidence is not compared.
 """
 
-import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from checkers.history.rows import TopicPartition
+from checkers.anomalies import Anomalies
 from checkers.history.tables import NONE
 from checkers.properties import Property
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anomaly:
-    """One record (or offset) that breaks one property: the first six fields are its key, the rest evidence.
-
-    The property's record describes what `topic, partition, offset` and the id are (`place`).
-    """
-
-    property: Property
-    topic: str
-    partition: int
-    offset: int
-    producer: int
-    sequence: int
-    invoked_ns: int = field(default=NONE, compare=False)
-    """When the record's send was called; -1 if it is not known."""
-    completed_ns: int = field(default=NONE, compare=False)
-    """When the record was acknowledged (monotone-read: delivered); -1 if it is not known, or if the
-    acknowledgement was for another copy, at another offset, than the one that a reader was given."""
-    seen_ns: int = field(default=NONE, compare=False)
-    """When a reader was given it at that offset; -1 if no reader is a witness."""
-    acked_offset: int = field(default=NONE, compare=False)
-    note: str = field(default="", compare=False)
-    """Half a sentence for people: what is at that place now, or what the record collides with."""
-
-    @builtins.property
-    def tp(self) -> TopicPartition:
-        """The partition it is about."""
-        return TopicPartition(self.topic, self.partition)
-
-    def key(self) -> tuple[str, str, int, int, int, int]:
-        """What two implementations must agree on; sorts by property, place and id."""
-        return (
-            self.property.value,
-            self.topic,
-            self.partition,
-            self.offset,
-            self.producer,
-            self.sequence,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,25 +39,39 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Attempts:
+    """The sends of one producer instance over all partitions, whatever their outcome; no two have one id.
+
+    A producer numbers its sends 0, 1, 2, …: so `last` - `first` + 1 - `count` sends are missing between.
+    """
+
+    count: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """Which properties of one history hold, and which do not.
 
     `examined` and `undecided` count, for every decided property, the units that its record names
-    (`ExaminedUnit`). What is undecided is not examined.
+    (`ExaminedUnit`). What is undecided is not examined. `attempts` are by producer.
     """
 
     examined: Mapping[Property, int]
     undecided: Mapping[Property, int]
-    anomalies: tuple[Anomaly, ...]
+    anomalies: Anomalies
     undecided_partitions: tuple[PartitionUndecided, ...]
     totals: Totals
+    attempts: Mapping[int, Attempts] = field(default_factory=dict)
 
     def key(self) -> tuple[object, ...]:
         """Everything two implementations must agree on, as plain sortable data."""
         return (
-            sorted(anomaly.key() for anomaly in self.anomalies),
+            self.anomalies.keys(),
             sorted((p.value, n) for p, n in self.examined.items()),
             sorted((p.value, n) for p, n in self.undecided.items()),
             sorted((u.topic, u.partition) for u in self.undecided_partitions),
             self.totals,
+            sorted((producer, its.count, its.first, its.last) for producer, its in self.attempts.items()),
         )

@@ -20,11 +20,11 @@ Counterexample to "two unclean shutdowns permit it":
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from checkers.anomalies import Anomaly
 from checkers.contract.settings import Realised
 from checkers.contract.timeline import NEVER_NS, SLACK_NS, Election
 from checkers.history.rows import Fault, TopicPartition
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly
 
 
 def truncation(realised: Realised, anomaly: Anomaly) -> str | None:

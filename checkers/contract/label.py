@@ -23,11 +23,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from checkers.anomalies import Anomaly
 from checkers.contract.clauses import deposed_leader, truncation, unreplicated
 from checkers.contract.settings import Realised
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly
 from checkers.properties import Property
 
 CLIENT = "acknowledged without being written (client)"

@@ -1,24 +1,36 @@
 """A history in lists that can be changed: the simulation fills one, and every kind of damage edits one."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from random import Random
 from typing import TypeVar
 
 from checkers.history.rows import (
+    BrokerLine,
+    BrokerState,
+    ClientEvent,
+    ClockPair,
+    ConfigChange,
     Fault,
     History,
     LogRecord,
     MetadataChange,
+    NodeEvent,
+    Pressure,
+    Producer,
+    ProducerState,
     Proof,
     Read,
     RecordId,
+    Replica,
+    ReplicaBatch,
+    ReplicaOffset,
     Send,
     TopicPartition,
     Watermark,
 )
-from checkers.history.tables import Outcome
+from checkers.history.tables import OPTIONAL, Outcome
 
 Item = TypeVar("Item")
 
@@ -39,32 +51,38 @@ class EditableHistory:
     proofs: list[Proof] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     metadata: list[MetadataChange] = field(default_factory=list)
+    brokers: list[BrokerState] = field(default_factory=list)
+    configs: list[ConfigChange] = field(default_factory=list)
+    producers: list[Producer] = field(default_factory=list)
+    node_events: list[NodeEvent] = field(default_factory=list)
+    clocks: list[ClockPair] = field(default_factory=list)
+    pressure: list[Pressure] = field(default_factory=list)
+    client_events: list[ClientEvent] = field(default_factory=list)
+    replica_offsets: list[ReplicaOffset] = field(default_factory=list)
+    broker_lines: list[BrokerLine] = field(default_factory=list)
+    replicas: list[Replica] = field(default_factory=list)
+    producer_states: list[ProducerState] = field(default_factory=list)
+    replica_batches: list[ReplicaBatch] = field(default_factory=list)
+    collected: set[str] = field(default_factory=lambda: set(OPTIONAL))
 
     @classmethod
     def of(cls, history: History) -> "EditableHistory":
         """The same rows, in lists of their own."""
-        return cls(
-            partitions=list(history.partitions),
-            sends=list(history.sends),
-            log=list(history.final_log),
-            reads=list(history.reads),
-            watermarks=list(history.watermarks),
-            proofs=list(history.proofs),
-            faults=list(history.faults),
-            metadata=list(history.metadata),
-        )
+        editable = cls(log=list(history.final_log), collected=set(history.collected))
+        for name in _SAME_NAMES:
+            setattr(editable, name, list(getattr(history, name)))
+        return editable
 
     def freeze(self) -> History:
         """The history as it is now, in the order in which its files are read."""
         return History(
+            **{name: tuple(getattr(self, name)) for name in _SAME_NAMES if name not in _SORTED},
             partitions=tuple(sorted(self.partitions)),
+            collected=frozenset(self.collected),
             sends=sorted(self.sends, key=attrgetter("tp")),
             final_log=sorted(self.log, key=lambda record: (record.tp, record.offset)),
             reads=sorted(self.reads, key=attrgetter("tp")),
-            watermarks=tuple(self.watermarks),
-            proofs=tuple(self.proofs),
-            faults=tuple(self.faults),
-            metadata=tuple(self.metadata),
+            replica_batches=sorted(self.replica_batches, key=lambda batch: (batch.tp, batch.broker)),
         )
 
     def decided(self) -> set[TopicPartition]:
@@ -97,6 +115,11 @@ class EditableHistory:
         if proof:
             swap(self.proofs, proof, replace(proof, high_watermark=end + 1, log_end=end + 1))
         return placed
+
+
+_SAME_NAMES = tuple(each.name for each in fields(EditableHistory) if each.name not in ("log", "collected"))
+"""The lists that a history holds under the same name."""
+_SORTED = ("partitions", "sends", "reads", "replica_batches")
 
 
 def first(items: Iterable[Item]) -> Item:

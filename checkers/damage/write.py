@@ -1,36 +1,51 @@
 """Writes a history in memory as the Parquet files that checkers/history/load.py reads."""
 
 from collections.abc import Iterable
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from checkers.history.rows import History
-from checkers.history.tables import TABLES, unit_path, write_table
+from checkers.history.rows import SINGLE_FILES, History
+from checkers.history.tables import OPTIONAL, REPLICA_BATCHES, TABLES, replica_path, unit_path, write_table
 
 
-def write(history: History, history_dir: Path) -> None:
-    """Write every table of a history below a directory, which is made if it is not there."""
+def write(history: History, history_dir: Path, *, run: str = "") -> None:
+    """Write every table of a history below a directory, which is made if it is not there.
+
+    Of the OPTIONAL tables only those that the history has collected.
+    """
     for tp in history.partitions:
         for table, rows in (
             ("sends", history.sends),
             ("final_log", sorted(history.final_log, key=attrgetter("offset"))),
             ("reads", history.reads),
         ):
-            _write(history_dir, table, (row for row in rows if row.tp == tp), *tp)
-    _write(history_dir, "watermarks", history.watermarks)
-    _write(history_dir, "proofs", history.proofs)
-    _write(history_dir, "faults", history.faults)
-    _write(history_dir, "metadata", history.metadata)
+            path = unit_path(history_dir, table, *tp)
+            _write(path, table, (row for row in rows if row.tp == tp), *tp, run=run)
+    for table in SINGLE_FILES:
+        if table in history.collected or table not in OPTIONAL:
+            _write(unit_path(history_dir, table), table, getattr(history, table), run=run)
+    if REPLICA_BATCHES in history.collected:
+        (history_dir / REPLICA_BATCHES).mkdir(parents=True, exist_ok=True)
+        placed = sorted(history.replica_batches, key=lambda batch: (batch.tp, batch.broker))
+        for (tp, broker), batches in groupby(placed, key=lambda batch: (batch.tp, batch.broker)):
+            _write(
+                replica_path(history_dir, tp.topic, tp.partition, broker, 0),
+                REPLICA_BATCHES,
+                batches,
+                *tp,
+                run=run,
+            )
 
 
-def _write(history_dir: Path, table: str, rows: Iterable[Any], *place: Any) -> None:  # noqa: ANN401
+def _write(path: Path, table: str, rows: Iterable[Any], *place: Any, run: str) -> None:  # noqa: ANN401
     schema = TABLES[table]
     held = list(rows)
     columns = [
         pa.array([getattr(row, name) for row in held], schema.field(name).type) for name in schema.names
     ]
-    path = unit_path(history_dir, table, *place)
-    write_table(path, table, pa.Table.from_arrays(columns, schema=schema), *place)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_table(path, table, pa.Table.from_arrays(columns, schema=schema), *place, run=run)

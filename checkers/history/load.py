@@ -4,30 +4,23 @@
 order that `tables` promises. `load` builds the whole in memory, for the reference and for small runs.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from checkers.errors import MalformedHistory
-from checkers.history.rows import (
-    Context,
-    Fault,
-    History,
-    LogRecord,
-    MetadataChange,
-    Proof,
-    Read,
-    Send,
-    TopicPartition,
-    Watermark,
-)
+from checkers.history.columnar import Rows
+from checkers.history.rows import ROW_OF, SINGLE_FILES, Context, History, Proof, Send, TopicPartition
 from checkers.history.tables import (
+    OPTIONAL,
     PARTITION_KEY,
     PARTITIONED,
+    REPLICA_BATCHES,
+    RUN_KEY,
     SCHEMA_VERSION,
     TABLE_KEY,
     TABLES,
@@ -39,45 +32,73 @@ from checkers.history.tables import (
 )
 from checkers.history.upgrade import minor_of, schema_at, upgrade
 
-Row = TypeVar("Row")
+SAMPLES = ("watermarks", "replica_offsets")
+"""The tables of one file that grow with the length of a run: their rows stay in columns."""
 
 
 def load(history_dir: Path) -> History:
     """The whole history in memory, checked; raises MalformedHistory."""
     context = load_context(history_dir)
-
-    def rows(table: str, row: Callable[..., Row]) -> list[Row]:
-        return [made for tp in context.partitions for made in _rows(history_dir, table, row, tp)]
-
-    sends = rows("sends", _send)
-    _refuse_reused_ids(history_dir / "sends", sends)
-    return History(
-        partitions=context.partitions,
-        watermarks=context.watermarks,
-        proofs=context.proofs,
-        faults=context.faults,
-        metadata=context.metadata,
-        sends=sends,
-        final_log=rows("final_log", LogRecord),
-        reads=rows("reads", Read),
-    )
+    bulk: dict[str, Any] = {
+        table: [row for tp in context.partitions for row in _rows(history_dir, table, tp)]
+        for table in PARTITIONED
+    }
+    _refuse_reused_ids(history_dir / "sends", bulk["sends"])
+    batches = [
+        ROW_OF[REPLICA_BATCHES](**row)
+        for tp in context.partitions
+        for path in replica_files(history_dir, tp)
+        for row in read_unit(path, REPLICA_BATCHES, *tp).to_pylist()
+    ]
+    small: dict[str, Any] = {
+        name: getattr(context, name) for name in ("partitions", "collected", *SINGLE_FILES)
+    }
+    return History(**small, **bulk, replica_batches=batches)
 
 
 def load_context(history_dir: Path) -> Context:
-    """The small tables and the list of partitions; raises MalformedHistory. Opens no bulk file."""
+    """The tables of one file and the list of partitions; raises MalformedHistory. Opens no bulk file."""
     found, proofs = load_proofs(history_dir)
-    return Context(
-        partitions=found,
-        watermarks=tuple(_rows(history_dir, "watermarks", Watermark)),
-        proofs=proofs,
-        faults=tuple(_rows(history_dir, "faults", Fault)),
-        metadata=tuple(_rows(history_dir, "metadata", MetadataChange)),
+    collected = collected_tables(history_dir)
+    tables: dict[str, Any] = {
+        table: _samples(history_dir, table) if table in SAMPLES else tuple(_rows(history_dir, table))
+        for table in SINGLE_FILES
+        if table != "proofs" and (table in collected or table not in OPTIONAL)
+    }
+    return Context(partitions=found, collected=collected, proofs=proofs, **tables)
+
+
+def collected_tables(history_dir: Path) -> frozenset[str]:
+    """Which of the OPTIONAL tables the history has."""
+    return frozenset(
+        table
+        for table in OPTIONAL
+        if (
+            (history_dir / table).is_dir()
+            if table == REPLICA_BATCHES
+            else unit_path(history_dir, table).exists()
+        )
     )
+
+
+def replica_files(history_dir: Path, tp: TopicPartition) -> list[Path]:
+    """The files of a partition's replica batches, by broker and then in the order of the log.
+
+    Raises MalformedHistory for a name that is not <broker>-<piece>.parquet.
+    """
+    return sorted((history_dir / REPLICA_BATCHES / str(tp)).glob("*.parquet"), key=_broker_and_piece)
+
+
+def _broker_and_piece(path: Path) -> tuple[int, int]:
+    broker, _, piece = path.stem.partition("-")
+    if not (broker.isdecimal() and piece.isdecimal()):
+        raise MalformedHistory(path, "not named <broker>-<piece>.parquet")
+    return int(broker), int(piece)
 
 
 def load_proofs(history_dir: Path) -> tuple[tuple[TopicPartition, ...], tuple[Proof, ...]]:
     """Which partitions there are, and how their final reads ended; raises MalformedHistory."""
-    proofs = tuple(_rows(history_dir, "proofs", Proof))
+    proofs = tuple(_rows(history_dir, "proofs"))
     found = partitions(history_dir)
     _check_proofs(unit_path(history_dir, "proofs"), proofs, found)
     return found, proofs
@@ -135,6 +156,14 @@ def open_unit(
     return file
 
 
+def run_of(path: Path) -> str:
+    """The id of the run that a file belongs to; "" for one that was written before files had it.
+
+    Raises MalformedHistory if the file is missing, truncated or not Parquet.
+    """
+    return _stamp(_open(path).schema_arrow).get(RUN_KEY, "")
+
+
 def _open(path: Path) -> pq.ParquetFile:
     if not path.is_file():
         raise MalformedHistory(path, "missing")
@@ -187,7 +216,7 @@ def _check_rows(path: Path, table: str, rows: pa.Table, topic: str | None, parti
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         if column.null_count:
             raise MalformedHistory(path, f"column {name} has {column.null_count} nulls")
-    if table in PARTITIONED:
+    if table in (*PARTITIONED, REPLICA_BATCHES):
         for name, expected in (("topic", topic), ("partition", partition)):
             _check_constant(path, rows, name, expected)
     if table == "final_log" and "offset" in rows.column_names:
@@ -250,20 +279,11 @@ def _units(history_dir: Path, table: str) -> Iterator[TopicPartition]:
         yield TopicPartition(topic, int(number))
 
 
-def _rows(
-    history_dir: Path, table: str, row: Callable[..., Row], tp: TopicPartition | None = None
-) -> Iterator[Row]:
+def _rows(history_dir: Path, table: str, tp: TopicPartition | None = None) -> Iterator[Any]:
     topic, partition = tp or (None, None)
     rows = read_unit(unit_path(history_dir, table, topic, partition), table, topic, partition)
-    columns = [_plain(column) for column in rows.columns]
-    for values in zip(*columns, strict=True):
-        yield row(**dict(zip(TABLES[table].names, values, strict=True)))
+    return iter(Rows(rows, ROW_OF[table]))
 
 
-def _plain(column: pa.ChunkedArray) -> list[Any]:
-    values = column.to_pylist()
-    return [tuple(value) for value in values] if pa.types.is_list(column.type) else values
-
-
-def _send(*, outcome: int, **columns: Any) -> Send:  # noqa: ANN401 - the columns of the table
-    return Send(outcome=Outcome(outcome), **columns)
+def _samples(history_dir: Path, table: str) -> Rows[Any]:
+    return Rows(read_unit(unit_path(history_dir, table), table), ROW_OF[table])

@@ -1,15 +1,15 @@
 """The rows of a history in memory: one dataclass for each table of `tables`, fields named alike.
 
-`Context` holds the small tables (some thousand rows in any run), which the contract and the explanations
-need; `History` adds the bulk ones, and is what the reference implementation reads. The Spark implementation
-never builds one.
+`Context` holds the tables that are one file each, which the contract and the explanations need; `History`
+adds the bulk ones, and is what the reference implementation reads. The Spark implementation never builds one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from checkers.history.tables import NONE, Outcome
+from checkers.history.tables import NONE, OPTIONAL, REPLICA_BATCHES, Outcome
 
 
 class TopicPartition(NamedTuple):
@@ -163,7 +163,8 @@ class Fault:
 class MetadataChange(_Placed):
     """A partition's state after one record of the KRaft metadata log. `leader` is -1 while there is none.
 
-    `at_ms` is the controller's wall clock.
+    `at_ms` is the controller's wall clock; the order of changes is that of `log_offset` (-1: from a snapshot,
+    or not recorded). `recovering`: the leader was elected uncleanly, and has not recovered.
     """
 
     at_ms: int
@@ -174,23 +175,278 @@ class MetadataChange(_Placed):
     isr: tuple[int, ...] = ()
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
+    log_offset: int = NONE
+    recovering: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerState:
+    """A broker's registration after one record of the KRaft metadata log; `at_ms` as in `MetadataChange`."""
+
+    at_ms: int
+    log_offset: int = NONE
+    node: int
+    broker_epoch: int
+    registered: bool = True
+    fenced: bool = False
+    in_controlled_shutdown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigChange:
+    """One setting after one record of the KRaft metadata log.
+
+    `kind` is topic, broker, cluster (the default of all brokers, `name` "") or feature (`name` is the
+    feature, `value` its level).
+    """
+
+    at_ms: int
+    log_offset: int = NONE
+    kind: str
+    name: str = ""
+    key: str = ""
+    value: str = ""
+    removed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Producer:
+    """What one producer instance asked for. `acks` is "0", "1" or "all"."""
+
+    producer: int
+    acks: str
+    idempotence: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeEvent:
+    """A process of the cluster started or ended. `node` -1 is the proxy.
+
+    `role` is broker, controller, combined or proxy; `event` is started, exited or oom-killed. `planned`: the
+    harness did it, for the fault named `fault` if that is not "". `detail` is the last line of its log.
+    """
+
+    at_ns: int
+    node: int
+    role: str
+    event: str
+    exit_code: int = NONE
+    planned: bool = True
+    fault: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockPair:
+    """One reading of the clocks: the history's, the harness's wall clock, and the Docker engine's.
+
+    `engine_ns` -1: not known; `error_ns` is half the time that the question took.
+    """
+
+    at_ns: int
+    wall_ns: int
+    engine_ns: int = NONE
+    error_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pressure:
+    """How starved the machine was in the `span_ns` before; each is -1 where the kernel does not report it.
+
+    `stall_ns`: some task waited for a processor; `steal_ns`, `busy_ns`: summed over processors; `late_ns`:
+    how late the harness's own loop woke, at worst.
+    """
+
+    at_ns: int
+    span_ns: int
+    stall_ns: int = NONE
+    steal_ns: int = NONE
+    busy_ns: int = NONE
+    late_ns: int = NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientEvent:
+    """Trouble that a producer's client had with a broker in (since_ns, at_ns], counted."""
+
+    at_ns: int
+    since_ns: int
+    producer: int
+    broker: int
+    disconnects: int = 0
+    timeouts: int = 0
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaOffset(_Placed):
+    """The log of one replica at a time, as `source` measured it: `log_end` is the offset of its next record.
+
+    `source`: live (asked of the broker), disk-down (read from the disk of a node that is down),
+    before-power-loss (the node is paused), after-power-loss (from the disk that is mounted again).
+    """
+
+    at_ns: int
+    broker: int
+    leader_epoch: int = NONE
+    log_start: int = NONE
+    log_end: int = NONE
+    source: str = "live"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerLine(_Placed):
+    """A line of a node's own log that shows the fate of a replica, or of the node.
+
+    `kind`: loaded (`offset`: the log end that it found), follower-start, truncated (`offset`: to where),
+    truncated-below-hw, recovered, unclean-election, halted. A line about no partition has topic "" and
+    partition -1.
+    """
+
+    at_ms: int
+    node: int
+    kind: str
+    leader_epoch: int = NONE
+    offset: int = NONE
+    high_watermark: int = NONE
+    line: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replica(_Placed):
+    """One replica as it was on disk after the clean stop.
+
+    `epochs` and `epoch_starts` are its leader-epoch checkpoint; the checkpoints are -1 where there is none.
+    `clean`: the broker had noted a clean shutdown. `complete`: all of it was read, else `reason` is why not.
+    """
+
+    broker: int
+    log_start: int = NONE
+    log_end: int = NONE
+    recovery_point: int = NONE
+    hw_checkpoint: int = NONE
+    log_start_checkpoint: int = NONE
+    epochs: tuple[int, ...] = ()
+    epoch_starts: tuple[int, ...] = ()
+    segments: int = 0
+    bytes: int = 0
+    batches: int = 0
+    torn_bytes: int = 0
+    clean: bool = True
+    complete: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerState(_Placed):
+    """An entry of the last producer snapshot of a replica."""
+
+    broker: int
+    snapshot_offset: int
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_offset: int
+    timestamp_ms: int = NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaBatch(_Placed):
+    """One record batch on one replica's disk. `crc` is the stored one; `digest` sums up its records.
+
+    `digest` is -1 for a control batch, and where `error` says why the records cannot be decoded.
+    """
+
+    broker: int
+    segment: int = 0
+    position: int = 0
+    base_offset: int
+    last_offset_delta: int
+    leader_epoch: int
+    crc: int = 0
+    crc_ok: bool = True
+    attributes: int = 0
+    producer_id: int = NONE
+    producer_epoch: int = NONE
+    base_sequence: int = NONE
+    records: int = 1
+    size: int = 0
+    max_timestamp_ms: int = NONE
+    digest: int = NONE
+    error: str = ""
+
+    @property
+    def end_offset(self) -> int:
+        """The offset after its last one."""
+        return self.base_offset + self.last_offset_delta + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The small tables of a history, and which partitions there were."""
+    """The tables of one file, and which partitions there were.
+
+    `collected`: which of the OPTIONAL tables the run has; the others are empty because nothing is known.
+    """
 
     partitions: tuple[TopicPartition, ...] = ()
+    collected: frozenset[str] = frozenset(OPTIONAL)
     watermarks: Sequence[Watermark] = field(default=())
     proofs: Sequence[Proof] = field(default=())
     faults: Sequence[Fault] = field(default=())
     metadata: Sequence[MetadataChange] = field(default=())
+    brokers: Sequence[BrokerState] = field(default=())
+    configs: Sequence[ConfigChange] = field(default=())
+    producers: Sequence[Producer] = field(default=())
+    node_events: Sequence[NodeEvent] = field(default=())
+    clocks: Sequence[ClockPair] = field(default=())
+    pressure: Sequence[Pressure] = field(default=())
+    client_events: Sequence[ClientEvent] = field(default=())
+    replica_offsets: Sequence[ReplicaOffset] = field(default=())
+    broker_lines: Sequence[BrokerLine] = field(default=())
+    replicas: Sequence[Replica] = field(default=())
+    producer_states: Sequence[ProducerState] = field(default=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History(Context):
-    """A whole history in memory. `final_log` and `reads` are in file order within each partition."""
+    """A whole history in memory. `final_log` and `reads` are in file order within each partition.
+
+    `replica_batches` are in the order of the log for each partition and broker.
+    """
 
     sends: Sequence[Send] = field(default=())
     final_log: Sequence[LogRecord] = field(default=())
     reads: Sequence[Read] = field(default=())
+    replica_batches: Sequence[ReplicaBatch] = field(default=())
+
+
+def _send(*, outcome: int, **columns: Any) -> Send:  # noqa: ANN401 - the columns of the table
+    return Send(outcome=Outcome(outcome), **columns)
+
+
+ROW_OF: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "sends": _send,
+        "final_log": LogRecord,
+        "reads": Read,
+        "watermarks": Watermark,
+        "proofs": Proof,
+        "faults": Fault,
+        "metadata": MetadataChange,
+        "brokers": BrokerState,
+        "configs": ConfigChange,
+        "producers": Producer,
+        "node_events": NodeEvent,
+        "clocks": ClockPair,
+        "pressure": Pressure,
+        "client_events": ClientEvent,
+        "replica_offsets": ReplicaOffset,
+        "broker_lines": BrokerLine,
+        "replicas": Replica,
+        "producer_states": ProducerState,
+        REPLICA_BATCHES: ReplicaBatch,
+    }
+)
+"""What makes a row of each table from its columns."""
+SINGLE_FILES = tuple(table for table in ROW_OF if table in Context.__dataclass_fields__)
+"""The tables that `Context` holds, each under its own name."""

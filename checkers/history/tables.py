@@ -1,10 +1,11 @@
 """The history of a run on disk: its tables, their columns, and how their Parquet files are written.
 
 One page of prose for people: docs/history.md. All times are int64 nanoseconds of the harness's monotonic
-clock; -1 (never null) means "none". Bulk tables have one file for each Kafka partition,
-`<table>/<topic>-<partition>.parquet`, and every partition of the run has all of them, empty ones too, so
-that a file that is gone is noticed. The other tables are one file each, and always there. What is not so is
-a `checkers.errors.MalformedHistory`.
+clock, `*_ms` milliseconds of a node's wall clock; -1 (never null) means "none". Bulk tables have one file for
+each Kafka partition, `<table>/<topic>-<partition>.parquet`, and every partition of the run has all of them,
+empty ones too, so that a file that is gone is noticed. Of `replica_batches`, each partition has a folder with
+files for each broker. The other tables are one file each. Those in OPTIONAL are there if they were collected;
+all others always. What is not so is a `checkers.errors.MalformedHistory`.
 """
 
 from collections.abc import Mapping
@@ -16,15 +17,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-SCHEMA_VERSION = "1.1"
+SCHEMA_VERSION = "1.2"
 """Major and minor. A major change gives a column another meaning; a minor one adds columns to a table, and
 `upgrade` says what a file from before means by them. "1" is 1.0."""
 
 NONE = -1
 """The sentinel of every integer column for "there is none"."""
 
-VERSION_KEY, TABLE_KEY, TOPIC_KEY, PARTITION_KEY = (
-    f"highwater.{name}" for name in ("schema_version", "table", "topic", "partition")
+VERSION_KEY, TABLE_KEY, TOPIC_KEY, PARTITION_KEY, RUN_KEY = (
+    f"highwater.{name}" for name in ("schema_version", "table", "topic", "partition", "run")
 )
 
 
@@ -109,16 +110,92 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "str topic",
             "i32 partition leader leader_epoch partition_epoch",
             "nodes replicas isr elr last_known_elr",
+            "i64 log_offset",
+            "bool recovering",
+        ),
+        "brokers": _schema(
+            "i64 at_ms log_offset",
+            "i32 node",
+            "i64 broker_epoch",
+            "bool registered fenced in_controlled_shutdown",
+        ),
+        "configs": _schema("i64 at_ms log_offset", "str kind name key value", "bool removed"),
+        "producers": _schema("i32 producer", "str acks", "bool idempotence"),
+        "node_events": _schema(
+            "i64 at_ns",
+            "i32 node",
+            "str role event",
+            "i32 exit_code",
+            "bool planned",
+            "str fault detail",
+        ),
+        "clocks": _schema("i64 at_ns wall_ns engine_ns error_ns"),
+        "pressure": _schema("i64 at_ns span_ns stall_ns steal_ns busy_ns late_ns"),
+        "client_events": _schema(
+            "i64 at_ns since_ns", "i32 producer broker", "i64 disconnects timeouts retries"
+        ),
+        "replica_offsets": _schema(
+            "i64 at_ns",
+            "str topic",
+            "i32 partition broker leader_epoch",
+            "i64 log_start log_end",
+            "str source",
+        ),
+        "broker_lines": _schema(
+            "i64 at_ms",
+            "i32 node",
+            "str kind topic",
+            "i32 partition leader_epoch",
+            "i64 offset high_watermark",
+            "str line",
+        ),
+        "replicas": _schema(
+            "str topic",
+            "i32 partition broker",
+            "i64 log_start log_end recovery_point hw_checkpoint log_start_checkpoint",
+            "nodes epochs",
+            "times epoch_starts",
+            "i64 segments bytes batches torn_bytes",
+            "bool clean complete",
+            "str reason",
+        ),
+        "producer_states": _schema(
+            "str topic",
+            "i32 partition broker",
+            "i64 snapshot_offset producer_id",
+            "i32 producer_epoch last_sequence",
+            "i64 last_offset timestamp_ms",
+        ),
+        "replica_batches": _schema(
+            "str topic",
+            "i32 partition broker",
+            "i64 segment position base_offset",
+            "i32 last_offset_delta leader_epoch",
+            "i64 crc",
+            "bool crc_ok",
+            "i32 attributes",
+            "i64 producer_id",
+            "i32 producer_epoch base_sequence records",
+            "i64 size max_timestamp_ms digest",
+            "str error",
         ),
     }
 )
 
 PARTITIONED = ("sends", "final_log", "reads")
 """The tables with one file for each Kafka partition; the others are one file each."""
+REPLICA_BATCHES = "replica_batches"
+"""The table with a folder for each Kafka partition, and in it files for each broker; see `replica_path`."""
+OPTIONAL = (
+    *("brokers", "configs", "producers", "node_events", "clocks", "pressure", "client_events"),
+    *("replica_offsets", "broker_lines", "replicas", "producer_states", REPLICA_BATCHES),
+)
+"""The tables that are there only if they were collected. What needs one that is not there is not decided."""
 
 
 def unit_path(history_dir: Path, table: str, topic: str | None = None, partition: int | None = None) -> Path:
     """Where a table lives, or one partition's file of it; `history_dir` is the run's `history/`."""
+    assert table != REPLICA_BATCHES, f"{table} has several files, see replica_path"
     if table not in PARTITIONED:
         assert topic is None, f"{table} is one file"
         return history_dir / f"{table}.parquet"
@@ -126,11 +203,21 @@ def unit_path(history_dir: Path, table: str, topic: str | None = None, partition
     return history_dir / table / f"{topic}-{partition}.parquet"
 
 
-def file_schema(table: str, topic: str | None = None, partition: int | None = None) -> pa.Schema:
-    """The table's schema with the key-value metadata that every file of a history carries."""
-    stamp = {VERSION_KEY: SCHEMA_VERSION, TABLE_KEY: table}
-    if table in PARTITIONED:
-        assert topic is not None, f"{table} has one file for each partition"
+def replica_path(history_dir: Path, topic: str, partition: int, broker: int, piece: int) -> Path:
+    """Where one piece of a replica's batches lives; pieces are numbered from 0, in the order of the log."""
+    return history_dir / REPLICA_BATCHES / f"{topic}-{partition}" / f"{broker}-{piece:05d}.parquet"
+
+
+def file_schema(
+    table: str, topic: str | None = None, partition: int | None = None, *, run: str = ""
+) -> pa.Schema:
+    """The table's schema with the key-value metadata that every file of a history carries.
+
+    `run` is the id of the run that the file belongs to.
+    """
+    stamp = {VERSION_KEY: SCHEMA_VERSION, TABLE_KEY: table, RUN_KEY: run}
+    if table in (*PARTITIONED, REPLICA_BATCHES):
+        assert topic is not None, f"{table} has files for each partition"
         stamp |= {TOPIC_KEY: topic, PARTITION_KEY: str(partition)}
     return TABLES[table].with_metadata(stamp)
 
@@ -156,26 +243,32 @@ def write_options(table: str) -> dict[str, Any]:
 
 
 def open_writer(
-    path: Path, table: str, topic: str | None = None, partition: int | None = None
+    path: Path, table: str, topic: str | None = None, partition: int | None = None, *, run: str = ""
 ) -> pq.ParquetWriter:
     """A `pq.ParquetWriter` for a file that is written batch by batch; the caller closes it (`with`).
 
     The file must be readable as a whole or not at all: write to another name and rename when it is closed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    return pq.ParquetWriter(path, file_schema(table, topic, partition), **write_options(table))
+    return pq.ParquetWriter(path, file_schema(table, topic, partition, run=run), **write_options(table))
 
 
 def write_table(
-    path: Path, table: str, rows: pa.Table, topic: str | None = None, partition: int | None = None
+    path: Path,
+    table: str,
+    rows: pa.Table,
+    topic: str | None = None,
+    partition: int | None = None,
+    *,
+    run: str = "",
 ) -> None:
     """Write one whole file, stamped and encoded, and give it its name only when it is complete.
 
     `rows` has the columns of TABLES[table] in any order and is cast to their types; a value
     that does not fit is an error.
     """
-    schema = file_schema(table, topic, partition)
+    schema = file_schema(table, topic, partition, run=run)
     growing = path.with_suffix(".growing")
-    with open_writer(growing, table, topic, partition) as writer:
+    with open_writer(growing, table, topic, partition, run=run) as writer:
         writer.write_table(rows.select(schema.names).cast(schema))
     growing.rename(path)

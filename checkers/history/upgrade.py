@@ -3,6 +3,8 @@
 1.0 ("1"): `faults` had no `down`, `down_ns`, `up_ns`. The kinds kill and power-loss ended the processes of
 their `unclean` nodes, at the injection; a stop ended those of all its nodes, when its effect was first true.
 All were started again when the fault was healed.
+1.1: `metadata` had no `log_offset` and no `recovering`: the order is that of the rows, and nobody knows of a
+leader that recovers from an unclean election. The OPTIONAL tables did not exist: they were not collected.
 
 A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
 """
@@ -13,12 +15,15 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from checkers.history.tables import SCHEMA_VERSION, TABLES
+from checkers.history.tables import NONE, SCHEMA_VERSION, TABLES
 
 _VERSION = re.compile(r"(?P<major>\d+)(?:\.(?P<minor>\d+))?")
 
 ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
-    {"faults": MappingProxyType({"down": 1, "down_ns": 1, "up_ns": 1})}
+    {
+        "faults": MappingProxyType({"down": 1, "down_ns": 1, "up_ns": 1}),
+        "metadata": MappingProxyType({"log_offset": 2, "recovering": 2}),
+    }
 )
 """By table: the columns that a minor version added, and which one."""
 
@@ -41,6 +46,8 @@ def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
     """The rows with all columns of today, in their order; `minor` is the version they were written at."""
     if table == "faults" and minor < 1:
         rows = _with_outages(rows)
+    if table == "metadata" and minor < 2:
+        rows = _with_defaults(rows)
     return rows.select(TABLES[table].names)
 
 
@@ -55,3 +62,10 @@ def _with_outages(faults: pa.Table) -> pa.Table:
     for name, values in (("down", down), ("down_ns", down_ns), ("up_ns", up_ns)):
         faults = faults.append_column(name, pa.array(values, TABLES["faults"].field(name).type))
     return faults
+
+
+def _with_defaults(changes: pa.Table) -> pa.Table:
+    count, schema = changes.num_rows, TABLES["metadata"]
+    for name, value in (("log_offset", NONE), ("recovering", False)):
+        changes = changes.append_column(name, pa.array([value] * count, schema.field(name).type))
+    return changes

@@ -9,13 +9,14 @@ Counterexample to "no anomaly, so it holds":
     the property does not hold: it is undecided
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from checkers.anomalies import Anomalies
 from checkers.history.rows import History, Proof, Read, Send
 from checkers.history.tables import NONE, Outcome
-from checkers.judgement import Judgement, PartitionUndecided, Totals
+from checkers.judgement import Attempts, Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property, by_property
 from checkers.property_terms import ExaminedUnit
 from checkers.reference import durability, high_watermark, order, presence, reads
@@ -36,16 +37,28 @@ def check(history: History) -> Judgement:
         watermarks=history.watermarks,
         proofs=history.proofs,
     )
-    anomalies = [anomaly for rule in RULES.values() for anomaly in rule(facts)]
+    anomalies = Anomalies.of(anomaly for rule in RULES.values() for anomaly in rule(facts))
     undecided_partitions = _undecided_partitions(history, facts)
     examined, undecided = _counts(history, facts, len(undecided_partitions))
     return Judgement(
         examined=examined,
         undecided=undecided,
-        anomalies=tuple(anomalies),
+        anomalies=anomalies,
         undecided_partitions=undecided_partitions,
         totals=totals(history),
+        attempts=attempts(history),
     )
+
+
+def attempts(history: History) -> dict[int, Attempts]:
+    """How many sends each producer made, and the first and the last of their sequences."""
+    sequences: dict[int, list[int]] = defaultdict(list)
+    for send in history.sends:
+        sequences[send.producer].append(send.sequence)
+    return {
+        producer: Attempts(count=len(its), first=min(its), last=max(its))
+        for producer, its in sequences.items()
+    }
 
 
 def totals(history: History) -> Totals:

@@ -14,8 +14,8 @@ offset in [high watermark, log end) is undecided: it is on disk, but no reader c
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from checkers.anomalies import Anomaly
 from checkers.history.tables import NONE, Outcome
-from checkers.judgement import Anomaly
 from checkers.properties import Property
 from checkers.reference.facts import Facts, Rule, of_record, of_send
 

@@ -11,9 +11,9 @@ Counterexample:
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from checkers.anomalies import Anomaly
 from checkers.history.rows import NO_ID, LogRecord, Proof, Read, RecordId, Send, TopicPartition, Watermark
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly
 from checkers.properties import Property
 
 

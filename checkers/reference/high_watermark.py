@@ -18,9 +18,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
+from checkers.anomalies import Anomaly
 from checkers.history.rows import Read, Send, TopicPartition
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly
 from checkers.properties import Property
 from checkers.reference.facts import Facts, Rule, of_send
 

@@ -14,8 +14,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from checkers.anomalies import Anomaly
 from checkers.history.rows import LogRecord, Send, TopicPartition
-from checkers.judgement import Anomaly
 from checkers.properties import Property
 from checkers.reference.facts import Facts, Rule, of_record
 

@@ -12,8 +12,8 @@ Counterexample:
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from checkers.anomalies import Anomaly
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly
 from checkers.properties import Property
 from checkers.reference.facts import Facts, Rule, of_record
 

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 
+from checkers.anomalies import Anomaly
 from checkers.history.rows import Read, RecordId, TopicPartition
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly
 from checkers.properties import Property
 from checkers.reference.facts import Facts, Rule
 

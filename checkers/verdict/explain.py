@@ -9,11 +9,11 @@ sampler's.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from checkers.anomalies import Anomaly
 from checkers.contract.clauses import written_ns
 from checkers.contract.settings import Realised
 from checkers.history.rows import Fault, RecordId, TopicPartition, Watermark
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly
 from checkers.properties import Property
 from checkers.verdict.findings import Finding
 

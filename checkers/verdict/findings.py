@@ -9,12 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from checkers.anomalies import Anomaly
 from checkers.contract.clauses import written_ns
 from checkers.contract.label import Label
 from checkers.contract.timeline import Timeline
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-from checkers.judgement import Anomaly
 from checkers.properties import Property
 from checkers.property_terms import LossRole
 

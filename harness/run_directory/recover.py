@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from checkers.contract.settings import Acks
-from checkers.history.tables import PARTITIONED, TABLES, unit_path, write_table
+from checkers.history.tables import OPTIONAL, PARTITIONED, TABLES, unit_path, write_table
 from harness.errors import HistoryError, RunDirectoryError
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest, ManifestProducer, read_manifest
@@ -70,6 +70,8 @@ def _acks(text: str) -> Acks:
 
 def _fill(run: RunDir, manifest: Manifest) -> None:
     for table in TABLES:
+        if table in OPTIONAL:
+            continue  # an empty one would claim that it was collected
         if table not in PARTITIONED:
             _write_if_absent(run, table)
             continue

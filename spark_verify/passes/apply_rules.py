@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from checkers.anomalies import Anomalies, Anomaly
 from checkers.history.rows import LogRecord, Read, Send
 from checkers.history.tables import NONE, Outcome
-from checkers.judgement import Anomaly
 from checkers.properties import DECIDED, Property
 from checkers.reference import durability, high_watermark, order, presence, reads
 from checkers.reference.facts import Facts, Rule
@@ -38,7 +38,7 @@ class Case:
 
 def anomalies(
     opened: OpenedHistory, suspects: Sequence[Suspects | None], fetched: Sequence[Fetched]
-) -> tuple[Anomaly, ...]:
+) -> Anomalies:
     """All anomalies of a history, by property; `suspects` and `fetched` belong to the tasks, in order."""
     case = Case(
         facts=_facts(opened, fetched),
@@ -48,7 +48,7 @@ def anomalies(
             if task.window and found
         ],
     )
-    return tuple(anomaly for each in DECIDED for anomaly in RULES[each](case))
+    return Anomalies.of(anomaly for each in DECIDED for anomaly in RULES[each](case))
 
 
 def _facts(opened: OpenedHistory, fetched: Sequence[Fetched]) -> Facts:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from checkers.history.tables import NONE
-from checkers.judgement import Totals
+from checkers.judgement import Attempts, Totals
 from checkers.properties import DECIDED, Property, by_property
 from checkers.property_terms import ExaminedUnit
 from spark_verify.partition_task import PartitionTask
+from spark_verify.passes.duplicate_ids import added
 from spark_verify.passes.open_history import OpenedHistory
 from spark_verify.passes.scan import Scan
 
@@ -27,6 +28,14 @@ def totals(scans: Sequence[Scan]) -> Totals:
         first_ack_ns=min((part.first_ack_ns for part in acked), default=NONE),
         last_ack_ns=max((part.last_ack_ns for part in acked), default=NONE),
     )
+
+
+def attempts(scans: Sequence[Scan]) -> dict[int, Attempts]:
+    """How many sends each producer made, and the first and the last of their sequences."""
+    return {
+        producer: Attempts(count=its.count, first=its.least, last=its.greatest)
+        for producer, its in added(scan.sums for scan in scans).items()
+    }
 
 
 def examined_and_undecided(

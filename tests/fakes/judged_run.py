@@ -3,10 +3,10 @@
 Times are seconds of the run; the history's clock reads 100 s at its start, the wall clock 5,000 s.
 """
 
+from checkers.anomalies import Anomaly
 from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
 from checkers.contract.timeline import SECOND_NS, Clock
 from checkers.history.rows import Context, Fault, MetadataChange, Proof, Watermark
-from checkers.judgement import Anomaly
 from checkers.properties import Property
 
 CLOCK = Clock(monotonic_ns=100 * SECOND_NS, wall_ns=5_000 * SECOND_NS)

@@ -120,10 +120,10 @@ def test_a_newer_minor_version_is_read_if_its_columns_are_known(tmp_path):
     """What it adds to other tables does not matter here."""
     path, stamp = tmp_path / "faults.parquet", {"highwater.table": "faults"}
     newer = TABLES["faults"].empty_table()
-    pq.write_table(newer.replace_schema_metadata(stamp | {"highwater.schema_version": "1.2"}), path)
+    pq.write_table(newer.replace_schema_metadata(stamp | {"highwater.schema_version": "1.3"}), path)
     assert read_unit(path, "faults").schema == TABLES["faults"]
     wider = newer.append_column("weather", pa.array([], pa.string()))
-    pq.write_table(wider.replace_schema_metadata(stamp | {"highwater.schema_version": "1.2"}), path)
+    pq.write_table(wider.replace_schema_metadata(stamp | {"highwater.schema_version": "1.3"}), path)
     with pytest.raises(MalformedHistory, match="wrong columns: unknown weather"):
         read_unit(path, "faults")
 
@@ -137,12 +137,12 @@ def test_versions(version, minor):
     assert minor_of(version) == minor
 
 
-def test_what_is_written_today_is_stamped_1_1(tmp_path):
+def test_what_is_written_today_is_stamped_1_2(tmp_path):
     """And has every column."""
     path = tmp_path / "faults.parquet"
     write_table(path, "faults", TABLES["faults"].empty_table())
-    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.1"
-    assert schema_at("faults", 1) == TABLES["faults"]
+    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.2"
+    assert schema_at("metadata", 2) == TABLES["metadata"]
 
 
 RECORDED = Path(__file__).parents[3] / "fixtures" / "runs-of-schema-1"
