@@ -1,4 +1,4 @@
-"""Turns the journals of a run into the bulk tables of its history: one Parquet file for each partition.
+"""Turns the journals of a run into tables of its history; the bulk ones have a file for each partition.
 
 Works as well on what a killed run has left. A send that was invoked and has no completion in the journal is
 sealed as info with completed_ns -1. Memory is bounded by SLICE rows, whatever the length of the run.
@@ -51,7 +51,7 @@ class Sealed:
 
 
 def seal(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
-    """Write `history/{sends,reads}/` and `history/watermarks.parquet`, then remove the journals.
+    """Write `sends`, `reads`, `watermarks` and `producers` of the history, then remove the journals.
 
     `run` is the run's id, `ended` whether every journal must have its end. Files get their names when they
     are whole; a seal that is interrupted is done again from the journals. JournalUnreadable names a journal
@@ -71,6 +71,7 @@ def seal(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     with _Units(history, "reads", partitions, run) as units:
         reads = sum(_seal_reads(path, units) for path in readers)
     _seal_watermarks(directory / "watermarks.arrow", history, run)
+    _write_producers(facts, history, run)
     shutil.rmtree(directory)
     return Sealed(producers=facts, sends=sends, reads=reads)
 
@@ -268,3 +269,13 @@ def _seal_watermarks(path: Path, history: Path, run: str) -> None:
     batches = list(journal.read(path)) if path.is_file() else []
     rows = pa.Table.from_batches(batches, schema=None if batches else TABLES["watermarks"])
     write_table(unit_path(history, "watermarks"), "watermarks", rows, run=run)
+
+
+def _write_producers(facts: Sequence[ProducerFacts], history: Path, run: str) -> None:
+    columns = {
+        "producer": [each.producer for each in facts],
+        "acks": [each.acks for each in facts],
+        "idempotence": [each.idempotence for each in facts],
+    }
+    rows = pa.table(columns, schema=TABLES["producers"])
+    write_table(unit_path(history, "producers"), "producers", rows, run=run)
