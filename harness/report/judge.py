@@ -21,6 +21,7 @@ from harness.errors import HistoryError
 from harness.report.realised import realised
 from harness.report.report import Report
 from harness.report.verdict_json import Judged, as_json, outcome_of, remark_of
+from harness.run_directory.integrity import check_attempts, check_integrity
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest
 from harness.run_directory.recover import complete_history
@@ -41,9 +42,10 @@ def judge(run: RunDir, verify: Verify) -> Report:
 def _judge(run: RunDir, verify: Verify) -> Report:
     manifest = complete_history(run)
     context = load_context(run.history)
-    _refuse_missing_partitions(run, manifest, context)
+    check_integrity(run, manifest, context)
     facts = realised(manifest, context)
     judgement = verify(run.history)
+    check_attempts(run, manifest, judgement)
     labels = judge_contract(judgement.anomalies, facts)
     exposure = measure(run.history, context, _load_ended_ns(manifest))
     state = RunState(
@@ -76,15 +78,6 @@ def _report(run: RunDir, judged: Judged) -> Report:
 
 def _load_ended_ns(manifest: Manifest) -> int:
     return NONE if manifest.load_ended_ns is None else manifest.load_ended_ns
-
-
-def _refuse_missing_partitions(run: RunDir, manifest: Manifest, context: Context) -> None:
-    """Only the manifest knows of a partition of which every file is gone."""
-    found = set(context.partitions)
-    for topic in manifest.topics:
-        for number in range(topic.partitions):
-            if (topic.name, number) not in found:
-                raise HistoryError(f"{run.history}: every file of partition {topic.name}-{number} is missing")
 
 
 def _unaccepted(manifest: Manifest, exposure: Exposure) -> Iterator[Reason]:

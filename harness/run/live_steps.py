@@ -91,7 +91,7 @@ class LiveRunSteps:
     def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> Iterator[LiveLoad]:
         """A started load."""
         plan = load_plan(resolved.scenario, resolved.seed)
-        with workload.start(plan, cluster.bootstrap, run.path) as started:
+        with workload.start(plan, cluster.bootstrap, run.path, run.id) as started:
             yield LiveLoad(started, self._active)
 
     def run_faults(
@@ -134,7 +134,7 @@ class LiveRunSteps:
         """Read every partition to a proven end."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
         within_s = resolved.scenario.settle.final_read_s
-        return final_read(cluster.bootstrap, partitions, run.history, within_s=within_s)
+        return final_read(cluster.bootstrap, partitions, run.history, within_s=within_s, run=run.id)
 
     def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
         """Replay the metadata log into the history; Kafka's internal topics are left out."""
@@ -143,8 +143,8 @@ class LiveRunSteps:
 
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
         """Seal the journals. The proofs come last: without them nothing is decided."""
-        producers = producers_of(seal(run.path))
-        write_proofs(run.history, proofs)
+        producers = producers_of(seal(run.path, run.id, ended=True))
+        write_proofs(run.history, proofs, run.id)
         return producers
 
     def judge(self, run: RunDir) -> Report:
@@ -169,4 +169,5 @@ def _view(cluster: Cluster) -> ClusterView:
 
 
 def _write(run: RunDir, table: str, rows: list[dict[str, object]]) -> None:
-    write_table(unit_path(run.history, table), table, pa.Table.from_pylist(rows, schema=TABLES[table]))
+    held = pa.Table.from_pylist(rows, schema=TABLES[table])
+    write_table(unit_path(run.history, table), table, held, run=run.id)

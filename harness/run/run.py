@@ -150,7 +150,9 @@ def _save(job: Job, cluster: Cluster, load: Load, proofs: tuple[Proof, ...]) -> 
     with job.phase("seal", "sealing the history"):
         job.progress.follow_load(None)
         load.stop()
+        job.record.recorded(load.recorded())
         job.record.sealed(job.steps.seal(job.run, proofs))
+        job.record.files_written()
 
 
 def _note_end(job: Job) -> None:

@@ -108,11 +108,9 @@ def test_an_empty_history_is_unknown(tmp_path: Path) -> None:
 
 
 def test_a_missed_acceptance_line_fails_the_run_and_says_what_was_measured(tmp_path: Path) -> None:
-    acked = [ok(1, n, at=n, invoked=n * SECOND, done=n * SECOND + 1) for n in (0, 1, 5)]
-    rows = history(
-        *(replace(send, offset=at) for at, send in enumerate(acked)),
-        *(logged(1, n, at) for at, n in enumerate((0, 1, 5))),
-    )
+    times = [n * SECOND for n in (0, 1, 5)]
+    acked = [ok(1, n, at=n, invoked=at_ns, done=at_ns + 1) for n, at_ns in enumerate(times)]
+    rows = history(*acked, *(logged(1, n, n) for n in range(3)))
     report = judged(make_run(tmp_path, rows, accept=["unavailable.max <= 3s", "acked.count >= 3"]))
     assert report.verdict is Verdict.FAIL
     assert sentences(report) == ["acceptance: unavailable.max <= 3s: measured 4 s on orders-0"]

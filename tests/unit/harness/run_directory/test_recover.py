@@ -19,7 +19,7 @@ from workloads.record.seal import ProducerFacts, Sealed
 def sealing(monkeypatch: pytest.MonkeyPatch, acks: str) -> None:
     """Let sealing find one producer instance with these acks, and write no table."""
 
-    def seal(run_dir: Path) -> Sealed:
+    def seal(run_dir: Path, run: str) -> Sealed:
         (run_dir / "journal").rmdir()
         (run_dir / "history").mkdir()
         return Sealed(producers=(ProducerFacts(producer=9, acks=acks, idempotence=False),))
