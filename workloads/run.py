@@ -176,7 +176,8 @@ class Workload:
 def start(plan: WorkloadPlan, bootstrap: str, run_dir: Path, run: str = "") -> Workload:
     """Start the load of `plan` against the brokers at `bootstrap`, recorded under `run_dir`/journal.
 
-    `run` is the run's id, which every journal carries. Raises PlanRefused, before anything is connected to, for client settings that the client does not take.
+    `run` is the run's id, which every journal carries. Raises PlanRefused, before anything is connected to,
+    for client settings that the client does not take.
     """
     check_settings(plan)
     return Workload(plan, bootstrap, run_dir, run)

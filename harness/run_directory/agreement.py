@@ -6,7 +6,7 @@ them has lost, the others still have.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pydantic import ValidationError
 
@@ -16,9 +16,9 @@ from checkers.history.rows import Context, TopicPartition
 from checkers.history.tables import unit_path
 from harness.errors import HistoryError, ScenarioError
 from harness.run_directory.layout import RunDir
-from harness.run_directory.manifest import Manifest
+from harness.run_directory.manifest import Manifest, ManifestTopic
 from harness.scenario.complaints import complaints
-from harness.scenario.model import Scenario
+from harness.scenario.model import Scenario, TopicPart
 from harness.scenario.positions import load
 
 Pair = tuple[str, object, object]
@@ -59,10 +59,7 @@ def _pairs(manifest: Manifest, scenario: Scenario) -> Iterator[Pair]:
     yield "release", manifest.release, asked.kafka
     yield "expect", manifest.expect, scenario.expect.acked_loss
     yield "accept", list(manifest.accept), scenario.accept
-    yield "topics", *(
-        [f"{topic.name}: {topic.partitions} partitions, {topic.replication} replicas" for topic in topics]
-        for topics in (manifest.topics, scenario.topics)
-    )
+    yield "topics", _shapes(manifest.topics), _shapes(scenario.topics)
     yield "schedule", list(manifest.schedule), [str(step.get("name")) for step in scenario.faults]
     yield "cluster.brokers", cluster.brokers, asked.brokers
     yield "cluster.controllers", cluster.controllers, asked.controllers
@@ -70,6 +67,10 @@ def _pairs(manifest: Manifest, scenario: Scenario) -> Iterator[Pair]:
     for number, producer in enumerate(manifest.producers):
         yield f"producers[{number}].acks", producer.acks, workload.acks
         yield f"producers[{number}].idempotence", producer.idempotence, workload.idempotent
+
+
+def _shapes(topics: Iterable[ManifestTopic | TopicPart]) -> list[str]:
+    return [f"{topic.name}: {topic.partitions} partitions, {topic.replication} replicas" for topic in topics]
 
 
 def _check_partitions(run: RunDir, manifest: Manifest, context: Context) -> None:
@@ -84,12 +85,15 @@ def _check_partitions(run: RunDir, manifest: Manifest, context: Context) -> None
         rows = columns_of(getattr(context, table), ("topic", "partition"))
         named = set(zip(rows["topic"].tolist(), rows["partition"].tolist(), strict=True))
         for tp in map(TopicPartition._make, sorted(named - listed)):
-            raise MalformedHistory(unit_path(run.history, table), f"a row of {tp}, {run.manifest.name} has none")
+            raise MalformedHistory(
+                unit_path(run.history, table), f"a row of {tp}, {run.manifest.name} has none"
+            )
 
 
 def _check_faults(run: RunDir, manifest: Manifest, context: Context) -> None:
     more = Counter(fault.name for fault in context.faults) - Counter(manifest.schedule)
     for name in more:
         raise MalformedHistory(
-            unit_path(run.history, "faults"), f"a fault {name!r} that the schedule of {run.manifest.name} lacks"
+            unit_path(run.history, "faults"),
+            f"a fault {name!r} that the schedule of {run.manifest.name} lacks",
         )

@@ -20,7 +20,9 @@ def check_files(run: RunDir, manifest: Manifest) -> None:
     found = files_of(run.history)
     for path, its in zip(found.values(), side_by_side(run_of, found.values()), strict=True):
         if its != (manifest.run or ""):
-            raise MalformedHistory(path, f"of {_named(its)}, and {run.manifest.name} of {_named(manifest.run)}")
+            raise MalformedHistory(
+                path, f"of {_named(its)}, and {run.manifest.name} of {_named(manifest.run)}"
+            )
     if manifest.files is not None:
         _compare(run.history, found, manifest.files)
 

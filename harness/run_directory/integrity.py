@@ -35,7 +35,7 @@ def check_integrity(run: RunDir, manifest: Manifest, context: Context) -> Scenar
 
 def _refuse_unrecorded(run: RunDir, manifest: Manifest) -> None:
     """What only older versions did not write must be there."""
-    wanted = OF_A_NAMED_RUN if manifest.run else ()
+    wanted: tuple[str, ...] = OF_A_NAMED_RUN if manifest.run else ()
     if manifest.run and manifest.state == "complete":
         wanted = (*OF_A_NAMED_RUN, *OF_A_COMPLETE_RUN)
     for key in wanted:
@@ -73,7 +73,10 @@ def _compare(run: RunDir, manifest: Manifest, judgement: Judgement) -> None:
                 sends, f"producer {producer} has {found.get(producer, 0)} sends, {expected} were recorded"
             )
     for outcome in ("ok", "fail", "info"):
-        held, expected = getattr(judgement.totals, outcome), sum(getattr(r, outcome) for r in recorded.values())
+        held, expected = (
+            getattr(judgement.totals, outcome),
+            sum(getattr(r, outcome) for r in recorded.values()),
+        )
         if held != expected:
             raise MalformedHistory(sends, f"{held} sends are {outcome}, {expected} were recorded")
     if set(recorded) != {producer.producer for producer in manifest.producers}:

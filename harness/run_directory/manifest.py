@@ -178,7 +178,9 @@ class Manifest(ManifestPart):
         default=None, description="when the producers had stopped, on the history's clock"
     )
     run: str | None = Field(
-        default=None, min_length=1, description="the run's id (a UUID), which each file of its history carries"
+        default=None,
+        min_length=1,
+        description="the run's id (a UUID), which each file of its history carries",
     )
     scenario_sha256: str | None = Field(default=None, description="SHA-256 of scenario.yaml")
     recorded: Mapping[int, ManifestSends] | None = Field(

@@ -70,7 +70,9 @@ class ManifestWriter:
         A file that was noted before keeps its digest, so that a later change of it is found.
         """
         known = self._manifest.files or {}
-        self._replace(files={**digests(self._run_dir.history, but=known), **known}, sealed_ns=time.monotonic_ns())
+        self._replace(
+            files={**digests(self._run_dir.history, but=known), **known}, sealed_ns=time.monotonic_ns()
+        )
 
     @contextmanager
     def phase(self, name: Phase) -> Iterator[None]:

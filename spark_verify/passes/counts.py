@@ -45,9 +45,7 @@ def examined_and_undecided(
     windows = [task.window for task in opened.tasks if task.window]
     offsets = sum(max(0, window.high_watermark - window.log_start) for window in windows)
     sampled = sum(_sampled(task) for task in opened.tasks)
-    every = by_property(
-        _units(scans, offsets=offsets + len(opened.tasks) - len(windows), sampled=sampled)
-    )
+    every = by_property(_units(scans, offsets=offsets + len(opened.tasks) - len(windows), sampled=sampled))
     examined = by_property(
         _units(
             [scan for scan in scans if scan.suspects],

@@ -36,11 +36,11 @@ def make_run(path: Path, history: History | None, **facts: Any) -> RunDir:
 
     Producers of the history that the manifest does not list are listed as the first one is.
     """
-    run = RunDir(path=path, id=RUN)
-    path.mkdir(exist_ok=True)
     manifest = MANIFEST | facts
+    run = RunDir(path=path, id=manifest["run"])
+    path.mkdir(exist_ok=True)
     if history is not None:
-        write(history, run.history, run=RUN)
+        write(history, run.history, run=run.id)
         manifest |= {"producers": _listed(manifest["producers"], history)}
         manifest = {"recorded": recorded(history, manifest["producers"])} | manifest
         if manifest["state"] == "complete":
@@ -95,10 +95,10 @@ def write_scenario(run: RunDir, manifest: Mapping[str, Any]) -> None:
     write_whole(run.scenario, scenario_text(Scenario.model_validate(scenario)))
 
 
-def change_manifest(run: RunDir, **changes: Any) -> None:
+def change_manifest(run_dir: RunDir, **changes: Any) -> None:
     """Give keys of a manifest other values; None takes a key away."""
-    manifest = json.loads(run.manifest.read_text()) | changes
-    write_manifest(run, {key: value for key, value in manifest.items() if value is not None})
+    manifest = json.loads(run_dir.manifest.read_text()) | changes
+    write_manifest(run_dir, {key: value for key, value in manifest.items() if value is not None})
 
 
 def write_manifest(run: RunDir, manifest: dict[str, Any]) -> None:

@@ -28,9 +28,7 @@ GROUP_ROWS = 200_000
 class PartitionLog:
     """The growing file of one partition's final log; used by one thread at a time."""
 
-    def __init__(
-        self, tp: TopicPartition, history: Path, open_reader: OpenLogReader, run: str = ""
-    ) -> None:
+    def __init__(self, tp: TopicPartition, history: Path, open_reader: OpenLogReader, run: str = "") -> None:
         """`run` is the run's id, which the file carries."""
         self._tp, self._open_reader, self._run = tp, open_reader, run
         self._path = unit_path(history, "final_log", *tp)

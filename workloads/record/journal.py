@@ -75,7 +75,7 @@ class Journal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalState:
-    """What a journal holds: its facts, its rows, and what its writer counted (None: the writer was killed)."""
+    """What a journal holds: its facts, its rows, and what its writer counted; None: it was killed."""
 
     facts: Mapping[str, str]
     rows: int

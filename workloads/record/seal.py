@@ -65,9 +65,7 @@ def seal(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     with _Units(history, "sends", partitions, run) as units:
         errors = _error_names(directory / "errors.arrow")
         facts = tuple(_producer(path, states) for path in producers)
-        sends = sum(
-            _seal_sends(path, its, errors, units) for path, its in zip(producers, facts, strict=True)
-        )
+        sends = sum(_seal_sends(path, its, errors, units) for path, its in zip(producers, facts, strict=True))
     with _Units(history, "reads", partitions, run) as units:
         reads = sum(_seal_reads(path, units) for path in readers)
     _seal_watermarks(directory / "watermarks.arrow", history, run)
@@ -133,7 +131,9 @@ class _Units:
 
     def __enter__(self) -> "_Units":
         self._writers = [
-            self._stack.enter_context(open_writer(path.with_suffix(".growing"), self._table, *tp, run=self._run))
+            self._stack.enter_context(
+                open_writer(path.with_suffix(".growing"), self._table, *tp, run=self._run)
+            )
             for path, tp in zip(self._paths, self._partitions, strict=True)
         ]
         return self

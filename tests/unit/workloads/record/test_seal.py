@@ -51,9 +51,7 @@ def test_every_send_has_one_row_in_the_file_of_its_partition(tmp_path: Path) -> 
         producer.close()
     sealed = seal(tmp_path)
     counted = RecordedSends(attempts=4, ok=2, fail=0)
-    assert sealed.producers == (
-        ProducerFacts(producer=1, acks="all", idempotence=True, recorded=counted),
-    )
+    assert sealed.producers == (ProducerFacts(producer=1, acks="all", idempotence=True, recorded=counted),)
     assert counted.info == 2
     assert pq.read_table(tmp_path / "history/producers.parquet").to_pylist() == [
         {"producer": 1, "acks": "all", "idempotence": True}
