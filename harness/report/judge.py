@@ -17,6 +17,8 @@ from checkers.verdict.decide import decide
 from checkers.verdict.explain import explain_gravest
 from checkers.verdict.exposure import Exposure, measure
 from checkers.verdict.findings import group
+from checkers.verdict.vacuity import vacuous
+from compose.spec.topology import FIRST_CONTROLLER
 from harness.errors import HistoryError
 from harness.report.realised import realised
 from harness.report.report import Report
@@ -42,16 +44,17 @@ def judge(run: RunDir, verify: Verify) -> Report:
 def _judge(run: RunDir, verify: Verify) -> Report:
     manifest = complete_history(run)
     context = load_context(run.history)
-    check_integrity(run, manifest, context)
+    scenario = check_integrity(run, manifest, context)
     facts = realised(manifest, context)
     judgement = verify(run.history)
     check_attempts(run, manifest, judgement)
     labels = judge_contract(judgement.anomalies, facts)
-    exposure = measure(run.history, context, _load_ended_ns(manifest))
+    exposure = measure(run.history, context, _load_ended_ns(manifest), _controllers(manifest))
     state = RunState(
         state=manifest.state,
         problem=manifest.problem,
         more=(*_unaccepted(manifest, exposure), *_unrecorded(manifest, context)),
+        vacuous=tuple(vacuous(exposure, scenario.workload.readers)),
     )
     findings = group(judgement.anomalies, labels, facts.timeline)
     judged = Judged(
@@ -80,12 +83,17 @@ def _load_ended_ns(manifest: Manifest) -> int:
     return NONE if manifest.load_ended_ns is None else manifest.load_ended_ns
 
 
+def _controllers(manifest: Manifest) -> tuple[int, ...]:
+    first = 1 if manifest.cluster.combined else FIRST_CONTROLLER
+    return tuple(range(first, first + manifest.cluster.controllers))
+
+
 def _unaccepted(manifest: Manifest, exposure: Exposure) -> Iterator[Reason]:
     """The acceptance lines that do not hold, or that this run cannot decide."""
     for bound in map(parse_bound, manifest.accept):
         value = exposure.metric(bound.metric)
         if value is None:
-            yield Reason(Verdict.UNKNOWN, f"acceptance: {bound.text}: not known, no send was acknowledged")
+            yield Reason(Verdict.UNKNOWN, f"acceptance: {bound.text}: not known, nothing was sent")
         elif not bound.holds(value):
             where = f" on {exposure.longest_gap_at}" if bound.metric == "unavailable.max" else ""
             yield Reason(Verdict.FAIL, f"acceptance: {bound.text}: measured {bound.with_unit(value)}{where}")

@@ -6,12 +6,17 @@ from checkers.history.rows import Context
 from harness.run_directory.manifest import Manifest, ManifestTopic
 from harness.scenario.kafka_settings import effective
 
+ELR_FEATURE = "eligible.leader.replicas.version"
+"""The feature whose level above 0 turns eligible leader replicas on (KIP-966)."""
 STRICTEST = ProducerPromise(acks="all", idempotence=True)
 """Of a run that names no producer."""
 
 
 def realised(manifest: Manifest, context: Context) -> Realised:
-    """The settings of the manifest; a topic's fall back to the brokers', then to Kafka's defaults."""
+    """The settings of the manifest; a topic's fall back to the brokers', then to Kafka's defaults.
+
+    Whether ELR is on follows from the cluster's finalized features, where the history has any.
+    """
     promises = {
         each.producer: ProducerPromise(acks=each.acks, idempotence=each.idempotence)
         for each in manifest.producers
@@ -19,10 +24,23 @@ def realised(manifest: Manifest, context: Context) -> Realised:
     return Realised(
         producers=promises or {0: STRICTEST},
         topics={topic.name: _promise(topic, manifest) for topic in manifest.topics},
-        elr=manifest.cluster.elr,
+        elr=_elr(manifest, context),
         clock=Clock(monotonic_ns=manifest.clock.monotonic_ns, wall_ns=manifest.clock.wall_ns),
         context=context,
     )
+
+
+def _elr(manifest: Manifest, context: Context) -> bool:
+    """By the last record of the feature in the metadata log; a feature without a record is at level 0.
+
+    A history without any feature is of an older version: then as the cluster was formatted.
+    """
+    features = [change for change in context.configs if change.kind == "feature"]
+    if not features:
+        return manifest.cluster.elr
+    of_elr = [change for change in features if change.name == ELR_FEATURE]
+    last = max(of_elr, key=lambda change: change.log_offset, default=None)
+    return last is not None and not last.removed and int(last.value) > 0
 
 
 def _promise(topic: ManifestTopic, manifest: Manifest) -> TopicPromise:

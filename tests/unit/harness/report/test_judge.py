@@ -20,7 +20,7 @@ from harness.run_directory.layout import RunDir
 from harness.terminal.summary import report_text
 
 SECOND = 1_000_000_000
-KEPT = history(ok(1, 0, at=0), logged(1, 0, 0))
+KEPT = history(ok(1, 0, at=0), logged(1, 0, 0), sample(1))
 LOST = history(
     ok(1, 0, at=0), logged(1, 0, 0), ok(1, 1, at=1, invoked=2 * SECOND, done=3 * SECOND), sample(1)
 )
@@ -110,7 +110,7 @@ def test_an_empty_history_is_unknown(tmp_path: Path) -> None:
 def test_a_missed_acceptance_line_fails_the_run_and_says_what_was_measured(tmp_path: Path) -> None:
     times = [n * SECOND for n in (0, 1, 5)]
     acked = [ok(1, n, at=n, invoked=at_ns, done=at_ns + 1) for n, at_ns in enumerate(times)]
-    rows = history(*acked, *(logged(1, n, n) for n in range(3)))
+    rows = history(*acked, *(logged(1, n, n) for n in range(3)), sample(3))
     report = judged(make_run(tmp_path, rows, accept=["unavailable.max <= 3s", "acked.count >= 3"]))
     assert report.verdict is Verdict.FAIL
     assert sentences(report) == ["acceptance: unavailable.max <= 3s: measured 4 s on orders-0"]
