@@ -69,10 +69,15 @@ class ManifestWriter:
 
         A file that was noted before keeps its digest, so that a later change of it is found.
         """
+        self._replace(files=self._files(), sealed_ns=time.monotonic_ns())
+
+    def files_recovered(self) -> None:
+        """The same of a run that was killed: when its files were whole is not known on its clock."""
+        self._replace(files=self._files())
+
+    def _files(self) -> dict[str, ManifestFile]:
         known = self._manifest.files or {}
-        self._replace(
-            files={**digests(self._run_dir.history, but=known), **known}, sealed_ns=time.monotonic_ns()
-        )
+        return {**digests(self._run_dir.history, but=known), **known}
 
     @contextmanager
     def phase(self, name: Phase) -> Iterator[None]:

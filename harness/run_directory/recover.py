@@ -62,7 +62,7 @@ def _noted(run: RunDir, manifest: Manifest) -> Manifest:
     if manifest.run is None:
         return manifest
     writer = ManifestWriter(run, manifest)
-    writer.files_written()
+    writer.files_recovered()
     return writer.manifest
 
 
