@@ -14,6 +14,7 @@ from harness.run_directory.layout import RunDir, write_whole
 from harness.run_directory.manifest import (
     ClusterReady,
     Manifest,
+    ManifestFile,
     ManifestProducer,
     ManifestSends,
     ManifestTopic,
