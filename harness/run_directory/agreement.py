@@ -48,6 +48,7 @@ def check_agreement(run: RunDir, manifest: Manifest, scenario: Scenario, context
     for key, found, asked in _pairs(manifest, scenario):
         if found != asked:
             raise HistoryError(f"{run.manifest}: {key}: {found!r}, and {run.scenario.name} has {asked!r}")
+    _check_producers(run, manifest, scenario)
     _check_partitions(run, manifest, context)
     _check_faults(run, manifest, context)
 
@@ -71,6 +72,15 @@ def _pairs(manifest: Manifest, scenario: Scenario) -> Iterator[Pair]:
 
 def _shapes(topics: Iterable[ManifestTopic | TopicPart]) -> list[str]:
     return [f"{topic.name}: {topic.partitions} partitions, {topic.replication} replicas" for topic in topics]
+
+
+def _check_producers(run: RunDir, manifest: Manifest, scenario: Scenario) -> None:
+    """Each producer of a complete run had at least one instance."""
+    found, asked = len(manifest.producers), scenario.workload.producers
+    if manifest.state == "complete" and found < asked:
+        raise HistoryError(
+            f"{run.manifest}: producers: {found} instances, and {run.scenario.name} has {asked} producers"
+        )
 
 
 def _check_partitions(run: RunDir, manifest: Manifest, context: Context) -> None:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from checkers.errors import MalformedHistory
 from checkers.history.tables import NONE
+from harness.errors import HistoryError
 from harness.run_directory.digests import files_of, side_by_side
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest
@@ -27,12 +28,18 @@ Span = tuple[int, int]
 
 
 def check_times(run: RunDir, manifest: Manifest) -> None:
-    """Raises MalformedHistory with the first file that has a time before the run began or after it ended."""
+    """MalformedHistory with the first file that has a time before the run began or after it was sealed.
+
+    HistoryError if it is the manifest.
+    """
     files = list(files_of(run.history).values())
     for path, spans in zip(files, side_by_side(spans_of, files), strict=True):
         for name, (least, greatest) in spans:
             if wrong := _outside(manifest, least) or _outside(manifest, greatest):
                 raise MalformedHistory(path, f"{name} has a time {wrong}")
+    ended_ns = manifest.load_ended_ns
+    if ended_ns is not None and (wrong := _outside(manifest, ended_ns)):
+        raise HistoryError(f"{run.manifest}: load_ended_ns: {wrong}")
 
 
 def _outside(manifest: Manifest, at_ns: int) -> str:

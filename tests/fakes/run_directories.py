@@ -85,6 +85,7 @@ def write_scenario(run: RunDir, manifest: Mapping[str, Any], readers: int = 0) -
         "cluster": cluster | {"kafka": manifest["release"]},
         "topics": topics or [{"name": "orders"}],
         "workload": {
+            "producers": len(producers),
             "acks": producers[0]["acks"],
             "idempotence": producers[0]["idempotence"],
             "readers": readers,

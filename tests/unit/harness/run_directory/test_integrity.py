@@ -197,8 +197,22 @@ def test_one_time_after_the_run_is_found_in_any_column(
 
 def test_none_and_durations_are_no_times(tmp_path: Path) -> None:
     rows = replace(healthy(), sends=[*healthy().sends, info(1, 4, invoked=11 * SECOND)])
-    clock = {"clock": {"monotonic_ns": 10 * SECOND, "wall_ns": 0}}
-    assert judge(run_of(tmp_path, rows, **clock), reference).verdict is Verdict.PASS
+    facts = {"clock": {"monotonic_ns": 10 * SECOND, "wall_ns": 0}, "load_ended_ns": 20 * SECOND}
+    assert judge(run_of(tmp_path, rows, **facts), reference).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("ended_ns", "wrong"),
+    [
+        (5 * SECOND, "4.0 s before the run began: 5000000000"),
+        (2 * SEALED_NS, "1000.0 s after the run was sealed: 2000000000000"),
+    ],
+)
+def test_a_load_that_ended_outside_the_run_is_refused(tmp_path: Path, ended_ns: int, wrong: str) -> None:
+    """Otherwise the time without acknowledgements would be as long as one likes."""
+    facts = {"clock": {"monotonic_ns": 9 * SECOND, "wall_ns": 0}, "load_ended_ns": ended_ns}
+    run = run_of(tmp_path, **facts)
+    assert refusal(run) == f"{run.manifest}: load_ended_ns: {wrong}"
 
 
 @pytest.mark.parametrize(
@@ -351,6 +365,14 @@ def test_a_producer_that_sent_nothing_of_what_it_recorded_is_noticed(tmp_path: P
     counts = {"1": nothing | {"attempts": 4, "ok": 4}, "2": nothing | {"attempts": 5, "ok": 5}}
     change_manifest(run, recorded=counts)
     assert refusal(run) == f"{run.history}/sends: producer 2 has 0 sends, 5 were recorded"
+
+
+def test_a_producer_of_which_everything_was_removed_is_missed(tmp_path: Path) -> None:
+    two = [{"producer": number, "acks": "all", "idempotence": True} for number in (1, 2)]
+    run = run_of(tmp_path, producers=two)
+    recorded = {"1": json.loads(run.manifest.read_text())["recorded"]["1"]}
+    change_manifest(run, producers=two[:1], recorded=recorded)
+    assert refusal(run) == f"{run.manifest}: producers: 1 instances, and scenario.yaml has 2 producers"
 
 
 def test_recorded_producers_that_the_manifest_does_not_list_are_noticed(tmp_path: Path) -> None:
