@@ -39,11 +39,23 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Attempts:
+    """The sends of one producer instance over all partitions, whatever their outcome; no two have one id.
+
+    A producer numbers its sends 0, 1, 2, …: so `last` - `first` + 1 - `count` sends are missing between.
+    """
+
+    count: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """Which properties of one history hold, and which do not.
 
     `examined` and `undecided` count, for every decided property, the units that its record names
-    (`ExaminedUnit`). What is undecided is not examined.
+    (`ExaminedUnit`). What is undecided is not examined. `attempts` are by producer.
     """
 
     examined: Mapping[Property, int]
@@ -51,6 +63,7 @@ class Judgement:
     anomalies: Anomalies
     undecided_partitions: tuple[PartitionUndecided, ...]
     totals: Totals
+    attempts: Mapping[int, Attempts] = field(default_factory=dict)
 
     def key(self) -> tuple[object, ...]:
         """Everything two implementations must agree on, as plain sortable data."""
@@ -60,4 +73,5 @@ class Judgement:
             sorted((p.value, n) for p, n in self.undecided.items()),
             sorted((u.topic, u.partition) for u in self.undecided_partitions),
             self.totals,
+            sorted((producer, its.count, its.first, its.last) for producer, its in self.attempts.items()),
         )

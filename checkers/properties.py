@@ -61,7 +61,7 @@ class Property(StrEnum):
             "watermark) holds another record, or none, in the final log"
         ),
         family=Family.DURABILITY,
-        unit=ExaminedUnit.READ_OR_ACK_WITH_OFFSET,
+        unit=ExaminedUnit.READ_OR_SAMPLED_OFFSET,
         needs=_SENDS_AND_LOG | {EvidenceSource.READS, EvidenceSource.WATERMARKS},
         words="lost from below the high watermark",
         place=_LOST_RUN,

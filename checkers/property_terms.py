@@ -33,8 +33,9 @@ class ExaminedUnit(StrEnum):
     OFFSET_BELOW_HW = "an offset in [log start, high watermark); an undecided partition counts as 1"
     READ = "a read"
     READ_OF_DECIDED_OFFSET = "a read (undecided: in [high watermark, log end))"
-    READ_OR_ACK_WITH_OFFSET = (
-        "a read, or an ok send with an offset; both count (undecided: in [high watermark, log end))"
+    READ_OR_SAMPLED_OFFSET = (
+        "a read, or an offset in [log start, greatest sampled high watermark); both count (undecided: in "
+        "[high watermark, log end))"
     )
     BATCH = "a record batch of the final log"
     REPLICA_BATCH = "a record batch of one replica's log; a replica that was not audited counts as 1, or more"

@@ -136,6 +136,7 @@ def _judge(case: _Scanned, fetched: Sequence[Fetched]) -> Judgement:
         anomalies=apply_rules.anomalies(case.opened, case.suspects, fetched, control, case.replicas),
         undecided_partitions=case.opened.undecided_partitions(),
         totals=counts.totals(case.scans),
+        attempts=counts.attempts(case.scans),
     )
 
 

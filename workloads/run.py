@@ -31,7 +31,7 @@ from workloads.observe.leaders import LeaderState
 from workloads.observe.replica_offsets import ReplicaOffsets
 from workloads.observe.sampler import ANSWER_WITHIN_S, Sampler
 from workloads.plan import WorkloadPlan
-from workloads.record.recorder import Recorder
+from workloads.record.recorder import RecordedSends, Recorder
 from workloads.watched_thread import Worker, end
 
 LAST_CALL_S = 10.0
@@ -68,10 +68,11 @@ class Stats:
 class Workload:
     """A running load. Leaving it ends every thread: in an orderly way, or at once if something was raised."""
 
-    def __init__(self, plan: WorkloadPlan, bootstrap: str, run_dir: Path) -> None:
+    def __init__(self, plan: WorkloadPlan, bootstrap: str, run_dir: Path, run: str) -> None:
         self._plan = plan
         self._stack = ExitStack()
-        recorder = self._stack.enter_context(Recorder(run_dir, plan.partitions))
+        recorder = self._stack.enter_context(Recorder(run_dir, plan.partitions, run))
+        self._recorder = recorder
         brokers = self._stack.enter_context(Brokers(bootstrap, within_s=ANSWER_WITHIN_S))
         self._sampler = Sampler(
             brokers, plan.partitions, recorder.watermarks(), ReplicaOffsets(recorder.replica_offsets())
@@ -132,6 +133,10 @@ class Workload:
             samples=self._sampler.samples,
         )
 
+    def recorded(self) -> Mapping[int, RecordedSends]:
+        """What each producer instance has sent so far, as counted in memory."""
+        return self._recorder.recorded()
+
     def states(self) -> tuple[LeaderState, ...]:
         """The last sample of each partition: leader, in-sync replicas, high watermark."""
         return self._sampler.states()
@@ -171,10 +176,11 @@ class Workload:
             error.add_note(f"while ending the workload: {another}")
 
 
-def start(plan: WorkloadPlan, bootstrap: str, run_dir: Path) -> Workload:
+def start(plan: WorkloadPlan, bootstrap: str, run_dir: Path, run: str = "") -> Workload:
     """Start the load of `plan` against the brokers at `bootstrap`, recorded under `run_dir`/journal.
 
-    Raises PlanRefused, before anything is connected to, for client settings that the client does not take.
+    `run` is the run's id, which every journal carries. Raises PlanRefused, before anything is connected to,
+    for client settings that the client does not take.
     """
     check_settings(plan)
-    return Workload(plan, bootstrap, run_dir)
+    return Workload(plan, bootstrap, run_dir, run)

@@ -164,6 +164,11 @@ def run_of(path: Path) -> str:
     return _stamp(_open(path).schema_arrow).get(RUN_KEY, "")
 
 
+def rows_of(path: Path) -> int:
+    """How many rows a file has by its footer; raises MalformedHistory as `run_of` does."""
+    return int(_open(path).metadata.num_rows)
+
+
 def _open(path: Path) -> pq.ParquetFile:
     if not path.is_file():
         raise MalformedHistory(path, "missing")

@@ -9,14 +9,14 @@ Counterexample to "no anomaly, so it holds":
     the property does not hold: it is undecided
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from checkers.anomalies import Anomalies
-from checkers.history.rows import History, Read, Send
+from checkers.history.rows import History, Proof, Read, Send
 from checkers.history.tables import NONE, Outcome
-from checkers.judgement import Judgement, PartitionUndecided, Totals
+from checkers.judgement import Attempts, Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property, by_property
 from checkers.property_terms import ExaminedUnit
 from checkers.reference import durability, high_watermark, hw_monotone, order, presence, reads
@@ -62,12 +62,24 @@ def check(history: History) -> Judgement:
         anomalies=Anomalies.of(anomaly for each in DECIDED for anomaly in found[each]),
         undecided_partitions=undecided_partitions,
         totals=totals(history),
+        attempts=attempts(history),
     )
 
 
 def _control_plane(history: History) -> dict[Property, RuleResult]:
     results = {each: rule(history) for each, rule in control_plane.RULES.items()}
     return {Property.ACK_CONTRACT: ack_contract(history, history.sends)} | results
+
+
+def attempts(history: History) -> dict[int, Attempts]:
+    """How many sends each producer made, and the first and the last of their sequences."""
+    sequences: dict[int, list[int]] = defaultdict(list)
+    for send in history.sends:
+        sequences[send.producer].append(send.sequence)
+    return {
+        producer: Attempts(count=len(its), first=min(its), last=max(its))
+        for producer, its in sequences.items()
+    }
 
 
 def totals(history: History) -> Totals:
@@ -107,6 +119,7 @@ def _counts(
             acks=[send for send in history.sends if send.acked],
             log_records=len(history.final_log),
             offsets=offsets + undecided_partitions,
+            sampled=sum(_sampled(facts, proof) for proof in facts.proof.values()),
             reads=history.reads,
             decided_reads=history.reads,
             samples=len(history.watermarks),
@@ -118,6 +131,9 @@ def _counts(
             acks=list(facts.acked()),
             log_records=len(facts.log),
             offsets=offsets,
+            sampled=sum(
+                _sampled(facts, proof) - _sampled_unread(facts, proof) for proof in facts.proof.values()
+            ),
             reads=facts.reads,
             decided_reads=[read for read in facts.reads if not facts.undecided(read.tp, read.offset)],
             samples=sum(map(hw_monotone.is_comparable, history.watermarks)),
@@ -132,6 +148,7 @@ def _units(
     acks: Sequence[Send],
     log_records: int,
     offsets: int,
+    sampled: int,
     reads: Sequence[Read],
     decided_reads: Sequence[Read],
     samples: int,
@@ -145,6 +162,21 @@ def _units(
         ExaminedUnit.OFFSET_BELOW_HW: offsets,
         ExaminedUnit.READ: len(reads),
         ExaminedUnit.READ_OF_DECIDED_OFFSET: len(decided_reads),
-        ExaminedUnit.READ_OR_ACK_WITH_OFFSET: len(decided_reads) + placed,
         ExaminedUnit.WATERMARK_SAMPLE: samples,
+        ExaminedUnit.READ_OR_SAMPLED_OFFSET: len(decided_reads) + sampled,
     }
+
+
+def _highest(facts: Facts, proof: Proof) -> int:
+    return max((sample.high_watermark for sample in facts.watermarks[proof.tp]), default=NONE)
+
+
+def _sampled(facts: Facts, proof: Proof) -> int:
+    """How many offsets of a decided partition a sample shows to have been below the high watermark."""
+    return max(0, _highest(facts, proof) - proof.log_start)
+
+
+def _sampled_unread(facts: Facts, proof: Proof) -> int:
+    """Those of them that are on disk above the proven high watermark."""
+    begin = max(proof.high_watermark, proof.log_start)
+    return max(0, min(_highest(facts, proof), proof.log_end) - begin)

@@ -45,11 +45,15 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunState:
-    """How the run itself went: the manifest's state and problem, and the reasons that the harness adds."""
+    """How the run itself went: the manifest's state and problem, and the reasons that the harness adds.
+
+    `vacuous` are those of what the run was to show and did not.
+    """
 
     state: str
     problem: str = ""
     more: tuple[Reason, ...] = ()
+    vacuous: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

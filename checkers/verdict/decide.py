@@ -37,6 +37,7 @@ def decide(
         *_expectation(expect, clauses),
         *_evidence(faults),
         *_vacuity(judgement, faults),
+        *run.vacuous,
         *_undecided(judgement),
     ]
     return conclude(reasons, _passed(properties[Property.ACKED_LOSS]), properties)

@@ -1,9 +1,9 @@
-"""How much a run has put at risk: acks by outcome, acks in each fault's window, gaps, watermark samples.
+"""How much a run has put at risk: acks by outcome, at risk by each fault, gaps, and who witnessed it.
 
 Everything is read from the history on disk, one partition at a time, so `check` finds the same figures again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,17 +11,23 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from checkers.history.load import read_unit
-from checkers.history.rows import Context, Fault
+from checkers.history.columnar import columns_of
+from checkers.history.load import read_unit, rows_of
+from checkers.history.rows import Context, Fault, MetadataChange, TopicPartition
 from checkers.history.tables import NONE, Outcome, unit_path
+from checkers.verdict.at_risk import at_risk, over_ns, replicas_of, touched
 from checkers.verdict.gaps import Gap, Times, longest_gaps
 
-COLUMNS = ["outcome", "completed_ns", "offset"]
+COLUMNS = ["outcome", "invoked_ns", "completed_ns", "offset"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """Counts over all partitions; times in seconds, None where there was no ack to measure from."""
+    """Counts over all partitions; times in seconds, None where nothing was sent.
+
+    `unwitnessed` are the partitions with acks of which no reader was given a record and no sample has a high
+    watermark. `replicas_read` is None where the replicas' logs were not collected.
+    """
 
     acked: int
     failed: int
@@ -35,6 +41,11 @@ class Exposure:
     """The longest gaps of each partition, the longest first; verdict.json has the first of them only."""
     fault_windows: tuple[Mapping[str, Any], ...]
     watermark_samples: int
+    reads: int
+    unwitnessed: tuple[str, ...]
+    replicas_read: int | None
+    leader_changes: int
+    isr_changes: int
 
     @property
     def attempts(self) -> int:
@@ -68,40 +79,110 @@ class Exposure:
             "longest_gap_at": self.longest_gap_at,
             "fault_windows": [dict(window) for window in self.fault_windows],
             "watermark_samples": self.watermark_samples,
+            "reads": self.reads,
+            "unwitnessed": list(self.unwitnessed),
+            "replicas_read": self.replicas_read,
+            "leader_changes": self.leader_changes,
+            "isr_changes": self.isr_changes,
         }
 
 
-def measure(history: Path, context: Context, load_ended_ns: int) -> Exposure:
-    """Read the sends of every partition; `load_ended_ns` (-1: unknown) closes the last gap of each."""
-    counts = dict.fromkeys(Outcome, 0)
-    without_offset, acks = 0, {}
-    for tp in context.partitions:
-        rows = read_unit(unit_path(history, "sends", *tp), "sends", *tp, columns=COLUMNS)
-        for outcome in Outcome:
-            counts[outcome] += pc.sum(pc.equal(rows["outcome"], outcome.value)).as_py() or 0
-        ok = rows.filter(pc.equal(rows["outcome"], Outcome.OK.value))
-        without_offset += pc.sum(pc.equal(ok["offset"], NONE)).as_py() or 0
-        acks[tp] = np.sort(ok["completed_ns"].to_numpy())
-    gaps = longest_gaps(acks, load_ended_ns)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sends:
+    """The sends of one partition: counts, when the first was made (-1: there is none), and its acks."""
+
+    counts: Mapping[Outcome, int]
+    without_offset: int
+    first_ns: int
+    acks: Times
+
+
+def measure(
+    history: Path, context: Context, load_ended_ns: int, controllers: Collection[int] = ()
+) -> Exposure:
+    """Read the sends of every partition; `load_ended_ns` (-1: unknown) closes the last gap of each.
+
+    `controllers` are the nodes with that role: a fault of them touches every partition.
+    """
+    sends = {tp: _sends(history, tp) for tp in context.partitions}
+    acks = {tp: its.acks for tp, its in sends.items()}
+    reads = {tp: rows_of(unit_path(history, "reads", *tp)) for tp in context.partitions}
+    begun = [its.first_ns for its in sends.values() if its.first_ns != NONE]
+    gaps = longest_gaps(acks, load_ended_ns, load_began_ns=min(begun, default=NONE))
     return Exposure(
-        acked=counts[Outcome.OK],
-        failed=counts[Outcome.FAIL],
-        indeterminate=counts[Outcome.INFO],
-        acked_without_offset=without_offset,
+        acked=sum(its.counts[Outcome.OK] for its in sends.values()),
+        failed=sum(its.counts[Outcome.FAIL] for its in sends.values()),
+        indeterminate=sum(its.counts[Outcome.INFO] for its in sends.values()),
+        acked_without_offset=sum(its.without_offset for its in sends.values()),
         partitions=len(acks),
         acked_partitions=sum(1 for times in acks.values() if len(times)),
         longest_gap_s=gaps[0].length_s if gaps else None,
         longest_gap_at=str(gaps[0].tp) if gaps else "",
         gaps=gaps,
-        fault_windows=tuple(_window(fault, acks.values()) for fault in context.faults),
+        fault_windows=_windows(context, acks, controllers),
         watermark_samples=len(context.watermarks),
+        reads=sum(reads.values()),
+        unwitnessed=_unwitnessed(context, acks, reads),
+        replicas_read=_replicas_read(context),
+        **_changes(context.metadata),
     )
 
 
-def _window(fault: Fault, acks: Iterable[Times]) -> dict[str, Any]:
-    """Acks between a fault's injection and its recovery (or its healing, if it never recovered)."""
-    end = max(fault.heal_ns, fault.recovered_ns)
-    acked = sum(int(np.searchsorted(t, end, "right") - np.searchsorted(t, fault.inject_ns)) for t in acks)
+def _sends(history: Path, tp: TopicPartition) -> _Sends:
+    rows = read_unit(unit_path(history, "sends", *tp), "sends", *tp, columns=COLUMNS)
+    ok = rows.filter(pc.equal(rows["outcome"], Outcome.OK.value))
+    first_ns = pc.min(rows["invoked_ns"]).as_py()
+    return _Sends(
+        counts={each: pc.sum(pc.equal(rows["outcome"], each.value)).as_py() or 0 for each in Outcome},
+        without_offset=pc.sum(pc.equal(ok["offset"], NONE)).as_py() or 0,
+        first_ns=NONE if first_ns is None else first_ns,
+        acks=np.sort(ok["completed_ns"].to_numpy()),
+    )
+
+
+def _unwitnessed(
+    context: Context, acks: Mapping[TopicPartition, Times], reads: Mapping[TopicPartition, int]
+) -> tuple[str, ...]:
+    samples = columns_of(context.watermarks, ("topic", "partition", "high_watermark"))
+    known = samples["high_watermark"] != NONE
+    places = zip(samples["topic"][known].tolist(), samples["partition"][known].tolist(), strict=True)
+    sampled = set(places)
+    return tuple(str(tp) for tp, times in acks.items() if len(times) and not reads[tp] and tp not in sampled)
+
+
+def _replicas_read(context: Context) -> int | None:
+    if "replicas" not in context.collected:
+        return None
+    return sum(replica.complete for replica in context.replicas)
+
+
+def _changes(metadata: Iterable[MetadataChange]) -> dict[str, int]:
+    """How often a partition got another leader, and another ISR, after its first state."""
+    counts = {"leader_changes": 0, "isr_changes": 0}
+    last: dict[TopicPartition, MetadataChange] = {}
+    for change in sorted(metadata, key=lambda change: (change.at_ms, change.partition_epoch)):
+        before = last.get(change.tp, change)
+        counts["leader_changes"] += change.leader_epoch > before.leader_epoch and change.leader != NONE
+        counts["isr_changes"] += set(change.isr) != set(before.isr)
+        last[change.tp] = change
+    return counts
+
+
+def _windows(
+    context: Context, acks: Mapping[TopicPartition, Times], controllers: Collection[int]
+) -> tuple[dict[str, Any], ...]:
+    replicas = replicas_of(context.metadata)
+    return tuple(
+        _window(fault, acks, touched(fault, acks, replicas, controllers)) for fault in context.faults
+    )
+
+
+def _window(
+    fault: Fault, acks: Mapping[TopicPartition, Times], touches: Collection[TopicPartition]
+) -> dict[str, Any]:
+    """Acks between a fault's injection and its end, on all partitions; and those that it put at risk."""
+    begin, end, risk = fault.inject_ns, over_ns(fault), at_risk(fault, acks, touches)
+    acked = sum(int(np.searchsorted(t, end, "right") - np.searchsorted(t, begin)) for t in acks.values())
     return {
         "fault": fault.name,
         "kind": fault.kind,
@@ -111,5 +192,8 @@ def _window(fault: Fault, acks: Iterable[Times]) -> dict[str, Any]:
         "proven": fault.proven,
         "recovered": fault.recovered,
         "acked": acked,
+        "at_risk": risk.acks,
+        "partitions": risk.partitions,
+        "partitions_at_risk": risk.partitions_with_acks,
         "evidence": fault.evidence,
     }

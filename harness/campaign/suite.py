@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic_ns, time_ns
@@ -80,7 +81,7 @@ def _run_one(resolved: Resolved, steps: RunSteps, options: Options, interrupts: 
     run_dir = layout.create(options.out, name, resolved.seed)
     layout.write_whole(run_dir.scenario, resolved.text())
     print(f"seed {resolved.seed}  scenario {name}  {run_dir.path}", file=out, flush=True)
-    record = ManifestWriter(run_dir, first_manifest(resolved, options.argv))
+    record = ManifestWriter(run_dir, first_manifest(resolved, options.argv, run_dir.id))
     try:
         with _progress(resolved, options) as progress:
             job = Job(
@@ -105,8 +106,8 @@ def _progress(resolved: Resolved, options: Options) -> AbstractContextManager[Pr
     return ProgressLines(options.progress)
 
 
-def first_manifest(resolved: Resolved, argv: Sequence[str] = ()) -> Manifest:
-    """The manifest of a run that begins now in this process."""
+def first_manifest(resolved: Resolved, argv: Sequence[str] = (), run: str | None = None) -> Manifest:
+    """The manifest of a run that begins now in this process; `run` is its id."""
     scenario = resolved.scenario
     owner = owner_of(scenario.name, os.getpid())
     return Manifest(
@@ -135,6 +136,8 @@ def first_manifest(resolved: Resolved, argv: Sequence[str] = ()) -> Manifest:
         problem="",
         clock=ClockReading(monotonic_ns=monotonic_ns(), wall_ns=time_ns()),
         timings=Timings(),
+        run=run,
+        scenario_sha256=sha256(resolved.text().encode()).hexdigest(),
     )
 
 

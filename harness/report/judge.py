@@ -4,6 +4,7 @@ seal what a killed run left → read its replicas → read the small tables → 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from checkers.contract.judge_contract import judge_contract
@@ -18,11 +19,14 @@ from checkers.verdict.decide import decide
 from checkers.verdict.explain import explain_gravest
 from checkers.verdict.exposure import Exposure, measure
 from checkers.verdict.findings import group
+from checkers.verdict.vacuity import vacuous
+from compose.spec.topology import FIRST_CONTROLLER
 from harness.errors import HistoryError
 from harness.report.audit import Audit, audit_replicas
 from harness.report.realised import realised
 from harness.report.report import Report
 from harness.report.verdict_json import Judged, as_json, outcome_of, remark_of
+from harness.run_directory.integrity import check_attempts, check_integrity
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest
 from harness.run_directory.recover import complete_history
@@ -44,15 +48,14 @@ def judge(run: RunDir, verify: Verify, audit: Audit | None = None) -> Report:
 
 
 def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
-    manifest = complete_history(run)
-    if audit is not None:
-        audit_replicas(run, audit, run_id="")
+    manifest = complete_history(run, partial(_audit, run, audit))
     context = load_context(run.history)
-    _refuse_missing_partitions(run, manifest, context)
+    scenario = check_integrity(run, manifest, context)
     facts = realised(manifest, context, run.history)
     judgement = verify(run.history)
+    check_attempts(run, manifest, judgement)
     labels = judge_contract(judgement.anomalies, facts)
-    exposure = measure(run.history, context, _load_ended_ns(manifest))
+    exposure = measure(run.history, context, _load_ended_ns(manifest), _controllers(manifest))
     state = RunState(
         state=manifest.state,
         problem=manifest.problem,
@@ -61,6 +64,7 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
             *_unaccepted(manifest, exposure, context.pressure),
             *_unrecorded(manifest, context),
         ),
+        vacuous=tuple(vacuous(exposure, scenario.workload.readers)),
     )
     findings = group(judgement.anomalies, labels, facts.timeline)
     judged = Judged(
@@ -72,6 +76,11 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
         exposure=exposure,
     )
     return _report(run, judged)
+
+
+def _audit(run: RunDir, audit: Audit | None, run_id: str) -> None:
+    if audit is not None:
+        audit_replicas(run, audit, run_id=run_id)
 
 
 def _report(run: RunDir, judged: Judged) -> Report:
@@ -89,13 +98,9 @@ def _load_ended_ns(manifest: Manifest) -> int:
     return NONE if manifest.load_ended_ns is None else manifest.load_ended_ns
 
 
-def _refuse_missing_partitions(run: RunDir, manifest: Manifest, context: Context) -> None:
-    """Only the manifest knows of a partition of which every file is gone."""
-    found = set(context.partitions)
-    for topic in manifest.topics:
-        for number in range(topic.partitions):
-            if (topic.name, number) not in found:
-                raise HistoryError(f"{run.history}: every file of partition {topic.name}-{number} is missing")
+def _controllers(manifest: Manifest) -> tuple[int, ...]:
+    first = 1 if manifest.cluster.combined else FIRST_CONTROLLER
+    return tuple(range(first, first + manifest.cluster.controllers))
 
 
 def _unaccepted(manifest: Manifest, exposure: Exposure, pressure: Sequence[Pressure]) -> Iterator[Reason]:
@@ -103,7 +108,7 @@ def _unaccepted(manifest: Manifest, exposure: Exposure, pressure: Sequence[Press
     for bound in map(parse_bound, manifest.accept):
         value = exposure.metric(bound.metric)
         if value is None:
-            yield Reason(Verdict.UNKNOWN, f"acceptance: {bound.text}: not known, no send was acknowledged")
+            yield Reason(Verdict.UNKNOWN, f"acceptance: {bound.text}: not known, nothing was sent")
         elif not bound.holds(value):
             yield _missed(bound, value, exposure, pressure)
 

@@ -73,13 +73,14 @@ def _faults(document: Mapping[str, Any]) -> Iterator[str]:
         return
     yield "## Faults"
     yield ""
-    yield "| fault | hit | effect seen | recovery seen | acks in its window |"
-    yield "|---|---|---|---|---|"
+    yield "| fault | hit | effect seen | recovery seen | acks in its window | acks it put at risk |"
+    yield "|---|---|---|---|---|---|"
     for window in windows:
         name = f"{window['fault']} ({window['kind']})"
         hit = ", ".join([*(f"node {node}" for node in window["nodes"]), *window["edges"]]) or window["target"]
         proven, recovered = ("yes" if window[key] else "NO" for key in ("proven", "recovered"))
-        yield f"| {name} | {hit} | {proven} | {recovered} | {window['acked']:,} |"
+        acks = f"{window['acked']:,} | {window['at_risk']:,}"
+        yield f"| {name} | {hit} | {proven} | {recovered} | {acks} |"
     yield ""
 
 
@@ -92,7 +93,9 @@ def _exposure(document: Mapping[str, Any]) -> Iterator[str]:
         f"({exposure['acked_without_offset']:,} without an offset), "
         f"{exposure['failed']:,} failed for certain, {exposure['indeterminate']:,} indeterminate; "
         f"acknowledgements on {exposure['acked_partitions']} of {exposure['partitions']} partitions; "
-        f"{exposure['watermark_samples']:,} samples of the high watermark."
+        f"{exposure['watermark_samples']:,} samples of the high watermark, "
+        f"{exposure['reads']:,} records given to readers; "
+        f"{exposure['leader_changes']} changes of a leader, {exposure['isr_changes']} of an ISR."
     )
     if (gap_s := exposure["longest_gap_s"]) is not None:
         yield f"Longest time without an acknowledgement: {gap_s} s on {exposure['longest_gap_at']}."

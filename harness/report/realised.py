@@ -10,6 +10,8 @@ from checkers.history.rows import Context
 from harness.run_directory.manifest import Manifest, ManifestTopic
 from harness.scenario.kafka_settings import effective
 
+ELR_FEATURE = "eligible.leader.replicas.version"
+"""The feature whose level above 0 turns eligible leader replicas on (KIP-966)."""
 STRICTEST = ProducerPromise(acks="all", idempotence=True)
 """Of a run that names no producer."""
 
@@ -17,7 +19,8 @@ STRICTEST = ProducerPromise(acks="all", idempotence=True)
 def realised(manifest: Manifest, context: Context, history: Path) -> Realised:
     """The settings of the manifest; a topic's fall back to the brokers', then to Kafka's defaults.
 
-    `history` is the directory that `context` is from: what only a loss needs is read when it is asked for.
+    Whether ELR is on follows from the cluster's finalized features, where the history has any. `history` is
+    the directory that `context` is from: what only a loss needs is read when it is asked for.
     """
     promises = {
         each.producer: ProducerPromise(acks=each.acks, idempotence=each.idempotence)
@@ -26,7 +29,7 @@ def realised(manifest: Manifest, context: Context, history: Path) -> Realised:
     return Realised(
         producers=promises or {0: STRICTEST},
         topics={topic.name: _promise(topic, manifest) for topic in manifest.topics},
-        elr=manifest.cluster.elr,
+        elr=_elr(manifest, context),
         clock=Clock(
             monotonic_ns=manifest.clock.monotonic_ns,
             wall_ns=manifest.clock.wall_ns,
@@ -36,6 +39,19 @@ def realised(manifest: Manifest, context: Context, history: Path) -> Realised:
         survivors=cache(partial(log_runs, history)),
         batches=cache(partial(batch_producers, history)),
     )
+
+
+def _elr(manifest: Manifest, context: Context) -> bool:
+    """By the last record of the feature in the metadata log; a feature without a record is at level 0.
+
+    A history without any feature is of an older version: then as the cluster was formatted.
+    """
+    features = [change for change in context.configs if change.kind == "feature"]
+    if not features:
+        return manifest.cluster.elr
+    of_elr = [change for change in features if change.name == ELR_FEATURE]
+    last = max(of_elr, key=lambda change: change.log_offset, default=None)
+    return last is not None and not last.removed and int(last.value) > 0
 
 
 def _promise(topic: ManifestTopic, manifest: Manifest) -> TopicPromise:

@@ -93,7 +93,7 @@ class LiveRunSteps:
     ) -> Iterator[LiveWatch]:
         """A watch that has begun."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
-        with watch(cluster, run.path, partitions, on_event) as started:
+        with watch(cluster, run.path, partitions, on_event, run.id) as started:
             yield started
 
     def make_topics(self, cluster: Cluster, resolved: Resolved) -> tuple[ManifestTopic, ...]:
@@ -108,7 +108,7 @@ class LiveRunSteps:
     def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> Iterator[LiveLoad]:
         """A started load."""
         plan = load_plan(resolved.scenario, resolved.seed)
-        with workload.start(plan, cluster.bootstrap, run.path) as started:
+        with workload.start(plan, cluster.bootstrap, run.path, run.id) as started:
             yield LiveLoad(started, self._active)
 
     def run_faults(
@@ -124,7 +124,8 @@ class LiveRunSteps:
             records = run_schedule(resolved.steps, cluster, view, SystemClock(), stop=stop, on_event=report)
         _write(run, "faults", [record.row() for record in records])
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
-        write_measured_logs(run.path, partitions, [log for record in records for log in record.logs])
+        measured = [log for record in records for log in record.logs]
+        write_measured_logs(run.path, partitions, measured, run.id)
         return tuple(record.name for record in records if not record.proven)
 
     def _note(self, event: FaultEvent) -> None:
@@ -161,9 +162,14 @@ class LiveRunSteps:
         within_s = resolved.scenario.settle.final_read_s
         if ended_unplanned(cluster):
             within_s = min(within_s, WITHOUT_A_BROKER_S)
-        with replica_offsets_journal(run.path, partitions, "final-read") as journal:
+        with replica_offsets_journal(run.path, partitions, "final-read", run.id) as journal:
             return final_read(
-                cluster.bootstrap, partitions, run.history, within_s=within_s, replica_offsets=journal
+                cluster.bootstrap,
+                partitions,
+                run.history,
+                within_s=within_s,
+                replica_offsets=journal,
+                run=run.id,
             )
 
     def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
@@ -185,14 +191,13 @@ class LiveRunSteps:
 
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
         """Seal the journals. The proofs come last: without them nothing is decided."""
-        producers = producers_of(seal(run.path))
-        _write(run, "producers", [producer.model_dump() for producer in producers])
-        write_proofs(run.history, proofs)
+        producers = producers_of(seal(run.path, run.id, ended=True))
+        write_proofs(run.history, proofs, run.id)
         return producers
 
     def audit(self, run: RunDir) -> None:
         """Read the replicas with Spark."""
-        audit_replicas(run, self._verifier.audit, run_id="")
+        audit_replicas(run, self._verifier.audit, run_id=run.id)
 
     def judge(self, run: RunDir) -> Report:
         """Verify with Spark, and judge."""
@@ -234,4 +239,5 @@ def _view(cluster: Cluster) -> ClusterView:
 
 
 def _write(run: RunDir, table: str, rows: list[dict[str, object]]) -> None:
-    write_table(unit_path(run.history, table), table, pa.Table.from_pylist(rows, schema=TABLES[table]))
+    held = pa.Table.from_pylist(rows, schema=TABLES[table])
+    write_table(unit_path(run.history, table), table, held, run=run.id)

@@ -1,8 +1,10 @@
 """The running load as a run uses it: its deadlines, and its figures for the view."""
 
 import time
+from collections.abc import Mapping
 
 from harness.terminal.progress import LoadFigures
+from workloads.record.recorder import RecordedSends
 from workloads.run import Workload
 
 WARM_S = 30.0
@@ -47,3 +49,7 @@ class LiveLoad:
     def stop(self) -> None:
         """End everything."""
         self._workload.stop()
+
+    def recorded(self) -> Mapping[int, RecordedSends]:
+        """What each producer instance has sent, as counted in memory."""
+        return self._workload.recorded()

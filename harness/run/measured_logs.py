@@ -13,11 +13,11 @@ from workloads.record.recorder import replica_offsets_journal
 
 
 def write_measured_logs(
-    run: Path, partitions: Sequence[TopicPartition], measured: Sequence[MeasuredLog]
+    run_dir: Path, partitions: Sequence[TopicPartition], measured: Sequence[MeasuredLog], run: str
 ) -> None:
     """Journal the measurements of the run's `partitions`; the history gets them with all other log ends."""
     rows = [_row(log) for log in measured if (log.topic, log.partition) in partitions]
-    with replica_offsets_journal(run, partitions, "faults") as journal:
+    with replica_offsets_journal(run_dir, partitions, "faults", run) as journal:
         if rows:
             table = pa.Table.from_pylist(rows, TABLES["replica_offsets"])
             journal.write([column.combine_chunks() for column in table.columns])

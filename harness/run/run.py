@@ -161,9 +161,11 @@ def _save(job: Job, cluster: Cluster, load: Load, watch: RunWatch, proofs: tuple
         _end_brokers(job, cluster)
         watch.stop()
     with job.phase("seal", "sealing the history"):
+        job.record.recorded(load.recorded())
         job.record.sealed(job.steps.seal(job.run, proofs))
     with job.phase("audit", "reading every replica"):
         _audit(job)
+    job.record.files_written()
 
 
 def _end_brokers(job: Job, cluster: Cluster) -> None:

@@ -4,7 +4,7 @@
 data or raises; none calls back into the run, except through `on_event`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from threading import Event
@@ -17,6 +17,7 @@ from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import ClusterReady, ManifestProducer, ManifestTopic
 from harness.scenario.resolve import Resolved
 from harness.terminal.progress import LoadFigures
+from workloads.record.recorder import RecordedSends
 
 OnEvent = Callable[[str], None]
 """Gets one line for each event of the schedule."""
@@ -48,6 +49,9 @@ class Load(Protocol):
 
     def stop(self) -> None:
         """End everything; what was recorded is on disk when this returns."""
+
+    def recorded(self) -> Mapping[int, RecordedSends]:
+        """What each producer instance has sent, as counted in memory."""
 
 
 class RunWatch(Protocol):

@@ -58,10 +58,10 @@ class LiveWatch:
 
 @contextmanager
 def watch(
-    cluster: Cluster, run_dir: Path, partitions: Sequence[TopicPartition], on_event: OnEvent
+    cluster: Cluster, run_dir: Path, partitions: Sequence[TopicPartition], on_event: OnEvent, run: str
 ) -> Iterator[LiveWatch]:
     """Watch for the length of a `with` block, or until `stop`; all is recorded in the run's journals."""
-    with Recorder(run_dir, partitions) as recorder:
+    with Recorder(run_dir, partitions, run) as recorder:
         made = LiveWatch(cluster, recorder, on_event)
         try:
             yield made

@@ -8,6 +8,7 @@ import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 from harness.errors import HistoryError, RunDirectoryError
 
@@ -16,9 +17,14 @@ LATEST = "latest"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDir:
-    """One run's directory and the names of what is in it."""
+    """One run's directory and the names of what is in it.
+
+    `id` is the run's id, which every file of its history carries; "" of a run that was opened again, of which
+    the manifest has it.
+    """
 
     path: Path
+    id: str = ""
 
     @property
     def manifest(self) -> Path:
@@ -62,7 +68,10 @@ class RunDir:
 
 
 def create(out: Path, scenario: str, seed: int, now: datetime | None = None) -> RunDir:
-    """Make `out`/<utc>_<scenario>_<seed>/, numbered if that is taken, and point `out`/latest at it."""
+    """Make `out`/<utc>_<scenario>_<seed>/, numbered if that is taken, and point `out`/latest at it.
+
+    The run gets a new id.
+    """
     stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
     base = f"{stamp}_{scenario}_{seed}"
     for attempt in range(1, 1000):
@@ -72,7 +81,7 @@ def create(out: Path, scenario: str, seed: int, now: datetime | None = None) -> 
         except FileExistsError:
             continue
         _point_latest_at(path)
-        return RunDir(path=path)
+        return RunDir(path=path, id=str(uuid4()))
     raise HistoryError(f"{out / base}: a thousand runs have this name")
 
 

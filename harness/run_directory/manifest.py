@@ -27,6 +27,9 @@ SCHEMA_VERSION = 1
 MOST_SHOWN = 200
 """Characters of what is wrong that a message repeats."""
 
+END_OF_TIME = 1 << 63
+"""What an int64 of nanoseconds cannot hold."""
+
 State = Literal["running", "complete", "interrupted", "failed"]
 Phase = Literal[
     "",
@@ -61,8 +64,8 @@ class ManifestPart(BaseModel):
 class ClockReading(ManifestPart):
     """One reading of both clocks of the harness at the same moment."""
 
-    monotonic_ns: int = Field(description="the clock of all `*_ns` columns of the history")
-    wall_ns: int = Field(description="nanoseconds since 1970, the clock of the metadata log's `*_ms`")
+    monotonic_ns: int = Field(ge=0, lt=END_OF_TIME, description="the clock of all `*_ns` of the history")
+    wall_ns: int = Field(ge=0, lt=END_OF_TIME, description="nanoseconds since 1970, the clock of all `*_ms`")
 
 
 class RunOwner(ManifestPart):
@@ -95,6 +98,22 @@ class ManifestProducer(ManifestPart):
     producer: int = Field(ge=0, description="its number in the history")
     acks: Acks = Field(description="`0`, `1` or `all`")
     idempotence: bool = Field(description="whether it was idempotent")
+
+
+class ManifestFile(ManifestPart):
+    """One file of the history, as it was when it was sealed."""
+
+    rows: int = Field(ge=0, description="its rows")
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="SHA-256 of its bytes")
+
+
+class ManifestSends(ManifestPart):
+    """The sends of one producer instance, as counted in memory while they were recorded."""
+
+    attempts: int = Field(ge=0, description="all; their sequences are 0 to one less than that")
+    ok: int = Field(ge=0, description="those that were acknowledged")
+    fail: int = Field(ge=0, description="those that were certainly not written")
+    info: int = Field(ge=0, description="those of which nobody knows")
 
 
 class ManifestCluster(ManifestPart):
@@ -171,6 +190,22 @@ class Manifest(ManifestPart):
     )
     load_ended_ns: int | None = Field(
         default=None, description="when the producers had stopped, on the history's clock"
+    )
+    run: str | None = Field(
+        default=None,
+        min_length=1,
+        description="the run's id (a UUID), which each file of its history carries",
+    )
+    scenario_sha256: str | None = Field(default=None, description="SHA-256 of scenario.yaml")
+    recorded: Mapping[int, ManifestSends] | None = Field(
+        default=None,
+        description="by producer instance: its sends as counted in memory, `attempts`, `ok`, `fail`, `info`",
+    )
+    files: Mapping[str, ManifestFile] | None = Field(
+        default=None, description="by path below history/: each file when it was sealed, `rows`, `sha256`"
+    )
+    sealed_ns: int | None = Field(
+        default=None, description="when the last of `files` was written, on the history's clock"
     )
     cut_short: bool = Field(
         default=False, description="whether the user asked to stop before the schedule had ended"

@@ -5,19 +5,23 @@ far the run came.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from harness.run_directory.digests import digests
 from harness.run_directory.layout import RunDir, write_whole
 from harness.run_directory.manifest import (
     ClusterReady,
     Manifest,
+    ManifestFile,
     ManifestProducer,
+    ManifestSends,
     ManifestTopic,
     Phase,
     State,
 )
+from workloads.record.recorder import RecordedSends
 
 
 class ManifestWriter:
@@ -52,6 +56,29 @@ class ManifestWriter:
     def sealed(self, producers: tuple[ManifestProducer, ...]) -> None:
         """Note every producer instance that sent anything."""
         self._replace(producers=producers)
+
+    def recorded(self, recorded: Mapping[int, RecordedSends]) -> None:
+        """Note what each producer instance has sent, as counted in memory."""
+        counts = {
+            producer: ManifestSends(attempts=its.attempts, ok=its.ok, fail=its.fail, info=its.info)
+            for producer, its in recorded.items()
+        }
+        self._replace(recorded=counts)
+
+    def files_written(self) -> None:
+        """Note each file of the history that is not noted yet: call it when all of them are whole.
+
+        A file that was noted before keeps its digest, so that a later change of it is found.
+        """
+        self._replace(files=self._files(), sealed_ns=time.monotonic_ns())
+
+    def files_recovered(self) -> None:
+        """The same of a run that was killed: when its files were whole is not known on its clock."""
+        self._replace(files=self._files())
+
+    def _files(self) -> dict[str, ManifestFile]:
+        known = self._manifest.files or {}
+        return {**digests(self._run_dir.history, but=known), **known}
 
     @contextmanager
     def phase(self, name: Phase) -> Iterator[None]:

@@ -4,9 +4,8 @@ Without proofs nothing is decided, so no empty table can hide a loss. A run whos
 nothing added: there, a file that is missing is damage.
 """
 
+from collections.abc import Callable
 from typing import Any
-
-import pyarrow as pa
 
 from checkers.contract.settings import Acks
 from checkers.history.tables import OPTIONAL, PARTITIONED, TABLES, unit_path, write_table
@@ -18,10 +17,10 @@ from workloads.errors import JournalUnreadable
 from workloads.record.seal import Sealed, seal
 
 
-def complete_history(run: RunDir) -> Manifest:
+def complete_history(run: RunDir, audit: Callable[[str], None] = lambda _: None) -> Manifest:
     """The manifest, after the history has been made whole as far as it can be.
 
-    RunDirectoryError if the run still goes on; HistoryError if there is nothing to read.
+    `audit` reads the replicas of a run that ended before it could, given the run's id. RunDirectoryError if the run still goes on; HistoryError if there is nothing to read.
     """
     manifest = read_manifest(run)
     if manifest.state == "complete":
@@ -30,11 +29,14 @@ def complete_history(run: RunDir) -> Manifest:
         _refuse_running(run, manifest)
     if run.journal.is_dir():
         manifest = _seal(run, manifest)
+    if manifest.files is not None:
+        return manifest
     if not run.history.is_dir():
         reason = manifest.problem or "its harness was killed"
         raise HistoryError(f"{run.path}: the run ended in phase {manifest.phase!r} before any load: {reason}")
     _fill(run, manifest)
-    return manifest
+    audit(manifest.run or "")
+    return _noted(run, manifest)
 
 
 def _refuse_running(run: RunDir, manifest: Manifest) -> None:
@@ -44,12 +46,25 @@ def _refuse_running(run: RunDir, manifest: Manifest) -> None:
 
 
 def _seal(run: RunDir, manifest: Manifest) -> Manifest:
+    """Seal the journals. What was sent is known only if each producer had ended its own."""
     try:
-        producers = producers_of(seal(run.path))
+        sealed = seal(run.path, manifest.run or "")
     except JournalUnreadable as error:
         raise HistoryError(str(error)) from None
     writer = ManifestWriter(run, manifest)
-    writer.sealed(producers)
+    writer.sealed(producers_of(sealed))
+    counts = {each.producer: each.recorded for each in sealed.producers if each.recorded is not None}
+    if len(counts) == len(sealed.producers) and manifest.recorded is None:
+        writer.recorded(counts)
+    return writer.manifest
+
+
+def _noted(run: RunDir, manifest: Manifest) -> Manifest:
+    """The manifest, with the files as they are now: from here on, nothing changes."""
+    if manifest.run is None:
+        return manifest
+    writer = ManifestWriter(run, manifest)
+    writer.files_recovered()
     return writer.manifest
 
 
@@ -73,14 +88,20 @@ def _fill(run: RunDir, manifest: Manifest) -> None:
         if table in OPTIONAL:
             continue  # an empty one would claim that it was collected
         if table not in PARTITIONED:
-            _write_if_absent(run, table)
+            _write_if_absent(run, manifest, table)
             continue
         for topic in manifest.topics:
             for number in range(topic.partitions):
-                _write_if_absent(run, table, topic.name, number)
+                _write_if_absent(run, manifest, table, topic.name, number)
 
 
-def _write_if_absent(run: RunDir, table: str, *place: Any) -> None:  # noqa: ANN401 - (topic, partition) or nothing
+def _write_if_absent(
+    run: RunDir,
+    manifest: Manifest,
+    table: str,
+    *place: Any,  # noqa: ANN401 - (topic, partition) or nothing
+) -> None:
     path = unit_path(run.history, table, *place)
     if not path.exists():
-        write_table(path, table, pa.Table.from_pylist([], schema=TABLES[table]), *place)
+        rows = TABLES[table].empty_table()
+        write_table(path, table, rows, *place, run=manifest.run or "")

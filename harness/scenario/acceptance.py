@@ -2,6 +2,7 @@
 
 A metric is one number of the run's exposure; a duration is written with its unit. A line that does not hold
 makes the verdict FAIL; one whose metric is unknown in this run (no acknowledgement at all) makes it UNKNOWN.
+A line that holds whatever is measured (`acked.count >= 0`), or never (`failed.ratio > 1`), is refused.
 """
 
 import math
@@ -27,6 +28,8 @@ METRICS: Mapping[str, str] = {
     "failed.ratio": "number",
     "acked.count": "number",
 }
+GREATEST: Mapping[str, float] = {"indeterminate.ratio": 1.0, "failed.ratio": 1.0}
+"""The greatest value of a metric that has one; the least value of each is 0."""
 LINE = re.compile(r"(?P<metric>[a-z.]+)\s*(?P<sign><=|>=|<|>)\s*(?P<bound>\S+)")
 
 
@@ -57,7 +60,19 @@ def parse_bound(text: str) -> Bound:
         )
     if match["metric"] not in METRICS:
         raise ValueError(f"unknown metric {match['metric']!r}; allowed: {', '.join(METRICS)}")
-    return Bound(text=text, metric=match["metric"], sign=match["sign"], bound=_bound(match))
+    bound = Bound(text=text, metric=match["metric"], sign=match["sign"], bound=_bound(match))
+    _refuse_foregone(bound)
+    return bound
+
+
+def _refuse_foregone(bound: Bound) -> None:
+    """A comparison with a number changes at most once along the metric's range: its two ends show it."""
+    least, greatest = 0.0, GREATEST.get(bound.metric, math.inf)
+    at_least, at_greatest = bound.holds(least), bound.holds(greatest)
+    if at_least is at_greatest:
+        reach = f"from 0 to {greatest:g}" if math.isfinite(greatest) else "from 0"
+        holds = "always holds" if at_least else "never holds"
+        raise ValueError(f"{bound.text!r} {holds}: {bound.metric} is {reach}; give a bound within")
 
 
 def _bound(match: re.Match[str]) -> float:

@@ -74,9 +74,9 @@ def keys_of(model: type[BaseModel]) -> list[str]:
 def model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel]:
     """The model that describes the map at `path` below `model`."""
     for word in path:
-        if isinstance(word, int):
-            continue
-        field = next(f for name, f in model.model_fields.items() if word in (name, f.alias))
+        field = next((f for name, f in model.model_fields.items() if word in (name, f.alias)), None)
+        if field is None:
+            continue  # an index of a list, or a key of a map
         model = next(_models_in(field.annotation))
     return model
 

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from checkers.history.tables import NONE
-from checkers.judgement import Totals
+from checkers.judgement import Attempts, Totals
 from checkers.properties import Property, by_property
 from checkers.property_terms import ExaminedUnit
+from spark_verify.partition_task import PartitionTask
 from spark_verify.passes.control_plane import comparable_samples
+from spark_verify.passes.duplicate_ids import added
 from spark_verify.passes.open_history import OpenedHistory
 from spark_verify.passes.scan import Scan
 from spark_verify.passes.scan_replicas import ReplicaScan, ReplicaUnits
@@ -30,6 +32,14 @@ def totals(scans: Sequence[Scan]) -> Totals:
     )
 
 
+def attempts(scans: Sequence[Scan]) -> dict[int, Attempts]:
+    """How many sends each producer made, and the first and the last of their sequences."""
+    return {
+        producer: Attempts(count=its.count, first=its.least, last=its.greatest)
+        for producer, its in added(scan.sums for scan in scans).items()
+    }
+
+
 def examined_and_undecided(
     opened: OpenedHistory, scans: Sequence[Scan], replicas: Sequence[ReplicaScan]
 ) -> tuple[dict[Property, int], dict[Property, int]]:
@@ -37,8 +47,9 @@ def examined_and_undecided(
     windows = [task.window for task in opened.tasks if task.window]
     offsets = sum(max(0, window.high_watermark - window.log_start) for window in windows)
     samples = len(opened.context.watermarks)
+    sampled = sum(_sampled(task) for task in opened.tasks)
     every = by_property(
-        _units(scans, offsets=offsets + len(opened.tasks) - len(windows), samples=samples)
+        _units(scans, offsets=offsets + len(opened.tasks) - len(windows), samples=samples, sampled=sampled)
         | _replica_units([each.every for each in replicas])
     )
     examined = by_property(
@@ -46,6 +57,7 @@ def examined_and_undecided(
             [scan for scan in scans if scan.suspects],
             offsets=offsets,
             samples=comparable_samples(opened.context),
+            sampled=sampled - sum(_sampled_unread(task) for task in opened.tasks),
             unread_acks=sum(scan.sends.ok_unread for scan in scans),
             unread_reads=sum(scan.reads_unread for scan in scans),
         )
@@ -54,8 +66,26 @@ def examined_and_undecided(
     return examined, {each: every[each] - examined[each] for each in examined}
 
 
+def _sampled(task: PartitionTask) -> int:
+    """How many offsets of a decided partition a sample shows to have been below the high watermark."""
+    return max(0, task.highest - task.window.log_start) if task.window else 0
+
+
+def _sampled_unread(task: PartitionTask) -> int:
+    """Those of them that are on disk above the proven high watermark."""
+    if (window := task.window) is None:
+        return 0
+    return max(0, min(task.highest, window.log_end) - max(window.high_watermark, window.log_start))
+
+
 def _units(
-    scans: Sequence[Scan], *, offsets: int, samples: int, unread_acks: int = 0, unread_reads: int = 0
+    scans: Sequence[Scan],
+    *,
+    offsets: int,
+    samples: int,
+    sampled: int,
+    unread_acks: int = 0,
+    unread_reads: int = 0,
 ) -> dict[ExaminedUnit, int]:
     """How many units there are in the partitions of `scans`, without those at offsets that no reader
     gets."""
@@ -70,7 +100,7 @@ def _units(
         ExaminedUnit.OFFSET_BELOW_HW: offsets,
         ExaminedUnit.READ: reads,
         ExaminedUnit.READ_OF_DECIDED_OFFSET: reads - unread_reads,
-        ExaminedUnit.READ_OR_ACK_WITH_OFFSET: reads - unread_reads + acks - without_offset,
+        ExaminedUnit.READ_OR_SAMPLED_OFFSET: reads - unread_reads + sampled,
         ExaminedUnit.WATERMARK_SAMPLE: samples,
     }
 

@@ -16,6 +16,7 @@ from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import ManifestProducer, ManifestTopic, read_manifest
 from harness.scenario.resolve import Resolved
 from harness.terminal.progress import LoadFigures
+from workloads.record.recorder import RecordedSends
 
 
 @dataclass
@@ -38,6 +39,9 @@ class FakeLoad:
 
     def stop(self) -> None:
         self.steps.take("stop")
+
+    def recorded(self) -> dict[int, RecordedSends]:
+        return {}
 
 
 @dataclass

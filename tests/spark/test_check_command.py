@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakes.run_directories import make_run
 
-from checkers.history.rows import History, LogRecord, Proof, Send, TopicPartition
+from checkers.history.rows import History, LogRecord, Proof, Send, TopicPartition, Watermark
 from checkers.history.tables import Outcome
 
 HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
@@ -24,6 +24,7 @@ def one_record(*, logged: bool) -> History:
         sends=[Send(**RECORD, invoked_ns=10, completed_ns=20, outcome=Outcome.OK, offset=0)],
         final_log=[LogRecord(**RECORD, offset=0)] if logged else [],
         proofs=(Proof(**PLACE, log_start=0, high_watermark=end, log_end=end, complete=True),),
+        watermarks=(Watermark(**PLACE, at_ns=30, leader=1, leader_epoch=0, high_watermark=1),),
     )
 
 

@@ -4,6 +4,7 @@ Each history is verified by our code in this process; the reference must find th
 """
 
 from collections import Counter
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -13,6 +14,7 @@ from fakes.inline_spark import InlineSpark
 from checkers.damage import write
 from checkers.history.rows import NO_ID, History, LogRecord, Proof, Read, Send, TopicPartition, Watermark
 from checkers.history.tables import NONE, Outcome
+from checkers.judgement import Attempts
 from checkers.properties import DECIDED, Property
 from checkers.reference import check
 from spark_verify.kernels.final_log import FinalLog
@@ -225,6 +227,40 @@ def test_what_is_lost_at_home_takes_one_job_however_much_it_is(tmp_path):
         "acked-loss": 500,
         "hw-loss": 500,
         "read-uncommitted": 500,
+    }
+
+
+def test_offsets_below_a_sampled_high_watermark_are_examined_but_those_that_no_reader_gets(tmp_path):
+    """Log start 2, read up to 5, the log ends at 7, the samples rise to 9: 2, 3, 4, 7 and 8 are decided."""
+    sampled = [
+        Watermark(topic=TOPIC, partition=on, at_ns=9, leader=1, leader_epoch=0, high_watermark=hw)
+        for on, hw in ((0, 4), (0, 9), (1, 5))
+    ]
+    history = History(
+        partitions=(TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)),
+        watermarks=sampled,
+        proofs=[proof(5, start=2, log_end=7)],
+    )
+    write(history, tmp_path)
+    for judgement in (verify(tmp_path, InlineSpark()), check(history)):
+        of_hw_loss = judgement.examined[Property.HW_LOSS], judgement.undecided[Property.HW_LOSS]
+        assert of_hw_loss == (5, 2)
+
+
+def test_the_sends_of_a_producer_are_counted_over_decided_and_undecided_partitions(tmp_path):
+    """Acknowledged and in the log, acknowledged and lost, indeterminate; producer 7 begins at 3."""
+    unknown = replace(ok(1, 4, on=1), outcome=Outcome.INFO)
+    rows = [ok(1, 0, at=0), ok(1, 2, at=1), ok(1, 9, at=0, on=1), unknown, ok(7, 3, at=2)]
+    history = History(
+        partitions=(TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)),
+        sends=rows,
+        final_log=[logged(1, 0, 0)],
+        proofs=[proof(1)],
+    )
+    write(history, tmp_path)
+    assert verify(tmp_path, InlineSpark()).attempts == {
+        1: Attempts(count=4, first=0, last=9),
+        7: Attempts(count=1, first=3, last=3),
     }
 
 

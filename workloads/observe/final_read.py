@@ -47,16 +47,18 @@ def final_read(
     history: Path,
     *,
     within_s: float,
+    run: str = "",
     open_reader: OpenLogReader | None = None,
     replica_offsets: Journal | None = None,
 ) -> tuple[Proof, ...]:
     """Read `partitions` to a proven end within `within_s` seconds; one proof each, in their order.
 
-    Writes `history`/final_log, one file for each partition, whole or as far as it was read. The proofs
-    are only returned: see `write_proofs`. `open_reader` None: librdkafka's. How far each replica reached
-    when the read ended goes to `replica_offsets`.
+    Writes `history`/final_log, one file for each partition, whole or as far as it was read, stamped with the
+    run's id `run`. The proofs are only returned: see `write_proofs`. `open_reader` None: librdkafka's. How
+    far each replica reached when the read ended goes to `replica_offsets`.
     """
-    reading = _FinalRead(partitions, history, open_reader or exact_reader(bootstrap))
+    logs = [PartitionLog(tp, history, open_reader or exact_reader(bootstrap), run) for tp in partitions]
+    reading = _FinalRead(partitions, logs)
     deadline = time.monotonic() + within_s
     with (
         Brokers(bootstrap, within_s=ANSWER_WITHIN_S) as brokers,
@@ -69,19 +71,17 @@ def final_read(
     return reading.finish()
 
 
-def write_proofs(history: Path, proofs: Sequence[Proof]) -> None:
+def write_proofs(history: Path, proofs: Sequence[Proof], run: str = "") -> None:
     """Write `history`/proofs.parquet."""
     rows = pa.Table.from_pylist([asdict(proof) for proof in proofs], TABLES["proofs"])
-    write_table(unit_path(history, "proofs"), "proofs", rows)
+    write_table(unit_path(history, "proofs"), "proofs", rows, run=run)
 
 
 class _FinalRead:
     """What is known so far of each partition."""
 
-    def __init__(
-        self, partitions: Sequence[TopicPartition], history: Path, open_reader: OpenLogReader
-    ) -> None:
-        self._logs = {tp: PartitionLog(tp, history, open_reader) for tp in partitions}
+    def __init__(self, partitions: Sequence[TopicPartition], logs: Sequence[PartitionLog]) -> None:
+        self._logs = dict(zip(partitions, logs, strict=True))
         self._proven: dict[TopicPartition, Proof] = {}
         self._reasons = dict.fromkeys(partitions, "the time was up before the first question")
         self._newest: dict[TopicPartition, LeaderState] = {}

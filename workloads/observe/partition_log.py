@@ -28,8 +28,9 @@ GROUP_ROWS = 200_000
 class PartitionLog:
     """The growing file of one partition's final log; used by one thread at a time."""
 
-    def __init__(self, tp: TopicPartition, history: Path, open_reader: OpenLogReader) -> None:
-        self._tp, self._open_reader = tp, open_reader
+    def __init__(self, tp: TopicPartition, history: Path, open_reader: OpenLogReader, run: str = "") -> None:
+        """`run` is the run's id, which the file carries."""
+        self._tp, self._open_reader, self._run = tp, open_reader, run
         self._path = unit_path(history, "final_log", *tp)
         self._writer: pq.ParquetWriter | None = None
         self._state: LeaderState | None = None
@@ -58,10 +59,14 @@ class PartitionLog:
 
     def _begin(self, state: LeaderState) -> None:
         self._close()
-        self._writer = open_writer(self._path.with_suffix(".growing"), "final_log", *self._tp)
+        self._writer = self._open()
         self._held: list[Arrivals] = []
         self._rows = 0
         self.read_to = state.log_start
+
+    def _open(self) -> pq.ParquetWriter:
+        growing = self._path.with_suffix(".growing")
+        return open_writer(growing, "final_log", *self._tp, run=self._run)
 
     def _drain(self, reader: LogReader, end: int, deadline: float) -> bool:
         """Read until `end`, a stall or the deadline; False if the log was truncated below what was read."""
@@ -91,7 +96,7 @@ class PartitionLog:
         assert self._writer is not None
         if not self._held:
             return
-        schema = file_schema("final_log", *self._tp)
+        schema = file_schema("final_log", *self._tp, run=self._run)
         topics = pa.DictionaryArray.from_arrays(np.zeros(self._rows, np.int32), [self._tp.topic])
         columns: dict[str, Any] = {
             field.name: np.concatenate([getattr(got, field.name) for got in self._held])
@@ -105,7 +110,7 @@ class PartitionLog:
     def finish(self) -> None:
         """Write the rest and give the file its name; an empty file if nothing was ever read."""
         if self._writer is None:
-            self._writer = open_writer(self._path.with_suffix(".growing"), "final_log", *self._tp)
+            self._writer = self._open()
         else:
             self._flush()
         self._close()

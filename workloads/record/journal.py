@@ -1,40 +1,66 @@
-"""Files that survive the death of their writer: Arrow IPC streams, one message a write.
+"""Files that survive the death of their writer: Arrow messages in frames, one message a write.
 
-A batch is given to the operating system before `write` returns, so a `kill -9` loses nothing that was
-written and tears at most the batch that was being written; `read` gives every whole batch before the tear.
-(Nothing is synced to the disk: a power cut of the machine that runs the harness is not survived.)
+    frame   magic 4 bytes · number u32 · length u64 · CRC-32 of the message u32 · CRC-32 of these 20 bytes u32
+            · the message; little-endian. Numbers go up from 0.
+    0       the schema; its key-value metadata are the `facts`
+    1 …     record batches
+    last    the end, written by `close`: JSON, what the writer counted. A killed writer leaves none.
+
+A frame is given to the operating system before `write` returns, so a `kill -9` loses nothing that was written
+and tears at most the frame that was being written. So a file may stop within its last frame, and `inspect`
+takes what is before it. Anything else that no writer wrote is damage, and refused: a frame that does not
+match its CRC, bytes after a tear, a number left out. (Nothing is synced to the disk: a power cut of the
+machine that runs the harness is not survived.)
 """
 
+import json
+import struct
+import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 import pyarrow as pa
 
 from workloads.errors import JournalUnreadable
 
+MAGIC, END_MAGIC = b"hwJ1", b"hwE1"
+HEAD = struct.Struct("<4sIQI")
+CRC = struct.Struct("<I")
+HEAD_BYTES = HEAD.size + CRC.size
+NOTHING_COUNTED: Mapping[str, int] = MappingProxyType({})
+
 
 class Journal:
-    """A growing Arrow IPC stream file with one schema; `facts` are its key-value metadata."""
+    """A growing file with one schema; `facts` are its key-value metadata."""
 
     def __init__(self, path: Path, schema: pa.Schema, facts: Mapping[str, str]) -> None:
         """Create the file (it must not exist) and write its schema."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._schema = schema.with_metadata(dict(facts))
         self._file = path.open("xb")
-        self._put(self._schema.serialize())
+        self._number = self._rows = 0
+        self._put(MAGIC, self._schema.serialize())
 
     def write(self, columns: list[pa.Array]) -> None:
         """Append one batch of columns in the order of the schema; it is out of this process on return."""
-        self._put(pa.RecordBatch.from_arrays(columns, schema=self._schema).serialize())
+        batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        self._put(MAGIC, batch.serialize())
+        self._rows += batch.num_rows
 
-    def close(self) -> None:
-        """End the file; a second call does nothing."""
-        self._file.close()
+    def close(self, counted: Mapping[str, int] = NOTHING_COUNTED) -> None:
+        """Write the end, with the rows and what else was `counted`; a second call does nothing."""
+        if not self._file.closed:
+            self._put(END_MAGIC, json.dumps({"rows": self._rows, **counted}).encode())
+            self._file.close()
 
-    def _put(self, message: pa.Buffer) -> None:
+    def _put(self, magic: bytes, message: pa.Buffer | bytes) -> None:
+        head = HEAD.pack(magic, self._number, len(message), zlib.crc32(message))
+        self._file.write(head + CRC.pack(zlib.crc32(head)))
         self._file.write(message)
         self._file.flush()
+        self._number += 1
 
     def __enter__(self) -> "Journal":
         """Nothing to do yet."""
@@ -47,31 +73,101 @@ class Journal:
         self.close()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalState:
+    """What a journal holds: its facts, its rows, and what its writer counted; None: it was killed."""
+
+    facts: Mapping[str, str]
+    rows: int
+    counted: Mapping[str, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    magic: bytes
+    message: pa.Buffer
+
+
+def inspect(path: Path) -> JournalState | None:
+    """Check every byte of a journal; None if it was torn before its schema was whole.
+
+    JournalUnreadable, with the byte: it is missing, damaged, or not the rows that its writer counted.
+    """
+    frames = _frames(path, checked=True)
+    first = next(frames, None)
+    if first is None:
+        return None
+    schema = pa.ipc.read_schema(first.message)
+    facts = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+    rows, counted = 0, None
+    for frame in frames:
+        if frame.magic == END_MAGIC:
+            counted = json.loads(frame.message.to_pybytes())
+        else:
+            rows += pa.ipc.read_record_batch(frame.message, schema).num_rows
+    if counted is not None and counted["rows"] != rows:
+        raise JournalUnreadable(f"{path}: damaged: it has {rows} rows, its writer counted {counted['rows']}")
+    return JournalState(facts=facts, rows=rows, counted=counted)
+
+
 def read(path: Path) -> Iterator[pa.RecordBatch]:
-    """Every whole batch of a journal in the order written, not copied; ends silently where it is torn."""
-    with pa.memory_map(str(path)) as source:
-        try:
-            stream = pa.ipc.open_stream(source)
-        except pa.ArrowInvalid:
-            return  # torn within the schema: nothing was written
-        while (batch := _next(stream)) is not None:
-            yield batch
+    """Every whole batch of a journal in the order written, not copied; ends silently where it is torn.
+
+    The batches' CRCs are not checked again: `inspect` has done that.
+    """
+    frames = _frames(path, checked=False)
+    first = next(frames, None)
+    if first is None:
+        return  # torn within the schema: nothing was written
+    schema = pa.ipc.read_schema(first.message)
+    for frame in frames:
+        if frame.magic == MAGIC:
+            yield pa.ipc.read_record_batch(frame.message, schema)
 
 
-def facts(path: Path) -> dict[str, str] | None:
-    """The key-value metadata of a journal; None if it was torn before it was complete."""
+def _frames(path: Path, *, checked: bool) -> Iterator[_Frame]:
+    """Every whole frame of a journal; `checked`: that a message has its CRC."""
     if not path.is_file():
         raise JournalUnreadable(f"{path}: no such journal")
+    whole, place, number, magic = _mapped(path), 0, 0, MAGIC
+    while whole.size - place >= HEAD_BYTES:
+        if magic == END_MAGIC:
+            raise _damaged(path, place, "bytes after the journal's end")
+        magic, length, crc = _head(path, whole.slice(place, HEAD_BYTES), place, number)
+        message = whole.slice(place + HEAD_BYTES, min(length, whole.size - place - HEAD_BYTES))
+        if message.size < length:
+            return  # torn
+        if checked and zlib.crc32(message) != crc:
+            raise _damaged(path, place, f"frame {number} is not what was written")
+        yield _Frame(magic, message)
+        place, number = place + HEAD_BYTES + length, number + 1
+    rest = whole.slice(place).to_pybytes()
+    if rest and (magic == END_MAGIC or not _begins_a_frame(rest)):
+        raise _damaged(path, place, "bytes that no writer wrote")
+
+
+def _mapped(path: Path) -> pa.Buffer:
+    if path.stat().st_size == 0:
+        return pa.py_buffer(b"")
     with pa.memory_map(str(path)) as source:
-        try:
-            metadata = pa.ipc.open_stream(source).schema.metadata or {}
-        except pa.ArrowInvalid:
-            return None
-    return {key.decode(): value.decode() for key, value in metadata.items()}
+        return source.read_buffer()
 
 
-def _next(stream: pa.RecordBatchReader) -> pa.RecordBatch | None:
-    try:
-        return stream.read_next_batch()
-    except (StopIteration, pa.ArrowInvalid, OSError):
-        return None
+def _head(path: Path, head: pa.Buffer, place: int, number: int) -> tuple[bytes, int, int]:
+    """Magic, length and CRC of the message of the frame at `place`, which must be the one with `number`."""
+    found = head.to_pybytes()
+    magic, its_number, length, crc = HEAD.unpack(found[: HEAD.size])
+    if magic not in (MAGIC, END_MAGIC) or CRC.pack(zlib.crc32(found[: HEAD.size])) != found[HEAD.size :]:
+        raise _damaged(path, place, f"no frame begins there, where frame {number} should")
+    if its_number != number:
+        raise _damaged(path, place, f"frame {its_number} stands where frame {number} should")
+    return magic, length, crc
+
+
+def _begins_a_frame(rest: bytes) -> bool:
+    """Whether these bytes, too few for a head, can be the beginning of one."""
+    return any(magic.startswith(rest[:4]) for magic in (MAGIC, END_MAGIC))
+
+
+def _damaged(path: Path, place: int, what: str) -> JournalUnreadable:
+    return JournalUnreadable(f"{path}: damaged at byte {place}: {what}")

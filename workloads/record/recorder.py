@@ -12,12 +12,16 @@
 Of clients it knows `clients.protocol` only. An invocation is written *before* the client gets the record, so
 no record can be in Kafka that the journal does not know, whenever the harness is killed. A completion is
 written at most FLUSH_NS later; if it is lost with the process, the send is indeterminate (info).
+
+Each journal carries the run's id and its partitions. What each producer instance has sent is counted in
+memory too (`recorded`), so that rows which are lost from a journal are missed.
 """
 
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -53,14 +57,29 @@ READ = pa.schema(
 _DONE_TYPES = (np.int64, np.int64, np.int8, np.int64, np.int16)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedSends:
+    """The sends of one producer instance as counted when they were reported."""
+
+    attempts: int
+    ok: int
+    fail: int
+
+    @property
+    def info(self) -> int:
+        """Those of which nobody knows whether they were written, also because they never ended."""
+        return self.attempts - self.ok - self.fail
+
+
 class Recorder:
     """All journals of one run; leaving it closes them. Implements `clients.protocol.ClientReports`."""
 
-    def __init__(self, run_dir: Path, partitions: Sequence[TopicPartition]) -> None:
-        """Nothing is written before the first send, read or sample."""
+    def __init__(self, run_dir: Path, partitions: Sequence[TopicPartition], run: str = "") -> None:
+        """`run` is the run's id. Nothing is written before the first send, read or sample."""
         self.directory = run_dir / "journal"
-        self._facts = _run_facts(partitions)
+        self._facts = _run_facts(partitions, run)
         self._open: list[Journal] = []
+        self._sends: list[SendRecorder] = []
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._names = ErrorNames(lambda: self._journal("errors", ERRORS, {}))
@@ -73,7 +92,15 @@ class Recorder:
         facts = {"producer": str(number), "acks": acks, "idempotence": json.dumps(idempotent)}
         invoked = self._journal(f"sends-{number}.invoked", INVOKED, facts)
         done = self._journal(f"sends-{number}.done", DONE, facts)
-        return SendRecorder(number, invoked, done, self._names, self._events)
+        recorder = SendRecorder(number, invoked, done, self._names, self._events)
+        with self._lock:
+            self._sends.append(recorder)
+        return recorder
+
+    def recorded(self) -> Mapping[int, RecordedSends]:
+        """What each producer instance has sent so far, by its number; no journal is read for it."""
+        with self._lock:
+            return {sends.producer: sends.recorded for sends in self._sends}
 
     def reads(self, reader: int) -> "ReadRecorder":
         """The journal of one reader."""
@@ -109,18 +136,20 @@ class Recorder:
             journal.close()
 
 
-def replica_offsets_journal(run_dir: Path, partitions: Sequence[TopicPartition], of: str) -> Journal:
+def replica_offsets_journal(
+    run_dir: Path, partitions: Sequence[TopicPartition], of: str, run: str = ""
+) -> Journal:
     """A journal of replicas beside the recorder's own; the history has the rows of all of them.
 
     `of` names who writes it, and is part of its file's name.
     """
     path = run_dir / "journal" / f"replica_offsets-{of}.arrow"
-    return Journal(path, TABLES["replica_offsets"], _run_facts(partitions))
+    return Journal(path, TABLES["replica_offsets"], _run_facts(partitions, run))
 
 
-def _run_facts(partitions: Sequence[TopicPartition]) -> dict[str, str]:
+def _run_facts(partitions: Sequence[TopicPartition], run: str) -> dict[str, str]:
     """What every journal of one run carries."""
-    return {"partitions": json.dumps(partitions)}
+    return {"run": run, "partitions": json.dumps(partitions)}
 
 
 class ErrorNames:
@@ -157,24 +186,33 @@ class SendRecorder:
         self._invoked, self._done, self._names, self._events = invoked, done, names, events
         self._pending: list[tuple[NDArray[Any], ...]] = []
         self._flushed_ns = time.monotonic_ns()
+        self._attempts = self._ok = self._fail = 0
 
     @property
     def producer(self) -> int:
         """The number of this instance in the run."""
         return self._producer
 
+    @property
+    def recorded(self) -> RecordedSends:
+        """What was reported so far."""
+        return RecordedSends(attempts=self._attempts, ok=self._ok, fail=self._fail)
+
     def sent(self, lanes: NDArray[np.int16], at_ns: int, checksums: NDArray[np.int64]) -> None:
         """Write down the next sends, before they are made; sequences go on where the last call ended."""
         when = np.full(len(lanes), at_ns, np.int64)
         self._invoked.write([pa.array(lanes), pa.array(when), pa.array(checksums)])
+        self._attempts += len(lanes)
 
     def acknowledged(self, sequences: NDArray[np.int64], offsets: NDArray[np.int64], at_ns: int) -> None:
         """Note acknowledged sends."""
         self._end(sequences, at_ns, Outcome.OK, offsets, 0)
+        self._ok += len(sequences)
 
     def failed(self, sequences: NDArray[np.int64], errors: Sequence[str], at_ns: int) -> None:
         """Note sends that were certainly not written."""
         self._end(sequences, at_ns, Outcome.FAIL, NONE, self._names.numbers(errors))
+        self._fail += len(sequences)
 
     def indeterminate(self, sequences: NDArray[np.int64], errors: Sequence[str], at_ns: int) -> None:
         """Note sends that may have been written."""
@@ -210,11 +248,11 @@ class SendRecorder:
             self._done.write([pa.array(np.concatenate(column)) for column in zip(*chunks, strict=True)])
 
     def close(self) -> None:
-        """Write what is pending and close the journals."""
+        """Write what is pending, and end the journals with what was counted."""
         self.flush(time.monotonic_ns())
         self._events.ended(self._producer)
         self._invoked.close()
-        self._done.close()
+        self._done.close({"ok": self._ok, "fail": self._fail})
 
 
 class ReadRecorder:

@@ -1,12 +1,15 @@
-"""Turns the journals of a run into the bulk tables of its history: one Parquet file for each partition.
+"""Turns the journals of a run into tables of its history; the bulk ones have a file for each partition.
 
 Works as well on what a killed run has left. A send that was invoked and has no completion in the journal is
 sealed as info with completed_ns -1. Memory is bounded by SLICE rows, whatever the length of the run.
+
+Every journal must be of the run, whole up to where it was torn, and hold what its writer counted. A journal
+without an end is what a killed run leaves; in a run that came to its end it is damage.
 """
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +24,8 @@ from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, TABLES, Outcome, file_schema, open_writer, unit_path, write_table
 from workloads.errors import JournalUnreadable
 from workloads.record import journal
-from workloads.record.recorder import INVOKED, READ
+from workloads.record.journal import JournalState
+from workloads.record.recorder import INVOKED, READ, RecordedSends
 
 SLICE = 1_000_000
 OBSERVED = ("node_events", "clocks", "pressure")
@@ -31,11 +35,12 @@ _INVOKED_TYPES = (np.int16, np.int64, np.int64)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerFacts:
-    """One producer instance, as the manifest lists it."""
+    """One producer instance, as the manifest lists it; `recorded` None: it was killed at its work."""
 
     producer: int
     acks: str
     idempotence: bool
+    recorded: RecordedSends | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,57 +52,92 @@ class Sealed:
     reads: int = 0
 
 
-def seal(run_dir: Path) -> Sealed:
-    """Write `history/{sends,reads}/` and what was observed of the run, then remove the journals.
+def seal(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
+    """Write `sends`, `reads`, `producers` and what was observed of the run, then remove the journals.
 
-    Files get their names when they are whole; a seal that is interrupted is done again from the journals.
-    JournalUnreadable: there is no journal, or none that has the run's partitions.
+    `run` is the run's id, `ended` whether every journal must have its end. Files get their names when they
+    are whole; a seal that is interrupted is done again from the journals. JournalUnreadable names a journal
+    that is damaged or of another run; or there is none that has the run's partitions.
     """
     directory, history = run_dir / "journal", run_dir / "history"
-    names = sorted(directory.glob("*.arrow"))
-    heads = {path: facts for path in names if (facts := journal.facts(path)) is not None}
-    if not heads:
+    states = _inspected(directory, run, ended=ended)
+    partitions = _partitions(directory, states)
+    producers = [path for path in states if path.name.endswith(".invoked.arrow")]
+    readers = [path for path in states if path.name.startswith("reads-")]
+    with _Units(history, "sends", partitions, run) as units:
+        errors = _error_names(directory / "errors.arrow")
+        facts = tuple(_producer(path, states) for path in producers)
+        sends = sum(_seal_sends(path, its, errors, units) for path, its in zip(producers, facts, strict=True))
+    with _Units(history, "reads", partitions, run) as units:
+        reads = sum(_seal_reads(path, units) for path in readers)
+    _seal_watermarks(directory / "watermarks.arrow", history, run)
+    for table in (*OBSERVED, "replica_offsets", "client_events"):
+        _seal_table(table, [path for path in states if path.name.startswith(table)], history, run)
+    _write_producers(facts, history, run)
+    shutil.rmtree(directory)
+    return Sealed(producers=facts, sends=sends, reads=reads)
+
+
+def _inspected(directory: Path, run: str, *, ended: bool) -> dict[Path, JournalState]:
+    """Every journal with a whole head, each byte of it checked."""
+    states = {}
+    for path in sorted(directory.glob("*.arrow")):
+        state = journal.inspect(path)
+        if ended and (state is None or state.counted is None):
+            raise JournalUnreadable(f"{path}: damaged: its writer has ended it, and the end is not there")
+        if state is not None and state.facts.get("run", "") != run:
+            raise JournalUnreadable(f"{path}: of run {state.facts.get('run', '')!r}, this is run {run!r}")
+        if state is not None:
+            states[path] = state
+    if not states:
         raise JournalUnreadable(
             f"{directory}: no journal with a whole head; nothing was ever sent in this run"
         )
-    partitions = _partitions(heads)
-    producers = [path for path in heads if path.name.endswith(".invoked.arrow")]
-    readers = [path for path in heads if path.name.startswith("reads-")]
-    with _Units(history, "sends", partitions) as units:
-        errors = _error_names(directory / "errors.arrow")
-        sends = sum(_seal_sends(path, int(heads[path]["producer"]), errors, units) for path in producers)
-    with _Units(history, "reads", partitions) as units:
-        reads = sum(_seal_reads(path, units) for path in readers)
-    _seal_watermarks(directory / "watermarks.arrow", history)
-    for table in (*OBSERVED, "replica_offsets", "client_events"):
-        _seal_table(table, [path for path in heads if path.name.startswith(table)], history)
-    shutil.rmtree(directory)
-    return Sealed(producers=tuple(_producer(heads[path]) for path in producers), sends=sends, reads=reads)
+    return states
 
 
-def _partitions(heads: dict[Path, dict[str, str]]) -> tuple[TopicPartition, ...]:
-    lists = {facts.get("partitions", "") for facts in heads.values()}
+def _partitions(directory: Path, states: Mapping[Path, JournalState]) -> tuple[TopicPartition, ...]:
+    lists = {state.facts.get("partitions", "") for state in states.values()}
     if len(lists) != 1 or "" in lists:
-        raise JournalUnreadable(f"{next(iter(heads)).parent}: journals of different runs, partitions {lists}")
+        raise JournalUnreadable(f"{directory}: journals of different runs, partitions {lists}")
     return tuple(TopicPartition(*item) for item in json.loads(lists.pop()))
 
 
-def _producer(facts: dict[str, str]) -> ProducerFacts:
-    idempotence = bool(json.loads(facts["idempotence"]))
-    return ProducerFacts(producer=int(facts["producer"]), acks=facts["acks"], idempotence=idempotence)
+def _producer(invoked: Path, states: Mapping[Path, JournalState]) -> ProducerFacts:
+    """The instance whose sends are in the journal `invoked`; its completions must be there too."""
+    done, sends = _done_of(invoked), states[invoked]
+    if sends.rows and done not in states:
+        raise JournalUnreadable(f"{done}: missing or torn, though its producer has sent {sends.rows} records")
+    ended = sends.counted is not None and done in states and "ok" in (states[done].counted or {})
+    return ProducerFacts(
+        producer=int(sends.facts["producer"]),
+        acks=sends.facts["acks"],
+        idempotence=bool(json.loads(sends.facts["idempotence"])),
+        recorded=_recorded(sends.rows, states[done].counted or {}) if ended else None,
+    )
+
+
+def _recorded(attempts: int, counted: Mapping[str, int]) -> RecordedSends:
+    return RecordedSends(attempts=attempts, ok=counted["ok"], fail=counted["fail"])
+
+
+def _done_of(invoked: Path) -> Path:
+    return invoked.with_name(invoked.name.replace(".invoked.", ".done."))
 
 
 class _Units:
     """The files of one bulk table, one for each partition, written together."""
 
-    def __init__(self, history: Path, table: str, partitions: Sequence[TopicPartition]) -> None:
-        self._table, self._partitions = table, partitions
+    def __init__(self, history: Path, table: str, partitions: Sequence[TopicPartition], run: str) -> None:
+        self._table, self._partitions, self._run = table, partitions, run
         self._paths = [unit_path(history, table, *tp) for tp in partitions]
         self._stack = ExitStack()
 
     def __enter__(self) -> "_Units":
         self._writers = [
-            self._stack.enter_context(open_writer(path.with_suffix(".growing"), self._table, *tp))
+            self._stack.enter_context(
+                open_writer(path.with_suffix(".growing"), self._table, *tp, run=self._run)
+            )
             for path, tp in zip(self._paths, self._partitions, strict=True)
         ]
         return self
@@ -125,7 +165,8 @@ class _Units:
         }
         whole = home | dict(zip(rows.column_names, rows.columns, strict=True))
         names = TABLES[self._table].names
-        writer.write_table(pa.table([whole[name] for name in names], schema=file_schema(self._table, *tp)))
+        schema = file_schema(self._table, *tp, run=self._run)
+        writer.write_table(pa.table([whole[name] for name in names], schema=schema))
 
 
 def _constant(text: str, count: int) -> pa.Array:
@@ -133,16 +174,17 @@ def _constant(text: str, count: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), [text]).cast(pa.string())
 
 
-def _seal_sends(path: Path, producer: int, errors: Sequence[str], units: _Units) -> int:
+def _seal_sends(path: Path, producer: ProducerFacts, errors: Sequence[str], units: _Units) -> int:
     """Seal one producer instance, SLICE sequences at a time; how many sends it made."""
-    done_path = path.with_name(path.name.replace(".invoked.", ".done."))
+    done_path = _done_of(path)
     total = 0
+    outcomes: NDArray[np.int64] = np.zeros(len(Outcome), np.int64)
     for invoked in _slices(path, INVOKED, _INVOKED_TYPES):
         lanes, invoked_ns, checksums = invoked
         count = len(lanes)
         done = _completions(done_path, total, count)
         columns = {
-            "producer": np.full(count, producer, np.int32),
+            "producer": np.full(count, producer.producer, np.int32),
             "sequence": np.arange(total, total + count, dtype=np.int64),
             "invoked_ns": invoked_ns,
             "completed_ns": done["completed_ns"],
@@ -153,7 +195,22 @@ def _seal_sends(path: Path, producer: int, errors: Sequence[str], units: _Units)
         }
         units.write(lanes, columns)
         total += count
+        outcomes += np.bincount(done["outcome"], minlength=len(Outcome))
+    _compare(done_path, producer, outcomes)
     return total
+
+
+def _compare(done: Path, producer: ProducerFacts, outcomes: NDArray[np.int64]) -> None:
+    """The completions that were sealed must be those that were counted when they were reported."""
+    if (counted := producer.recorded) is None:
+        return
+    found, expected = outcomes.tolist(), [counted.ok, counted.fail, counted.info]
+    if found != expected:
+        raise JournalUnreadable(f"{done}: damaged: {_counts(found)}; its writer counted {_counts(expected)}")
+
+
+def _counts(by_outcome: Sequence[int]) -> str:
+    return ", ".join(f"{by_outcome[each]} {each.name.lower()}" for each in Outcome)
 
 
 def _completions(path: Path, first: int, count: int) -> dict[str, NDArray[Any]]:
@@ -204,16 +261,16 @@ def _join(batches: list[pa.RecordBatch], schema: pa.Schema, types: Sequence[type
     return [np.concatenate(column).astype(t, copy=False) for column, t in zip(columns, types, strict=True)]
 
 
-def _seal_table(table: str, journals: Sequence[Path], history: Path) -> None:
+def _seal_table(table: str, journals: Sequence[Path], history: Path, run: str) -> None:
     """Write the rows of all journals of a table that is one file; nothing if it was not collected."""
     if not journals:
         return
     path = unit_path(history, table)
     growing = path.with_suffix(".growing")
-    with open_writer(growing, table) as writer:
+    with open_writer(growing, table, run=run) as writer:
         for batches in _portions(batch for each in journals for batch in journal.read(each)):
             rows = pa.Table.from_batches(batches)
-            writer.write_table(rows.replace_schema_metadata(file_schema(table).metadata))
+            writer.write_table(rows.replace_schema_metadata(file_schema(table, run=run).metadata))
     growing.rename(path)
 
 
@@ -231,7 +288,17 @@ def _portions(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch
         yield held
 
 
-def _seal_watermarks(path: Path, history: Path) -> None:
+def _seal_watermarks(path: Path, history: Path, run: str) -> None:
     batches = list(journal.read(path)) if path.is_file() else []
     rows = pa.Table.from_batches(batches, schema=None if batches else TABLES["watermarks"])
-    write_table(unit_path(history, "watermarks"), "watermarks", rows)
+    write_table(unit_path(history, "watermarks"), "watermarks", rows, run=run)
+
+
+def _write_producers(facts: Sequence[ProducerFacts], history: Path, run: str) -> None:
+    columns = {
+        "producer": [each.producer for each in facts],
+        "acks": [each.acks for each in facts],
+        "idempotence": [each.idempotence for each in facts],
+    }
+    rows = pa.table(columns, schema=TABLES["producers"])
+    write_table(unit_path(history, "producers"), "producers", rows, run=run)

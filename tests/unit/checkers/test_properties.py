@@ -84,7 +84,7 @@ def test_every_decided_property_counts_its_unit():
     units = {unit: number for number, unit in enumerate(ExaminedUnit)}
     counts = by_property(units)
     assert list(counts) == list(DECIDED)
-    assert counts[Property.HW_LOSS] == units[ExaminedUnit.READ_OR_ACK_WITH_OFFSET]
+    assert counts[Property.HW_LOSS] == units[ExaminedUnit.READ_OR_SAMPLED_OFFSET]
     assert counts[Property.MONOTONE_READ] == counts[Property.SAME_FOR_ALL] == units[ExaminedUnit.READ]
 
 

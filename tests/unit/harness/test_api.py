@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 import pytest
-from fakes.history_rows import history, info, logged, ok
+from fakes.history_rows import history, info, logged, ok, sample
 from fakes.run_directories import make_run, reference
 from fakes.run_steps import FakeRunSteps
 
@@ -17,7 +17,7 @@ from harness.run import live_steps
 SCENARIO = api.Scenario.model_validate(
     {"name": "demo", "topics": [{"name": "orders"}], "workload": {"lasts": "0s", "tail": "0s"}}
 )
-ONE_LOST = history(ok(1, 0, at=0), logged(1, 0, 0), ok(1, 1, at=1), info(1, 2))
+ONE_LOST = history(ok(1, 0, at=0), logged(1, 0, 0), ok(1, 1, at=1), info(1, 2), sample(1))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import pytest
 from fakes.history_rows import fail, found, history, info, logged, ok, proof, read, sample
 
+from checkers.judgement import Attempts
 from checkers.properties import Property
 from checkers.reference import check
 
@@ -292,8 +293,22 @@ def test_an_incomplete_proof_gives_its_reason():
     ]
 
 
+def test_of_hw_loss_nothing_is_examined_where_nobody_saw_a_high_watermark():
+    """Two acks that are in the log: no read and no sample shows that they were ever below the HW."""
+    rows = (ok(1, 0, at=0), ok(1, 1, at=1), logged(1, 0, 0), logged(1, 1, 1))
+    unseen, seen = check(history(*rows)), check(history(*rows, sample(2)))
+    of_unknown = check(history(*rows, sample(-1)))
+    assert [each.examined[Property.HW_LOSS] for each in (unseen, of_unknown, seen)] == [0, 0, 2]
+    assert {each.undecided[Property.HW_LOSS] for each in (unseen, of_unknown, seen)} == {0}
+
+
+def test_the_attempts_of_a_producer_are_counted_over_all_partitions_and_outcomes():
+    found = check(history(ok(1, 0, at=0), info(1, 2, on=1), fail(1, 5), info(3, 1))).attempts
+    assert found == {1: Attempts(count=3, first=0, last=5), 3: Attempts(count=1, first=1, last=1)}
+
+
 def test_the_counts_are_of_what_was_examined_and_what_is_undecided():
-    """Partition 0 is proven up to offset 3 of 4, partition 1 is not."""
+    """Partition 0 is proven up to offset 3 of 4, partition 1 is not; a sample shows all 4 below the HW."""
     judgement = check(
         history(
             ok(1, 0, at=0),
@@ -308,6 +323,7 @@ def test_the_counts_are_of_what_was_examined_and_what_is_undecided():
             read(1, 0, 0),
             read(1, 3, 3, reader=1),
             read(1, 4, 0, on=1),
+            sample(4),
             proof(3, log_end=4),
             unproven=(1,),
         )
@@ -315,7 +331,7 @@ def test_the_counts_are_of_what_was_examined_and_what_is_undecided():
     assert judgement.anomalies == ()
     assert {p.value: (judgement.examined[p], judgement.undecided[p]) for p in judgement.examined} == {
         "acked-loss": (3, 2),
-        "hw-loss": (3, 4),
+        "hw-loss": (4, 3),
         "ack-offset": (2, 2),
         "content": (3, 1),
         "unknown-offset-ack": (1, 0),

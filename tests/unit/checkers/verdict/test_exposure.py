@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.history_rows import fail, history, info, ok, sample
+from fakes.history_rows import fail, history, info, ok, read, sample
 from fakes.run_directories import make_run
 
 from checkers.history.load import load_context
-from checkers.history.rows import Fault, History
+from checkers.history.rows import Fault, History, MetadataChange, Replica
 from checkers.verdict.exposure import Exposure, measure
 
 SECOND = 1_000_000_000
@@ -60,3 +60,74 @@ def test_a_fault_that_was_never_injected_has_no_acks_in_its_window(tmp_path: Pat
     skipped = Fault(index=0, name="kill", kind="kill", inject_ns=-1, proven=False, recovered=False)
     (window,) = exposure(tmp_path, replace(history(acked(0, 1)), faults=(skipped,))).fault_windows
     assert window["acked"] == 0
+
+
+def test_a_partition_without_any_ack_was_unavailable_for_the_whole_load(tmp_path: Path) -> None:
+    """The load lasts from its first send, at 0.5 s, to 9 s; orders-0 is acknowledged every second."""
+    first = info(2, 0, invoked=SECOND // 2)
+    rows = history(first, *(acked(n, 1 + n) for n in range(8)), info(1, 8, on=1, invoked=2 * SECOND))
+    found = exposure(tmp_path, rows, load_ended_s=9)
+    assert (found.longest_gap_s, found.longest_gap_at) == (8.5, "orders-1")
+    assert found.metric("unavailable.max") == 8.5
+
+
+def test_a_load_of_which_nothing_was_acknowledged_was_unavailable_from_its_first_send(tmp_path: Path) -> None:
+    rows = history(info(1, 0, invoked=SECOND), info(1, 1, invoked=3 * SECOND))
+    assert exposure(tmp_path, rows, load_ended_s=9).longest_gap_s == 8.0
+
+
+def test_without_the_end_of_the_load_a_partition_without_acks_is_known_to_wait_until_the_last_ack(
+    tmp_path: Path,
+) -> None:
+    rows = history(acked(0, 1), acked(1, 2), acked(2, 6), info(1, 3, on=1, invoked=SECOND))
+    found = exposure(tmp_path, rows)
+    assert (found.longest_gap_s, found.longest_gap_at) == (5.0, "orders-1")
+
+
+def test_a_partition_has_a_witness_if_a_reader_was_given_a_record_or_a_sample_has_a_high_watermark(
+    tmp_path: Path,
+) -> None:
+    """Partition 2 has a sample without a high watermark; partition 3 has no ack, so it needs no witness."""
+    rows = history(
+        *(acked(on, 1, on=on) for on in range(3)),
+        info(1, 3, on=3),
+        read(1, 0, 0, on=0),
+        sample(1, on=1),
+        sample(-1, on=2),
+    )
+    found = exposure(tmp_path, rows)
+    assert (found.reads, found.unwitnessed) == (1, ("orders-2",))
+
+
+def test_leader_and_isr_changes_are_counted_after_the_first_state_of_a_partition(tmp_path: Path) -> None:
+    states = [(0, 1, 5, (1, 2, 3)), (1, 1, 5, (1, 2)), (2, -1, 6, (1, 2)), (3, 2, 7, (2,)), (4, 2, 7, (3, 2))]
+    changes = [
+        MetadataChange(
+            at_ms=at,
+            topic="orders",
+            partition=0,
+            leader=leader,
+            leader_epoch=epoch,
+            partition_epoch=at,
+            isr=isr,
+        )
+        for at, leader, epoch, isr in states
+    ]
+    found = exposure(tmp_path, replace(history(acked(0, 1)), metadata=changes))
+    assert (found.leader_changes, found.isr_changes) == (1, 3)
+
+
+def test_replicas_are_counted_if_their_logs_were_collected(tmp_path: Path) -> None:
+    replicas = [
+        Replica(topic="orders", partition=0, broker=broker, complete=broker != 2) for broker in (1, 2, 3)
+    ]
+    rows = replace(history(acked(0, 1)), replicas=replicas)
+    assert exposure(tmp_path / "read", rows).replicas_read == 2
+    assert exposure(tmp_path / "not", replace(rows, collected=frozenset())).replicas_read is None
+
+
+def test_a_fault_that_never_ended_has_all_later_acks_in_its_window(tmp_path: Path) -> None:
+    forever = Fault(index=0, name="kill", kind="kill", inject_ns=2 * SECOND)
+    rows = replace(history(*(acked(n, n + 1) for n in range(8))), faults=(forever,))
+    (window,) = exposure(tmp_path, rows).fault_windows
+    assert window["acked"] == 7

@@ -20,7 +20,7 @@ from harness.run_directory.layout import RunDir
 from harness.terminal.summary import report_text
 
 SECOND = 1_000_000_000
-KEPT = history(ok(1, 0, at=0), logged(1, 0, 0))
+KEPT = history(ok(1, 0, at=0), logged(1, 0, 0), sample(1))
 LOST = history(
     ok(1, 0, at=0), logged(1, 0, 0), ok(1, 1, at=1, invoked=2 * SECOND, done=3 * SECOND), sample(1)
 )
@@ -116,6 +116,7 @@ def four_seconds_without_an_ack(stall_s: float | None) -> History:
     rows = history(
         *(ok(1, n, at=at, invoked=n * SECOND, done=n * SECOND + 1) for at, n in enumerate(seconds)),
         *(logged(1, n, at) for at, n in enumerate(seconds)),
+        sample(3),
     )
     counted = [] if stall_s is None else [int(stall_s * SECOND)] * 10
     pressure = [

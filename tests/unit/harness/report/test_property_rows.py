@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from fakes.history_rows import history, logged, ok
+from fakes.history_rows import history, logged, ok, sample
 from fakes.run_directories import make_run, reference
 
 from checkers.verdict.algebra import Verdict
 from harness.report.judge import judge
 
-KEPT = history(ok(1, 0, at=0), logged(1, 0, 0))
+KEPT = history(ok(1, 0, at=0), logged(1, 0, 0), sample(1))
 
 
 def test_what_no_rule_decides_is_in_verdict_json_with_the_reason_and_the_run_passes(tmp_path: Path) -> None:

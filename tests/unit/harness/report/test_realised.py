@@ -1,19 +1,56 @@
 """What the contract is computed from: a topic's settings, else the brokers', else Kafka's defaults."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fakes.run_directories import make_run
 
 from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
 from checkers.contract.timeline import Clock
-from checkers.history.rows import Context
+from checkers.history.rows import ConfigChange, Context
 from harness.report.realised import realised
 from harness.run_directory.manifest import read_manifest
 
 
-def realised_of(tmp_path: Path, **facts: Any) -> Realised:
-    return realised(read_manifest(make_run(tmp_path, None, **facts)), Context(), tmp_path / "history")
+def realised_of(tmp_path: Path, configs: Sequence[ConfigChange] = (), **facts: Any) -> Realised:
+    return realised(
+        read_manifest(make_run(tmp_path, None, **facts)), Context(configs=configs), tmp_path / "history"
+    )
+
+
+def feature(name: str, level: str, log_offset: int = 0, *, removed: bool = False) -> ConfigChange:
+    return ConfigChange(
+        at_ms=0, log_offset=log_offset, kind="feature", name=name, value=level, removed=removed
+    )
+
+
+VERSION, ELR = feature("metadata.version", "25"), "eligible.leader.replicas.version"
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize(
+    ("configs", "on"),
+    [
+        ([VERSION, feature(ELR, "1")], True),
+        ([VERSION], False),
+        ([VERSION, feature(ELR, "0")], False),
+        ([VERSION, feature(ELR, "1", 9), feature(ELR, "0", 4)], True),
+        ([VERSION, feature(ELR, "1", 4), feature(ELR, "0", 9)], False),
+        ([VERSION, feature(ELR, "1", 4), feature(ELR, "", 9, removed=True)], False),
+    ],
+)
+def test_elr_is_on_if_the_cluster_has_finalized_it_whatever_was_asked_for(
+    tmp_path: Path, asked: bool, configs: Sequence[ConfigChange], on: bool
+) -> None:
+    assert realised_of(tmp_path, configs, cluster=BARE_CLUSTER | {"elr": asked}).elr is on
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_without_any_feature_elr_is_as_the_cluster_was_formatted(tmp_path: Path, asked: bool) -> None:
+    other = ConfigChange(at_ms=0, kind="broker", name="1", key=ELR, value="1")
+    assert realised_of(tmp_path, [other], cluster=BARE_CLUSTER | {"elr": asked}).elr is asked
 
 
 def test_the_manifest_names_what_was_realised(tmp_path: Path) -> None:

@@ -209,8 +209,9 @@ def described(model: type[BaseModel], above: str = "") -> dict[str, str | None]:
         keys[f"`{above}{name}`"] = field.description
         parts = [part for part in ManifestPart.__subclasses__() if part.__name__ in str(field.annotation)]
         if parts:
-            is_list = str(field.annotation).startswith("tuple")
-            keys |= described(parts[0], f"{above}{name}{'[]' * is_list}.")
+            kind = "[]" if str(field.annotation).startswith("tuple") else ""
+            kind = "{}" if "Mapping" in str(field.annotation) else kind
+            keys |= described(parts[0], f"{above}{name}{kind}.")
     return keys
 
 

@@ -175,6 +175,11 @@ def refusal(old: str, new: str) -> str:
             "demo.yaml:6:10: accept[0]: not a number: 'nan', the bound of acked.count",
         ),
         (
+            "faults:",
+            "accept: [acked.count >= 3, acked.count >= -1]\nfaults:",
+            "demo.yaml:6:28: accept[1]: 'acked.count >= -1' always holds: acked.count is from 0; ",
+        ),
+        (
             "workload:",
             "storm: {}\nworkload:",
             "demo.yaml:5:8: storm: a scenario has faults or a storm, not both",

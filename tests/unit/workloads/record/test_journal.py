@@ -1,4 +1,4 @@
-"""A journal gives every whole batch back, wherever the file was torn."""
+"""A journal gives every whole batch back, wherever its end was torn; any other damage is named."""
 
 from pathlib import Path
 
@@ -6,19 +6,23 @@ import pyarrow as pa
 import pytest
 
 from workloads.errors import JournalUnreadable
-from workloads.record.journal import Journal, facts, read
+from workloads.record.journal import HEAD_BYTES, Journal, JournalState, inspect, read
 
 SCHEMA = pa.schema([("n", pa.int64())])
+PER_BATCH = [0, 1, 3, 6]
+"""Rows in the first n batches."""
 
 
-def written(path: Path, batches: int) -> list[int]:
-    """Write batches [0], [1, 1], [2, 2, 2]...; the size of the file after each of them."""
+def written(path: Path, batches: int, *, killed: bool = False) -> list[int]:
+    """Write batches [0], [1, 1], [2, 2, 2]...; the size of the file after its head and each of them."""
     sizes = []
-    with Journal(path, SCHEMA, {"producer": "7"}) as journal:
+    journal = Journal(path, SCHEMA, {"producer": "7"})
+    sizes.append(path.stat().st_size)
+    for number in range(batches):
+        journal.write([pa.array([number] * (number + 1), pa.int64())])
         sizes.append(path.stat().st_size)
-        for number in range(batches):
-            journal.write([pa.array([number] * (number + 1), pa.int64())])
-            sizes.append(path.stat().st_size)
+    if not killed:
+        journal.close({"ok": 4})
     return sizes
 
 
@@ -26,16 +30,26 @@ def values(path: Path) -> list[int]:
     return [n for batch in read(path) for n in batch.column("n").to_pylist()]
 
 
-def test_what_was_written_is_read_in_order(tmp_path: Path) -> None:
+def damage(path: Path) -> str:
+    """What is wrong with a journal, without its name."""
+    with pytest.raises(JournalUnreadable) as refused:
+        inspect(path)
+    return str(refused.value).removeprefix(f"{path}: ")
+
+
+def test_what_was_written_is_read_in_order_with_what_its_writer_counted(tmp_path: Path) -> None:
     written(tmp_path / "j", 3)
     assert values(tmp_path / "j") == [0, 1, 1, 2, 2, 2]
-    assert facts(tmp_path / "j") == {"producer": "7"}
+    assert inspect(tmp_path / "j") == JournalState(
+        facts={"producer": "7"}, rows=6, counted={"rows": 6, "ok": 4}
+    )
 
 
 def test_a_batch_has_left_the_process_when_write_returns(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j", SCHEMA, {})
     journal.write([pa.array([5])])
     assert values(tmp_path / "j") == [5]
+    assert inspect(tmp_path / "j") == JournalState(facts={}, rows=1, counted=None)
 
 
 def test_wherever_it_is_torn_every_batch_that_was_whole_is_read(tmp_path: Path) -> None:
@@ -45,16 +59,61 @@ def test_wherever_it_is_torn_every_batch_that_was_whole_is_read(tmp_path: Path) 
     for length in range(len(everything)):
         torn.write_bytes(everything[:length])
         whole = sum(length >= size for size in sizes[1:])
-        assert values(torn) == [0, 1, 1, 2, 2, 2][: (0, 1, 3, 6)[whole]], f"torn after {length} bytes"
+        assert values(torn) == [0, 1, 1, 2, 2, 2][: PER_BATCH[whole]], f"torn after {length} bytes"
+        state = inspect(torn)
+        if length < sizes[0]:
+            assert state is None
+        else:
+            assert state == JournalState(facts={"producer": "7"}, rows=PER_BATCH[whole], counted=None)
 
 
-def test_a_journal_torn_within_its_head_has_no_facts(tmp_path: Path) -> None:
-    head = written(tmp_path / "j", 0)[0]
+def test_a_byte_that_is_not_what_was_written_is_found_wherever_it_is(tmp_path: Path) -> None:
+    sizes = written(tmp_path / "whole", 3)
+    everything = (tmp_path / "whole").read_bytes()
+    bad = tmp_path / "bad"
+    for place in range(len(everything)):
+        changed = bytearray(everything)
+        changed[place] ^= 0x10
+        bad.write_bytes(changed)
+        frame = sum(place >= size for size in sizes)
+        begin = [0, *sizes][frame]
+        wrong = (
+            f"no frame begins there, where frame {frame} should"
+            if place < begin + HEAD_BYTES
+            else f"frame {frame} is not what was written"
+        )
+        assert damage(bad) == f"damaged at byte {begin}: {wrong}", f"byte {place}"
+
+
+def test_bytes_after_a_tear_are_damage_and_not_the_end_of_a_killed_run(tmp_path: Path) -> None:
+    """Five bytes of the second batch are gone; the third is whole, behind them."""
+    sizes = written(tmp_path / "j", 3, killed=True)
     whole = (tmp_path / "j").read_bytes()
-    (tmp_path / "j").write_bytes(whole[: head - 1])
-    assert facts(tmp_path / "j") is None
-    (tmp_path / "j").write_bytes(b"")
-    assert facts(tmp_path / "j") is None
+    (tmp_path / "j").write_bytes(whole[: sizes[1] + 40] + whole[sizes[1] + 45 :])
+    assert damage(tmp_path / "j") == f"damaged at byte {sizes[1]}: frame 2 is not what was written"
+
+
+def test_a_batch_that_was_cut_out_is_missed(tmp_path: Path) -> None:
+    sizes = written(tmp_path / "j", 3, killed=True)
+    whole = (tmp_path / "j").read_bytes()
+    (tmp_path / "j").write_bytes(whole[: sizes[1]] + whole[sizes[2] :])
+    assert damage(tmp_path / "j") == f"damaged at byte {sizes[1]}: frame 3 stands where frame 2 should"
+
+
+@pytest.mark.parametrize("more", [b"x", b"more than the head of a frame, behind the end"])
+def test_bytes_behind_the_end_are_damage(tmp_path: Path, more: bytes) -> None:
+    written(tmp_path / "j", 1)
+    size = (tmp_path / "j").stat().st_size
+    with (tmp_path / "j").open("ab") as file:
+        file.write(more)
+    assert damage(tmp_path / "j").startswith(f"damaged at byte {size}: bytes ")
+
+
+def test_a_few_bytes_that_begin_no_frame_are_no_tear(tmp_path: Path) -> None:
+    (size,) = written(tmp_path / "j", 0, killed=True)
+    with (tmp_path / "j").open("ab") as file:
+        file.write(bytes(3))
+    assert damage(tmp_path / "j") == f"damaged at byte {size}: bytes that no writer wrote"
 
 
 def test_a_journal_is_never_written_over(tmp_path: Path) -> None:
@@ -63,6 +122,11 @@ def test_a_journal_is_never_written_over(tmp_path: Path) -> None:
         Journal(tmp_path / "j", SCHEMA, {})
 
 
+def test_a_second_close_writes_no_second_end(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", SCHEMA, {}) as journal:
+        journal.close({"ok": 1})
+    assert inspect(tmp_path / "j") == JournalState(facts={}, rows=0, counted={"rows": 0, "ok": 1})
+
+
 def test_a_missing_journal_is_named(tmp_path: Path) -> None:
-    with pytest.raises(JournalUnreadable, match=r"nowhere: no such journal"):
-        facts(tmp_path / "nowhere")
+    assert damage(tmp_path / "nowhere") == "no such journal"

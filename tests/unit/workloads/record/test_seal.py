@@ -1,16 +1,18 @@
 """The sealed history holds each send exactly once, with the outcome that was journaled or else info."""
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from checkers.history.load import run_of
 from checkers.history.rows import TopicPartition
 from workloads.clients.protocol import Delivered
 from workloads.errors import JournalUnreadable
 from workloads.record import seal as sealing
-from workloads.record.recorder import FLUSH_NS, Recorder, SendRecorder
+from workloads.record.recorder import FLUSH_NS, RecordedSends, Recorder, SendRecorder
 from workloads.record.seal import ProducerFacts, seal
 
 PARTITIONS = (TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0))
@@ -48,7 +50,12 @@ def test_every_send_has_one_row_in_the_file_of_its_partition(tmp_path: Path) -> 
         producer.indeterminate(np.array([3]), ["_MSG_TIMED_OUT"], 40)
         producer.close()
     sealed = seal(tmp_path)
-    assert sealed.producers == (ProducerFacts(producer=1, acks="all", idempotence=True),)
+    counted = RecordedSends(attempts=4, ok=2, fail=0)
+    assert sealed.producers == (ProducerFacts(producer=1, acks="all", idempotence=True, recorded=counted),)
+    assert counted.info == 2
+    assert pq.read_table(tmp_path / "history/producers.parquet").to_pylist() == [
+        {"producer": 1, "acks": "all", "idempotence": True}
+    ]
     assert (sealed.sends, sealed.reads) == (4, 0)
     first = {"topic": "a", "partition": 0, "producer": 1, "sequence": 0, "invoked_ns": 10, "error": ""}
     assert sends(tmp_path, "a-0") == [
@@ -69,7 +76,7 @@ def test_every_file_of_a_run_without_a_send_is_there_and_empty(tmp_path: Path) -
     bulk = [
         f"history/{table}/{name}.parquet" for table in ("reads", "sends") for name in ("a-0", "a-1", "b-0")
     ]
-    assert written == [*bulk, "history/watermarks.parquet"]
+    assert written == sorted([*bulk, "history/watermarks.parquet", "history/producers.parquet"])
     assert sends(tmp_path, "a-0") == []
 
 
@@ -79,12 +86,97 @@ def test_the_journal_of_a_killed_run_is_sealed_as_far_as_it_is_whole(tmp_path: P
     invoke(producer, [0, 0], 10, [100, 101])
     producer.acknowledged(np.array([0]), np.array([7]), 30)
     producer.flush(30)
-    producer.acknowledged(np.array([1]), np.array([8]), 31)  # not flushed: the process dies here
     torn = tmp_path / "journal/sends-1.done.arrow"
-    with torn.open("ab") as file:
-        file.write(b"\xff\xff\xff\xff\x10\x01\x00\x00half a batch")
-    assert seal(tmp_path).sends == 2
+    size = torn.stat().st_size
+    producer.acknowledged(np.array([1]), np.array([8]), 31)
+    producer.flush(31)
+    os.truncate(torn, size + 40)  # the process dies while it writes the second batch
+    sealed = seal(tmp_path)
+    assert (sealed.sends, sealed.producers[0].recorded) == (2, None)
     assert [(row["outcome"], row["offset"]) for row in sends(tmp_path, "a-0")] == [(0, 7), (2, -1)]
+
+
+def recorded(run: Path) -> Recorder:
+    """A run in which one producer was acknowledged twice, in two batches, and which has ended."""
+    with Recorder(run, PARTITIONS, run="r1") as recorder:
+        producer = recorder.sends(acks="1", idempotent=False)
+        invoke(producer, [0, 0, 0], 10, [100, 101, 102])
+        for sequence in (0, 1):
+            producer.acknowledged(np.array([sequence]), np.array([sequence]), 30)
+            producer.flush(30)
+        producer.failed(np.array([2]), ["INVALID_RECORD"], 40)
+        producer.close()
+    return recorder
+
+
+def refusal(run: Path, *, ended: bool = True) -> str:
+    """Why the journals of a run are not sealed; nothing of them is removed."""
+    before = sorted((run / "journal").iterdir())
+    with pytest.raises(JournalUnreadable) as refused:
+        seal(run, "r1", ended=ended)
+    assert sorted((run / "journal").iterdir()) == before
+    return str(refused.value)
+
+
+def test_what_was_sent_is_counted_in_memory_too(tmp_path: Path) -> None:
+    recorder = recorded(tmp_path)
+    assert recorder.recorded() == {1: RecordedSends(attempts=3, ok=2, fail=1)}
+    assert seal(tmp_path, "r1", ended=True).producers[0].recorded == recorder.recorded()[1]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_done_journal_that_is_damaged_in_the_middle_is_named(tmp_path: Path, ended: bool) -> None:
+    """Without this check, half of the acks would silently be indeterminate."""
+    recorded(tmp_path)
+    path = tmp_path / "journal/sends-1.done.arrow"
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    path.write_bytes(whole[:middle] + bytes(40) + whole[middle + 40 :])
+    assert refusal(tmp_path, ended=ended).startswith(f"{path}: damaged at byte ")
+
+
+def test_a_journal_that_lost_its_end_is_damaged_in_a_run_that_has_ended(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    path = tmp_path / "journal/sends-1.done.arrow"
+    os.truncate(path, path.stat().st_size - 1)
+    assert refusal(tmp_path) == f"{path}: damaged: its writer has ended it, and the end is not there"
+    assert seal(tmp_path, "r1").sends == 3
+
+
+def test_a_done_journal_that_is_gone_is_named(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    path = tmp_path / "journal/sends-1.done.arrow"
+    path.unlink()
+    assert refusal(tmp_path) == f"{path}: missing or torn, though its producer has sent 3 records"
+
+
+def test_sealed_outcomes_that_are_not_those_that_were_counted_are_refused(tmp_path: Path) -> None:
+    """The writer says that it has written two acks; the journal, whole byte for byte, has one."""
+    with Recorder(tmp_path, PARTITIONS, run="r1") as recorder:
+        producer = recorder.sends(acks="1", idempotent=False)
+        invoke(producer, [0, 0], 10, [100, 101])
+        producer.acknowledged(np.array([0, 0]), np.array([7, 7]), 30)
+        producer.close()
+    path = tmp_path / "journal/sends-1.done.arrow"
+    assert refusal(tmp_path) == (
+        f"{path}: damaged: 1 ok, 0 fail, 1 info; its writer counted 2 ok, 0 fail, 0 info"
+    )
+
+
+def test_the_journal_of_another_run_is_named(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    with pytest.raises(JournalUnreadable) as refused:
+        seal(tmp_path, "r2")
+    path = tmp_path / "journal/errors.arrow"
+    assert str(refused.value) == f"{path}: of run 'r1', this is run 'r2'"
+
+
+def test_each_file_that_is_sealed_carries_the_run(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    seal(tmp_path, "r1")
+    files = sorted((tmp_path / "history").rglob("*.parquet"))
+    assert len(files) == 8
+    assert {run_of(path) for path in files} == {"r1"}
 
 
 def test_an_invocation_is_on_file_before_invoke_returns(tmp_path: Path) -> None:
@@ -188,6 +280,6 @@ def test_the_journals_are_gone_when_all_is_sealed_and_a_second_seal_says_so(tmp_
 
 def test_a_run_killed_before_its_first_journal_has_a_head_is_named(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
-    (tmp_path / "journal/sends-1.invoked.arrow").write_bytes(b"\xff\xff")
+    (tmp_path / "journal/sends-1.invoked.arrow").write_bytes(b"hwJ1\x00")
     with pytest.raises(JournalUnreadable, match="no journal with a whole head"):
         seal(tmp_path)

@@ -1,0 +1,54 @@
+"""Did the run show anything? What a scenario needs to show something, and what was not there, one by one.
+
+Invariant: no verdict is green for want of evidence.
+Evidence: the exposure, measured on the history.
+Counterexample to "no property is violated, so nothing below the high watermark was lost":
+    no reader was given a record, and no sample has a high watermark
+    an unacknowledged record that every consumer could see is gone: nobody would know
+"""
+
+from collections.abc import Iterator
+
+from checkers.verdict.algebra import Reason, Verdict
+from checkers.verdict.exposure import Exposure
+
+MOST_NAMED = 3
+
+
+def vacuous(exposure: Exposure, readers: int) -> Iterator[Reason]:
+    """A reason for each thing that was to be shown and was not; `readers` is how many the scenario has.
+
+    A run without any acknowledgement has a reason of its own, see `decide`.
+    """
+    if exposure.acked:
+        yield from _faults(exposure)
+        yield from _witnesses(exposure, readers)
+
+
+def _faults(exposure: Exposure) -> Iterator[Reason]:
+    for window in exposure.fault_windows:
+        if window["proven"] and not window["at_risk"]:
+            sentence = f"nothing was at risk in the window of fault {window['fault']}"
+            yield Reason(Verdict.UNKNOWN, f"{sentence}: {_why(window['partitions'])}")
+
+
+def _why(touched: int) -> str:
+    if not touched:
+        return "it touches no partition of the load"
+    on = f"the {touched} partitions" if touched > 1 else "the partition"
+    return f"no send was acknowledged on {on} that it touches, from shortly before it until it was over"
+
+
+def _witnesses(exposure: Exposure, readers: int) -> Iterator[Reason]:
+    if readers and not exposure.reads:
+        yield Reason(
+            Verdict.UNKNOWN,
+            f"no reader was given a record, and the scenario has {readers}: nobody saw what the log held",
+        )
+    if names := exposure.unwitnessed:
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        yield Reason(
+            Verdict.UNKNOWN,
+            f"hw-loss: nothing was examined of {', '.join(names[:MOST_NAMED])}{more}: no reader was given a "
+            "record, and no sample has a high watermark",
+        )
