@@ -1,4 +1,4 @@
-"""Elections: who became leader of a partition, and whether he might.
+"""Elections: who became leader of a partition, and whether that broker was eligible.
 
 Invariant: a leader is elected from the in-sync replicas; or, while no in-sync replica is left, from the
 eligible ones (ELR), or else it is the last known leader (both KIP-966); or it is any replica, uncleanly, if
@@ -37,14 +37,16 @@ def leader_legal(context: Context) -> RuleResult:
     if not collected(context, "brokers", "configs"):
         return NOT_COLLECTED
     settings = Settings(context.configs)
-    faults = [(row, _fault(before, row, context.brokers, settings)) for before, row in _elections(context)]
-    anomalies = [
-        of_state(Property.LEADER_LEGAL, row, row.leader, fault)
-        for row, fault in faults
-        if fault not in (LEGAL, UNKNOWN)
+    judged = [
+        (row, _objection(before, row, context.brokers, settings)) for before, row in _elections(context)
     ]
-    undecided = sum(fault == UNKNOWN for _, fault in faults)
-    return RuleResult(anomalies=anomalies, examined=len(faults) - undecided, undecided=undecided)
+    anomalies = [
+        of_state(Property.LEADER_LEGAL, row, row.leader, objection)
+        for row, objection in judged
+        if objection not in (LEGAL, UNKNOWN)
+    ]
+    undecided = sum(objection == UNKNOWN for _, objection in judged)
+    return RuleResult(anomalies=anomalies, examined=len(judged) - undecided, undecided=undecided)
 
 
 def _elections(context: Context) -> Iterator[tuple[MetadataChange, MetadataChange]]:
@@ -55,7 +57,7 @@ def _elections(context: Context) -> Iterator[tuple[MetadataChange, MetadataChang
                 yield before, row
 
 
-def _fault(
+def _objection(
     before: MetadataChange, row: MetadataChange, brokers: Sequence[BrokerState], settings: Settings
 ) -> str:
     """What is wrong with an election, LEGAL or UNKNOWN."""
@@ -92,8 +94,8 @@ def _completes_reassignment(before: MetadataChange, row: MetadataChange) -> bool
 def _is_last_known_leader(
     before: MetadataChange, row: MetadataChange, brokers: Sequence[BrokerState]
 ) -> bool:
-    """Nobody in sync or eligible is left. Who shut down uncleanly leaves the ELR by his new registration, in
-    the same append as the election."""
+    """Nobody in sync or eligible is left. A broker that shut down uncleanly leaves the ELR by its new
+    registration, in the same append as the election."""
     anew = {state.node for state in brokers if state.at_ms == row.at_ms}
     left = ({*before.isr, *before.elr}) - anew
     return before.last_known_elr == (row.leader,) and not left

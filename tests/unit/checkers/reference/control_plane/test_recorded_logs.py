@@ -1,6 +1,6 @@
 """Metadata logs of real clusters (Kafka 4.3.1, decoded by its own DumpLogSegments) keep to the protocol.
 
-kills-and-stops: brokers are killed, stopped and paused one after the other, ELR on.
+kills-and-stops: brokers die or shut down one after the other, and come back; ELR on.
 elr-elections: brokers are away two at a time, so leaders are elected from the ELR, too.
 Each record is trimmed to the fields that the replay knows, and what it ignores is left out.
 """
