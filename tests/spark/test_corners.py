@@ -215,14 +215,15 @@ def test_readers_disagree_also_where_one_was_given_what_the_log_holds(tmp_path):
     assert [row[2] for row in anomalies if row[0] == "same-for-all"] == [0, 2]
 
 
-def test_what_is_lost_at_home_takes_one_job_however_much_it_is(tmp_path):
-    """Nothing has to be fetched from other partitions."""
-    spark = InlineSpark()
+def test_for_what_is_lost_at_home_nothing_is_fetched_however_much_it_is(tmp_path, monkeypatch):
+    """Pass 2 costs a second reading, and an object for each row."""
+    fetched = []
+    monkeypatch.setattr("spark_verify.verify.fetch", lambda shared, wanted: fetched.append(wanted))
     sends = [ok(1, number, at=number) for number in range(500)]
     reads = [read(1, number, number) for number in range(500)]
     found(tmp_path, proof(0), sample(500), *sends, *reads)
-    judgement = verify(tmp_path, spark)
-    assert spark.jobs == 1
+    judgement = verify(tmp_path, InlineSpark())
+    assert fetched == []
     assert Counter(a.property.value for a in judgement.anomalies) == {
         "acked-loss": 500,
         "hw-loss": 500,

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from fakes.judged_run import ALL_CUT, LEADER_KILLED, QUIET, cut, down, led, lost, ns, world
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
+from checkers.contract.label import Label, Labels
 from checkers.history.rows import ClientEvent
 from checkers.judgement import Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property
@@ -262,3 +264,44 @@ def test_a_cut_that_loses_nothing_under_acks_all_passes(expect):
     """The twin of the positive control."""
     events = (led(0, 1, 5, (1, 2, 3)), cut(2, healed=5))
     assert decided(judged(), world(*events), expect)[0] == "PASS"
+
+
+def labelled(judgement, *labels):
+    """The decision where the contract gave the only block of the judgement these labels, row by row."""
+    classes = tuple(dict.fromkeys(labels))
+    of = (np.array([classes.index(label) for label in labels]),)
+    return decide(judgement, Labels(classes=classes, of=of), (), "any", COMPLETE)
+
+
+def test_a_loss_that_the_contract_cannot_label_is_unknown_and_neither_permitted_nor_a_violation():
+    """It is counted apart."""
+    unclear = Label("undecided", "nobody measured the log of broker 2")
+    decision = labelled(judged(lost(), lost(offset=8)), unclear, unclear)
+    assert decision.verdict is Verdict.UNKNOWN
+    assert [reason.sentence for reason in decision.reasons] == [
+        "acked-loss 2 times: whether the contract permits it is undecided: "
+        "nobody measured the log of broker 2"
+    ]
+    result = decision.properties[Property.ACKED_LOSS]
+    assert (result.status, result.violations, result.permitted, result.undecided_anomalies) == (
+        "undecided",
+        0,
+        0,
+        2,
+    )
+
+
+def test_a_violation_beside_what_is_undecided_is_a_violation():
+    """The worst label counts."""
+    labels = (Label("undecided", "unclear"), Label("violation", "promised"))
+    decision = labelled(judged(lost(), lost(offset=8)), *labels)
+    assert decision.verdict is Verdict.FAIL
+    assert decision.properties[Property.ACKED_LOSS].status == "violated"
+
+
+def test_a_hole_counts_as_many_records_as_it_has_offsets():
+    """Whatever was there is gone from each."""
+    hole = replace(lost("hw-loss", offset=5, producer=-1, sequence=-1), last_offset=14)
+    decision = labelled(judged(hole), Label("violation", "promised"))
+    assert decision.properties[Property.HW_LOSS].violations == 10
+    assert decision.reasons[0].sentence == "hw-loss is violated 10 times: promised"
