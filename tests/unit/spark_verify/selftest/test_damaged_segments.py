@@ -37,7 +37,6 @@ MISTAKES = {
     "a shorter batch is allowed": (batches, "_SHORTEST", {0: 0, 1: 0, 2: 0}),
     "the rest of a batch is not looked at": (record_starts, "_refuse_rest", lambda _: None),
     "a varint may have any width": (records, "_VARINT_BYTES", 10),
-    "counts are believed": (records, "_absurd", lambda *_: []),
     "offsets are not compared": (decode, "_out_of_range", lambda *_: []),
     "timestamps of the broker are not used": (decode, "LOG_APPEND_TIME", 0),
     "control batches are data": (batches, "CONTROL", 0),
