@@ -48,13 +48,16 @@ class Anomaly:
     replica: int = NONE
     """The broker whose log it is about; -1: the log that readers get."""
     invoked_ns: int = field(default=NONE, compare=False)
-    """When the record's send was called; -1 if it is not known."""
+    """When the record's send was called (monotone-read: when the read before was delivered); -1 if it is not
+    known."""
     completed_ns: int = field(default=NONE, compare=False)
     """When the record was acknowledged (monotone-read: delivered); -1 if it is not known, or if the
     acknowledgement was for another copy, at another offset, than the one that a reader was given."""
     seen_ns: int = field(default=NONE, compare=False)
     """When a reader was given it at that offset; -1 if no reader is a witness."""
     acked_offset: int = field(default=NONE, compare=False)
+    """Where it was acknowledged (monotone-read: the offset of the read before; duplicate: that of the first
+    copy in this partition); -1 if there is none."""
     note: str = field(default="", compare=False)
     """Half a sentence for people: what is at that place now, or what the record collides with."""
 

@@ -76,6 +76,8 @@ class PartitionTask:
     """Of the samples of each known leader epoch: first and last time (ns), greatest high watermark."""
     ack_spans: AckSpans | None = None
     """None: it is not decided whether acks=all was backed."""
+    unanswered: tuple[int, ...] = ()
+    """The producers with acks=0, whose completions show nothing of the log."""
     batch_rows: int = BATCH_ROWS
     """How many rows are read and compared together; the answer does not depend on it."""
 

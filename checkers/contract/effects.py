@@ -2,6 +2,7 @@
 
     same-for-all    readers disagree at an offset: as permitted as every loss at that offset
     monotone-read   a reader steps back: permitted if a permitted truncation fell between its two reads
+    real-time-order permitted of what acks=0 completed, for nobody had answered
     duplicate, producer-order, real-time-order of a doubled record
                     without idempotence: permitted if a retry was possible; with it, the client may have
                     re-sent under a new producer epoch
@@ -105,7 +106,7 @@ class Effects:
         return BlockLabels(tuple(classes), of)
 
     def _real_time_order(self, block: AnomalyBlock) -> BlockLabels:
-        """Of a record that is there twice, a retry may be the reason."""
+        """Of a record that is there twice, a retry may be the reason; under acks=0 none is needed."""
         twice = np.zeros(len(block), bool)
         for each in self._doubled:
             if each.tp == block.tp:
@@ -113,7 +114,15 @@ class Effects:
         retried = self._retry(block)
         label = Label("violation", f"no configuration permits {block.property.value}")
         of = np.where(twice, retried.of, len(retried.classes))
-        return BlockLabels((*retried.classes, label), of)
+        of[self._unanswered(block)] = len(retried.classes) + 1
+        sent = Label("permitted", "acks=0: its completion shows only that it left the client", "acks=0")
+        return BlockLabels((*retried.classes, label, sent), of)
+
+    def _unanswered(self, block: AnomalyBlock) -> Bools:
+        """Which rows are of producers with acks=0; a history without the table of producers has them."""
+        asked = [number for number in np.unique(block.producer).tolist() if number != NONE]
+        unanswered = [number for number in asked if self._realised.producer(number).acks == "0"]
+        return np.isin(block.producer, unanswered)
 
     def _retry(self, block: AnomalyBlock) -> BlockLabels:
         promised = Label("violation", "idempotence: each record once, in order")

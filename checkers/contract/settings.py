@@ -37,8 +37,6 @@ class TopicPromise:
     unclean: bool = False
     flush_messages: int = 0
     """Records after which the log is flushed; 1: before each acknowledgement; 0: when the kernel likes."""
-    deletes: bool = False
-    """Whether retention may delete records during the run."""
 
 
 def nothing_survives(_: TopicPartition) -> Sequence[LogRun]:

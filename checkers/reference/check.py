@@ -48,6 +48,7 @@ def check(history: History) -> Judgement:
         replica_batches=history.replica_batches,
         producer_states=history.producer_states,
         configs=history.configs,
+        producers=history.producers,
     )
     results = _control_plane(history)
     found = {each: rule(facts) for each, rule in RULES.items()}

@@ -16,6 +16,7 @@ from checkers.history.rows import (
     NO_ID,
     ConfigChange,
     LogRecord,
+    Producer,
     ProducerState,
     Proof,
     Read,
@@ -48,9 +49,11 @@ class Facts:
         replica_batches: Sequence[ReplicaBatch] = (),
         producer_states: Sequence[ProducerState] = (),
         configs: Sequence[ConfigChange] = (),
+        producers: Iterable[Producer] = (),
     ) -> None:
         self.replicas, self.replica_batches = replicas, replica_batches
         self.producer_states, self.configs = producer_states, configs
+        self.unanswered = unanswered(producers)
         self.proof: dict[TopicPartition, Proof] = {proof.tp: proof for proof in proofs if proof.complete}
         self.send_of: dict[RecordId, Send] = {send.id: send for send in sends}
         self.sends = [send for send in self.send_of.values() if send.tp in self.proof]
@@ -94,6 +97,12 @@ class Facts:
             return f"the log now starts at offset {self.proof[tp].log_start}"
         record = self.at.get((tp, offset))
         return f"offset {offset} now holds {record.id}" if record else f"nothing is at offset {offset} now"
+
+
+def unanswered(producers: Iterable[Producer]) -> frozenset[int]:
+    """The producers with acks=0: what completes them is that a request left their client, and no broker's
+    answer."""
+    return frozenset(each.producer for each in producers if each.acks == "0")
 
 
 Rule = Callable[[Facts], Iterator[Anomaly]]

@@ -25,7 +25,10 @@ from checkers.reference.facts import Facts, Rule
 
 
 def monotone_read(facts: Facts) -> Iterator[Anomaly]:
-    """A read that does not rise above the one before it, or skips a record of the log. Subset: whole."""
+    """A read that does not rise above the one before it, or skips a record of the log. Subset: whole.
+
+    `invoked_ns` and `acked_offset` are the time and the offset of the read before.
+    """
     streams: dict[tuple[TopicPartition, int, int], list[Read]] = defaultdict(list)
     for read in facts.reads:
         streams[read.tp, read.reader, read.generation].append(read)
@@ -40,7 +43,9 @@ def monotone_read(facts: Facts) -> Iterator[Anomaly]:
                     offset=read.offset,
                     producer=read.reader,
                     sequence=read.generation,
+                    invoked_ns=before.read_ns,
                     completed_ns=read.read_ns,
+                    acked_offset=before.offset,
                     note=f"reader {read.reader} was given offset {before.offset}, then {read.offset}",
                 )
 

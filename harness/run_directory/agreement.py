@@ -18,6 +18,7 @@ from harness.errors import HistoryError, ScenarioError
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest, ManifestTopic
 from harness.scenario.complaints import complaints
+from harness.scenario.deletion import deleting
 from harness.scenario.model import Scenario, TopicPart
 from harness.scenario.positions import load
 
@@ -49,6 +50,7 @@ def check_agreement(run: RunDir, manifest: Manifest, scenario: Scenario, context
         if found != asked:
             raise HistoryError(f"{run.manifest}: {key}: {found!r}, and {run.scenario.name} has {asked!r}")
     _check_producers(run, manifest, scenario)
+    _check_deletion(run, manifest)
     _check_partitions(run, manifest, context)
     _check_faults(run, manifest, context)
 
@@ -81,6 +83,14 @@ def _check_producers(run: RunDir, manifest: Manifest, scenario: Scenario) -> Non
         raise HistoryError(
             f"{run.manifest}: producers: {found} instances, and {run.scenario.name} has {asked} producers"
         )
+
+
+def _check_deletion(run: RunDir, manifest: Manifest) -> None:
+    """Nothing of what the run asked for let Kafka delete or restamp records by itself."""
+    places = [(f"topics[{number}].config", topic.config) for number, topic in enumerate(manifest.topics)]
+    for place, config in (*places, ("cluster.broker_config", manifest.cluster.broker_config)):
+        for key, text in deleting(config):
+            raise HistoryError(f"{run.manifest}: {place}.{key}: {text}")
 
 
 def _check_partitions(run: RunDir, manifest: Manifest, context: Context) -> None:

@@ -1,11 +1,12 @@
 """What does not fit together in a scenario: each contradiction at its place, before anything starts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from checkers.history.payload import HEADER_BYTES
 from compose.errors import TopologyError
 from compose.spec.server_properties import server_properties
 from compose.spec.topology import Topology
+from harness.scenario.deletion import deleting
 from harness.scenario.kafka_settings import malformed
 from harness.scenario.load_plan import client_refusal
 from harness.scenario.model import ClusterPart, Scenario, TopicPart
@@ -78,6 +79,19 @@ def _cluster(scenario: Scenario) -> Iterator[Contradiction]:
         yield ("cluster", "broker_config", key), text
 
 
+def _deletion(scenario: Scenario) -> Iterator[Contradiction]:
+    """Settings by which records go without being lost, or change their timestamps."""
+    cluster = scenario.cluster
+    places: list[tuple[Path, Mapping[str, str]]] = [
+        *((("topics", index, "config"), topic.config) for index, topic in enumerate(scenario.topics)),
+        (("cluster", "broker_config"), cluster.broker_config),
+        (("cluster", "controller_config"), cluster.controller_config),
+    ]
+    for path, config in places:
+        for key, text in deleting(config, scenario.workload.lasts_s):
+            yield (*path, key), text
+
+
 def topology_of(cluster: ClusterPart) -> Topology:
     """The cluster part as a topology; TopologyError if there can be no such cluster."""
     return Topology(
@@ -134,4 +148,10 @@ OWNED_BY_THE_HARNESS = {
     "bootstrap.servers": "cluster",
 }
 
-RULES: tuple[Callable[[Scenario], Iterator[Contradiction]], ...] = (_topics, _cluster, _workload, _storm)
+RULES: tuple[Callable[[Scenario], Iterator[Contradiction]], ...] = (
+    _topics,
+    _cluster,
+    _deletion,
+    _workload,
+    _storm,
+)

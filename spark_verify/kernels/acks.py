@@ -93,6 +93,13 @@ class PlacedAcks:
         with_ack: Bools = self.completed_ns != NEVER
         return with_ack
 
+    def answered_ns(self) -> Ints:
+        """Shape (log rows,): `completed_ns`, but NEVER where the producer asked for no answer (acks=0)."""
+        if not self._task.unanswered:
+            return self.completed_ns
+        unanswered = np.isin(self.log.producer, np.array(self._task.unanswered, np.int32))
+        return np.where(unanswered, NEVER, self.completed_ns)
+
     def _count(self, sends: Columns) -> Bools:
         outcome, offset, counts = sends["outcome"], sends["offset"], self.counts
         strange = outcome[(outcome < Outcome.OK) | (outcome > Outcome.INFO)]

@@ -44,7 +44,9 @@ def leaps(task: PartitionTask, skips: Columns) -> AnomalyBlock:
         "offset": skips["offset"],
         "producer": skips["reader"],
         "sequence": skips["generation"],
+        "invoked_ns": skips["before_ns"],
         "completed_ns": skips["read_ns"],
+        "acked_offset": skips["before"],
     }
     note = LeapNote(reader=skips["reader"], before=skips["before"], offset=skips["offset"])
     return block(Property.MONOTONE_READ, task, columns, note)

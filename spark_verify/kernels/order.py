@@ -120,15 +120,15 @@ def out_of_real_time(acks: PlacedAcks, size: int) -> Ints:
     """The rows that lie behind a record invoked after their completion, and the rows of those; shape (k,),
     int64.
 
-    Reads `acks.invoked_ns` and `acks.completed_ns` (shape (n,), ns), at most `size` rows at a time.
+    Reads `acks.invoked_ns` and `acks.answered_ns()` (shape (n,), ns), at most `size` rows at a time.
     """
-    latest = NOT_YET
+    latest, answered_ns = NOT_YET, acks.answered_ns()
     for begin in range(0, len(acks.invoked_ns), size):
         invoked = acks.invoked_ns[begin : begin + size]
-        completed = acks.completed_ns[begin : begin + size]
+        completed = answered_ns[begin : begin + size]
         latest_before = np.maximum.accumulate(np.concatenate(([latest], invoked)))
         if (completed < latest_before[:-1]).any():
-            return _below_the_greatest_before(acks.completed_ns, acks.invoked_ns)
+            return _below_the_greatest_before(answered_ns, acks.invoked_ns)
         latest = latest_before[-1]
     return np.empty(0, np.int64)
 

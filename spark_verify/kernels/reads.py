@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.history.tables import NONE
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog
 from spark_verify.partition_task import Bools, Columns, Ints, Window
 
 READ_COLUMNS = ("reader", "generation", "offset", "producer", "sequence", "checksum", "read_ns")
 DIFFERING = (*LOG_COLUMNS, "reader", "read_ns")
-SKIP_COLUMNS = ("reader", "generation", "before", "offset", "read_ns")
+SKIP_COLUMNS = ("reader", "generation", "before", "before_ns", "offset", "read_ns")
 _NO_READ = np.iinfo(np.int64).min
 
 
@@ -30,7 +31,7 @@ class Reads:
     def __init__(self, window: Window, log: FinalLog) -> None:
         self._window = window
         self._log = log
-        self._last: dict[_Stream, int] = {}
+        self._last: dict[_Stream, tuple[int, int]] = {}
         self._skips: list[Columns] = []
         self._differing: list[Columns] = []
         self.count = 0
@@ -59,7 +60,8 @@ class Reads:
     def skips(self) -> Columns:
         """Reads that do not rise above the read `before` them, or leave out a record of the log.
 
-        The columns SKIP_COLUMNS, each of shape (skips,); `before` and `offset` are offsets.
+        The columns SKIP_COLUMNS, each of shape (skips,); `before` and `offset` are offsets, `before_ns` is when
+        the read before was.
         """
         if not self._skips:
             return {name: np.empty(0, np.int64) for name in SKIP_COLUMNS}
@@ -83,19 +85,24 @@ class Reads:
         starts = np.concatenate(([0], np.flatnonzero(changes) + 1))
         ends = np.concatenate((starts[1:], [len(offset)]))
         before = np.concatenate((offset[:1], offset[:-1]))
+        read_ns, since = reads["read_ns"], []
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             stream = _Stream(reader=int(reader[start]), generation=int(generation[start]))
-            before[start] = self._last.get(stream, _NO_READ)
-            self._last[stream] = int(offset[end - 1])
+            before[start], its_last_ns = self._last.get(stream, (_NO_READ, NONE))
+            since.append(its_last_ns)
+            self._last[stream] = int(offset[end - 1]), int(read_ns[end - 1])
         found = np.flatnonzero((offset != before + 1) & (before != _NO_READ))
         if found.size:
             bad = found[self._out_of_order(before[found], offset[found])]
+            before_ns = np.concatenate((read_ns[:1], read_ns[:-1]))
+            before_ns[starts] = since
             part = {
                 "before": before,
+                "before_ns": before_ns,
                 "offset": offset,
                 "reader": reader,
                 "generation": generation,
-                "read_ns": reads["read_ns"],
+                "read_ns": read_ns,
             }
             self._skips.append({name: column[bad] for name, column in part.items()})
 

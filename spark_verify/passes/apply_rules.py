@@ -91,6 +91,7 @@ def _facts(opened: OpenedHistory, fetched: Sequence[Fetched]) -> Facts:
         sends=[_send(**row) for task, its in parts for row in _plain(task, its.sends)],
         final_log=[LogRecord(**row) for task, its in parts for row in _plain(task, its.final_log)],
         proofs=opened.proofs,
+        producers=opened.context.producers,
     )
 
 

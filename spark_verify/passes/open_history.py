@@ -15,6 +15,7 @@ from checkers.history.load import load_context, open_unit, read_unit
 from checkers.history.rows import Context, Proof, TopicPartition
 from checkers.history.tables import NONE, PARTITIONED, unit_path
 from checkers.judgement import PartitionUndecided
+from checkers.reference.facts import unanswered
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
 from spark_verify.passes.control_plane import spans_by_partition
 from spark_verify.passes.open_replicas import open_replicas
@@ -52,6 +53,7 @@ def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHi
     context = load_context(history_dir)
     found, proofs = context.partitions, context.proofs
     ack_spans = spans_by_partition(context)
+    no_answer = tuple(sorted(unanswered(context.producers)))
     sampled = _sampled(history_dir)
     windows = {proof.tp: _window(proof) for proof in proofs if proof.complete}
     tasks = tuple(
@@ -68,6 +70,7 @@ def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHi
                 if epoch.leader_epoch >= 0
             ),
             ack_spans=ack_spans.get(tp),
+            unanswered=no_answer,
             batch_rows=batch_rows,
         )
         for tp in found

@@ -1,0 +1,56 @@
+"""Settings by which Kafka itself deletes or restamps records: with them, what is gone proves nothing.
+
+A record that compaction, or retention inside the run, has deleted is gone as one that was lost is; and a
+record under LogAppendTime has another timestamp than the one that was sent. So a scenario may not ask for
+either. Then a log start that moves has no legal reason, and what was below it is lost.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+SHORTEST_RETENTION_S = 86_400.0
+"""A day: longer than runs are."""
+_UNLIMITED = -1
+_NUMBER = re.compile(r"-?\d+")
+
+_TIMES_S: Mapping[str, float] = {
+    "retention.ms": 0.001,
+    "log.retention.ms": 0.001,
+    "log.retention.minutes": 60.0,
+    "log.retention.hours": 3600.0,
+}
+"""How long records are kept, by a topic's or the brokers' name; and its unit in seconds."""
+_SIZES = ("retention.bytes", "log.retention.bytes")
+_POLICIES = ("cleanup.policy", "log.cleanup.policy")
+_STAMPS = ("message.timestamp.type", "log.message.timestamp.type")
+
+
+def deleting(config: Mapping[str, str], load_s: float = 0.0) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with its value) of each such setting of a topic or of the brokers.
+
+    Retention must be longer than a load of `load_s` seconds by a day.
+    """
+    for key, value in config.items():
+        if key in _TIMES_S:
+            yield from ((key, text) for text in _time(key, value, SHORTEST_RETENTION_S + load_s))
+        elif key in _SIZES:
+            yield from ((key, text) for text in _size(value))
+        elif key in _POLICIES and value.strip().lower() != "delete":
+            yield key, f"{value!r} removes records that were not lost; allowed: delete"
+        elif key in _STAMPS and value != "CreateTime":
+            yield key, f"{value!r} replaces the timestamps that were sent; allowed: CreateTime"
+
+
+def _time(key: str, value: str, least_s: float) -> Iterator[str]:
+    least = round(least_s / _TIMES_S[key])
+    if not _NUMBER.fullmatch(value):
+        yield f"expected a whole number, found {value!r}"
+    elif int(value) != _UNLIMITED and int(value) < least:
+        yield f"{value} may delete records during the run; allowed: -1, or at least {least}"
+
+
+def _size(value: str) -> Iterator[str]:
+    if not _NUMBER.fullmatch(value):
+        yield f"expected a whole number, found {value!r}"
+    elif int(value) != _UNLIMITED:
+        yield f"{value} may delete records during the run; allowed: -1"
