@@ -4,8 +4,9 @@ from checkers.properties import DECIDED, Property, by_property
 from checkers.property_terms import ExaminedUnit, Family, LossRole
 from checkers.reference import durability, high_watermark, order, presence, reads
 from checkers.reference.check import RULES
+from checkers.reference.replicas import between, checkpoints, within
 
-MODULES = (durability, high_watermark, order, presence, reads)
+MODULES = (durability, high_watermark, order, presence, reads, between, within, checkpoints)
 
 
 def test_the_reference_has_one_rule_for_each_decided_property_and_no_other():
