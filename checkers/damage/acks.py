@@ -100,7 +100,8 @@ def invoke_later(history: EditableHistory, rng: Random) -> None:
     log, sends = history.log_of(late.tp), history.sends_by_id()
     place = first(record.offset for record in log if record.id == late.id)
     behind = [sends[r.id] for r in log if r.offset > place and r.id in sends and sends[r.id].acked]
-    done = pick(rng, behind).completed_ns
+    unanswered = {each.producer for each in history.producers if each.acks == "0"}
+    done = pick(rng, [send for send in behind if send.producer not in unanswered]).completed_ns
     swap(history.sends, late, replace(late, invoked_ns=done + 1, completed_ns=done + 2))
 
 

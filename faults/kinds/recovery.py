@@ -2,12 +2,12 @@
 
 A node is back when its process runs and it answers a request through one of its edges: a broker answers
 only after it has registered and was unfenced. The ISR is back when every replica that was in it before is in
-it again.
+it again, as a broker reports it: while none answers, it is not known to be back.
 """
 
 from collections.abc import Iterable
 
-from compose.protocols import Edge
+from compose.protocols import Edge, PartitionState
 from faults.kinds.base import Injection, StepT
 from faults.kinds.evidence import Evidence, NotYet, Proven
 
@@ -45,10 +45,26 @@ def incoming(injection: Injection[StepT], node: int) -> tuple[Edge, ...]:
 
 
 def isr_is_short(injection: Injection[StepT]) -> str:
-    """Which partition lacks a replica that was in sync before the fault; "" if none."""
-    for topic in dict.fromkeys(topic for topic, _ in injection.isr):
-        for state in injection.view.describe(topic):
-            was = set(injection.isr.get((topic, state.partition), ()))
-            if not was <= set(state.isr):
-                return f"isr of {topic}-{state.partition} is {list(state.isr)}, was {sorted(was)}"
+    """Which partition lacks a replica that was in sync before the fault, or is not reported; "" if none.
+
+    If no broker answered before the fault, nobody knows what was in sync: then every replica must be.
+    ComposeError if no broker answers now.
+    """
+    view, was = injection.view, injection.isr
+    topics = dict.fromkeys(topic for topic, _ in was or view.leaders())
+    states = {(topic, state.partition): state for topic in topics for state in view.describe(topic)}
+    for topic, partition in was or states:
+        state = states.get((topic, partition))
+        if state is None:
+            return f"no broker reports {topic}-{partition}"
+        if lacking := _lacking(state, was.get((topic, partition))):
+            return f"isr of {topic}-{partition} is {list(state.isr)}, {lacking}"
     return ""
+
+
+def _lacking(state: PartitionState, was: tuple[int, ...] | None) -> str:
+    """What its ISR should be; "" if it is. `was`: before the fault, None if that is not known."""
+    wanted = state.replicas if was is None else was
+    if set(wanted) <= set(state.isr):
+        return ""
+    return f"was {sorted(wanted)}" if was is not None else f"and all of {sorted(wanted)} may have been in sync"

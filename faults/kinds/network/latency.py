@@ -1,7 +1,7 @@
 """Latency: the answers over a set of directed edges arrive late, by a delay and up to a jitter more or less.
 
-Effect: a request through each edge that answered before is answered, and takes longer than before by about
-the delay, twice in a row. An edge that did not answer before was shut already, and proves nothing.
+Effect: a request through each edge is answered, as it was before, and takes longer than before by about
+the delay, twice in a row. With an edge that did not answer before, which was shut already, it is not proven.
 Recovery: the requests take about as long as before, and the ISR is what it was.
 
 The delays of faults on one edge add up, so each is proven by what it adds. An edge is back to what it was
@@ -106,8 +106,8 @@ class Latency:
 
     def effect(self) -> Evidence:
         """Do answers through all edges take longer by the delay, twice in a row?"""
-        if not self._before:
-            return NotYet(instead="none of these edges answered before the delay")
+        if silent := [str(edge) for edge in self.injection.edges if edge not in self._before]:
+            return NotYet(instead=f"no request through {', '.join(silent)} was answered before the delay")
         began_ns = self.injection.clock.now_ns()
         trips = self._measure(tuple(self._before))
         for edge, before_s in self._before.items():
@@ -121,7 +121,6 @@ class Latency:
         values = {
             "round_trip_before_s": by_name(self._before),
             "round_trip_during_s": by_name({edge: trips[edge] for edge in self._before}),
-            "did_not_answer_before": [str(edge) for edge in self.injection.edges if edge not in self._before],
         }
         return Proven(since_ns=self._late_since_ns, values=values)
 
@@ -153,8 +152,8 @@ LATENCY = FaultKind(
     shortest_hold_s=1.0,
     does="answers over directed edges arrive late, by `delay`, give or take `jitter` (0s); delays of several "
     "faults on one edge add up",
-    effect="a Kafka request through each edge that answered before takes longer by at least `delay` minus "
-    "`jitter`, twice in a row",
+    effect="a Kafka request through each edge takes longer by at least `delay` minus `jitter` than before, "
+    "twice in a row. Where an edge did not answer before, the fault is not proven",
     healing="the answers are delayed no more, except by other faults",
     recovery="the requests take about as long as before",
 )

@@ -1,8 +1,8 @@
 """Partition: a set of directed edges is cut, so that connections are refused, or swallowed without an answer.
 
 Effect: bytes crossed the edges in the second before, and none do after. An edge that was quiet before cannot
-show this; there a request is sent through it: answered before, not answered after. An edge that was quiet and
-did not answer was shut already, and proves nothing.
+show this; there a request is sent through it: answered before, not answered after. Each edge must be proven:
+one that was quiet and did not answer was shut already, and the step is not proven as long as it has one.
 Recovery: every edge that had worked passes bytes or answers again, and the ISR is what it was.
 """
 
@@ -71,6 +71,8 @@ class Partition:
         self._busy = {edge: crossed[edge] for edge in open_edges if edge in crossed}
         quiet = tuple(edge for edge in open_edges if edge not in crossed)
         answered = mesh.probe(quiet, within_s=PROBE_S)
+        if silent := [edge for edge in quiet if edge not in answered]:
+            answered |= mesh.probe(silent, within_s=PROBE_S)  # a busy machine may be late once
         self._answering = tuple(edge for edge in quiet if edge in answered)
 
     @at_once
@@ -80,9 +82,10 @@ class Partition:
         injection.cluster.mesh.cut(injection.edges, mode=injection.step.mode, owner=injection.owner)
 
     def effect(self) -> Evidence:
-        """Are the busy edges still, and do the others no longer answer?"""
-        if not self._busy and not self._answering:
-            return NotYet(instead="no byte crossed these edges before the cut, and none of them answered")
+        """Was every edge open before, are the busy ones still, and do the others no longer answer?"""
+        if shut := [edge for edge in self.injection.edges if edge not in self._working()]:
+            edges = ", ".join(map(str, shut))
+            return NotYet(instead=f"no byte crossed {edges} before the cut, and no request was answered there")
         if self._busy:
             counters = self._counters()
             self._still.add(self.injection.clock.now_ns(), {edge: counters[edge] for edge in self._busy})
@@ -128,13 +131,12 @@ class Partition:
         return {edge: now[edge] for edge in self._working()}
 
     def _values(self) -> dict[str, object]:
-        injection, working = self.injection, self._working()
+        injection = self.injection
         return {
             "bytes_before": by_name(self._busy),
             "bytes_before_over_s": seconds(injection.now.at_ns - injection.before.at_ns),
             "no_byte_for_s": seconds(self._still.last_ns - self._still.since_ns),
             "answered_before_not_after": sorted(map(str, self._answering)),
-            "shut_before": sorted(str(edge) for edge in injection.edges if edge not in working),
         }
 
 
@@ -161,8 +163,8 @@ PARTITION = FaultKind(
     does="directed edges are cut: `mode: refuse` closes connections and refuses new ones, `mode: blackhole` "
     "swallows every byte",
     effect="bytes of answers crossed each edge in the seconds before, and none for 0.75 s after. An edge "
-    "that was quiet is probed instead: it answered a Kafka request before, and does not after. An edge that "
-    "was shut already proves nothing",
+    "that was quiet is probed instead: it answered a Kafka request before, and does not after. Where an edge "
+    "was shut already, the fault is not proven",
     healing="the edges open, except those that another fault holds",
     recovery="every edge that had worked passes bytes, or answers",
 )

@@ -107,7 +107,6 @@ def test_a_partition_shows_which_bytes_stopped() -> None:
         "bytes_before_over_s": 1.0,
         "no_byte_for_s": 0.8,
         "answered_before_not_after": [],
-        "shut_before": [],
     }
     assert record.edges == ("2->1", "3->1")
     assert record.nodes == (1, 2, 3)
@@ -136,15 +135,7 @@ def test_edges_that_were_shut_before_are_no_evidence() -> None:
     """Cutting only what another fault had cut already proves nothing."""
     first, second = run(World(), CUT, CUT | {"after": "previous.begin + 1s", "for": "1s"})
     assert (first.proven, second.proven) == (True, False)
-    assert "no byte crossed these edges before the cut" in reason(second)
-
-
-def test_an_edge_that_was_shut_before_is_named_apart() -> None:
-    """What another fault had cut is named as such, and the rest proves the cut."""
-    wider = {"do": "partition", "edges": "all -> leader", "for": "2s", "after": "previous.begin + 1s"}
-    first, second = run(World(), CUT | {"for": "5s"}, wider)
-    assert (first.proven, second.proven) == (True, True)
-    assert shown(second)["shut_before"] == ["2->1", "3->1"]
+    assert "no byte crossed 2->1, 3->1 before the cut" in reason(second)
 
 
 def test_a_pause_shows_the_time_that_stood_still() -> None:
