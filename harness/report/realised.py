@@ -1,12 +1,15 @@
 """What the contract is computed from: the run's settings as the cluster had them, and what happened to it."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
 from checkers.contract.timeline import Clock
 from checkers.history.log_runs import batch_producers, log_runs
-from checkers.history.rows import Context
+from checkers.history.rows import ClockPair, Context
+from checkers.history.tables import NONE
 from harness.run_directory.manifest import Manifest, ManifestTopic
 from harness.scenario.kafka_settings import effective
 
@@ -33,12 +36,18 @@ def realised(manifest: Manifest, context: Context, history: Path) -> Realised:
         clock=Clock(
             monotonic_ns=manifest.clock.monotonic_ns,
             wall_ns=manifest.clock.wall_ns,
-            pairs=tuple(sorted(context.clocks, key=lambda pair: pair.wall_ns)),
+            pairs=tuple(sorted(_of_nodes(context.clocks), key=lambda pair: pair.wall_ns)),
         ),
         context=context,
         survivors=cache(partial(log_runs, history)),
         batches=cache(partial(batch_producers, history)),
     )
+
+
+def _of_nodes(clocks: Sequence[ClockPair]) -> list[ClockPair]:
+    """The readings with the nodes' wall clock, the metadata log's: the engine's, where that answered."""
+    answered = [replace(pair, wall_ns=pair.engine_ns) for pair in clocks if pair.engine_ns != NONE]
+    return answered or list(clocks)
 
 
 def _elr(manifest: Manifest, context: Context) -> bool:

@@ -44,7 +44,8 @@ def test_a_cut_is_not_proven_by_one_busy_edge_that_falls_silent_while_the_others
     assert cut.edges == ("2->1", "3->1", "client->1")
     assert not cut.proven
     assert evidence(cut)["reason"] == (
-        "no evidence of an effect: no byte crossed 2->1, 3->1 before the cut, and no request was answered there"
+        "no evidence of an effect: "
+        "no byte crossed 2->1, 3->1 before the cut, and no request was answered there"
     )
 
 
