@@ -88,14 +88,20 @@ def fates(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -
     if any(run.epoch == NONE for run in evidence.survivors_from(record.offset)):
         missing = "the leader epochs of the records behind it"
         return tuple(Fate(appended=each, reason=Reason.UNKNOWN, missing=missing) for each in leaders[:1])
-    found = [
-        _fate(record, leadership, election, evidence, realised)
-        for leadership in leaders
-        for election in _removals(record, leadership.epoch, evidence, realised)
-    ]
-    if found:
-        return tuple(dict.fromkeys(found))
-    return tuple(Fate(appended=each, reason=Reason.NO_ELECTION) for each in leaders[:1])
+    found = [fate for each in leaders for fate in _under(each, record, evidence, realised)]
+    if all(fate.reason is Reason.NO_ELECTION for fate in found):
+        return tuple(found[:1])
+    return tuple(dict.fromkeys(found))
+
+
+def _under(
+    appended: Leadership, record: LostRecord, evidence: PartitionEvidence, realised: Realised
+) -> tuple[Fate, ...]:
+    """The fates of a record that was appended by this leader."""
+    removals = tuple(_removals(record, appended.epoch, evidence, realised))
+    if not removals:
+        return (Fate(appended=appended, reason=Reason.NO_ELECTION),)
+    return tuple(_fate(record, appended, election, evidence, realised) for election in removals)
 
 
 def _may_have_appended(
