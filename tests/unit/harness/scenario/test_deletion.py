@@ -77,7 +77,7 @@ topics:
         (
             "",
             "retention.ms: 60000",
-            "demo.yaml:4:41: topics[0].config.retention.ms: 60000 may delete records during the run; "
+            "demo.yaml:4:43: topics[0].config.retention.ms: 60000 may delete records during the run; "
             "allowed: -1, or at least 86410000",
         ),
         (
