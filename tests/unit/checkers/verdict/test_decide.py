@@ -9,7 +9,7 @@ from fakes.judged_run import ALL_CUT, LEADER_KILLED, QUIET, cut, down, led, lost
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label, Labels
-from checkers.history.rows import ClientEvent
+from checkers.history.rows import ClientEvent, Context
 from checkers.judgement import Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property
 from checkers.verdict.algebra import Reason, RunState, Verdict, worst
@@ -33,7 +33,7 @@ def judged(*anomalies, ok=1000, last_ack=20, undecided_partitions=(), undecided=
 def decision_of(judgement, realised, expect="none", run=COMPLETE):
     """The decision, with the labels that the contract gives."""
     labels = judge_contract(judgement.anomalies, realised)
-    return decide(judgement, labels, realised.context.faults, expect, run)
+    return decide(judgement, labels, realised.context, expect, run)
 
 
 def decided(judgement, realised, expect="none", run=COMPLETE):
@@ -270,7 +270,7 @@ def labelled(judgement, *labels):
     """The decision where the contract gave the only block of the judgement these labels, row by row."""
     classes = tuple(dict.fromkeys(labels))
     of = (np.array([classes.index(label) for label in labels]),)
-    return decide(judgement, Labels(classes=classes, of=of), (), "any", COMPLETE)
+    return decide(judgement, Labels(classes=classes, of=of), Context(), "any", COMPLETE)
 
 
 def test_a_loss_that_the_contract_cannot_label_is_unknown_and_neither_permitted_nor_a_violation():
