@@ -5,8 +5,12 @@ from checkers.property_terms import ExaminedUnit, Family, LossRole
 from checkers.reference import durability, high_watermark, hw_monotone, order, presence, reads
 from checkers.reference.check import RULES
 from checkers.reference.control_plane import rules as control_plane
+from checkers.reference.replicas import between, checkpoints, within
 
-MODULES = (durability, high_watermark, hw_monotone, order, presence, reads, control_plane)
+MODULES = (
+    *(durability, high_watermark, hw_monotone, order, presence, reads),
+    *(control_plane, between, within, checkpoints),
+)
 
 
 def test_the_reference_has_one_rule_for_each_decided_property_and_no_other():

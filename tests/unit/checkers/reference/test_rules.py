@@ -349,6 +349,13 @@ def test_the_counts_are_of_what_was_examined_and_what_is_undecided():
         "read-uncommitted": (1, 2),
         "monotone-read": (2, 1),
         "same-for-all": (2, 1),
+        "divergence": (0, 0),
+        "epoch-monotone": (0, 0),
+        "log-matching": (0, 0),
+        "crc": (0, 0),
+        "checkpoint-sane": (0, 0),
+        "sequence-dense": (0, 0),
+        "one-leader": (0, 0),
     }
     assert [each.reason for each in judgement.undecided_partitions] == ["no final read"]
     totals = judgement.totals

@@ -241,7 +241,7 @@ def test_a_property_without_rules_is_not_decided_with_the_reason_and_changes_no_
     assert {each for each in Property if decision.properties[each].status == "not decided"} == (
         set(Property) - set(DECIDED)
     )
-    assert reasons[Property.DIVERGENCE] == "not collected: log files of every replica"
+    assert reasons[Property.TORN_BATCH] == "not collected: batch headers of the final log"
     assert reasons[Property.ABORTED_READ] == "not collected: transactions of the clients"
     assert reasons[Property.EXACTLY_ONCE] == (
         "not collected: committed offsets of consumer groups, transactions of the clients"
