@@ -10,6 +10,7 @@ from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label, Labels
 from checkers.history.rows import ClientEvent, Context
+from checkers.history.tables import OPTIONAL
 from checkers.judgement import Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property
 from checkers.verdict.algebra import Reason, RunState, Verdict, worst
@@ -248,6 +249,69 @@ def test_a_property_without_rules_is_not_decided_with_the_reason_and_changes_no_
     )
     assert reasons[Property.ONE_CONTROLLER] == "not collected: samples of the controllers' quorum"
     assert {reasons[each] for each in DECIDED} == {""}
+
+
+def without(*tables):
+    """The results of the properties in a run that has not collected these tables."""
+    realised = world(*QUIET, collected=frozenset(OPTIONAL) - set(tables))
+    nothing = dict.fromkeys(DECIDED, 0)
+    return decision_of(replace(judged(), examined=nothing, undecided=nothing), realised).properties
+
+
+@pytest.mark.parametrize(
+    ("table", "reason", "undecidable"),
+    [
+        (
+            "replica_batches",
+            "not collected: log files of every replica",
+            {
+                *("divergence", "epoch-monotone", "log-matching", "crc", "checkpoint-sane"),
+                *("sequence-dense", "one-leader"),
+            },
+        ),
+        (
+            "brokers",
+            "not collected: broker registrations in the metadata log",
+            {"leader-legal", "fenced-out"},
+        ),
+        (
+            "configs",
+            "not collected: settings of topics, in the metadata log and as reported",
+            {"ack-contract", "leader-legal"},
+        ),
+        ("producers", "not collected: settings of the producers", {"ack-contract"}),
+        ("clocks", "not collected: readings of the clocks", {"ack-contract"}),
+        ("pressure", "", set()),
+    ],
+)
+def test_what_needs_a_table_that_was_not_collected_is_not_decided(table, reason, undecidable):
+    """It is not the same as having had nothing to examine."""
+    properties = without(table)
+    found = {each for each in DECIDED if properties[each].status == "not decided"}
+    assert {each.value for each in found} == undecidable
+    assert {properties[each].reason for each in found} == ({reason} if reason else set())
+    assert {properties[each].status for each in set(DECIDED) - found} == {"nothing examined"}
+    assert {properties[each].reason for each in set(DECIDED) - found} == {""}
+
+
+def test_all_that_is_missing_is_named_in_one_reason():
+    reason = without("configs", "clocks")[Property.ACK_CONTRACT].reason
+    assert reason == (
+        "not collected: settings of topics, in the metadata log and as reported, readings of the clocks"
+    )
+
+
+def test_what_a_run_has_not_collected_changes_no_verdict():
+    assert decided(judged(), world(*QUIET, collected=frozenset()))[0] == "PASS"
+
+
+def test_an_anomaly_counts_whatever_was_not_collected():
+    """Evidence that is there is never hidden by what is not."""
+    run = world(*QUIET, collected=frozenset())
+    decision = decision_of(judged(replace(lost("divergence"), replica=2)), run)
+    assert decision.verdict is Verdict.FAIL
+    divergence = decision.properties[Property.DIVERGENCE]
+    assert (divergence.status, divergence.violations, divergence.reason) == ("violated", 1, "")
 
 
 def test_many_clauses_are_summed_up_by_the_most_frequent_one():
