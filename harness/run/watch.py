@@ -30,7 +30,7 @@ class LiveWatch:
 
     def __init__(self, cluster: Cluster, recorder: Recorder, on_event: OnEvent) -> None:
         """`on_event` gets a sentence at once for each start or end that nobody had planned."""
-        self._on_event = on_event
+        self._on_event, self._recorder = on_event, recorder
         self._node_events = recorder.table("node_events")
         clocks, pressures = recorder.table("clocks"), recorder.table("pressure")
         self._watch = cluster.watch(self._note)
@@ -43,11 +43,12 @@ class LiveWatch:
         self._sampler.check()
 
     def stop(self) -> None:
-        """Look at every process once more, and end; a second call does nothing."""
+        """Look at every process once more, and end: its journals are whole. A second call does nothing."""
         try:
             self._watch.close()
         finally:
             end([self._sampler], within_s=STOP_S)
+            self._recorder.close()
 
     def _note(self, event: ProcessEvent) -> None:
         row = row_of(event)

@@ -20,7 +20,8 @@ from workloads.record.seal import Sealed, seal
 def complete_history(run: RunDir, audit: Callable[[str], None] = lambda _: None) -> Manifest:
     """The manifest, after the history has been made whole as far as it can be.
 
-    `audit` reads the replicas of a run that ended before it could, given the run's id. RunDirectoryError if the run still goes on; HistoryError if there is nothing to read.
+    `audit` reads the replicas of a run that ended before it could; it gets the run's id. RunDirectoryError if
+    the run still goes on; HistoryError if there is nothing to read.
     """
     manifest = read_manifest(run)
     if manifest.state == "complete":

@@ -124,6 +124,11 @@ class Recorder:
             self._open.append(journal)
         return journal
 
+    def close(self) -> None:
+        """Close every journal; a second call does nothing."""
+        for journal in self._open:
+            journal.close()
+
     def __enter__(self) -> "Recorder":
         """Nothing to do yet."""
         return self
@@ -132,8 +137,7 @@ class Recorder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close every journal."""
-        for journal in self._open:
-            journal.close()
+        self.close()
 
 
 def replica_offsets_journal(

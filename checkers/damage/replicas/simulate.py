@@ -150,7 +150,8 @@ def _add_replica(
     noted = log.start if rng.random() < 0.5 else NONE
     epochs = epochs_of(held, log.start)
     if rng.random() < 0.3:  # it led an epoch in which nothing was written
-        epochs[(max(epochs, default=0)) + 1] = end
+        known = [row.leader_epoch for row in history.metadata if row.tp == log.tp]
+        epochs[max([0, *epochs, *known]) + 1] = end
     history.replica_batches += held + tail
     history.replicas.append(
         Replica(

@@ -2,6 +2,7 @@
 
 import doctest
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from fakes.history_rows import history, info, logged, ok, sample
 from fakes.run_directories import make_run, reference
 from fakes.run_steps import FakeRunSteps
 
+from checkers.history.rows import MetadataChange
 from checkers.history.tables import TABLES
 from compose.setup import prepare
 from harness import api
@@ -30,7 +32,11 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> FakeRunSteps:
 
 
 def test_the_example_of_the_documentation_runs_as_it_is_printed(tmp_path: Path) -> None:
-    make_run(tmp_path / "latest", history(ok(1, 0, at=0), logged(1, 0, 0), ok(1, 1, at=1)))
+    rows = history(ok(1, 0, at=0), logged(1, 0, 0), ok(1, 1, at=1))
+    led = MetadataChange(
+        at_ms=0, topic="orders", partition=0, leader=1, leader_epoch=0, partition_epoch=0, isr=(1,)
+    )
+    make_run(tmp_path / "latest", replace(rows, metadata=(led,)))
     example = doctest.DocTestFinder().find(api, "harness.api", globs={"runs": tmp_path})[0]
     assert len(example.examples) == 9
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example).failed == 0

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from fakes.history_rows import history, logged, ok
-from fakes.run_directories import make_run, reference
+from fakes.history_rows import history, logged, ok, sample
+from fakes.run_directories import change_manifest, make_run, reference
 
 from checkers.errors import MalformedHistory
 from checkers.history.tables import TABLES, unit_path, write_table
@@ -60,19 +60,23 @@ def test_an_audit_that_failed_is_tried_again(tmp_path: Path) -> None:
     assert unit_path(run.history, "replicas").exists()
 
 
-def test_who_judges_reads_what_a_killed_run_has_left_unread(tmp_path: Path) -> None:
-    run = make_run(tmp_path, history(ok(1, 0, at=0), logged(1, 0, 0)))
-    (run.history / "replicas.parquet").unlink(missing_ok=True)
+def killed(tmp_path: Path) -> RunDir:
+    """A run that was killed when its history was sealed and its replicas were copied, but not read."""
+    run = make_run(tmp_path, history(ok(1, 0, at=0), logged(1, 0, 0), sample(1)), state="running")
+    change_manifest(run, files=None, sealed_ns=None)
+    unit_path(run.history, "replicas").unlink()
     (run.replicas / "1").mkdir(parents=True)
-    audits = Audits()
-    assert judge(run, reference, audits).verdict is Verdict.PASS
-    assert judge(run, reference, audits).verdict is Verdict.PASS
+    return run
+
+
+def test_who_judges_reads_what_a_killed_run_has_left_unread(tmp_path: Path) -> None:
+    run, audits = killed(tmp_path), Audits()
+    for _ in range(2):
+        judge(run, reference, audits)
     assert len(audits.calls) == 1
 
 
 def test_replicas_that_cannot_be_read_make_a_verdict_that_says_so(tmp_path: Path) -> None:
-    run = make_run(tmp_path, history(ok(1, 0, at=0), logged(1, 0, 0)))
-    (run.history / "replicas.parquet").unlink(missing_ok=True)
-    (run.replicas / "1").mkdir(parents=True)
+    run = killed(tmp_path)
     report = judge(run, reference, Audits(error=MalformedHistory(Path("proofs.parquet"), "damaged")))
     assert (report.verdict, report.headline) == (Verdict.UNKNOWN, "proofs.parquet: damaged")

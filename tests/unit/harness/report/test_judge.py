@@ -114,8 +114,8 @@ def four_seconds_without_an_ack(stall_s: float | None) -> History:
     """Acks at 0, 1 and 5 s; some task waited for a processor for `stall_s` of each second (None: unknown)."""
     seconds = (0, 1, 5)
     rows = history(
-        *(ok(1, n, at=at, invoked=n * SECOND, done=n * SECOND + 1) for at, n in enumerate(seconds)),
-        *(logged(1, n, at) for at, n in enumerate(seconds)),
+        *(ok(1, at, at=at, invoked=n * SECOND, done=n * SECOND + 1) for at, n in enumerate(seconds)),
+        *(logged(1, at, at) for at in range(3)),
         sample(3),
     )
     counted = [] if stall_s is None else [int(stall_s * SECOND)] * 10

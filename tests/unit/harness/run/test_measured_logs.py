@@ -18,7 +18,7 @@ OTHER = MeasuredLog(at_ns=7, node=2, topic="other", partition=0, log_start=0, lo
 
 def test_a_measurement_is_a_row_of_replica_offsets(tmp_path: Path) -> None:
     """Of the run's partitions only: topics that are no part of it may lie on the same disk."""
-    write_measured_logs(tmp_path, (ORDERS,), (MEASURED, OTHER))
+    write_measured_logs(tmp_path, (ORDERS,), (MEASURED, OTHER), "")
     seal(tmp_path)
     assert pq.read_table(tmp_path / "history/replica_offsets.parquet").to_pylist() == [
         {
@@ -35,6 +35,6 @@ def test_a_measurement_is_a_row_of_replica_offsets(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_measurement_was_measured_all_the_same(tmp_path: Path) -> None:
-    write_measured_logs(tmp_path, (ORDERS,), ())
+    write_measured_logs(tmp_path, (ORDERS,), (), "")
     seal(tmp_path)
     assert pq.read_table(tmp_path / "history/replica_offsets.parquet").num_rows == 0

@@ -25,7 +25,7 @@ def events(run: Path) -> list[tuple[int, str, int, bool, str]]:
 
 def test_every_start_and_end_is_in_the_journal_as_it_happens(tmp_path: Path) -> None:
     cluster, told = FakeCluster(), list[str]()
-    with watch(cluster, tmp_path, PARTITIONS, told.append):
+    with watch(cluster, tmp_path, PARTITIONS, told.append, ""):
         cluster.kill(2, owner="kill-leader")
         cluster.start(2, owner="kill-leader")
         cluster.die(3, exit_code=137)
@@ -38,7 +38,7 @@ def test_every_start_and_end_is_in_the_journal_as_it_happens(tmp_path: Path) -> 
 
 def test_only_what_nobody_planned_is_told_and_at_once(tmp_path: Path) -> None:
     cluster, told = FakeCluster(), list[str]()
-    with watch(cluster, tmp_path, PARTITIONS, told.append):
+    with watch(cluster, tmp_path, PARTITIONS, told.append, ""):
         cluster.kill(2, owner="kill-leader")
         assert told == []
         cluster.die(3, exit_code=1, detail="all log dirs have failed")
@@ -47,7 +47,7 @@ def test_only_what_nobody_planned_is_told_and_at_once(tmp_path: Path) -> None:
 
 def test_an_end_that_a_fault_allows_is_planned(tmp_path: Path) -> None:
     cluster, told = FakeCluster(), list[str]()
-    with watch(cluster, tmp_path, PARTITIONS, told.append):
+    with watch(cluster, tmp_path, PARTITIONS, told.append, ""):
         cluster.allow_end(1, owner="disk-full")
         cluster.die(1, exit_code=1)
     assert (events(tmp_path)[-1], told) == ((1, "exited", 1, True, "disk-full"), [])
@@ -55,7 +55,7 @@ def test_an_end_that_a_fault_allows_is_planned(tmp_path: Path) -> None:
 
 def test_what_was_watched_is_sealed_into_the_history(tmp_path: Path) -> None:
     cluster = FakeCluster()
-    with watch(cluster, tmp_path, PARTITIONS, print) as watching:
+    with watch(cluster, tmp_path, PARTITIONS, print, "") as watching:
         cluster.die(3)
         watching.stop()
         assert cluster.watches[0].closed
@@ -71,7 +71,7 @@ def test_what_was_watched_is_sealed_into_the_history(tmp_path: Path) -> None:
 
 def test_a_watch_that_has_died_is_noticed(tmp_path: Path) -> None:
     cluster = FakeCluster()
-    with watch(cluster, tmp_path, PARTITIONS, print) as watching:
+    with watch(cluster, tmp_path, PARTITIONS, print, "") as watching:
         watching.check()
         cluster.watches[0].dead = NodeStateError("the watch of the nodes has died")
         with pytest.raises(NodeStateError):
@@ -87,5 +87,5 @@ def test_a_sampler_that_has_died_is_noticed(tmp_path: Path, monkeypatch: pytest.
         raise OSError("no clock")
 
     monkeypatch.setattr(cluster, "read_clocks", fail)
-    with pytest.raises(WorkloadDied, match="no clock"), watch(cluster, tmp_path, PARTITIONS, print):
+    with pytest.raises(WorkloadDied, match="no clock"), watch(cluster, tmp_path, PARTITIONS, print, ""):
         assert asked.wait(5)

@@ -1,5 +1,7 @@
 """Epochs step as the protocol has it, and brokers know no others."""
 
+from dataclasses import replace
+
 import pytest
 from fakes.control_plane import TOPIC, history, named, report, state
 
@@ -71,12 +73,22 @@ def test_epochs_before_the_log_begins_are_not_decided():
 def test_an_epoch_on_disk_under_which_nobody_led_is_found():
     """Epochs 0 and 1 had a leader, 2 had none, 3 was never given out."""
     nobody = state(13, -1, (2, 3), ())
-    replica = Replica(topic=TOPIC, partition=0, broker=3, epochs=(0, 1, 2, 3), epoch_starts=(0, 5, 6, 7))
+    epochs = {"epochs": (0, 1, 2, 3), "epoch_starts": (0, 5, 6, 7)}
+    replica = Replica(topic=TOPIC, partition=0, broker=3, log_end=9, **epochs)
     result = epoch_step(history(CREATED, ELECTED, SHRUNK, nobody, replica))
     assert [anomaly.note for anomaly in result.anomalies] == [
         "broker 3 has leader epoch 2 on disk, the metadata log has no leader there",
         "broker 3 has leader epoch 3 on disk, the metadata log has no such epoch (up to 2)",
     ]
+
+
+def test_an_epoch_after_the_metadata_log_in_which_nothing_was_written_is_of_the_end_of_the_run():
+    """The brokers are stopped when the metadata log was read, which elects leaders once more."""
+    epochs = {"epochs": (0, 1, 2), "epoch_starts": (0, 5, 9)}
+    replica = Replica(topic=TOPIC, partition=0, broker=3, log_end=9, **epochs)
+    assert epoch_step(history(CREATED, ELECTED, replica)).anomalies == ()
+    written = replace(replica, log_end=10)
+    assert len(epoch_step(history(CREATED, ELECTED, written)).anomalies) == 1
 
 
 def test_without_a_metadata_log_nothing_is_decided():
