@@ -14,11 +14,12 @@ from checkers.reference import check
 from spark_verify import partition_task, verify
 from spark_verify.kernels import blocks, given, losses, match_by_id, order, reads
 from spark_verify.kernels.ids import Ids
-from spark_verify.passes import apply_rules, fetch, scan
+from spark_verify.kernels.replicas import between, checkpoints, within
+from spark_verify.passes import apply_rules, fetch, scan, scan_replicas
 from spark_verify.selftest import fuzz
 
 NOTHING = np.empty(0, np.int64)
-SEED = 16
+SEED = 23
 
 
 def only_at_home(shared, wanted):
@@ -86,6 +87,24 @@ BROKEN = {
     ),
     "holes are not seen": (scan, "_holes", lambda *_: np.empty((0, 2), np.int64)),
     "other partitions are not asked": (verify, "fetch", only_at_home),
+    "replicas are not compared with what was read": (between.AgainstRead, "add", lambda *_: None),
+    "headers of batches are not compared": (
+        between,
+        "_same",
+        lambda one, other, mine, theirs: np.ones(len(mine), bool),
+    ),
+    "the lower broker is the better replica": (
+        between.Compared,
+        "_partners",
+        lambda self: ((at, list(range(at))) for at in range(1, len(self._logs))),
+    ),
+    "no sequence is wanted": (
+        within,
+        "_wanted",
+        lambda batches, rows, opens, changes: (np.zeros(len(rows), np.int64), np.zeros(len(rows), bool)),
+    ),
+    "epoch caches are not compared": (checkpoints, "_epochs", lambda log: iter(())),
+    "torn tails are judged": (scan_replicas, "whole", lambda columns, clean: columns),
 }
 
 
