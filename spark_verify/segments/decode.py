@@ -135,10 +135,13 @@ def decode(payloads: Payloads, batches: Batches) -> DecodedRecords:
 
 
 def _ids(data: Bytes, spans: Records) -> tuple[Ints, Ints]:
+    is_whole = spans.value_bytes >= ID_BYTES
+    values = strided(data, row_type(ID_BYTES))
+    if is_whole.all():  # the usual case, without the copies of the other
+        found, sequence = believed_ids(values[spans.value_at])
+        return found.astype(np.int64), sequence
     producer, sequence = np.full(len(spans.batch), NONE, np.int64), np.full(len(spans.batch), NONE, np.int64)
-    whole = np.flatnonzero(spans.value_bytes >= ID_BYTES)
-    found = strided(data, row_type(ID_BYTES))[spans.value_at[whole]]
-    producer[whole], sequence[whole] = believed_ids(found)
+    producer[is_whole], sequence[is_whole] = believed_ids(values[spans.value_at[is_whole]])
     return producer, sequence
 
 
