@@ -1,4 +1,4 @@
-"""The tables of docs/ that follow from the records of the properties and from the history's schema.
+"""The parts of docs/ that follow from the records of the properties and from the history's schema.
 
     python -m checkers.documentation        rewrites them, between their markers
 
@@ -6,15 +6,26 @@ A test compares them with the files, so a record and its documentation cannot di
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from checkers.history.describe import tables_in_markdown
+from checkers.history.tables import OPTIONAL
 from checkers.properties import DECIDED, Property
-from checkers.property_terms import EvidenceSource, Family
+from checkers.property_terms import TABLES_OF, EvidenceSource, Family, LossRole
 
 DOCS = Path(__file__).parents[1] / "docs"
+Blocks = Mapping[str, str]
+"""By the name of its markers, what stands between them."""
+
+
+def blocks_of() -> Mapping[str, Blocks]:
+    """For each document, its parts that are generated."""
+    return {
+        "verdict.md": {"properties": properties_in_markdown()},
+        "properties.md": {each.value: definition_in_markdown(each) for each in Property},
+        "history.md": {"tables": tables_in_markdown()},
+    }
 
 
 def properties_in_markdown() -> str:
@@ -24,51 +35,74 @@ def properties_in_markdown() -> str:
 
 def _decided_families() -> Iterator[str]:
     for family in Family:
-        rows = [_decided(each) for each in DECIDED if each.record.family is family]
+        rows = [f"| {_link(each)} | {each.record.sentence} |" for each in DECIDED if _is_of(each, family)]
         if rows:
-            header = f"| {family} | says | violated when | examined is | decided from |"
-            yield "\n".join([header, "|---|---|---|---|---|", *rows])
+            yield "\n".join([f"| {family} | says |", "|---|---|", *rows])
 
 
-def _decided(each: Property) -> str:
-    record = each.record
-    sources = ", ".join(source.value for source in EvidenceSource if source in record.needs)
-    return f"| `{each}` | {record.sentence} | {record.violated_when} | {record.unit} | {sources} |"
+def _is_of(each: Property, family: Family) -> bool:
+    return each.record.family is family
+
+
+def _link(each: Property) -> str:
+    return f"[`{each}`](properties.md#{each})"
 
 
 def _not_decided() -> str:
     rows = [
-        f"| `{each}` | {each.record.family} | {each.record.sentence} | {each.record.violated_when} "
-        f"| {each.record.not_decided} |"
+        f"| {_link(each)} | {each.record.sentence} | {each.record.not_decided} |"
         for each in Property
         if not each.record.implemented
     ]
-    return "\n".join(
-        ["| not decided | family | says | violated when | why |", "|---|---|---|---|---|", *rows]
-    )
+    return "\n".join(["| not decided | says | why |", "|---|---|---|", *rows])
 
 
-TABLES_OF: Mapping[str, tuple[str, Callable[[], str]]] = MappingProxyType(
-    {"verdict.md": ("properties", properties_in_markdown), "history.md": ("tables", tables_in_markdown)}
-)
-"""For each document the name of its markers, and what stands between them."""
+def definition_in_markdown(each: Property) -> str:
+    """What a property's record says of it, as a list."""
+    return "\n".join(f"- {line}" for line in _definition(each))
 
 
-def rewritten(text: str, name: str, table: str) -> str:
-    """A document with `table` between the markers of this name; raises ValueError if it lacks them."""
+def _definition(each: Property) -> Iterator[str]:
+    record = each.record
+    yield f"**Says:** {record.sentence}."
+    yield f"**Violated when** {record.violated_when}."
+    yield f"**Examined is** {record.unit}."
+    sources = [source for source in EvidenceSource if source in record.needs]
+    yield f"**Decided from:** {', '.join(map(_with_tables, sources))}."
+    optional = [table for source in sources for table in TABLES_OF.get(source, ()) if table in OPTIONAL]
+    if not record.implemented:
+        yield f"**Not decided** in any run: {record.not_decided}."
+    elif optional:
+        yield f"**Not decided** in a run without {' or '.join(f'`{table}`' for table in optional)}."
+    if record.place:
+        yield f"**An anomaly's place** is {record.place}."
+    if record.loss_role is not LossRole.NONE:
+        yield f"**Loss:** {record.loss_role.value}."
+
+
+def _with_tables(source: EvidenceSource) -> str:
+    tables = ", ".join(f"`{table}`" for table in TABLES_OF.get(source, ()))
+    return f"{source} ({tables})" if tables else f"{source} (in no table)"
+
+
+def rewritten(text: str, name: str, block: str) -> str:
+    """A document with `block` between the markers of this name; raises ValueError if it lacks them."""
     begin, end = f"<!-- {name}: python -m checkers.documentation -->\n\n", f"\n\n<!-- end of {name} -->"
     before, _, rest = text.partition(begin)
     _, found, after = rest.partition(end)
     if not found:
         raise ValueError(f"no markers {begin.strip()} and {end.strip()} in this document")
-    return f"{before}{begin}{table}{end}{after}"
+    return f"{before}{begin}{block}{end}{after}"
 
 
 def main() -> int:
-    """Rewrite the tables of all documents."""
-    for document, (name, table) in TABLES_OF.items():
+    """Rewrite the generated parts of all documents."""
+    for document, blocks in blocks_of().items():
         path = DOCS / document
-        path.write_text(rewritten(path.read_text(encoding="utf-8"), name, table()), encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        for name, block in blocks.items():
+            text = rewritten(text, name, block)
+        path.write_text(text, encoding="utf-8")
     return 0
 
 

@@ -276,6 +276,7 @@ class Property(StrEnum):
         needs=_METADATA_LOG | {EvidenceSource.BROKER_REGISTRATIONS, EvidenceSource.SETTINGS},
         words="led by a broker that was not eligible",
         names_record=False,
+        names_broker=True,
         place=_BROKER_PLACE,
     )
     FENCED_OUT = PropertyRecord(
@@ -287,6 +288,7 @@ class Property(StrEnum):
         needs=_METADATA_LOG | {EvidenceSource.BROKER_REGISTRATIONS},
         words="with a fenced broker in the ISR",
         names_record=False,
+        names_broker=True,
         place=_BROKER_PLACE,
     )
     ONE_LEADER = PropertyRecord(
@@ -312,6 +314,7 @@ class Property(StrEnum):
         needs=_METADATA_LOG | {EvidenceSource.WATERMARKS},
         words="under an epoch that no step of the protocol leads to",
         names_record=False,
+        names_broker=True,
         place=_BROKER_PLACE,
     )
     ONE_CONTROLLER = PropertyRecord(

@@ -1,7 +1,11 @@
 """The terms that describe a property: family, what is counted, what it needs, its part in a loss."""
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from types import MappingProxyType
+
+from checkers.history.tables import OPTIONAL, REPLICA_BATCHES
 
 
 class Family(StrEnum):
@@ -76,21 +80,26 @@ class EvidenceSource(StrEnum):
     TRANSACTIONS = "transactions of the clients"
 
 
-COLLECTED = frozenset(
+TABLES_OF: Mapping[EvidenceSource, tuple[str, ...]] = MappingProxyType(
     {
-        EvidenceSource.SENDS,
-        EvidenceSource.FINAL_LOG,
-        EvidenceSource.READS,
-        EvidenceSource.WATERMARKS,
-        EvidenceSource.METADATA_LOG,
-        EvidenceSource.BROKER_REGISTRATIONS,
-        EvidenceSource.SETTINGS,
-        EvidenceSource.PRODUCERS,
-        EvidenceSource.CLOCKS,
-        EvidenceSource.REPLICA_LOGS,
+        EvidenceSource.SENDS: ("sends",),
+        EvidenceSource.FINAL_LOG: ("final_log", "proofs"),
+        EvidenceSource.READS: ("reads",),
+        EvidenceSource.WATERMARKS: ("watermarks",),
+        EvidenceSource.METADATA_LOG: ("metadata",),
+        EvidenceSource.REPLICA_LOGS: ("replicas", REPLICA_BATCHES),
+        EvidenceSource.BROKER_REGISTRATIONS: ("brokers",),
+        EvidenceSource.SETTINGS: ("configs",),
+        EvidenceSource.PRODUCERS: ("producers",),
+        EvidenceSource.CLOCKS: ("clocks",),
     }
 )
-"""What a history holds today."""
+"""The tables of a history that hold each kind of evidence; what is not listed, no history holds today."""
+
+
+def is_collected(source: EvidenceSource, tables: Set[str]) -> bool:
+    """Whether a history has this evidence; `tables` are those of the OPTIONAL ones that it has."""
+    return source in TABLES_OF and tables >= set(TABLES_OF[source]) & set(OPTIONAL)
 
 
 class LossRole(Enum):
@@ -121,14 +130,23 @@ class PropertyRecord:
     """What an anomaly's topic, partition and offset are; "" while no rule reports one."""
     names_record: bool = True
     """Whether an anomaly's producer and sequence are the id of a record."""
+    names_broker: bool = False
+    """Whether they are a broker and a leader epoch: what the controllers decided, at no offset of a log."""
     loss_role: LossRole = LossRole.NONE
     implemented: bool = True
     """Whether both implementations have a rule for it."""
 
     @property
     def not_decided(self) -> str:
-        """Why no run decides it, in half a sentence; "" if both implementations do."""
-        missing = [source.value for source in EvidenceSource if source in self.needs - COLLECTED]
-        if self.implemented:
-            return ""
-        return f"not collected: {', '.join(missing)}" if missing else "no rule yet"
+        """Why no run decides it, in half a sentence; "" if a run with all tables does."""
+        return self.not_decided_with(frozenset(OPTIONAL))
+
+    def not_decided_with(self, tables: Set[str]) -> str:
+        """Why a run does not decide it that has only these of the OPTIONAL tables; "" if it does."""
+        missing = [each.value for each in EvidenceSource if self._lacks(each, tables)]
+        if missing:
+            return f"not collected: {', '.join(missing)}"
+        return "" if self.implemented else "no rule yet"
+
+    def _lacks(self, source: EvidenceSource, tables: Set[str]) -> bool:
+        return source in self.needs and not is_collected(source, tables)

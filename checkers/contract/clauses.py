@@ -37,6 +37,19 @@ LAST_KNOWN_ELR = "last known ELR elected without the data"
 UNCLEAN_ELECTION = "unclean election"
 UNCLEAN_SHUTDOWNS = "min.isr replicas shut down uncleanly"
 IN_SYNC_WITHOUT = "in-sync replica elected without the data"
+NOTHING_PROMISED = "acks=0"
+MOVED = "moved"
+DELETED = "deleted"
+RETRY = "retry"
+MISSING_EVIDENCE = "missing evidence"
+
+CAUSES = (
+    *(NOTHING_PROMISED, UNREPLICATED_TAIL, DEPOSED_LEADER),
+    *(POWER_LOSS, UNCLEAN_SHUTDOWNS, ISR_OF_ONE, LAST_STANDING, LAST_KNOWN_ELR, UNCLEAN_ELECTION),
+    *(IN_SYNC_WITHOUT, HOLE, MOVED, DELETED),
+    *(CLIENT, RESENT, RETRY, MISSING_EVIDENCE),
+)
+"""Every cause that a label can have, as docs/properties.md explains them: a section each, in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +71,7 @@ def rule(
         case Reason.UNKNOWN:
             removal = f"{_removal(fate, realised)}; " if fate.removed_by else ""
             clause = f"{removal}not measured: {fate.missing}"
-            return Ruling(kind="undecided", cause="missing evidence", clause=clause)
+            return Ruling(kind="undecided", cause=MISSING_EVIDENCE, clause=clause)
         case Reason.IN_SYNC:
             return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=_in_sync(fate, realised))
         case Reason.DEPOSED:

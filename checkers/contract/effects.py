@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.anomalies import AnomalyBlock, Ints
-from checkers.contract.clauses import RESENT
+from checkers.contract.clauses import MISSING_EVIDENCE, RESENT, RETRY
 from checkers.contract.label import BlockLabels, Label
 from checkers.contract.settings import Realised
 from checkers.history.columnar import columns_of
@@ -128,12 +128,12 @@ class Effects:
         promised = Label("violation", "idempotence: each record once, in order")
         resent = Label("violation", f"{RESENT}: its two copies are of different producer epochs", RESENT)
         possible = Label(
-            "permitted", "idempotence off: a retry may write a record again, or behind a later one", "retry"
+            "permitted", "idempotence off: a retry may write a record again, or behind a later one", RETRY
         )
         unknown = Label(
             "undecided",
             "idempotence off: whether its client had a reason to send it again was not recorded",
-            "missing evidence",
+            MISSING_EVIDENCE,
         )
         impossible = Label(
             "violation",

@@ -44,11 +44,11 @@ class LossLabels:
         topic = self._realised.topic(block.tp.topic)
         if topic is None:
             label = Label(
-                "undecided", f"the settings of topic {block.tp.topic} are not known", "missing evidence"
+                "undecided", f"the settings of topic {block.tp.topic} are not known", clauses.MISSING_EVIDENCE
             )
             return BlockLabels.all_alike(label, len(block))
         if not self._realised.timeline.states(block.tp):
-            label = Label("undecided", f"who led {block.tp} is not known", "missing evidence")
+            label = Label("undecided", f"who led {block.tp} is not known", clauses.MISSING_EVIDENCE)
             return BlockLabels.all_alike(label, len(block))
         evidence = self.evidence(block.tp)
         placed = _placed(block, self._reads)
@@ -106,11 +106,11 @@ class LossLabels:
         promise = self._realised.producer(anomaly.producer)
         if block.property in PROMISED_TO_PRODUCER:
             if promise.acks == "0":
-                return Label("permitted", "acks=0: nothing was promised", "acks=0")
+                return Label("permitted", "acks=0: nothing was promised", clauses.NOTHING_PROMISED)
             if anomaly.offset == NONE:
                 return Label("violation", clauses.CLIENT, clauses.CLIENT)
             if block.property is Property.ACK_OFFSET and promise.idempotence:
-                return Label("violation", "idempotence: a record has one place", "moved")
+                return Label("violation", "idempotence: a record has one place", clauses.MOVED)
         record = LostRecord(
             tp=block.tp,
             offset=anomaly.offset,
@@ -125,9 +125,15 @@ class LossLabels:
         return min((self._fate_label(each, evidence, topic) for each in ends), key=_gravity)
 
     def _fate_label(self, record: LostRecord, evidence: PartitionEvidence, topic: TopicPromise) -> Label:
+<<<<<<< HEAD
+=======
+        if topic.deletes and record.offset < evidence.log_start:
+            clause = f"retention: the log start moved to offset {evidence.log_start}"
+            return Label("permitted", clause, clauses.DELETED)
+>>>>>>> fate
         found = fates(record, evidence, self._realised)
         if not found:
-            return Label("undecided", f"who led {record.tp} then is not known", "missing evidence")
+            return Label("undecided", f"who led {record.tp} then is not known", clauses.MISSING_EVIDENCE)
         rulings = [(rule(record, fate, evidence, self._realised, topic), fate) for fate in found]
         return _agreed(rulings)
 
@@ -142,7 +148,7 @@ def _agreed(rulings: Sequence[tuple[Ruling, Fate]]) -> Label:
     if len({ruling.kind for ruling, _ in rulings}) == 1:
         return Label(first.kind, first.clause, first.cause, fate)
     either = " / or: ".join(dict.fromkeys(ruling.clause for ruling, _ in rulings))
-    return Label("undecided", f"the evidence allows both: {either}", "missing evidence", fate)
+    return Label("undecided", f"the evidence allows both: {either}", clauses.MISSING_EVIDENCE, fate)
 
 
 def _placed(block: AnomalyBlock, reads: Sequence[AnomalyBlock]) -> AnomalyBlock:

@@ -36,7 +36,7 @@ def crc32_rows(rows: NDArray[np.uint8], seeds: NDArray[np.uint32] | None = None)
         return np.fromiter(map(zlib.crc32, map(bytes, rows), begin_with), np.uint32, len(rows))
     crcs = np.full(len(rows), zlib.crc32(rows[0].tobytes(), first), np.uint32)
     for column in columns:
-        crcs ^= _contributions(rows.shape[1] - 1 - column)[difference[:, column]]
+        crcs ^= _contributions(rows.shape[1] - 1 - column).take(difference[:, column])
     return crcs
 
 

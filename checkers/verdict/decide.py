@@ -4,14 +4,14 @@ Each rule yields reasons; none of them knows the others. `algebra` makes one ver
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from checkers.contract.label import Labels
-from checkers.history.rows import Fault
+from checkers.history.rows import Context, Fault
 from checkers.judgement import Judgement
 from checkers.properties import DECIDED, Property
 from checkers.property_terms import LossRole
@@ -25,18 +25,21 @@ Clauses = Mapping[tuple[Property, str], Counter[str]]
 
 
 def decide(
-    judgement: Judgement, labels: Labels, faults: Sequence[Fault], expect: Expectation, run: RunState
+    judgement: Judgement, labels: Labels, context: Context, expect: Expectation, run: RunState
 ) -> Decision:
-    """Weigh what was found (`labels` are those of the judgement's anomalies) against what was expected."""
+    """Weigh what was found (`labels` are those of the judgement's anomalies) against what was expected.
+
+    `context` are the tables of the run that was judged: its faults, and which tables it has at all.
+    """
     clauses = _clauses(judgement, labels)
-    properties = {each: _result(judgement, clauses, each) for each in Property}
+    properties = {each: _result(judgement, clauses, each, context.collected) for each in Property}
     reasons = [
         *_run(run),
         *_violations(clauses),
         *_undecided_causes(clauses),
         *_expectation(expect, clauses),
-        *_evidence(faults),
-        *_vacuity(judgement, faults),
+        *_evidence(context.faults),
+        *_vacuity(judgement, context.faults),
         *run.vacuous,
         *_undecided(judgement),
     ]
@@ -54,15 +57,11 @@ def _clauses(judgement: Judgement, labels: Labels) -> Clauses:
     return found
 
 
-def _result(judgement: Judgement, clauses: Clauses, each: Property) -> PropertyResult:
+def _result(judgement: Judgement, clauses: Clauses, each: Property, collected: Set[str]) -> PropertyResult:
+    reason = each.record.not_decided_with(collected)
     if not each.record.implemented:
         return PropertyResult(
-            status="not decided",
-            examined=0,
-            violations=0,
-            permitted=0,
-            undecided=0,
-            reason=each.record.not_decided,
+            status="not decided", examined=0, violations=0, permitted=0, undecided=0, reason=reason
         )
     result = PropertyResult(
         status="holds" if judgement.examined[each] else "nothing examined",
@@ -71,17 +70,22 @@ def _result(judgement: Judgement, clauses: Clauses, each: Property) -> PropertyR
         permitted=clauses[each, "permitted"].total(),
         undecided=judgement.undecided[each],
         undecided_anomalies=clauses[each, "undecided"].total(),
+        reason=reason,
     )
-    return replace(result, status=_status(result))
+    status = _status(result)
+    return replace(result, status=status, reason=reason if status == "not decided" else "")
 
 
 def _status(result: PropertyResult) -> Status:
+    """`result.reason` is why it is not decided; an anomaly that was found all the same counts."""
     if result.violations:
         return "violated"
     if result.undecided_anomalies:
         return "undecided"
     if result.permitted:
         return "permitted"
+    if result.reason:
+        return "not decided"
     return "undecided" if result.undecided else result.status
 
 

@@ -3,6 +3,7 @@
 The line names the record, when and by which leader it was acknowledged, who was in sync, the faults that
 touched the partition, the election that removed it, and what the high watermark did. The evidence has the
 same step by step: where each log was cut, what each power loss took, and which replica still held how much.
+What is about no record has a line of its own: the offsets of a replica's disk, or a broker and its epoch.
 Times are seconds from the run's start.
 """
 
@@ -32,17 +33,9 @@ class Explanation:
 
 def explain(finding: Finding, realised: Realised) -> Explanation:
     """Explain a finding by its first record."""
-    anomaly = finding.first[0]
-    parts = [
-        _subject(finding, anomaly),
-        _acked(anomaly, finding, realised),
-        faults_in_words.around(finding.tp, anomaly.written_ns, _elected_ns(finding, realised), realised),
-        _removal(finding),
-        fate_in_words.watermark_line(finding.tp, anomaly.written_ns, realised),
-        anomaly.note,
-    ]
     return Explanation(
-        line="; ".join(part for part in parts if part), evidence=tuple(_evidence(finding, realised))
+        line="; ".join(part for part in _parts(finding, realised) if part),
+        evidence=tuple(_evidence(finding, realised)),
     )
 
 
@@ -53,12 +46,48 @@ def explain_gravest(
     return tuple((finding, explain(finding, realised)) for finding in findings[:most])
 
 
-def _subject(finding: Finding, anomaly: Anomaly) -> str:
-    leading = finding.first[0].property
-    offset = "without an offset" if finding.first_offset == NONE else f"offset {finding.first_offset}"
+def _parts(finding: Finding, realised: Realised) -> Iterator[str]:
+    """What happened, and what is known around it: times only where an anomaly has one."""
+    anomaly = finding.first[0]
+    subject = f"{finding.tp}{_place(finding)}: {anomaly.property.record.words}"
+    if _is_timeless(anomaly):
+        yield from (subject, anomaly.note)
+        return
+    yield subject
+    yield _acked(anomaly, finding, realised)
+    yield faults_in_words.around(finding.tp, anomaly.written_ns, _elected_ns(finding, realised), realised)
+    yield _removal(finding)
+    yield fate_in_words.watermark_line(finding.tp, anomaly.written_ns, realised)
+    yield anomaly.note
+
+
+def _is_timeless(anomaly: Anomaly) -> bool:
+    """Whether it was written at no time: a decision of the controllers, or a disk after the run."""
+    return anomaly.property.record.names_broker or anomaly.replica != NONE
+
+
+def _place(finding: Finding) -> str:
+    """What follows the partition: the first record, or a run of offsets of a replica, or a broker."""
+    anomaly = finding.first[0]
     others = f" and {finding.records - 1:,} more" if finding.records > 1 else ""
-    on = f" on broker {finding.replica}" if finding.replica != NONE else ""
-    return f"{finding.tp} {offset}{on}{_record(anomaly)}{others}: {leading.record.words}"
+    if anomaly.property.record.names_broker:
+        return f": {_broker(anomaly)}{others}"
+    if finding.replica != NONE:
+        return f" {_offsets(finding)} on broker {finding.replica}"
+    offset = "without an offset" if finding.first_offset == NONE else f"offset {finding.first_offset}"
+    return f" {offset}{_record(anomaly)}{others}"
+
+
+def _broker(anomaly: Anomaly) -> str:
+    led = "no leader" if anomaly.producer == NONE else f"broker {anomaly.producer}"
+    return f"{led} under leader epoch {anomaly.sequence}"
+
+
+def _offsets(finding: Finding) -> str:
+    if finding.first_offset == finding.last_offset:
+        return f"offset {finding.first_offset}"
+    ranges = f", in {finding.ranges_total} ranges," if finding.ranges_total > 1 else ""
+    return f"offsets {finding.first_offset} to {finding.last_offset}{ranges}"
 
 
 def _record(anomaly: Anomaly) -> str:
@@ -82,6 +111,8 @@ def _acked(anomaly: Anomaly, finding: Finding, realised: Realised) -> str:
 
 
 def _first_known(anomaly: Anomaly) -> tuple[str, int]:
+    if anomaly.property is Property.HW_MONOTONE:
+        return "the higher one was answered", anomaly.seen_ns
     if anomaly.completed_ns != NONE:
         verb = "read" if anomaly.property is Property.MONOTONE_READ else "acknowledged"
         return verb, anomaly.completed_ns
@@ -109,12 +140,26 @@ def _evidence(finding: Finding, realised: Realised) -> Iterator[str]:
     yield ", ".join(f"{each.value} {finding.counts[each]}" for each in finding.properties)
     if finding.records > 1 and finding.first_offset != NONE:
         yield f"{finding.records} offsets: {_ranges(finding)}"
-    for anomaly in (*finding.first, *(finding.last if finding.records > 1 else ())):
-        acked = _acked(anomaly, finding, realised)
-        note = f"; {anomaly.note}" if anomaly.note else ""
-        yield f"{anomaly.property.value} at offset {anomaly.offset}{_record(anomaly)}: {acked}{note}"
+    for anomaly in dict.fromkeys((*finding.first, *finding.last)):
+        yield "".join(_of_one(anomaly, finding, realised))
     yield from _fate_lines(finding, realised)
     yield from faults_in_words.lines(finding.tp, realised)
+
+
+def _of_one(anomaly: Anomaly, finding: Finding, realised: Realised) -> Iterator[str]:
+    """One anomaly: its property and place, when it was written if that means anything, and its note."""
+    yield anomaly.property.value
+    if anomaly.property.record.names_broker:
+        yield f", {_broker(anomaly)}"
+    else:
+        yield f" at offset {anomaly.offset}{_record(anomaly)}"
+    if anomaly.replica != NONE:
+        to = f" to {anomaly.last_offset}" if anomaly.last_offset > anomaly.offset else ""
+        yield f"{to} on broker {anomaly.replica}"
+    if not _is_timeless(anomaly):
+        yield f": {_acked(anomaly, finding, realised)}"
+    if anomaly.note:
+        yield f"; {anomaly.note}"
 
 
 def _ranges(finding: Finding) -> str:

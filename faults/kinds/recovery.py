@@ -67,4 +67,4 @@ def _lacking(state: PartitionState, was: tuple[int, ...] | None) -> str:
     wanted = state.replicas if was is None else was
     if set(wanted) <= set(state.isr):
         return ""
-    return f"was {sorted(wanted)}" if was is not None else f"and all of {sorted(wanted)} may have been in sync"
+    return f"was {sorted(wanted)}" if was is not None else f"and {sorted(wanted)} may have been in sync"

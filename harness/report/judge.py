@@ -69,7 +69,7 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
     findings = group(judgement.anomalies, labels, facts.timeline)
     judged = Judged(
         manifest=manifest,
-        decision=decide(judgement, labels, context.faults, manifest.expect, state),
+        decision=decide(judgement, labels, context, manifest.expect, state),
         judgement=judgement,
         findings=explain_gravest(findings, facts),
         findings_total=len(findings),

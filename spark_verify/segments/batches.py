@@ -157,7 +157,7 @@ def _headers(data: Bytes, position: npt.NDArray[np.int64]) -> npt.NDArray[np.voi
     """The headers at these positions; those of another magic than 2 may be too short to have all fields."""
     if len(data) >= HEADER_BYTES:
         fits = np.minimum(position, len(data) - HEADER_BYTES)
-        header = strided(data, HEADER)[fits]
+        header = gather(data, fits, HEADER)
         others = header["magic"] != MAGIC
         others |= fits != position
     else:
@@ -173,11 +173,15 @@ def _headers(data: Bytes, position: npt.NDArray[np.int64]) -> npt.NDArray[np.voi
     return header
 
 
-def strided(data: Bytes, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """The value of `dtype` that begins at each byte, as a view of shape (len(data) - its size + 1,)."""
+def gather(data: Bytes, at: npt.NDArray[np.int64], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """A copy of the values of `dtype` that begin at these bytes, shape of `at`; all of them within `data`.
+
+    It is taken as bytes and named afterwards: field by field a copy costs ten times as much.
+    """
     kind = np.dtype(dtype)
     places = max(0, len(data) - kind.itemsize + 1)
-    return np.ndarray((places,), kind, buffer=data, strides=(1,))
+    every: npt.NDArray[Any] = np.ndarray((places,), f"V{kind.itemsize}", buffer=data, strides=(1,))
+    return every[at].view(kind)
 
 
 def _unreadable(header: np.void, computed: int) -> str:

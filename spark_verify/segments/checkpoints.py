@@ -105,9 +105,12 @@ def clean_shutdown_epoch(file: Path) -> int:
         return -1
     try:
         noted = json.loads(text)
-        return int(noted.get("brokerEpoch", noted.get("broker_epoch", -1)))
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        raise DamagedFile(file, "line 1", f"{text[:100]!r} is not what a clean stop writes") from None
+        epoch = str(noted.get("brokerEpoch", noted.get("broker_epoch", -1)))
+    except (ValueError, AttributeError, RecursionError):
+        epoch = ""
+    if not _NUMBER.fullmatch(epoch):
+        raise DamagedFile(file, "line 1", f"{text[:100]!r} is not what a clean stop writes")
+    return int(epoch)
 
 
 def _property_number(file: Path, found: Mapping[str, str], key: str, default: int | None) -> int:

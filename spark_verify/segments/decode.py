@@ -14,7 +14,7 @@ from checkers.history.digest import digests, mix
 from checkers.history.payload import HEADER_BYTES as ID_BYTES
 from checkers.history.payload import LOW_HALF, believed_ids, checksum, row_type
 from checkers.history.tables import NONE
-from spark_verify.segments.batches import Batches, Bytes, strided
+from spark_verify.segments.batches import Batches, Bytes, gather
 from spark_verify.segments.codecs import NotDecompressed, decompress
 from spark_verify.segments.control import control_records
 from spark_verify.segments.layout import HEADER_BYTES, LOG_APPEND_TIME, Codec
@@ -135,10 +135,14 @@ def decode(payloads: Payloads, batches: Batches) -> DecodedRecords:
 
 
 def _ids(data: Bytes, spans: Records) -> tuple[Ints, Ints]:
+    is_whole = spans.value_bytes >= ID_BYTES
+    if is_whole.all():  # the usual case, without the copies of the other
+        found, sequence = believed_ids(gather(data, spans.value_at, row_type(ID_BYTES)))
+        return found.astype(np.int64), sequence
     producer, sequence = np.full(len(spans.batch), NONE, np.int64), np.full(len(spans.batch), NONE, np.int64)
-    whole = np.flatnonzero(spans.value_bytes >= ID_BYTES)
-    found = strided(data, row_type(ID_BYTES))[spans.value_at[whole]]
-    producer[whole], sequence[whole] = believed_ids(found)
+    producer[is_whole], sequence[is_whole] = believed_ids(
+        gather(data, spans.value_at[is_whole], row_type(ID_BYTES))
+    )
     return producer, sequence
 
 

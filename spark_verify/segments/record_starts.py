@@ -3,8 +3,8 @@
 A record is found by the length of the one before, so one by one; and numpy pays 50 microseconds for a step,
 whether it steps in one batch or in a thousand. Two things make that cheap. All batches step together. And as
 records of a run are nearly all of one size, a step guesses that the next k records are as long as this one,
-looks whether they begin with the same length, and takes those up to the first that does not. Measured on
-200-byte records: 20 ns a record, against 250 ns in a loop. Where few batches are left, or sizes differ,
+looks whether they begin with the same length, and takes those up to the first that does not: on 200-byte
+records that is nine times as fast as a loop. Where few batches are left, or sizes differ,
 the loop is the faster and takes over for a while.
 """
 

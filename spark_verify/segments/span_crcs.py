@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.history.crc32 import SEED_BYTES, crc32_rows
-from spark_verify.segments.batches import Bytes, strided
+from spark_verify.segments.batches import Bytes, gather
 from spark_verify.segments.record_starts import Ints
 
 _BLOCK_BYTES = 256 << 10
@@ -34,7 +34,7 @@ def crc32_spans(
         at_once = _BLOCK_BYTES // each
         for first in range(0, count, at_once):
             block = rows[first : first + at_once]
-            found = strided(data, f"V{each}")[begin[block]]
+            found = gather(data, begin[block], f"V{each}")
             crcs[block] = crc32_rows(found.view(np.uint8).reshape(len(block), each), seeds[block])
     return crcs
 

@@ -120,7 +120,7 @@ def explained(history: Path, spark: "SparkSession") -> Judgement:
     facts = realised(history)
     judgement = verify(history, spark)
     labels = judge_contract(judgement.anomalies, facts)
-    decide(judgement, labels, facts.context.faults, "any", RunState(state="complete"))
+    decide(judgement, labels, facts.context, "any", RunState(state="complete"))
     explain_gravest(group(judgement.anomalies, labels, facts.timeline), facts)
     return judgement
 

@@ -85,7 +85,8 @@ class Partition:
         """Was every edge open before, are the busy ones still, and do the others no longer answer?"""
         if shut := [edge for edge in self.injection.edges if edge not in self._working()]:
             edges = ", ".join(map(str, shut))
-            return NotYet(instead=f"no byte crossed {edges} before the cut, and no request was answered there")
+            quiet = f"no byte crossed {edges} before the cut"
+            return NotYet(instead=f"{quiet}, and no request was answered there")
         if self._busy:
             counters = self._counters()
             self._still.add(self.injection.clock.now_ns(), {edge: counters[edge] for edge in self._busy})

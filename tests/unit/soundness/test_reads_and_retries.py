@@ -70,9 +70,9 @@ def test_a_completion_under_acks_0_fixes_no_place_in_the_log(
 def test_a_truncation_at_2_s_explains_no_leap_of_a_reader_at_30_s(
     tmp_path: Path, reads: list[tuple[int, int, float]], found: list[tuple[str, str, int, int]]
 ) -> None:
-    """The power goes at 2 s, and takes 1/1 from below the high watermark: permitted. At 30 s one generation of
-    a reader is given offset 3, then 8 (or 8, then 3), and the log holds 4 to 7. Right: a violation of its
-    own."""
+    """The power goes at 2 s, and takes 1/1 from below the high watermark: permitted. At 30 s a reader is
+    given, in one generation, offset 3, then 8 (or 8, then 3), and the log holds 4 to 7. Right: a violation of
+    its own."""
     fault, ends = power_loss(2, back=12, before=2, after=1)
     states = metadata((0, 1, 0, ALL), (6, -1, 1, (1,)), (8, 1, 2, (1,)), (11, 1, 2, ALL))
     sends = [acked(0, 0, 1), acked(1, 1, 1.9), *(acked(n + 1, n, 13 + n) for n in range(1, 10))]

@@ -8,7 +8,7 @@ from fakes.judged_run import ALL_CUT, ns, sampled, world
 
 from checkers.anomalies import COLUMNS, Anomalies, AnomalyBlock
 from checkers.contract.judge_contract import judge_contract
-from checkers.history.rows import TopicPartition
+from checkers.history.rows import Context, TopicPartition
 from checkers.judgement import Judgement, Totals
 from checkers.properties import DECIDED, Property
 from checkers.verdict.algebra import RunState
@@ -54,7 +54,7 @@ def judged(records: int, made: Counter) -> tuple[int, int]:
         undecided_partitions=(),
         totals=Totals(sends=records, ok=records),
     )
-    decision = decide(judgement, labels, (), "any", RunState(state="complete"))
+    decision = decide(judgement, labels, Context(), "any", RunState(state="complete"))
     findings = group(anomalies, labels, realised.timeline)
     explain_gravest(findings, realised)
     lost = decision.properties[Property.ACKED_LOSS]

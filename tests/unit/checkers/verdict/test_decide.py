@@ -9,7 +9,8 @@ from fakes.judged_run import ALL_CUT, LEADER_KILLED, QUIET, cut, down, led, lost
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label, Labels
-from checkers.history.rows import ClientEvent
+from checkers.history.rows import ClientEvent, Context
+from checkers.history.tables import OPTIONAL
 from checkers.judgement import Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property
 from checkers.verdict.algebra import Reason, RunState, Verdict, worst
@@ -33,7 +34,7 @@ def judged(*anomalies, ok=1000, last_ack=20, undecided_partitions=(), undecided=
 def decision_of(judgement, realised, expect="none", run=COMPLETE):
     """The decision, with the labels that the contract gives."""
     labels = judge_contract(judgement.anomalies, realised)
-    return decide(judgement, labels, realised.context.faults, expect, run)
+    return decide(judgement, labels, realised.context, expect, run)
 
 
 def decided(judgement, realised, expect="none", run=COMPLETE):
@@ -250,6 +251,69 @@ def test_a_property_without_rules_is_not_decided_with_the_reason_and_changes_no_
     assert {reasons[each] for each in DECIDED} == {""}
 
 
+def without(*tables):
+    """The results of the properties in a run that has not collected these tables."""
+    realised = world(*QUIET, collected=frozenset(OPTIONAL) - set(tables))
+    nothing = dict.fromkeys(DECIDED, 0)
+    return decision_of(replace(judged(), examined=nothing, undecided=nothing), realised).properties
+
+
+@pytest.mark.parametrize(
+    ("table", "reason", "undecidable"),
+    [
+        (
+            "replica_batches",
+            "not collected: log files of every replica",
+            {
+                *("divergence", "epoch-monotone", "log-matching", "crc", "checkpoint-sane"),
+                *("sequence-dense", "one-leader"),
+            },
+        ),
+        (
+            "brokers",
+            "not collected: broker registrations in the metadata log",
+            {"leader-legal", "fenced-out"},
+        ),
+        (
+            "configs",
+            "not collected: settings of topics, in the metadata log and as reported",
+            {"ack-contract", "leader-legal"},
+        ),
+        ("producers", "not collected: settings of the producers", {"ack-contract"}),
+        ("clocks", "not collected: readings of the clocks", {"ack-contract"}),
+        ("pressure", "", set()),
+    ],
+)
+def test_what_needs_a_table_that_was_not_collected_is_not_decided(table, reason, undecidable):
+    """It is not the same as having had nothing to examine."""
+    properties = without(table)
+    found = {each for each in DECIDED if properties[each].status == "not decided"}
+    assert {each.value for each in found} == undecidable
+    assert {properties[each].reason for each in found} == ({reason} if reason else set())
+    assert {properties[each].status for each in set(DECIDED) - found} == {"nothing examined"}
+    assert {properties[each].reason for each in set(DECIDED) - found} == {""}
+
+
+def test_all_that_is_missing_is_named_in_one_reason():
+    reason = without("configs", "clocks")[Property.ACK_CONTRACT].reason
+    assert reason == (
+        "not collected: settings of topics, in the metadata log and as reported, readings of the clocks"
+    )
+
+
+def test_what_a_run_has_not_collected_changes_no_verdict():
+    assert decided(judged(), world(*QUIET, collected=frozenset()))[0] == "PASS"
+
+
+def test_an_anomaly_counts_whatever_was_not_collected():
+    """Evidence that is there is never hidden by what is not."""
+    run = world(*QUIET, collected=frozenset())
+    decision = decision_of(judged(replace(lost("divergence"), replica=2)), run)
+    assert decision.verdict is Verdict.FAIL
+    divergence = decision.properties[Property.DIVERGENCE]
+    assert (divergence.status, divergence.violations, divergence.reason) == ("violated", 1, "")
+
+
 def test_many_clauses_are_summed_up_by_the_most_frequent_one():
     """And the number of the others."""
     anomalies = [lost(), lost(offset=8), lost(offset=-1)]
@@ -270,7 +334,7 @@ def labelled(judgement, *labels):
     """The decision where the contract gave the only block of the judgement these labels, row by row."""
     classes = tuple(dict.fromkeys(labels))
     of = (np.array([classes.index(label) for label in labels]),)
-    return decide(judgement, Labels(classes=classes, of=of), (), "any", COMPLETE)
+    return decide(judgement, Labels(classes=classes, of=of), Context(), "any", COMPLETE)
 
 
 def test_a_loss_that_the_contract_cannot_label_is_unknown_and_neither_permitted_nor_a_violation():

@@ -311,3 +311,85 @@ def test_each_power_loss_names_what_it_took_of_each_replica():
         "replica 2 (power loss) held none of the offsets: on its disk, before it was started again"
         in evidence
     )
+
+
+def of_broker(wanted, broker, epoch, note=""):
+    """An anomaly of what the controllers decided."""
+    return lost(wanted, offset=-1, producer=broker, sequence=epoch, sent=None, acked=None, note=note)
+
+
+def of_replica(wanted, broker, first, last, note=""):
+    """An anomaly of one replica's disk."""
+    nameless = lost(
+        wanted, offset=first, last=last, producer=-1, sequence=-1, sent=None, acked=None, note=note
+    )
+    return replace(nameless, replica=broker)
+
+
+def test_an_election_is_told_by_broker_and_leader_epoch_and_by_no_record():
+    """The high watermark and the faults around a record have nothing to do with it."""
+    note = "broker 3 was elected under ISR [1, 2] (metadata offset 90)"
+    run = world(*LEADER_KILLED, PROOF)
+    assert explained([of_broker("leader-legal", 3, 5, note)], run).line == (
+        "orders-0: broker 3 under leader epoch 5: led by a broker that was not eligible; "
+        "broker 3 was elected under ISR [1, 2] (metadata offset 90)"
+    )
+
+
+def test_its_evidence_names_each_end_of_the_finding_the_elections_and_the_faults():
+    anomalies = [of_broker("leader-legal", 3, 5, "one"), of_broker("leader-legal", 2, 9, "two")]
+    explanation = explained(anomalies, world(*LEADER_KILLED, PROOF))
+    assert explanation.line == (
+        "orders-0: broker 3 under leader epoch 5 and 1 more: led by a broker that was not eligible; one"
+    )
+    assert explanation.evidence == (
+        "violation: no configuration permits leader-legal",
+        "leader-legal 2",
+        "leader-legal, broker 3 under leader epoch 5; one",
+        "leader-legal, broker 2 under leader epoch 9; two",
+        "leader of orders-0: broker 2, epoch 6, elected at 7.00 s (clean)",
+        "kill-1 (kill of node 1) at 4.00 s, unclean shutdown of 1",
+    )
+
+
+def test_a_broker_in_the_isr_and_an_epoch_without_a_leader_are_told_the_same_way():
+    run = world(*QUIET)
+    assert explained([of_broker("fenced-out", 2, 5)], run).line == (
+        "orders-0: broker 2 under leader epoch 5: with a fenced broker in the ISR"
+    )
+    assert explained([of_broker("epoch-step", -1, 7)], run).line == (
+        "orders-0: no leader under leader epoch 7: under an epoch that no step of the protocol leads to"
+    )
+
+
+def test_what_is_on_one_replicas_disk_is_told_by_its_broker_and_offsets_and_at_no_time():
+    run = world(*LEADER_KILLED, PROOF)
+    explanation = explained([of_replica("divergence", 2, 4, 5, "broker 2 lacks what was read there")], run)
+    assert explanation.line == (
+        "orders-0 offsets 4 to 5 on broker 2: not the same on every replica; "
+        "broker 2 lacks what was read there"
+    )
+    assert explanation.evidence[:4] == (
+        "violation: no configuration permits divergence",
+        "divergence 2",
+        "2 offsets: 4 to 5",
+        "divergence at offset 4 to 5 on broker 2; broker 2 lacks what was read there",
+    )
+    assert explained([of_replica("crc", 3, 8, 8)], run).line == (
+        "orders-0 offset 8 on broker 3: in a batch with a wrong CRC"
+    )
+
+
+def test_a_replica_with_several_runs_of_offsets_has_their_number_in_its_line():
+    runs = [of_replica("divergence", 2, 4, 5), of_replica("divergence", 2, 9, 9)]
+    assert explained(runs, world(*QUIET)).line == (
+        "orders-0 offsets 4 to 9, in 2 ranges, on broker 2: not the same on every replica"
+    )
+
+
+def test_a_high_watermark_that_fell_was_answered_and_not_read():
+    fell = lost("hw-monotone", offset=40, last=99, producer=-1, sequence=-1, sent=None, acked=None, seen=6)
+    assert explained([fell], world(*QUIET)).line.startswith(
+        "orders-0 offset 40 and 59 more: above a high watermark that fell; "
+        "the higher one was answered at 6.00 s by broker 1, leader epoch 5, in sync were [1, 2, 3]; "
+    )

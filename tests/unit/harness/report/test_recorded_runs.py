@@ -71,3 +71,23 @@ def test_a_power_loss_whose_log_ends_were_not_recorded_is_undecided_now(tmp_path
     assert {finding["label"] for finding in now["findings"]} == {"undecided"}
     assert sum(finding["counts"]["acked-loss"] for finding in now["findings"]) == 1130
     assert all("reached after its power cut" in finding["clause"] for finding in now["findings"])
+
+
+def test_what_schema_1_has_no_table_for_is_not_decided(tmp_path: Path) -> None:
+    """Its runs had no audit of replicas, and only the partitions of the metadata log."""
+    properties = judged("acks1-leader-kill", tmp_path)["properties"]
+    replicas = ("divergence", "epoch-monotone", "log-matching", "crc", "checkpoint-sane", "sequence-dense")
+    for each in (*replicas, "one-leader"):
+        assert (properties[each]["status"], properties[each]["reason"]) == (
+            "not decided",
+            "not collected: log files of every replica",
+        )
+    assert {each: properties[each]["reason"] for each in ("ack-contract", "leader-legal", "fenced-out")} == {
+        "ack-contract": "not collected: settings of topics, in the metadata log and as reported, "
+        "settings of the producers, readings of the clocks",
+        "leader-legal": "not collected: broker registrations in the metadata log, "
+        "settings of topics, in the metadata log and as reported",
+        "fenced-out": "not collected: broker registrations in the metadata log",
+    }
+    assert properties["epoch-step"]["status"] == "holds"
+    assert properties["acked-loss"]["status"] == "permitted"

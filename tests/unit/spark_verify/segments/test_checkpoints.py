@@ -98,7 +98,13 @@ def test_a_clean_stop_notes_the_brokers_epoch(tmp_path: Path, text: str, epoch: 
     assert checkpoints.clean_shutdown_epoch(written(tmp_path, text)) == epoch
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"brokerEpoch":"x"}', '{"brokerEpoch":null}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{", "[]", "5", "[" * 100_000, '{"brokerEpoch":"x"}', '{"brokerEpoch":null}'),
+        *('{"brokerEpoch":1e999}', '{"brokerEpoch":NaN}', '{"brokerEpoch":true}', '{"brokerEpoch":1.5}'),
+    ],
+)
 def test_a_damaged_note_of_a_clean_stop_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(DamagedFile, match="is not what a clean stop writes"):
         checkpoints.clean_shutdown_epoch(written(tmp_path, text))

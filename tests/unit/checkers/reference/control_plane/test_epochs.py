@@ -86,7 +86,7 @@ def test_an_epoch_after_the_metadata_log_in_which_nothing_was_written_is_of_the_
     """The brokers are stopped when the metadata log was read, which elects leaders once more."""
     epochs = {"epochs": (0, 1, 2), "epoch_starts": (0, 5, 9)}
     replica = Replica(topic=TOPIC, partition=0, broker=3, log_end=9, **epochs)
-    assert epoch_step(history(CREATED, ELECTED, replica)).anomalies == ()
+    assert epoch_step(history(CREATED, ELECTED, replica)).anomalies == []
     written = replace(replica, log_end=10)
     assert len(epoch_step(history(CREATED, ELECTED, written)).anomalies) == 1
 
