@@ -39,14 +39,13 @@ UNCLEAN_SHUTDOWNS = "min.isr replicas shut down uncleanly"
 IN_SYNC_WITHOUT = "in-sync replica elected without the data"
 NOTHING_PROMISED = "acks=0"
 MOVED = "moved"
-DELETED = "deleted"
 RETRY = "retry"
 MISSING_EVIDENCE = "missing evidence"
 
 CAUSES = (
     *(NOTHING_PROMISED, UNREPLICATED_TAIL, DEPOSED_LEADER),
     *(POWER_LOSS, UNCLEAN_SHUTDOWNS, ISR_OF_ONE, LAST_STANDING, LAST_KNOWN_ELR, UNCLEAN_ELECTION),
-    *(IN_SYNC_WITHOUT, HOLE, MOVED, DELETED),
+    *(IN_SYNC_WITHOUT, HOLE, MOVED),
     *(CLIENT, RESENT, RETRY, MISSING_EVIDENCE),
 )
 """Every cause that a label can have, as docs/properties.md explains them: a section each, in this order."""

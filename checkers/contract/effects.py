@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.anomalies import AnomalyBlock, Ints
-from checkers.contract.clauses import MISSING_EVIDENCE, RESENT, RETRY
+from checkers.contract.clauses import MISSING_EVIDENCE, NOTHING_PROMISED, RESENT, RETRY
 from checkers.contract.label import BlockLabels, Label
 from checkers.contract.settings import Realised
 from checkers.history.columnar import columns_of
@@ -115,7 +115,8 @@ class Effects:
         label = Label("violation", f"no configuration permits {block.property.value}")
         of = np.where(twice, retried.of, len(retried.classes))
         of[self._unanswered(block)] = len(retried.classes) + 1
-        sent = Label("permitted", "acks=0: its completion shows only that it left the client", "acks=0")
+        clause = "acks=0: its completion shows only that it left the client"
+        sent = Label("permitted", clause, NOTHING_PROMISED)
         return BlockLabels((*retried.classes, label, sent), of)
 
     def _unanswered(self, block: AnomalyBlock) -> Bools:

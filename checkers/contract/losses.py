@@ -125,12 +125,6 @@ class LossLabels:
         return min((self._fate_label(each, evidence, topic) for each in ends), key=_gravity)
 
     def _fate_label(self, record: LostRecord, evidence: PartitionEvidence, topic: TopicPromise) -> Label:
-<<<<<<< HEAD
-=======
-        if topic.deletes and record.offset < evidence.log_start:
-            clause = f"retention: the log start moved to offset {evidence.log_start}"
-            return Label("permitted", clause, clauses.DELETED)
->>>>>>> fate
         found = fates(record, evidence, self._realised)
         if not found:
             return Label("undecided", f"who led {record.tp} then is not known", clauses.MISSING_EVIDENCE)

@@ -60,8 +60,8 @@ class Reads:
     def skips(self) -> Columns:
         """Reads that do not rise above the read `before` them, or leave out a record of the log.
 
-        The columns SKIP_COLUMNS, each of shape (skips,): `before` and `offset` are offsets, `before_ns` is the
-        time of the read before.
+        The columns SKIP_COLUMNS, each of shape (skips,): `before` and `offset` are offsets, `before_ns` is
+        the time of the read before.
         """
         if not self._skips:
             return {name: np.empty(0, np.int64) for name in SKIP_COLUMNS}
