@@ -21,8 +21,8 @@ import pyarrow as pa
 from checkers.history.load import load_proofs
 from checkers.history.rows import ProducerState, Replica
 from checkers.history.tables import NONE, REPLICA_BATCHES, TABLES, unit_path, write_table
-from spark_verify.passes.audit_piece import Piece, PieceRead, audit_piece
-from spark_verify.passes.list_replicas import ListedReplica, list_replicas
+from spark_verify.passes.replicas.audit_piece import Piece, PieceRead, audit_piece
+from spark_verify.passes.replicas.list_replicas import ListedReplica, list_replicas
 from spark_verify.session.jobs import run as run_job
 
 if TYPE_CHECKING:

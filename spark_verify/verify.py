@@ -25,8 +25,8 @@ from spark_verify.passes import apply_rules, counts
 from spark_verify.passes.duplicate_ids import added, find_duplicate, id_words
 from spark_verify.passes.fetch import NOTHING, Fetched, Wanted, fetch
 from spark_verify.passes.open_history import OpenedHistory, open_history
+from spark_verify.passes.replicas.scan_replicas import ReplicaScan, ReplicaTask, scan_replicas
 from spark_verify.passes.scan import Scan, Suspects, scan
-from spark_verify.passes.scan_replicas import ReplicaScan, ReplicaTask, scan_replicas
 from spark_verify.session.jobs import run, spark_errors
 
 if TYPE_CHECKING:

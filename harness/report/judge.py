@@ -16,7 +16,7 @@ from checkers.judgement import Judgement
 from checkers.verdict import node_ends, starvation
 from checkers.verdict.algebra import Reason, RunState, Verdict
 from checkers.verdict.decide import decide
-from checkers.verdict.explain import explain_gravest
+from checkers.verdict.explanation.explain import explain_gravest
 from checkers.verdict.exposure import Exposure, measure
 from checkers.verdict.findings import group
 from checkers.verdict.vacuity import vacuous

@@ -6,7 +6,7 @@ from typing import Any
 from checkers.judgement import Judgement
 from checkers.properties import Property
 from checkers.verdict.algebra import Decision, Verdict
-from checkers.verdict.explain import Explanation
+from checkers.verdict.explanation.explain import Explanation
 from checkers.verdict.exposure import Exposure
 from checkers.verdict.findings import Finding
 from harness.run_directory.manifest import Manifest

@@ -23,13 +23,13 @@ from checkers.reference.control_plane.rules import RULES as SMALL_TABLES
 from checkers.reference.facts import Facts, Rule
 from spark_verify.kernels.backed_acks import BackedAcks
 from spark_verify.partition_task import PartitionTask
-from spark_verify.passes import replica_rules
 from spark_verify.passes.control_plane import fallen_watermarks, unbacked
 from spark_verify.passes.fetch import Fetched
 from spark_verify.passes.open_history import OpenedHistory
 from spark_verify.passes.orphans import with_senders
+from spark_verify.passes.replicas import replica_rules
+from spark_verify.passes.replicas.scan_replicas import ReplicaScan
 from spark_verify.passes.scan import Suspects
-from spark_verify.passes.scan_replicas import ReplicaScan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,8 @@ from checkers.judgement import PartitionUndecided
 from checkers.reference.facts import unanswered
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
 from spark_verify.passes.control_plane import spans_by_partition
-from spark_verify.passes.open_replicas import open_replicas
-from spark_verify.passes.scan_replicas import ReplicaTask
+from spark_verify.passes.replicas.open_replicas import open_replicas
+from spark_verify.passes.replicas.scan_replicas import ReplicaTask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

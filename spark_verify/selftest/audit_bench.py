@@ -23,7 +23,7 @@ from typing import Any
 
 from aiokafka.record.memory_records import MemoryRecords
 
-from spark_verify.passes.audit_piece import Piece, audit_piece
+from spark_verify.passes.replicas.audit_piece import Piece, audit_piece
 from spark_verify.segments.data_directory import SegmentFile
 from spark_verify.segments.layout import Codec
 from spark_verify.selftest.bench import WORKDIR

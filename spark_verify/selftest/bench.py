@@ -31,7 +31,7 @@ from checkers.judgement import Judgement
 from checkers.properties import Property
 from checkers.verdict.algebra import RunState
 from checkers.verdict.decide import decide
-from checkers.verdict.explain import explain_gravest
+from checkers.verdict.explanation.explain import explain_gravest
 from checkers.verdict.findings import group
 from spark_verify.make_class_archive import make_archive
 from spark_verify.selftest.duckdb_peer import count_anomalies

@@ -15,7 +15,8 @@ from spark_verify import partition_task, verify
 from spark_verify.kernels import blocks, given, losses, match_by_id, order, reads
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.replicas import between, checkpoints, within
-from spark_verify.passes import apply_rules, fetch, scan, scan_replicas
+from spark_verify.passes import apply_rules, fetch, scan
+from spark_verify.passes.replicas import scan_replicas
 from spark_verify.selftest import fuzz
 
 NOTHING = np.empty(0, np.int64)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkers.history.rows import TopicPartition
-from spark_verify.passes.list_replicas import list_replicas
+from spark_verify.passes.replicas.list_replicas import list_replicas
 from spark_verify.segments.data_directory import NOT_READ
 
 ORDERS = TopicPartition("orders", 0)

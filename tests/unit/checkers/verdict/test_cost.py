@@ -13,7 +13,7 @@ from checkers.judgement import Judgement, Totals
 from checkers.properties import DECIDED, Property
 from checkers.verdict.algebra import RunState
 from checkers.verdict.decide import decide
-from checkers.verdict.explain import explain_gravest
+from checkers.verdict.explanation.explain import explain_gravest
 from checkers.verdict.findings import group
 
 TRUNCATED = (Property.ACKED_LOSS, Property.HW_LOSS, Property.READ_UNCOMMITTED)

@@ -20,7 +20,7 @@ from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.history.log_runs import LogRun
 from checkers.history.rows import BrokerLine, Proof
-from checkers.verdict.explain import MOST_EXPLAINED, explain, explain_gravest
+from checkers.verdict.explanation.explain import MOST_EXPLAINED, explain, explain_gravest
 from checkers.verdict.findings import MOST_BETWEEN, group
 
 PROOF = Proof(topic="orders", partition=0, log_start=0, high_watermark=9000, log_end=9000, complete=True)

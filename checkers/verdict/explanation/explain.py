@@ -16,7 +16,7 @@ from checkers.contract.settings import Realised
 from checkers.history.rows import RecordId
 from checkers.history.tables import NONE
 from checkers.properties import Property
-from checkers.verdict import fate_in_words, faults_in_words
+from checkers.verdict.explanation import fate_in_words, faults_in_words
 from checkers.verdict.findings import Finding
 
 MOST_EXPLAINED = 50

@@ -9,7 +9,7 @@ from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from spark_verify.kernels.replicas.between import AGAIN, LACKS, OTHER_BATCH, OTHER_RECORDS
-from spark_verify.passes.scan_replicas import ReplicaScan
+from spark_verify.passes.replicas.scan_replicas import ReplicaScan
 
 Words = Callable[[int, Mapping[str, Any]], str]
 """A note, of the broker and the evidence of one run."""

@@ -10,7 +10,7 @@ from checkers.contract.timeline import SECOND_NS, Election
 from checkers.history.columnar import columns_of
 from checkers.history.rows import BrokerLine, TopicPartition
 from checkers.history.tables import NONE
-from checkers.verdict.holders import Holder, holders
+from checkers.verdict.explanation.holders import Holder, holders
 
 CUT = ("truncated", "truncated-below-hw")
 

@@ -11,7 +11,7 @@ from checkers.history.load import collected_tables, open_unit, read_unit, replic
 from checkers.history.rows import ROW_OF, ConfigChange, Proof, TopicPartition
 from checkers.history.tables import REPLICA_BATCHES, unit_path
 from spark_verify.partition_task import PartitionTask
-from spark_verify.passes.scan_replicas import ReplicaTask
+from spark_verify.passes.replicas.scan_replicas import ReplicaTask
 
 _POLICIES = ("cleanup.policy", "log.cleanup.policy")
 
