@@ -5,15 +5,15 @@ Labels are made for classes of anomalies, not for each: a million records of one
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
+from checkers.contract.clauses import Kind
 from checkers.contract.fate import Fate
 
 Ints = npt.NDArray[np.int64]
-Kind = Literal["violation", "permitted", "undecided"]
 GRAVITY: tuple[Kind, ...] = ("violation", "undecided", "permitted")
 """The gravest first."""
 
