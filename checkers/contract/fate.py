@@ -115,11 +115,8 @@ def _may_have_appended(
     possible = [
         each
         for each in leaders
-        # One epoch has one record at an offset: another one is there now. And a leader that wrote it does not
-        # report afterwards that its log ends there.
-        if each.epoch != now
-        and evidence.start_of(each.epoch).low <= record.offset
-        and not evidence.log_ends.ended_at(each.leader, each.epoch, record.written_ns, record.offset)
+        # One epoch has one record at an offset: another one is there now.
+        if each.epoch != now and evidence.start_of(each.epoch).low <= record.offset
     ]
     return tuple(possible) or leaders
 

@@ -87,11 +87,6 @@ class LogEnds:
         own = self.log_end[(self.broker == broker) & (self.leader_epoch == epoch)]
         return int(own.min()) if len(own) else FAR
 
-    def ended_at(self, broker: int, epoch: int, since_ns: int, offset: int) -> bool:
-        """Whether a broker reported under an epoch, since a time, that its log does not reach an offset."""
-        its = (self.broker == broker) & (self.leader_epoch == epoch) & (self.at_ns >= since_ns)
-        return bool((self.log_end[its] <= offset).any())
-
     def last_before(self, broker: int, at_ns: int, epoch: int) -> tuple[int, int] | None:
         """(time, log end) of a broker's last report under an epoch up to a time; None if it gave none."""
         its = (self.broker == broker) & (self.leader_epoch == epoch) & (self.at_ns <= at_ns)
