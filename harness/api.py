@@ -142,11 +142,12 @@ def selftest(
     from harness.run_directory.layout import open_run
     from harness.selftest.mutants.every import named
     from harness.selftest.selftest import SelfTest
+    from harness.selftest.together import TogetherVerifier
 
     run, mutants = open_run(Path(run_dir)), named(only)
-    with spark_verifier(spark_master) as spark:
+    with spark_verifier(spark_master) as spark, TogetherVerifier(spark.verify_all) as verify:
         spark.begin()
-        yield SelfTest(run, spark, mutants)
+        yield SelfTest(run, verify, mutants)
 
 
 def resolved(

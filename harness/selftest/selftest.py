@@ -2,8 +2,8 @@
 
 A mutant is *killed* if its verdict has a reason that the verdict on the run itself does not have, and that
 reason is not PASS. So a mutant of a run that passes is killed if it does not pass; of a run that is UNKNOWN
-for a reason of its own, only if the damage has a reason, too. A run that fails already is refused: what is one
-failure more? A mutant whose judgement crashes is not killed: a crash names no damage.
+for a reason of its own, only if the damage has a reason, too. A run that fails already is refused. A mutant
+whose judgement crashes is not killed: a crash names no damage.
 """
 
 import tempfile
@@ -21,8 +21,8 @@ from harness.run_directory.layout import RunDir
 from harness.selftest.damaged_copy import DamagedCopy, NotApplicable, Original
 from harness.selftest.mutant import Mutant
 
-SIDE_BY_SIDE = 2
-"""Mutants at a time: while Spark scans one, the driver prepares and explains another."""
+SIDE_BY_SIDE = 8
+"""Mutants at a time: while Spark verifies some together, the driver prepares and explains others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
