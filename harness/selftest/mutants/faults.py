@@ -6,6 +6,7 @@ from harness.selftest.mutant import family
 
 HOUR_NS = 3_600_000_000_000
 STEP_NS = 30_000_000_000
+EARLIER_NS = 10_000_000_000
 
 
 def unprove_fault(copy: DamagedCopy) -> None:
@@ -36,12 +37,12 @@ def invent_fault(copy: DamagedCopy) -> None:
 
 
 def misdate_fault(copy: DamagedCopy) -> None:
-    """A fault that ended processes is recorded half a minute earlier than they ended."""
+    """A fault that ended processes is recorded ten seconds earlier than they ended."""
     rows = copy.rows("faults")
     row = _ending(rows)
     for name in ("inject_ns", "effect_ns"):
-        row[name] -= STEP_NS
-    row["down_ns"] = [at_ns - STEP_NS for at_ns in row["down_ns"]]
+        row[name] -= EARLIER_NS
+    row["down_ns"] = [at_ns - EARLIER_NS for at_ns in row["down_ns"]]
     copy.put("faults", rows)
 
 

@@ -179,8 +179,8 @@ def cut_the_beginning(copy: DamagedCopy) -> None:
 
 
 def other_epoch(copy: DamagedCopy) -> None:
-    """A record of the final read carries a leader epoch under which it was not written."""
-    tp = busiest(copy)
+    """Behind a loss, a record of the final read carries an epoch under which it was not written."""
+    tp, _ = first(lost_sends(copy), "no lost record: the epochs of the log decide nothing")
     log = copy.rows("final_log", tp)
     log[a_place(copy, tp)]["leader_epoch"] += 1
     copy.put("final_log", log, tp)

@@ -2,11 +2,9 @@
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-from harness.selftest.choose import a_place, busiest, first, identity, middle, of, send_of
+from harness.selftest.choose import a_place, busiest, first, identity, middle, of
 from harness.selftest.damaged_copy import DamagedCopy, NotApplicable, Row
 from harness.selftest.mutant import family
-
-SECOND_NS = 1_000_000_000
 
 
 def skip_read(copy: DamagedCopy) -> None:
@@ -48,14 +46,6 @@ def read_behind_the_end(copy: DamagedCopy) -> None:
     tp, reads, _ = _a_read(copy)
     last = max(reads, key=lambda row: (row["offset"], row["read_ns"]))
     copy.put("reads", [*reads, last | {"offset": last["offset"] + 1}], tp)
-
-
-def read_before_sending(copy: DamagedCopy) -> None:
-    """A reader was given a record before anybody had sent it."""
-    tp, reads, at = _a_read(copy)
-    send = send_of(copy.rows("sends", tp), reads[at])
-    reads[at]["read_ns"] = send["invoked_ns"] - SECOND_NS
-    copy.put("reads", reads, tp)
 
 
 def lose_witnesses(copy: DamagedCopy) -> None:
@@ -151,7 +141,6 @@ MUTANTS = family(
     read_another_record,
     read_another_content,
     read_behind_the_end,
-    read_before_sending,
     lose_witnesses,
     sample_above_the_end,
     sample_falling,
