@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from checkers.history.load import replica_files, rows_of
-from checkers.history.rows import Context, MetadataChange, TopicPartition
+from checkers.history.rows import Context, MetadataChange, NodeEvent, TopicPartition
 from checkers.history.tables import NONE, OPTIONAL
 from checkers.verdict.algebra import Reason, Verdict
 from harness.run_directory.manifest import Manifest
@@ -49,12 +49,17 @@ def _tables(context: Context) -> Iterator[str]:
 
 def _processes(manifest: Manifest, context: Context, controllers: Collection[int]) -> Iterator[str]:
     if "node_events" in context.collected:
-        started = {event.node for event in context.node_events if event.event == "started"}
+        first = {event.node: event.event for event in sorted(context.node_events, key=_backwards)}
+        started = {node for node, event in first.items() if event == "started"}
         nodes = {*range(1, manifest.cluster.brokers + 1), *controllers}
         for node in sorted(nodes - started):
-            yield f"node_events: nobody saw node {node} start, so nobody watched its process"
+            yield f"node_events: nobody saw node {node} start, so nobody watched its process from then on"
     if "clocks" in context.collected and len(context.clocks) < FEWEST_READINGS:
         yield f"clocks: {len(context.clocks)} readings, so no time of the metadata log can be placed"
+
+
+def _backwards(event: NodeEvent) -> int:
+    return -event.at_ns
 
 
 def _control_plane(manifest: Manifest, context: Context) -> Iterator[str]:

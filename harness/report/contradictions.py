@@ -39,6 +39,7 @@ def contradictions(
         *_producers(manifest, context),
         *_ends(context),
         *_wall_clock(manifest, facts),
+        *_wrong_readings(context),
         *_isr_at_the_end(context, facts),
         *_log_starts(context),
         *_log_ends(context),
@@ -106,6 +107,18 @@ def _wall_clock(manifest: Manifest, facts: Realised) -> Iterator[str]:
     ]
     if outside:
         yield f"metadata: a state is dated {facts.clock.seconds(outside[0])}, and not within the run"
+
+
+def _wrong_readings(context: Context) -> Iterator[str]:
+    """A clock that is set stays set: a reading that is off both its neighbours, which agree, is wrong."""
+    readings = sorted(context.clocks, key=lambda reading: reading.at_ns)
+    for before, reading, after in zip(readings, readings[1:], readings[2:], strict=False):
+        for name in ("wall_ns", "engine_ns"):
+            ahead = [getattr(each, name) - each.at_ns for each in (before, reading, after)]
+            known = NONE not in (getattr(each, name) for each in (before, reading, after))
+            off_ns = min(abs(ahead[1] - ahead[0]), abs(ahead[1] - ahead[2]))
+            if known and off_ns > SECOND_NS > abs(ahead[2] - ahead[0]):
+                yield f"clocks: one reading of {name} is {off_ns / SECOND_NS:.1f} s off those around it"
 
 
 def _isr_at_the_end(context: Context, facts: Realised) -> Iterator[str]:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
+from harness.selftest.agreeing_evidence import cut_disk
 from harness.selftest.choose import busiest, first, middle, of
 from harness.selftest.damaged_copy import DamagedCopy, NotApplicable, Row
-from harness.selftest.elsewhere import cut_disk
 from harness.selftest.mutant import family
 
 

@@ -1,6 +1,7 @@
 """Damage to what is known of faults, processes and clocks."""
 
-from harness.selftest.choose import first, lost_sends, middle
+from checkers.history.tables import NONE
+from harness.selftest.choose import first, middle
 from harness.selftest.damaged_copy import DamagedCopy, NotApplicable, Row
 from harness.selftest.mutant import family
 
@@ -109,10 +110,9 @@ def watch_no_process(copy: DamagedCopy) -> None:
 
 def step_clock(copy: DamagedCopy) -> None:
     """One reading of the wall clocks is half a minute ahead."""
-    _decides_by_time(copy)
     rows = copy.rows("clocks")
     row = middle(rows, "no reading of the clocks")
-    row |= {name: row[name] + STEP_NS for name in ("wall_ns", "engine_ns")}
+    row |= _ahead(row, STEP_NS)
     copy.put("clocks", rows)
 
 
@@ -121,7 +121,7 @@ def shift_clocks(copy: DamagedCopy) -> None:
     rows = copy.rows("clocks")
     first(rows, "no reading of the clocks")
     for row in rows:
-        row |= {name: row[name] + HOUR_NS for name in ("wall_ns", "engine_ns")}
+        row |= _ahead(row, HOUR_NS)
     copy.put("clocks", rows)
 
 
@@ -132,18 +132,17 @@ def read_no_clock(copy: DamagedCopy) -> None:
     copy.put("clocks", [])
 
 
+def _ahead(row: Row, by_ns: int) -> Row:
+    """Both wall clocks of a reading, as far as they were read."""
+    return {name: row[name] + by_ns for name in ("wall_ns", "engine_ns") if row[name] != NONE}
+
+
 def _proven(rows: list[Row]) -> Row:
     return first([row for row in rows if row["proven"] and row["recovered"]], "no fault with evidence")
 
 
 def _ending(rows: list[Row]) -> Row:
     return first([row for row in rows if row["down"]], "no fault ended a process")
-
-
-def _decides_by_time(copy: DamagedCopy) -> None:
-    """A clock that is set during a run is no failure where nothing depends on the time."""
-    if not lost_sends(copy) and all(each["acks"] != "all" for each in copy.manifest["producers"]):
-        raise NotApplicable("nothing is decided by the wall clock: no loss, no acks=all")
 
 
 MUTANTS = family(

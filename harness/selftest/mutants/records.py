@@ -5,6 +5,7 @@ only the clients' sends and acknowledgements contradict it.
 """
 
 from checkers.history.tables import NONE
+from harness.selftest.agreeing_evidence import append, cut, everywhere
 from harness.selftest.choose import (
     a_place,
     acked_places,
@@ -17,7 +18,6 @@ from harness.selftest.choose import (
     of,
 )
 from harness.selftest.damaged_copy import DamagedCopy, NotApplicable, Row
-from harness.selftest.elsewhere import append, cut, everywhere
 from harness.selftest.mutant import family
 
 STRANGER = 9_999

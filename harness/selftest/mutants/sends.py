@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, Outcome
+from harness.selftest.agreeing_evidence import append
 from harness.selftest.choose import (
     a_place,
     another,
@@ -15,7 +16,6 @@ from harness.selftest.choose import (
     send_of,
 )
 from harness.selftest.damaged_copy import DamagedCopy, NotApplicable, Row
-from harness.selftest.elsewhere import append
 from harness.selftest.mutant import family
 
 FEW = 5
