@@ -3,7 +3,7 @@
 Everything is read from the history on disk, one partition at a time, so `check` finds the same figures again.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ class Exposure:
     """Counts over all partitions; times in seconds, None where nothing was sent.
 
     `unwitnessed` are the partitions with acks of which no reader was given a record and no sample has a high
-    watermark. `replicas_read` is None where the replicas' logs were not collected.
+    watermark. `replicas_read` is None where the replicas' logs were not collected; `replicas_unread` are
+    those of the partitions with acks that the metadata log knows and that were not read whole, and why.
     """
 
     acked: int
@@ -46,6 +47,7 @@ class Exposure:
     reads: int
     unwitnessed: tuple[str, ...]
     replicas_read: int | None
+    replicas_unread: tuple[str, ...]
     leader_changes: int
     isr_changes: int
 
@@ -84,6 +86,7 @@ class Exposure:
             "reads": self.reads,
             "unwitnessed": list(self.unwitnessed),
             "replicas_read": self.replicas_read,
+            "replicas_unread": list(self.replicas_unread),
             "leader_changes": self.leader_changes,
             "isr_changes": self.isr_changes,
         }
@@ -127,6 +130,7 @@ def measure(
         reads=sum(reads.values()),
         unwitnessed=_unwitnessed(context, acks, reads),
         replicas_read=_replicas_read(context),
+        replicas_unread=tuple(_replicas_unread(context, acks)),
         **_changes(context.metadata),
     )
 
@@ -169,6 +173,19 @@ def _replicas_read(context: Context) -> int | None:
     if "replicas" not in context.collected:
         return None
     return sum(replica.complete for replica in context.replicas)
+
+
+def _replicas_unread(context: Context, acks: Mapping[TopicPartition, Times]) -> Iterator[str]:
+    if "replicas" not in context.collected:
+        return
+    found = {(each.tp, each.broker): each for each in context.replicas}
+    last = {change.tp: change.replicas for change in context.metadata if change.replicas}
+    for tp in sorted(tp for tp in last if len(acks.get(tp, ()))):
+        for broker in sorted(last[tp]):
+            one = found.get((tp, broker))
+            if one is None or not one.complete:
+                reason = one.reason if one and one.reason else "nothing of it was kept"
+                yield f"{tp} on broker {broker} ({reason})"
 
 
 def _changes(metadata: Iterable[MetadataChange]) -> dict[str, int]:

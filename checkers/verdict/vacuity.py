@@ -23,6 +23,7 @@ def vacuous(exposure: Exposure, readers: int) -> Iterator[Reason]:
     if exposure.acked:
         yield from _faults(exposure)
         yield from _witnesses(exposure, readers)
+        yield from _replicas(exposure)
 
 
 def _faults(exposure: Exposure) -> Iterator[Reason]:
@@ -52,3 +53,10 @@ def _witnesses(exposure: Exposure, readers: int) -> Iterator[Reason]:
             f"hw-loss: nothing was examined of {', '.join(names[:MOST_NAMED])}{more}: no reader was given a "
             "record, and no sample has a high watermark",
         )
+
+
+def _replicas(exposure: Exposure) -> Iterator[Reason]:
+    """Divergence hides in the one replica that nobody has read."""
+    if unread := exposure.replicas_unread:
+        more = f" and {len(unread) - MOST_NAMED} more" if len(unread) > MOST_NAMED else ""
+        yield Reason(Verdict.UNKNOWN, f"replicas were not read: {', '.join(unread[:MOST_NAMED])}{more}")

@@ -118,17 +118,6 @@ def remove(container_id: str, *, name: str) -> None:
         client().api.remove_container(container_id, force=True, v=False)
 
 
-def execute(container_id: str, argv: Sequence[str], *, within_s: float) -> ExecResult:
-    """Run `argv` inside; after `within_s` seconds it is killed and its exit code is 124 or 137."""
-    bounded = ["timeout", "-k", "1", f"{within_s:g}", *argv]
-    with asking(f"running {' '.join(argv)[:80]} in container {container_id[:12]}"):
-        api = client().api
-        handle = api.exec_create(container_id, bounded)["Id"]
-        output = api.exec_start(handle)
-        code = api.exec_inspect(handle)["ExitCode"]
-    return ExecResult(exit_code=-1 if code is None else int(code), output=output.decode(errors="replace"))
-
-
 def logs(container_id: str, *, lines: int | None = None) -> str:
     """What the container wrote to stdout and stderr; the last `lines` of it."""
     with asking(f"reading the log of container {container_id[:12]}"):

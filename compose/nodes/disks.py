@@ -1,17 +1,19 @@
 """Each node's disk: an ext4 in a file behind a loop device; and the faults of a real file system.
 
-All work is done by recipes/disk.sh in a standing helper container, 0.05 s a call. The helper mounts a disk
-only for the time of a call, so a power cut finds no other mount that would keep the file system alive.
+All work is done by recipes/disk.sh in a standing helper container. The helper mounts a disk only for the
+time of a call, so a power cut finds no other mount that would keep the file system
+alive.
 """
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from compose.docker import containers
 from compose.docker.labels import Owner
+from compose.docker.standing_exec import SERVER, StandingExec
 from compose.errors import DiskError
 from compose.mesh import probe
 from compose.protocols import LogExtent
@@ -44,6 +46,7 @@ def helper_spec(*, name: str, network: str, labels: Mapping[str, str]) -> contai
             SCRIPT: recipe("disk.sh"),
             LOG_ENDS: recipe("log_ends.pl"),
             probe.SCRIPT: recipe("probe.pl"),
+            SERVER: recipe("serve.pl"),
         },
         capabilities=("SYS_ADMIN",),
         # Where there is AppArmor, Docker's default profile forbids to mount, whatever the capabilities.
@@ -57,6 +60,11 @@ class Helper:
     """The standing helper container."""
 
     container_id: str
+    commands: StandingExec = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Commands run in it from the first call on."""
+        object.__setattr__(self, "commands", StandingExec(self.container_id))
 
     def disk(self, *argv: str, within_s: float = CALL_S) -> str:
         """Run one verb of disk.sh and return what it printed. Raises DiskError."""
@@ -64,7 +72,7 @@ class Helper:
 
     def run(self, argv: Sequence[str], *, within_s: float = CALL_S) -> str:
         """Run a command and return what it printed. Raises DiskError if it fails or takes longer."""
-        done = containers.execute(self.container_id, argv, within_s=within_s)
+        done = self.commands.run(argv, within_s=within_s)
         if done.exit_code != 0:
             ran_out = f" (stopped after {within_s:g} s)" if done.exit_code in (124, 137) else ""
             output = done.output.strip() or "no output"

@@ -12,7 +12,7 @@ from compose.errors import ComposeError
 from faults.clock import Clock, ns
 from faults.errors import NotInjected
 from faults.kinds.base import Fault
-from faults.kinds.evidence import Evidence, NotYet, Proven
+from faults.kinds.evidence import STILL_NS, Evidence, NotYet, Proven
 from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, When
 from faults.schedule.record import Reporter, Stage
@@ -27,11 +27,12 @@ VACANT_S = 5.0
 RESOLVE_AGAIN_S = 0.25
 EVENT_AGAIN_S = 0.2
 EFFECT_AGAIN_S = 0.1
-LAST_PROBE_S = 0.5
-"""Healing late by this is better than no evidence; by more, the hold would not be that of the plan."""
+FAIR_PROBES = 3
+"""So many find an effect that is there: a first look, one after 0.75 s of stillness, and one to spare."""
 
-ONE_MORE_S = 1.5
-"""What one probe may take that is begun when the hold is over: of a partition, 0.1 to 0.7 s."""
+LAST_PROBES_S = 3.0
+"""Where the hold was too short for FAIR_PROBES, since the machine is busy, healing late by this is better
+than no evidence; by more, the hold would not be that of the plan."""
 
 HEAL_TRIES = 5
 HEAL_AGAIN_S = 1.0
@@ -60,7 +61,7 @@ class StepRunner:
             return
         yield from self._inject(state, ready)
         yield from self._hold(state)
-        yield from self._last_probe(state)
+        yield from self._last_probes(state)
         if (yield from self._heal(state)):
             yield from self.recover(state)
 
@@ -159,7 +160,7 @@ class StepRunner:
         if state.probe is None:
             state.probe = yield from submit(partial(_probe, _fault(state).effect))
         evidence = yield from outcome(state.probe, by_ns=by_ns)
-        state.probe = None
+        state.probe, state.probes = None, state.probes + 1
         match evidence:
             case Proven(since_ns=since_ns, values=values):
                 state.effect_ns, state.effect, state.reason = since_ns, values, ""
@@ -167,17 +168,19 @@ class StepRunner:
             case NotYet(instead=instead):
                 state.reason = f"no evidence of an effect: {instead}"
 
-    def _last_probe(self, state: StepState) -> Task[None]:
-        """Wait a little for the probe that goes on, and make one more: what is healed shows no effect."""
-        if state.effect_ns < 0 and not state.failed:
-            try:
-                if state.probe is not None:
-                    yield from self._probe_effect(state, by_ns=self.clock.now_ns() + ns(LAST_PROBE_S))
-                if state.effect_ns < 0:
-                    yield from self._probe_effect(state, by_ns=self.clock.now_ns() + ns(ONE_MORE_S))
-            except TimeoutError:
-                late = "no evidence of an effect: no probe returned before the fault had to be healed"
-                state.reason = state.reason or late
+    def _last_probes(self, state: StepState) -> Task[None]:
+        """Probe once more, and until FAIR_PROBES have been made: what is healed shows no effect."""
+        until_ns = self.clock.now_ns() + ns(LAST_PROBES_S)
+        missing = max(1 if state.probe is None else 2, FAIR_PROBES - state.probes)
+        try:
+            while state.effect_ns < 0 and not state.failed and missing > 0:
+                missing -= 1
+                yield from self._probe_effect(state, by_ns=until_ns)
+                if state.effect_ns < 0 and missing > 0:
+                    yield from sleep_until(min(until_ns, self.clock.now_ns() + STILL_NS // 2))
+        except TimeoutError:
+            late = "no evidence of an effect: no probe returned before the fault had to be healed"
+            state.reason = state.reason or late
         if state.effect_ns < 0:
             self._report(state, "unproven", state.reason)
 
@@ -198,10 +201,10 @@ class StepRunner:
         return False
 
     def heal_last(self, state: StepState) -> Task[None]:
-        """Heal at the end of a schedule or when it breaks off, after one last probe of the effect."""
+        """Heal at the end of a schedule or when it breaks off, after the last probes of the effect."""
         if state.heal_attempts == 0:
             try:
-                yield from self._last_probe(state)
+                yield from self._last_probes(state)
             except Exception as error:
                 self.reporter.errors.append(error)
         yield from self._heal(state, probing=False)

@@ -23,7 +23,8 @@ class StepState:
 
     `moments` come with their time. `failed`: the injection raised an error. `is_changing`: an injection or
     healing has begun and not ended. `awaited`: the partition of which the next step awaits an event, as it
-    was just before the injection. `probe`: the last probe of the effect, which may go on.
+    was just before the injection. `probe`: the last probe of the effect, which may go on; `probes`: how many
+    have returned.
     """
 
     index: int
@@ -47,6 +48,7 @@ class StepState:
     heal_attempts: int = 0
     is_changing: bool = False
     probe: Future[Evidence] | None = None
+    probes: int = 0
     moments: Mapping[Moment, Signal[int]] = field(default_factory=_moments)
 
     @property

@@ -29,6 +29,8 @@ Line = Mapping[str, Any]
 BUILD = Path("build")
 PAGE = Path("docs/benchmarks.md")
 ROUNDS = 3
+BEYOND = 2.4
+"""25 s on a machine that takes 10.4 s for the peer."""
 VERIFIER_ROWS = (1_000_000, 10_000_000)
 RUN_S = 600.0
 HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
@@ -101,15 +103,25 @@ def faults() -> list[Line]:
 
 
 def overhead() -> list[Line]:
-    """Wall time of a whole `highwater run` with a new cluster, beyond its schedule; median of ROUNDS."""
+    """Wall time of a whole `highwater run` with a new cluster, beyond its schedule, against the start of six
+    plain JVMs, which depends on the machine as much; medians of ROUNDS."""
     beyond = []
     with tempfile.TemporaryDirectory() as scratch:
         for _ in range(ROUNDS):
             begin = time.monotonic()
             verdict = highwater_run("acks1-leader-kill", Path(scratch))
             beyond.append(time.monotonic() - begin - verdict["timings"]["schedule_s"])
+    _, without = ready_times(ROUNDS)
+    value = round(statistics.median(beyond), 1)
+    ratio = round(value / without, 3)
+    peer = {"peer": "its cluster alone, ready without AppCDS", "peer_value": without, "ratio": ratio}
     return [
-        line("a run's wall time beyond its schedule", round(statistics.median(beyond), 1), "s", target=25.0)
+        {
+            **line("a run's wall time beyond its schedule", value, "s"),
+            **peer,
+            "target": BEYOND,
+            "met": ratio <= BEYOND,
+        }
     ]
 
 

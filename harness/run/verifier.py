@@ -10,8 +10,9 @@ from compose.errors import JavaMissing
 from harness.errors import HighwaterError
 from spark_verify.audit import audit
 from spark_verify.errors import SparkVerifyError
-from spark_verify.session.session import SessionOptions, StartingSession, start_in_background, warm
+from spark_verify.session.session import SessionOptions, StartingSession, start_in_background
 from spark_verify.verify import verify_all
+from spark_verify.warm_up import warm_up
 
 
 class SparkVerifier:
@@ -30,12 +31,12 @@ class SparkVerifier:
             return self._starting
 
     def warm_up(self) -> None:
-        """Begin to start the workers, in a thread of its own; that it fails is no error here."""
+        """Have the session judge something small, in a thread of its own; that it fails is no error here."""
         threading.Thread(target=self._warm, name="spark-warm-up", daemon=True).start()
 
     def _warm(self) -> None:
         try:
-            warm(self.begin().result())
+            warm_up(self.begin().result())
         except Exception:  # the verification fails for the same reason, and reports it
             return
 

@@ -108,8 +108,7 @@ def session(options: SessionOptions | None = None) -> Iterator["SparkSession"]:
 def warm(spark: "SparkSession") -> None:
     """Have each core run a first Python worker, which costs 2 s that are then not part of the verification.
 
-    Spark ends workers that were idle for a minute: call this when the end of the run is near, from any
-    thread.
+    `spark_verify.warm_up` does this and more.
     """
     cores = spark.sparkContext.defaultParallelism
     spark.sparkContext.parallelize(range(cores), cores).foreach(_import_scan)

@@ -13,6 +13,7 @@ from fakes.dumped_segments import parse
 from compose.cluster.docker_cluster import DockerCluster
 from compose.cluster.start import start
 from compose.docker import containers
+from compose.docker.api import client
 from compose.docker.containers import Container, ContainerSpec
 from compose.kafka.view import ClusterView
 from compose.spec.images import java_argv, kafka_image
@@ -153,9 +154,9 @@ def dump(cluster: DockerCluster, files: Mapping[str, bytes]) -> str:
             ",".join(f"/segments/{name}" for name in files),
             heap_mib=256,
         )
-        done = containers.execute(container.id, argv, within_s=60)
-    assert done.exit_code == 0, done.output[-2000:]
-    return done.output
+        code, output = client().containers.get(container.id).exec_run(["timeout", "60", *argv])
+    assert code == 0, output[-2000:]
+    return str(output.decode())
 
 
 @contextmanager

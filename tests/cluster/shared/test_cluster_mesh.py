@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Producer
 
 from compose.cluster.start import DockerCluster
-from compose.docker.containers import execute
+from compose.docker.api import client
 from compose.kafka.view import ClusterView
 from compose.protocols import CLIENT, CutMode, Edge
 from compose.spec.server_properties import BROKER_PORTS, CLIENT_PORT, CONTROLLER_PORTS, host_name
@@ -93,8 +93,9 @@ def test_no_way_around(cluster: DockerCluster) -> None:
 def reached(cluster: DockerCluster, places: list[tuple[str, int]]) -> list[tuple[str, int]]:
     """Those of `places` to which node 1 can open a connection within a second, sorted."""
     words = [str(word) for place in places for word in place]
-    lines = execute(f"hw-{cluster.run_id}-1", ["bash", "-c", CONNECT, "_", *words], within_s=30).output.split(
-        "\n"
+    container = client().containers.get(f"hw-{cluster.run_id}-1")
+    lines = (
+        container.exec_run(["timeout", "30", "bash", "-c", CONNECT, "_", *words]).output.decode().splitlines()
     )
     return sorted((line.split()[0], int(line.split()[1])) for line in lines if line)
 

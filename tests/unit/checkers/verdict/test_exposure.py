@@ -126,6 +126,28 @@ def test_replicas_are_counted_if_their_logs_were_collected(tmp_path: Path) -> No
     assert exposure(tmp_path / "not", replace(rows, collected=frozenset())).replicas_read is None
 
 
+def test_replicas_that_were_not_read_whole_are_named(tmp_path: Path) -> None:
+    """Of partitions with acks, as the last change of the metadata log has them, if any was collected."""
+    state = MetadataChange(
+        at_ms=0, topic="orders", partition=0, leader=1, leader_epoch=5, partition_epoch=0, isr=(1, 2, 3)
+    )
+    moved = [
+        replace(state, replicas=(1, 2, 4)),
+        replace(state, at_ms=1, partition_epoch=1, replicas=(1, 2, 3)),
+    ]
+    idle = [replace(state, partition=1, replicas=(1, 2, 3))]
+    replicas = [
+        Replica(topic="orders", partition=0, broker=1),
+        Replica(topic="orders", partition=0, broker=2, complete=False, reason="a torn segment"),
+    ]
+    rows = replace(history(acked(0, 1)), metadata=[*moved, *idle], replicas=replicas)
+    assert exposure(tmp_path / "read", rows).replicas_unread == (
+        "orders-0 on broker 2 (a torn segment)",
+        "orders-0 on broker 3 (nothing of it was kept)",
+    )
+    assert exposure(tmp_path / "not", replace(rows, collected=frozenset())).replicas_unread == ()
+
+
 def test_a_fault_that_never_ended_has_all_later_acks_in_its_window(tmp_path: Path) -> None:
     forever = Fault(index=0, name="kill", kind="kill", inject_ns=2 * SECOND)
     rows = replace(history(*(acked(n, n + 1) for n in range(8))), faults=(forever,))

@@ -1,5 +1,6 @@
 """The one way to run commands: every end of a command is reported, and none can block."""
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -45,9 +46,9 @@ def test_a_command_cannot_wait_for_input():
 def test_a_long_command_does_not_wait_for_a_daemon_that_it_left_behind():
     begin_s = time.monotonic()
     assert (
-        shell.run_logged(["sh", "-c", "sleep 5 & echo started"], timeout_s=10, on_line=silent) == "started\n"
+        shell.run_logged(["sh", "-c", "sleep 20 & echo started"], timeout_s=18, on_line=silent) == "started\n"
     )
-    assert time.monotonic() - begin_s < 4
+    assert time.monotonic() - begin_s < 15
 
 
 def test_a_long_command_tells_its_last_line_while_it_runs(monkeypatch):
@@ -55,7 +56,7 @@ def test_a_long_command_tells_its_last_line_while_it_runs(monkeypatch):
     lines: list[str] = []
     shell.run_logged(["sh", "-c", "echo unpacking; sleep 0.5"], timeout_s=10, on_line=lines.append)
     assert lines
-    assert lines[0].strip() == "0 s: unpacking"
+    assert re.fullmatch(r"\d s: unpacking", lines[0].strip())
 
 
 def test_a_long_command_is_ended_with_its_children_at_its_deadline(monkeypatch, tmp_path: Path):
@@ -74,11 +75,11 @@ def test_a_detached_process_writes_to_its_log_and_holds_nothing_of_ours(tmp_path
     log = tmp_path / "daemon.log"
     outer = (
         "from compose.host.shell import spawn_detached; from pathlib import Path;"
-        f"print(spawn_detached(['sh', '-c', 'echo up; sleep 5'], log=Path({str(log)!r})))"
+        f"print(spawn_detached(['sh', '-c', 'echo up; sleep 20'], log=Path({str(log)!r})))"
     )
     begin_s = time.monotonic()
     done = shell.run([sys.executable, "-c", outer], timeout_s=20)
-    assert time.monotonic() - begin_s < 4
+    assert time.monotonic() - begin_s < 15
     pid = int(done.stdout)
     assert Path(f"/proc/{pid}").exists()
     assert log.read_text() == "up\n"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import replica_rows
 from fakes.history_rows import history, logged, ok, read, sample
 from fakes.run_directories import MANIFEST, make_run, reference
 
@@ -159,3 +160,23 @@ def test_a_partition_that_never_acknowledged_misses_a_bound_on_availability(tmp_
     assert report.verdict is Verdict.FAIL
     sentence = report.reasons[0].sentence
     assert sentence.startswith("acceptance: unavailable.max <= 5s: measured 89 s on orders-1")
+
+
+def test_a_replica_that_was_not_read_leaves_the_run_undecided(tmp_path: Path) -> None:
+    """The one that nobody has read may be the one that differs. Where none was collected, nothing is said."""
+    state = MetadataChange(
+        at_ms=0, topic="orders", partition=0, leader=1, leader_epoch=0, partition_epoch=0, replicas=(1, 2)
+    )
+    logs = replica_rows.disk(1, replica_rows.batch(0)), replica_rows.disk(2, replica_rows.batch(0))
+    rows = replica_rows.history(*logs, read_to=1, acked=(0,), metadata=[state], watermarks=[sample(1)])
+    assert judged(make_run(tmp_path / "whole", rows)).verdict is Verdict.PASS
+    torn = replace(rows.replicas[1], complete=False, reason="its disk was not mounted")
+    report = judged(make_run(tmp_path / "torn", replace(rows, replicas=[rows.replicas[0], torn])))
+    assert (report.verdict, report.outcome) == (
+        Verdict.UNKNOWN,
+        "replicas were not read: orders-0 on broker 2 (its disk was not mounted)",
+    )
+    report = judged(make_run(tmp_path / "one", replace(rows, replicas=rows.replicas[:1])))
+    assert report.outcome == "replicas were not read: orders-0 on broker 2 (nothing of it was kept)"
+    old = replace(rows, replicas=[], replica_batches=[], collected=frozenset())
+    assert judged(make_run(tmp_path / "old", old)).verdict is Verdict.PASS

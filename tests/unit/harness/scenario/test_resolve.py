@@ -261,9 +261,12 @@ def test_each_shipped_scenario_is_valid_and_has_a_purpose() -> None:
         "acks-all-leader-kill",
         "acks1-leader-kill",
         "baseline",
+        "last-known-elr",
         "power-failure-all",
         "power-failure-all-flushed",
         "storm",
+        "unclean-election",
+        "zombie-leader-acks1",
     ]
     assert all(entry["about"] for entry in catalogue())
 

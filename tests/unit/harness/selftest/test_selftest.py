@@ -98,7 +98,7 @@ def test_every_mutant_that_applies_is_killed(tmp_path: Path) -> None:
         (
             "lose-replica",
             Verdict.UNKNOWN,
-            "replicas: the log of orders-0 on broker 3 was not read",
+            "replicas were not read: orders-0 on broker 3",
         ),
         ("weaken-acks", Verdict.UNKNOWN, "producers: producer 1 has (acks, idempotence) ('all', True)"),
     ],
