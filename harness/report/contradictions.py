@@ -147,16 +147,18 @@ def _log_starts(context: Context) -> Iterator[str]:
 
 def _log_ends(context: Context) -> Iterator[str]:
     """A leader's log end was asked after its high watermark, and is not below it."""
-    names = ("topic", "partition", "at_ns", "leader", "high_watermark")
-    samples = columns_of(context.watermarks, names)
-    known = {tuple(key): high for *key, high in zip(*(samples[n].tolist() for n in names), strict=True)}
-    names = ("topic", "partition", "at_ns", "broker", "log_end", "source")
-    ends = columns_of(context.replica_offsets, names)
+    place = ("topic", "partition", "at_ns")
+    samples = columns_of(context.watermarks, (*place, "leader", "high_watermark"))
+    *keys, highs = (column.tolist() for column in samples.values())
+    known = dict(zip(zip(*keys, strict=True), highs, strict=True))
+    ends = columns_of(context.replica_offsets, (*place, "broker", "log_end", "source"))
     live = np.flatnonzero(ends["source"] == "live")
-    for *key, end, _ in zip(*(ends[n][live].tolist() for n in names), strict=True):
-        high = known.get(tuple(key), NONE)
+    *keys, log_ends, _ = (column[live].tolist() for column in ends.values())
+    for key, end in zip(zip(*keys, strict=True), log_ends, strict=True):
+        high = known.get(key, NONE)
         if end < high:
-            tp, leader = TopicPartition(key[0], key[1]), key[3]
+            topic, number, _, leader = key
+            tp = TopicPartition(topic, number)
             yield f"replica_offsets: the log of leader {leader} of {tp} ended at {end}, below its {high}"
             return
 

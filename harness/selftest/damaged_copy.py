@@ -7,7 +7,7 @@ is ever written to the run itself: every way to write replaces the link.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -164,7 +164,7 @@ class DamagedCopy:
             rows = 0
         return {"rows": rows, "sha256": sha256_of(path)}
 
-    def _sends_changed(self, found: dict[str, Path]) -> bool:
+    def _sends_changed(self, found: Mapping[str, Path]) -> bool:
         its = {name: path for name, path in found.items() if name.startswith("sends/")}
         before = {name for name in self._original.files if name.startswith("sends/")}
         return its.keys() != before or not all(self._unchanged(name, path) for name, path in its.items())

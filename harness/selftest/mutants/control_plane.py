@@ -133,7 +133,8 @@ def _states(copy: DamagedCopy, *, at_least: int) -> tuple[list[Row], list[Row]]:
 
 
 def _last_offset(copy: DamagedCopy) -> int:
-    return max(row["log_offset"] for table in ("metadata", "brokers") for row in copy.rows(table))
+    offsets: list[int] = [row["log_offset"] for table in ("metadata", "brokers") for row in copy.rows(table)]
+    return max(offsets)
 
 
 def _append_state(copy: DamagedCopy, change: Callable[[Row], Row]) -> None:
