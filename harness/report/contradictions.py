@@ -138,7 +138,7 @@ def _isr_at_the_end(context: Context, facts: Realised) -> Iterator[str]:
 def _log_starts(context: Context) -> Iterator[str]:
     """A log start never falls, so no sample was above that of the final read."""
     columns = columns_of(context.watermarks, ("topic", "partition", "log_start"))
-    for proof in context.proofs:
+    for proof in (proof for proof in context.proofs if proof.complete):
         here = (columns["topic"] == proof.topic) & (columns["partition"] == proof.partition)
         highest = int(columns["log_start"][here].max()) if here.any() else NONE
         if highest > proof.log_start:

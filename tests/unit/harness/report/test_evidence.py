@@ -233,3 +233,17 @@ def test_a_send_that_was_answered_before_it_was_made_is_refused(tmp_path: Path) 
     assert judged(tmp_path, early).outcome == (
         f"{tmp_path}/history/sends/orders-0.parquet: row 4 was completed 5 ns before it was invoked"
     )
+
+
+def test_a_final_read_that_did_not_end_contradicts_nothing(tmp_path: Path) -> None:
+    """It knows no log start, and no ISR."""
+
+    def unproven(rows: History) -> dict[str, Any]:
+        (proof,) = rows.proofs
+        return {"proofs": (replace(proof, complete=False, log_start=-1, isr=(), reason="no broker answers"),)}
+
+    sentences = [reason.sentence for reason in judged(tmp_path, unproven).reasons]
+    assert sentences == [
+        "orders-0 is undecided: no broker answers",
+        "12 acknowledged records are undecided: no final read reached them",
+    ]
