@@ -37,7 +37,8 @@ A run that fails raises none of them: its verdict is ERROR.
 """
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -57,6 +58,7 @@ from harness.scenario.resolve import Resolved, find, resolve, scenario_text
 if TYPE_CHECKING:
     from checkers.judgement import Judgement
     from harness.campaign.suite import SuiteResult
+    from harness.selftest.selftest import SelfTest
 
 __all__ = [
     "HighwaterError",
@@ -72,6 +74,7 @@ __all__ = [
     "resolved",
     "run",
     "run_all",
+    "selftest",
 ]
 
 LOCAL_SPARK = "local[*]"
@@ -124,6 +127,27 @@ def check(
 
     with spark_verifier(spark_master) as spark:
         return judge(run, spark, spark.audit)
+
+
+@contextmanager
+def selftest(
+    run_dir: str | Path, *, only: Collection[str] = (), spark_master: str = LOCAL_SPARK
+) -> "Iterator[SelfTest]":
+    """Damaged copies of a run, to iterate over: each is judged, with one Spark session for all.
+
+    `only` are names of mutants; without any, all of them. Raises UsageError for a name that does not exist
+    and for a run that fails already, RunDirectoryError where there is no run.
+    """
+    from harness.run.verifier import spark_verifier
+    from harness.run_directory.layout import open_run
+    from harness.selftest.mutants.every import named
+    from harness.selftest.selftest import SelfTest
+    from harness.selftest.together import TogetherVerifier
+
+    run, mutants = open_run(Path(run_dir)), named(only)
+    with spark_verifier(spark_master) as spark, TogetherVerifier(spark.verify_all) as verify:
+        spark.begin()
+        yield SelfTest(run, verify, mutants)
 
 
 def resolved(

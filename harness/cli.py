@@ -1,4 +1,4 @@
-"""The command line: `highwater run | check | scenario | setup | doctor | clean`.
+"""The command line: `highwater run | check | selftest | scenario | setup | doctor | clean`.
 
 Exit codes: 0 PASS · 1 FAIL · 2 usage or scenario error · 3 UNKNOWN · 4 ERROR · 130/143 interrupted. A crash
 of the tool itself is an ERROR in one sentence, never a traceback and never exit 1.
@@ -66,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     kinds = top.add_subparsers(required=True, metavar="COMMAND")
     _add_run(kinds)
     _add_check(kinds)
+    _add_selftest(kinds)
     _add_scenario(kinds)
     setup = kinds.add_parser("setup", help="install or build what this machine lacks, once")
     setup.add_argument("--no-docker", action="store_true", help="only what `highwater check` needs")
@@ -99,6 +100,21 @@ def _add_check(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     check.add_argument("--json", action="store_true", help="the verdict as JSON")
     _add_master(check)
     check.set_defaults(command=commands.check)
+
+
+def _add_selftest(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    selftest = kinds.add_parser(
+        "selftest",
+        help="damage copies of a run in every way, and see that the verdict notices",
+        description=SELFTEST_HELP,
+    )
+    selftest.add_argument("run", type=Path, metavar="RUN", help="a run directory; it is not changed")
+    selftest.add_argument(
+        "--only", action="append", default=[], metavar="MUTANT", help="this one; may be given again"
+    )
+    selftest.add_argument("--json", action="store_true", help="the kill table as JSON")
+    _add_master(selftest)
+    selftest.set_defaults(command=commands.selftest)
 
 
 def _add_scenario(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -136,3 +152,7 @@ def _count(text: str) -> int:
 
 
 SET_HELP = "change a value of the scenario, as in workload.acks=1 or topics.0.replication=2"
+SELFTEST_HELP = (
+    "Make damaged copies of a run (mutants), seal each again, judge each as `highwater check` does, and "
+    "print which damage each verdict names. Exit code 1 if one damage goes unnoticed."
+)

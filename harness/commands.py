@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import EXIT_ERROR, HighwaterError
+from harness.errors import EXIT_ERROR, EXIT_SURVIVED, HighwaterError
 
 if TYPE_CHECKING:
     from compose.setup.doctor import Check
@@ -52,6 +52,32 @@ def check(arguments: Namespace) -> int:
     report = api.check(arguments.run, spark_master=arguments.spark_master)
     print(json.dumps(report.as_json(), indent=2) if arguments.json else report_text(report))
     return report.verdict.exit_code
+
+
+def selftest(arguments: Namespace) -> int:
+    """`highwater selftest`: judge damaged copies of a run; 1 if a damage goes unnoticed."""
+    import time
+
+    from harness import api
+    from harness.selftest import kill_table
+
+    began, results, family = time.monotonic(), [], ""
+    with api.selftest(arguments.run, only=arguments.only, spark_master=arguments.spark_master) as test:
+        if not arguments.json:
+            print(kill_table.heading(test.report, len(test.mutants)), flush=True)
+        for result in test:
+            results.append(result)
+            if arguments.json:
+                continue
+            if result.mutant.family != family:
+                family = result.mutant.family
+                print(f"\n{family}", flush=True)
+            print(kill_table.row(result), flush=True)
+    if arguments.json:
+        print(json.dumps(kill_table.as_json(test.report, results), indent=2))
+    else:
+        print(f"\n{kill_table.summary(results, time.monotonic() - began)}")
+    return EXIT_SURVIVED if any(result.survived for result in results) else 0
 
 
 def scenario_list(arguments: Namespace) -> int:

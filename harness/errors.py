@@ -11,6 +11,7 @@ Interrupted                    not a failure: the user asked to stop (130 or 143
 
 from collections.abc import Sequence
 
+EXIT_SURVIVED = 1
 EXIT_USAGE = 2
 EXIT_UNKNOWN = 3
 EXIT_ERROR = 4

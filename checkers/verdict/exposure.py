@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.errors import MalformedHistory
 from checkers.history.columnar import columns_of
 from checkers.history.load import read_unit, rows_of
 from checkers.history.rows import Context, Fault, MetadataChange, TopicPartition
@@ -105,7 +107,8 @@ def measure(
 ) -> Exposure:
     """Read the sends of every partition; `load_ended_ns` (-1: unknown) closes the last gap of each.
 
-    `controllers` are the nodes with that role: a fault of them touches every partition.
+    `controllers` are the nodes with that role: a fault of them touches every partition. Raises
+    MalformedHistory, also for a send that was completed before it was invoked.
     """
     sends = {tp: _sends(history, tp) for tp in context.partitions}
     acks = {tp: its.acks for tp, its in sends.items()}
@@ -133,7 +136,9 @@ def measure(
 
 
 def _sends(history: Path, tp: TopicPartition) -> _Sends:
-    rows = read_unit(unit_path(history, "sends", *tp), "sends", *tp, columns=COLUMNS)
+    path = unit_path(history, "sends", *tp)
+    rows = read_unit(path, "sends", *tp, columns=COLUMNS)
+    _refuse_answers_from_before(path, rows)
     ok = rows.filter(pc.equal(rows["outcome"], Outcome.OK.value))
     first_ns = pc.min(rows["invoked_ns"]).as_py()
     return _Sends(
@@ -142,6 +147,16 @@ def _sends(history: Path, tp: TopicPartition) -> _Sends:
         first_ns=NONE if first_ns is None else first_ns,
         acks=np.sort(ok["completed_ns"].to_numpy()),
     )
+
+
+def _refuse_answers_from_before(path: Path, rows: pa.Table) -> None:
+    """Both times are of one clock that never steps back: an earlier answer was not written down so."""
+    invoked, completed = rows["invoked_ns"], rows["completed_ns"]
+    early = pc.and_(pc.not_equal(completed, NONE), pc.less(completed, invoked))
+    if pc.any(early, min_count=0).as_py():
+        row = pc.index(early, True).as_py()
+        before_ns = invoked[row].as_py() - completed[row].as_py()
+        raise MalformedHistory(path, f"row {row} was completed {before_ns} ns before it was invoked")
 
 
 def _unwitnessed(

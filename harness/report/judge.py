@@ -10,12 +10,12 @@ from pathlib import Path
 from checkers.contract.judge_contract import judge_contract
 from checkers.errors import CheckersError
 from checkers.history.load import load_context
-from checkers.history.rows import Context, Pressure
+from checkers.history.rows import Context, Pressure, TopicPartition
 from checkers.history.tables import NONE
 from checkers.judgement import Judgement
 from checkers.verdict import node_ends, starvation
 from checkers.verdict.algebra import Reason, RunState, Verdict
-from checkers.verdict.decide import decide
+from checkers.verdict.decide import LOSSES, decide
 from checkers.verdict.explanation.explain import explain_gravest
 from checkers.verdict.exposure import Exposure, measure
 from checkers.verdict.findings import group
@@ -23,6 +23,8 @@ from checkers.verdict.vacuity import vacuous
 from compose.spec.topology import FIRST_CONTROLLER
 from harness.errors import HistoryError
 from harness.report.audit import Audit, audit_replicas
+from harness.report.completeness import missing
+from harness.report.contradictions import contradictions
 from harness.report.realised import realised
 from harness.report.report import Report
 from harness.report.verdict_json import Judged, as_json, outcome_of, remark_of
@@ -55,7 +57,8 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
     judgement = verify(run.history)
     check_attempts(run, manifest, judgement)
     labels = judge_contract(judgement.anomalies, facts)
-    exposure = measure(run.history, context, _load_ended_ns(manifest), _controllers(manifest))
+    controllers = _controllers(manifest)
+    exposure = measure(run.history, context, _load_ended_ns(manifest), controllers)
     state = RunState(
         state=manifest.state,
         problem=manifest.problem,
@@ -63,6 +66,8 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
             *node_ends.reasons(context.node_events, context.faults, facts.clock),
             *_unaccepted(manifest, exposure, context.pressure),
             *_unrecorded(manifest, context),
+            *missing(manifest, context, run.history, controllers),
+            *contradictions(manifest, context, facts, _lossy(judgement)),
         ),
         vacuous=tuple(vacuous(exposure, scenario.workload.readers)),
     )
@@ -92,6 +97,10 @@ def _report(run: RunDir, judged: Judged) -> Report:
         reasons=tuple(judged.decision.reasons),
         document=as_json(judged),
     )
+
+
+def _lossy(judgement: Judgement) -> set[TopicPartition]:
+    return {block.tp for block in judgement.anomalies.blocks if block.property in LOSSES}
 
 
 def _load_ended_ns(manifest: Manifest) -> int:

@@ -1,7 +1,7 @@
 """The Spark verifier as one callable: its session starts in the background and is there when needed."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from harness.errors import HighwaterError
 from spark_verify.audit import audit
 from spark_verify.errors import SparkVerifyError
 from spark_verify.session.session import SessionOptions, StartingSession, start_in_background
-from spark_verify.verify import verify
+from spark_verify.verify import verify_all
 from spark_verify.warm_up import warm_up
 
 
@@ -42,8 +42,12 @@ class SparkVerifier:
 
     def __call__(self, history: Path) -> Judgement:
         """Judge one history. HighwaterError if Spark fails; MalformedHistory for what cannot be read."""
+        return self.verify_all([history])[0]
+
+    def verify_all(self, histories: Sequence[Path]) -> list[Judgement]:
+        """Judge several in the same jobs. Raises as a call does, if any of them cannot be read."""
         try:
-            return verify(history, self.begin().result())
+            return verify_all(histories, self.begin().result())
         except (SparkVerifyError, JavaMissing) as error:
             raise HighwaterError(str(error)) from error
 
