@@ -1,5 +1,5 @@
 # `make demo` and `make test` are all that a newcomer needs: both prepare the machine first, once.
-.PHONY: demo test test-fast fuzz bench setup setup-python clean distclean
+.PHONY: demo test test-fast scenarios fuzz bench setup setup-python clean distclean
 .NOTPARALLEL:
 BIN := .venv/bin
 
@@ -21,6 +21,10 @@ lint:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Every shipped scenario, three times each: some 45 minutes.
+scenarios: setup
+	$(BIN)/highwater run $(sort $(basename $(notdir $(wildcard harness/scenario/library/*.yaml)))) --repeat 3
 
 fuzz: setup-python
 	$(BIN)/python -m spark_verify.selftest.fuzz

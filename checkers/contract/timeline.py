@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from checkers.history.columnar import columns_of
-from checkers.history.rows import ClockPair, Context, MetadataChange, TopicPartition, Watermark
+from checkers.history.rows import ClockPair, Context, TopicPartition, Watermark
 from checkers.history.tables import NONE
 
 SECOND_NS = 1_000_000_000
@@ -67,7 +67,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """The state of a partition from a time on. `exact`: as the metadata log has it; else from the samples."""
+    """The state of a partition from a time on. `exact`: as the metadata log has it; else from the samples.
+
+    `registered` are the brokers that registered in the same append of the metadata log.
+    """
 
     since_ns: int
     leader: int
@@ -75,6 +78,7 @@ class State:
     isr: frozenset[int]
     elr: frozenset[int] = frozenset()
     last_known_elr: frozenset[int] = frozenset()
+    registered: frozenset[int] = frozenset()
     exact: bool = True
 
 
@@ -120,7 +124,7 @@ class Timeline:
 
     def __init__(self, context: Context, clock: Clock) -> None:
         self.slack_ns = clock.slack_ns
-        self._states = _from_samples(context.watermarks) | _from_metadata(context.metadata, clock)
+        self._states = _from_samples(context.watermarks) | _from_metadata(context, clock)
         down = downtimes(context)
         self._elections = {tp: _elections(of, down) for tp, of in self._states.items()}
 
@@ -220,9 +224,12 @@ def _until_started(each: Downtime, started: Sequence[int]) -> Downtime:
     return Downtime(down_ns=each.down_ns, up_ns=next((at for at in started if at > each.down_ns), NEVER_NS))
 
 
-def _from_metadata(changes: Iterable[MetadataChange], clock: Clock) -> dict[TopicPartition, list[State]]:
+def _from_metadata(context: Context, clock: Clock) -> dict[TopicPartition, list[State]]:
     states: dict[TopicPartition, list[State]] = defaultdict(list)
-    for row in sorted(changes, key=lambda row: (row.log_offset, row.at_ms, row.partition_epoch)):
+    registered: dict[int, set[int]] = defaultdict(set)
+    for broker in context.brokers:
+        registered[broker.at_ms].add(broker.node)
+    for row in sorted(context.metadata, key=lambda row: (row.log_offset, row.at_ms, row.partition_epoch)):
         known = states[row.tp]
         # The order is the log's: its clock may step back.
         since_ns = max(clock.at(row.at_ms), known[-1].since_ns if known else 0)
@@ -234,6 +241,7 @@ def _from_metadata(changes: Iterable[MetadataChange], clock: Clock) -> dict[Topi
                 isr=frozenset(row.isr),
                 elr=frozenset(row.elr),
                 last_known_elr=frozenset(row.last_known_elr),
+                registered=frozenset(registered.get(row.at_ms, ())),
             )
         )
     return states
@@ -283,7 +291,7 @@ def _elections(states: Sequence[State], down: Mapping[int, Sequence[Downtime]]) 
                 leader_epoch=state.leader_epoch,
                 deposed=led.leader,
                 deposed_epoch=led.leader_epoch,
-                kind=_kind(before, state.leader),
+                kind=_kind(before, state),
                 isr=before.isr,
                 elr=before.elr,
                 deposed_until_ns=_deposed_until(led.leader, state, states, down.get(led.leader, ())),
@@ -293,14 +301,16 @@ def _elections(states: Sequence[State], down: Mapping[int, Sequence[Downtime]]) 
     return found
 
 
-def _kind(before: State, leader: int) -> ElectionKind:
+def _kind(before: State, now: State) -> ElectionKind:
+    """A broker that shut down uncleanly leaves the ELR by its new registration, and the last known leader may
+    be elected in the same append."""
     if not before.exact:
         return "not known"
-    if leader in before.isr:
+    if now.leader in before.isr:
         return "clean"
-    if leader in before.elr:
+    if now.leader in before.elr:
         return "ELR"
-    if not before.isr and not before.elr and before.last_known_elr == {leader}:
+    if before.last_known_elr == {now.leader} and not (before.isr | before.elr) - now.registered:
         return "last known ELR"
     return "unclean"
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from checkers.contract.timeline import Clock
-from checkers.history.rows import NodeEvent
+from checkers.history.rows import Fault, NodeEvent
 from checkers.history.tables import NONE
 from checkers.verdict.algebra import Reason, Verdict
 
@@ -27,11 +27,12 @@ MOST_CHARACTERS = 160
 """Of each line of a log that a sentence repeats; the table has more."""
 
 
-def reasons(events: Sequence[NodeEvent], clock: Clock) -> Iterator[Reason]:
+def reasons(events: Sequence[NodeEvent], faults: Sequence[Fault], clock: Clock) -> Iterator[Reason]:
     """One reason for each start or end that was not planned, in the order of time.
 
     What a process does of its own accord is Kafka's failure only as long as nobody has interfered: an end
-    after a kill from outside, or after the proxy has died, may follow from that.
+    after a kill from outside, or after the proxy has died, may follow from that. So may an end of a node
+    that a fault hit which could not be healed: its disk may be gone.
     """
     disturbed = False
     for event in sorted(events, key=lambda each: each.at_ns):
@@ -40,8 +41,16 @@ def reasons(events: Sequence[NodeEvent], clock: Clock) -> Iterator[Reason]:
         verdict, text = verdict_of(event), sentence(event, at=f"at {clock.seconds(event.at_ns)}")
         if verdict is Verdict.FAIL and disturbed:
             verdict, text = Verdict.ERROR, f"{text} (after the cluster was disturbed from outside)"
+        if verdict is Verdict.FAIL and (fault := _unhealed(event, faults)):
+            verdict, text = Verdict.ERROR, f"{text} (fault {fault.name} hit it and could not be healed)"
         disturbed = disturbed or verdict is not Verdict.FAIL
         yield Reason(verdict, text)
+
+
+def _unhealed(event: NodeEvent, faults: Sequence[Fault]) -> Fault | None:
+    """A fault of the event's node that was injected before it and never healed."""
+    hit = (fault for fault in faults if event.node in fault.nodes and fault.heal_ns == NONE)
+    return next((fault for fault in hit if NONE != fault.inject_ns <= event.at_ns), None)
 
 
 def verdict_of(event: NodeEvent) -> Verdict:

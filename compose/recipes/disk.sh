@@ -16,7 +16,13 @@ in_use() { ! perl -MFcntl -e 'sysopen(my $f, $ARGV[0], O_RDONLY|O_EXCL) or exit 
 mounted() { mount -t ext4 -o noatime "$1" /mnt; }
 
 # After a shutdown ext4 still lists directories it has in memory, but opens no file.
-readable() { head -c 1 /mnt/kafka/meta.properties >/dev/null; }
+# Mounted anew it is well; so if it is not, it was mounted all the time, by somebody who is not of the cluster.
+readable() {
+    head -c 1 /mnt/kafka/meta.properties >/dev/null || {
+        echo "if its power was cut: a process in a mount namespace of its own keeps the file system mounted" >&2
+        return 1
+    }
+}
 
 # The superblock's "journal needs recovery" flag is set while ext4 is mounted, and cleared when it is frozen.
 frozen() {

@@ -63,7 +63,7 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
         state=manifest.state,
         problem=manifest.problem,
         more=(
-            *node_ends.reasons(context.node_events, facts.clock),
+            *node_ends.reasons(context.node_events, context.faults, facts.clock),
             *_unaccepted(manifest, exposure, context.pressure),
             *_unrecorded(manifest, context),
             *missing(manifest, context, run.history, controllers),

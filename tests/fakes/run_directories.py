@@ -8,14 +8,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from checkers.damage.write import write
 from checkers.history.load import load
 from checkers.history.rows import History
-from checkers.history.tables import REPLICA_BATCHES, Outcome
+from checkers.history.tables import Outcome
 from checkers.judgement import Judgement
 from checkers.reference import check
 from harness.run_directory.digests import digests
@@ -23,7 +22,6 @@ from harness.run_directory.layout import RunDir, write_whole
 from harness.scenario.model import Scenario
 from harness.scenario.resolve import scenario_text
 
-OF_REPLICAS = {"replicas", "producer_states", REPLICA_BATCHES}
 NOBODY = {"pid": 0, "start": "", "host": ""}
 RUN = "0b5c7a52-6d0f-4a3e-9a41-3f1f3f6f7d10"
 
@@ -37,14 +35,12 @@ def make_run(path: Path, history: History | None, *, readers: int = 0, **facts: 
     """A run directory with this history (None: it has none); `facts` go over the manifest's defaults.
 
     Producers of the history that the manifest does not list are listed as the first one is. `readers` is how
-    many the scenario has. A history without replicas is one of a run that collected none.
+    many the scenario has.
     """
     manifest = MANIFEST | facts
     run = RunDir(path=path, id=manifest["run"])
     path.mkdir(parents=True, exist_ok=True)
     if history is not None:
-        if not history.replicas:
-            history = replace(history, collected=history.collected - OF_REPLICAS)
         write(history, run.history, run=run.id)
         manifest |= {"producers": _listed(manifest["producers"], history)}
         manifest = {"recorded": recorded(history, manifest["producers"])} | manifest

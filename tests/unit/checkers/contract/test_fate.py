@@ -17,6 +17,7 @@ from fakes.judged_run import (
     ns,
     power_cut,
     proof,
+    registered,
     sampled,
     world,
 )
@@ -210,6 +211,25 @@ def test_the_last_known_elr_may_be_elected_without_its_pages_when_min_isr_shut_d
     found = label(lost(offset=7, acked=3.5), run)
     assert (found.kind, found.cause) == ("permitted", "last known ELR elected without the data")
     assert "broker 1, last known of the ELR, was elected at 15.00 s" in found.clause
+
+
+def test_the_last_known_leader_may_be_elected_in_the_append_that_empties_the_elr():
+    """Broker 3, the last one eligible, registers after its power cut; that removes it and elects broker 1."""
+    events = [
+        led(0, 1, 5, (1, 2, 3)),
+        *(down(5, node, kind="power-loss", recovered=17) for node in (1, 2, 3)),
+        *power_cut(5, 1, before=30, after=2, mounted=11),
+        *power_cut(5, 2, before=30, after=2, mounted=11),
+        *power_cut(5, 3, before=30, after=2, mounted=11),
+        led(8, -1, 6, (), elr=(1, 3), last_known=(1,)),
+        led(13, -1, 6, (), elr=(3,), last_known=(1,)),
+        led(15, 1, 7, (1,)),
+        LogRun(5, 0, 1),
+        LogRun(7, 2, 50),
+    ]
+    wanted = ("permitted", "power loss of all in-sync replicas")
+    assert verdict(lost(offset=7, acked=3.5), world(*events, registered(15, 3))) == wanted
+    assert verdict(lost(offset=7, acked=3.5), world(*events, registered(15, 2)))[1] == "unclean election"
 
 
 UNCLEAN = (

@@ -1,9 +1,11 @@
 """What an end of a node means: nothing if it was planned, Kafka's failure, or a run that was disturbed."""
 
-import pytest
-from fakes.judged_run import CLOCK, ns
+from collections.abc import Sequence
 
-from checkers.history.rows import NodeEvent
+import pytest
+from fakes.judged_run import CLOCK, down, ns
+
+from checkers.history.rows import Fault, NodeEvent
 from checkers.verdict.algebra import Reason, Verdict
 from checkers.verdict.node_ends import reasons
 
@@ -17,8 +19,8 @@ def event(second=12.3, node=2, role="broker", what="exited", code=1, planned=Fal
     )
 
 
-def of(*events: NodeEvent) -> list[Reason]:
-    return list(reasons(events, CLOCK))
+def of(*events: NodeEvent, faults: Sequence[Fault] = ()) -> list[Reason]:
+    return list(reasons(events, faults, CLOCK))
 
 
 def test_what_was_planned_means_nothing() -> None:
@@ -91,3 +93,16 @@ def test_an_end_by_itself_after_a_kill_from_outside_does_not_blame_kafka() -> No
     )
     assert of(halted, killed)[1] == after
     assert [each.verdict for each in of(event(second=5, node=3), killed)] == [Verdict.FAIL, Verdict.ERROR]
+
+
+def test_a_node_that_ends_after_a_fault_that_could_not_be_healed_shows_nothing_of_kafka() -> None:
+    """Its disk was cut off at 10 s and stayed so. What ends earlier, elsewhere or healed is Kafka's."""
+    stuck, healed = down(10, 2, kind="power-loss"), down(10, 2, kind="power-loss", recovered=11)
+    (reason,) = of(event(), faults=[stuck])
+    assert reason == Reason(
+        Verdict.ERROR,
+        "node 2 (broker) ended by itself at 12.30 s with exit code 1 (fault power-loss-2 hit it and could "
+        "not be healed)",
+    )
+    assert [each.verdict for each in of(event(), faults=[healed])] == [Verdict.FAIL]
+    assert [each.verdict for each in of(event(second=9), event(node=3), faults=[stuck])] == [Verdict.FAIL] * 2

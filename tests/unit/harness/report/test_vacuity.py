@@ -43,7 +43,7 @@ def run_of(path: Path, *acks_at_s: float, hit: tuple[int, ...] = (1,), **times: 
         *(logged(1, n, n) for n in range(len(acks_at_s))),
         sample(len(acks_at_s), at=80 * SECOND),
     )
-    rows = replace(rows, faults=[kill], metadata=[state])
+    rows = replace(rows, faults=[kill], metadata=[state], collected=frozenset())
     return make_run(path, rows, schedule=["kill"], load_ended_ns=90 * SECOND)
 
 

@@ -14,7 +14,7 @@ from fakes.history_rows import history, info, logged, ok, proof, read, sample
 from fakes.run_directories import SEALED_NS, change_manifest, make_run, noted, reference, write_scenario
 
 from checkers.history.rows import Fault, History, MetadataChange
-from checkers.history.tables import TABLES, write_table
+from checkers.history.tables import REPLICA_BATCHES, TABLES, write_table
 from checkers.verdict.algebra import Verdict
 from harness.report.judge import judge
 from harness.run_directory.layout import RunDir
@@ -63,7 +63,8 @@ def healthy(begin_ns: int = 10 * SECOND) -> History:
         )
         for on in (0, 1)
     ]
-    return replace(rows, faults=(pause,), metadata=changes)
+    read_of_disks = {"replicas", "producer_states", REPLICA_BATCHES}
+    return replace(rows, faults=(pause,), metadata=changes, collected=rows.collected - read_of_disks)
 
 
 def run_of(path: Path, rows: History | None = None, **facts: Any) -> RunDir:
