@@ -11,12 +11,13 @@ Each sentence is a reason for UNKNOWN, so a violation that was found is still on
 contradicts nothing, see completeness.py.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
 from checkers.contract.settings import Realised
 from checkers.history.columnar import columns_of
+from checkers.history.log_runs import LogRun
 from checkers.history.rows import Context, Fault, NodeEvent, TopicPartition
 from checkers.history.tables import NONE
 from checkers.verdict.algebra import Reason, Verdict
@@ -171,16 +172,15 @@ def _epochs(context: Context, facts: Realised, lossy: Collection[TopicPartition]
             for row in context.replicas
             if row.tp == tp and row.complete and row.clean and row.epochs
         ]
-        runs = [(run.epoch, run.first) for run in facts.survivors(tp)]
-        if caches and runs and not any(_same(runs, cache) for cache in caches):
+        runs = facts.survivors(tp)
+        if caches and not any(all(_within(run, cache) for run in runs) for cache in caches):
             yield f"final_log: the leader epochs of {tp} are those of no replica's leader-epoch checkpoint"
 
 
-def _same(runs: list[tuple[int, int]], cache: list[tuple[int, int]]) -> bool:
-    """Whether each run begins where the cache lets its epoch begin; the first may be cut off by the log
-    start, and the cache may end with an epoch without records."""
-    starts = dict(cache)
-    return all(
-        epoch in starts and (start == starts[epoch] or (at == 0 and start >= starts[epoch]))
-        for at, (epoch, start) in enumerate(runs)
+def _within(run: LogRun, cache: Sequence[tuple[int, int]]) -> bool:
+    """Whether a checkpoint has all offsets of a run under its epoch."""
+    ends = [*(start for _, start in cache[1:]), run.last + 1]
+    return any(
+        epoch == run.epoch and start <= run.first and run.last < end
+        for (epoch, start), end in zip(cache, ends, strict=True)
     )

@@ -207,7 +207,7 @@ def test_the_exit_code_of_the_command_is_1_if_a_mutant_survives(
     mutants = ("--only", "corrupt-record", "--only", "drop-record", "--only", "reuse-offset")
     assert main(["selftest", str(run.path), *mutants]) == code
     lines = capsys.readouterr().out.splitlines()
-    of_content = ("FAIL     content", "SURVIVED A record has another content than what …")[code]
+    of_content = ("FAIL     content", "SURVIVED A record has another content than what…")[code]
     assert lines[4:8] == [
         "records",
         f"  {'drop-record':<30}FAIL     acked-loss, hw-loss, offset-gap",
