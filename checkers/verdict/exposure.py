@@ -5,7 +5,6 @@ Everything is read from the history on disk, one partition at a time, so `check`
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from checkers.history.columnar import columns_of
 from checkers.history.load import read_unit, rows_of
 from checkers.history.rows import Context, Fault, MetadataChange, TopicPartition
 from checkers.history.tables import NONE, Outcome, unit_path
+from checkers.places import Place
 from checkers.verdict.at_risk import at_risk, over_ns, replicas_of, touched
 from checkers.verdict.gaps import Gap, Times, longest_gaps
 
@@ -98,7 +98,7 @@ class _Sends:
 
 
 def measure(
-    history: Path, context: Context, load_ended_ns: int, controllers: Collection[int] = ()
+    history: Place, context: Context, load_ended_ns: int, controllers: Collection[int] = ()
 ) -> Exposure:
     """Read the sends of every partition; `load_ended_ns` (-1: unknown) closes the last gap of each.
 
@@ -128,7 +128,7 @@ def measure(
     )
 
 
-def _sends(history: Path, tp: TopicPartition) -> _Sends:
+def _sends(history: Place, tp: TopicPartition) -> _Sends:
     rows = read_unit(unit_path(history, "sends", *tp), "sends", *tp, columns=COLUMNS)
     ok = rows.filter(pc.equal(rows["outcome"], Outcome.OK.value))
     first_ns = pc.min(rows["invoked_ns"]).as_py()

@@ -34,6 +34,13 @@ class Ids:
         return cls(producer=np.empty(0, np.int32), sequence=np.empty(0, np.int64))
 
     @classmethod
+    def one(cls, record: RecordId) -> "Ids":
+        """A single id."""
+        return cls(
+            producer=np.array([record.producer], np.int32), sequence=np.array([record.sequence], np.int64)
+        )
+
+    @classmethod
     def joined(cls, parts: "list[Ids]") -> "Ids":
         """All ids of the parts, each as often as it is in them."""
         every = [cls.none(), *parts]
