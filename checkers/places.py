@@ -35,7 +35,9 @@ class StoredPath:
     def of(cls, uri: str) -> "StoredPath":
         """From a URI with a scheme."""
         parts = urlsplit(uri)
-        return cls(root=f"{parts.scheme}{_SCHEME}{parts.netloc}", path=parts.path.strip("/"), options=parts.query)
+        return cls(
+            root=f"{parts.scheme}{_SCHEME}{parts.netloc}", path=parts.path.strip("/"), options=parts.query
+        )
 
     @property
     def uri(self) -> str:
@@ -133,5 +135,7 @@ def open_parquet(place: Place) -> pq.ParquetFile:
 @lru_cache(maxsize=16)
 def _file_system(root: str, options: str) -> tuple[pa_fs.FileSystem, str]:
     """A client of a store, and the path that its root has there. One for each process: it holds connections."""
-    found: tuple[pa_fs.FileSystem, str] = pa_fs.FileSystem.from_uri(f"{root}/" + (f"?{options}" if options else ""))
+    found: tuple[pa_fs.FileSystem, str] = pa_fs.FileSystem.from_uri(
+        f"{root}/" + (f"?{options}" if options else "")
+    )
     return found

@@ -16,14 +16,15 @@ import pyarrow.parquet as pq
 
 from checkers.errors import MalformedHistory
 from checkers.history.load import open_unit
-from checkers.places import Place, place_of
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, unit_path
+from checkers.places import Place, place_of
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Columns = dict[str, npt.NDArray[Any]]
 """Columns of a batch by name, each of shape (rows,) with the dtype of its table's schema, read-only."""
+
 
 def joined(names: Sequence[str], parts: Sequence[Columns]) -> Columns:
     """The named columns of all parts behind each other; int64 and empty if there is no part."""
@@ -174,31 +175,40 @@ class PartitionTask:
         """
         path = self.path(table)
         with open_unit(path, table, self.topic, self.partition) as file:
-            try:
-                yield from self._of_part(file, path, table, columns) if self.part else self._of_all(file, columns)
-            except (pa.ArrowException, OSError, ValueError) as error:
-                line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-                raise MalformedHistory(path, f"cannot be read: {line}") from None
+            if self.part is None:
+                yield from self._of_all(file, path, columns)
+            else:
+                yield from self._of_part(self.part, file, path, table, columns)
 
-    def _of_all(self, file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[Slice]:
+    def read_groups(
+        self, file: pq.ParquetFile, path: Place, groups: Sequence[int] | None, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Columns of some row groups of an open file (None: all), batch by batch; raises MalformedHistory."""
+        which = None if groups is None else list(groups)
+        try:
+            yield from file.iter_batches(
+                self.batch_rows, row_groups=which, columns=list(columns), use_threads=False
+            )
+        except (pa.ArrowException, OSError, ValueError) as error:
+            line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise MalformedHistory(path, f"cannot be read: {line}") from None
+
+    def _of_all(self, file: pq.ParquetFile, path: Place, columns: Sequence[str]) -> Iterator[Slice]:
         first_row = 0
-        for rows in file.iter_batches(self.batch_rows, columns=list(columns), use_threads=False):
+        for rows in self.read_groups(file, path, None, columns):
             yield Slice(rows=rows, first_row=first_row, owned=True, inside=None)
             first_row += len(rows)
 
     def _of_part(
-        self, file: pq.ParquetFile, path: Place, table: str, columns: Sequence[str]
+        self, part: Part, file: pq.ParquetFile, path: Place, table: str, columns: Sequence[str]
     ) -> Iterator[Slice]:
-        assert self.part is not None
         names = list(dict.fromkeys([*columns, "offset"]))
-        for group in self.part.groups[table]:
-            first_row, batches = group.first_row, file.iter_batches(
-                self.batch_rows, row_groups=[group.number], columns=names, use_threads=False
-            )
-            for rows in batches:
-                inside = self.part.inside(values_of(path, "offset", rows.column("offset")), owned=group.owned)
-                some = None if inside.all() else inside
+        for group in part.groups[table]:
+            first_row = group.first_row
+            for rows in self.read_groups(file, path, (group.number,), names):
+                inside = part.inside(values_of(path, "offset", rows.column("offset")), owned=group.owned)
                 if group.owned or inside.any():
+                    some = None if inside.all() else inside
                     yield Slice(rows=rows, first_row=first_row, owned=group.owned, inside=some)
                 first_row += len(rows)
 

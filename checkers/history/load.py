@@ -277,7 +277,8 @@ def _units(history_dir: Place, table: str) -> Iterator[TopicPartition]:
     folder = history_dir / table
     if not folder.is_dir():
         raise MalformedHistory(folder, "missing: the run was not sealed, or this is no history")
-    for file in sorted(folder.glob("*.parquet")):
+    files: list[Place] = [*folder.glob("*.parquet")]
+    for file in sorted(files, key=str):
         topic, dash, number = file.stem.rpartition("-")
         if not dash or not number.isdecimal():
             raise MalformedHistory(file, "not named <topic>-<partition>.parquet")

@@ -55,7 +55,9 @@ class SendCounts:
         outcome, offset = sends["outcome"], sends["offset"]
         strange = outcome[(outcome < Outcome.OK) | (outcome > Outcome.INFO)]
         if strange.size:
-            raise MalformedHistory(task.path("sends"), f"outcome {strange[0]} is none of 0 ok, 1 fail, 2 info")
+            raise MalformedHistory(
+                task.path("sends"), f"outcome {strange[0]} is none of 0 ok, 1 fail, 2 info"
+            )
         ok: Bools = outcome == Outcome.OK
         self.sends += len(outcome)
         self.ok += int(np.count_nonzero(ok))

@@ -56,7 +56,9 @@ def match_by_id(residue: Residue) -> Matched:
     given = Times(
         rows=np.concatenate((rows[acked], copied)),
         invoked_ns=np.concatenate((unplaced["invoked_ns"][source[acked]], residue.invoked_ns[original])),
-        completed_ns=np.concatenate((unplaced["completed_ns"][source[acked]], residue.completed_ns[original])),
+        completed_ns=np.concatenate(
+            (unplaced["completed_ns"][source[acked]], residue.completed_ns[original])
+        ),
     )
     return Matched(copies=copies, strays=ids[~known], given=given)
 

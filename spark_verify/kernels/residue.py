@@ -98,5 +98,3 @@ def _in_file_order(names: Sequence[str], parts: Sequence[Columns]) -> Columns:
     rows = joined(names, [part for part in parts if len(part["row"])])
     order = np.argsort(rows["row"], kind="stable")
     return {name: column[order] for name, column in rows.items()}
-
-

@@ -175,7 +175,9 @@ class _Units:
         whole = home | dict(zip(rows.column_names, rows.columns, strict=True))
         names = TABLES[self._table].names
         schema = file_schema(self._table, *tp, run=self._run)
-        writer.write_table(pa.table([whole[name] for name in names], schema=schema), row_group_size=GROUP_ROWS)
+        writer.write_table(
+            pa.table([whole[name] for name in names], schema=schema), row_group_size=GROUP_ROWS
+        )
 
 
 def _constant(text: str, count: int) -> pa.Array:
