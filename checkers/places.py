@@ -3,9 +3,9 @@
     place_of("/runs/7/history")            a pathlib.Path
     place_of("s3://bucket/runs/7/history") a StoredPath
 
-A `StoredPath` answers what the readers of a history ask a Path. Whoever needs credentials, an endpoint or a
-region gives them as the store's own client takes them: for S3 in the environment (`AWS_ACCESS_KEY_ID`,
-`AWS_SECRET_ACCESS_KEY`, `AWS_ENDPOINT_URL`, `AWS_DEFAULT_REGION`) or as options behind the URI's question mark.
+A `StoredPath` answers what the readers of a history ask a Path. Credentials, an endpoint and a region are
+given as the store's own client takes them: for S3 in the environment (`AWS_ACCESS_KEY_ID`,
+`AWS_SECRET_ACCESS_KEY`, `AWS_ENDPOINT_URL`, `AWS_DEFAULT_REGION`), or as options behind the question mark.
 """
 
 from collections.abc import Iterator
@@ -134,7 +134,7 @@ def open_parquet(place: Place) -> pq.ParquetFile:
 
 @lru_cache(maxsize=16)
 def _file_system(root: str, options: str) -> tuple[pa_fs.FileSystem, str]:
-    """A client of a store, and the path that its root has there. One for each process: it holds connections."""
+    """A client of a store, and the path that its root has there; it holds connections, so there is one."""
     found: tuple[pa_fs.FileSystem, str] = pa_fs.FileSystem.from_uri(
         f"{root}/" + (f"?{options}" if options else "")
     )

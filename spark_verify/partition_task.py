@@ -168,7 +168,7 @@ class PartitionTask:
         return found if inside is None else {name: column[inside] for name, column in found.items()}
 
     def slices(self, table: str, columns: Sequence[str]) -> Iterator[Slice]:
-        """What must be read of a file to see all rows of the task, in file order, with at least these columns.
+        """What must be read of a file to see all rows of the task, in file order; at least these columns.
 
         Slices without any row of the task are left out if the task does not own them. Raises
         MalformedHistory.

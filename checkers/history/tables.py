@@ -270,6 +270,7 @@ def write_table(
     partition: int | None = None,
     *,
     run: str = "",
+    group_rows: int = GROUP_ROWS,
 ) -> None:
     """Write one whole file, stamped and encoded, and give it its name only when it is complete.
 
@@ -279,5 +280,5 @@ def write_table(
     schema = file_schema(table, topic, partition, run=run)
     growing = path.with_suffix(".growing")
     with open_writer(growing, table, topic, partition, run=run) as writer:
-        writer.write_table(rows.select(schema.names).cast(schema), row_group_size=GROUP_ROWS)
+        writer.write_table(rows.select(schema.names).cast(schema), row_group_size=group_rows)
     growing.rename(path)

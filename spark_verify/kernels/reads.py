@@ -77,8 +77,8 @@ class _Begun:
 class Streams:
     """Takes reads as they lie in their file, and finds those that are not one offset above the one before.
 
-    A part sees some stretches of the file only. How one stretch follows another is decided when all are known:
-    `jumps_between`.
+    A part sees some stretches of the file only. How one stretch follows another is decided when all are known
+    (`jumps_between`).
     """
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ class Residue:
         log            the n records, in a log of their own
         invoked_ns     shape (n,), int64, ns: of the send whose ack is placed there; NOT_YET without one
         completed_ns   shape (n,): when it was acknowledged; NEVER without one
-        matched        shape (n,), bool: which of those at a differing read's offset a reader was given as they are
+        matched        shape (n,), bool: which of those at offsets of differing reads were read as they are
         unplaced       the columns UNPLACED of acks.py, shape (m,), in file order
         differing      the columns DIFFERING of reads.py, shape (k,), in file order
     """
@@ -52,7 +52,8 @@ class Residue:
 def residue_of(
     acks: PlacedAcks, rows: Ints, matched: Bools, unplaced: Columns, differing: Columns
 ) -> Residue:
-    """The residue whose records are some rows of a log, ascending; shape (n,). `matched`: shape (log rows,)."""
+    """The residue whose records are some `rows` of a log, ascending, shape (n,); `matched` has shape (log
+    rows,)."""
     return Residue(
         log=FinalLog(acks.log.columns(rows)),
         invoked_ns=acks.invoked_ns[rows],

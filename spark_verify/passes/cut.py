@@ -1,12 +1,13 @@
 """Cuts a large partition into parts by offset, so that all cores work on it and none needs much memory.
 
-The driver reads footers only. The offsets of a row group are known from its statistics where all rows have one;
-sends without an offset hide the least of the others, so workers read that one column first (`survey`). A group
-that lies in two parts is read for both.
+The driver reads footers only. The offsets of a row group are in its statistics where all rows have one; sends
+without an offset hide the least of the others, so workers read that one column first (`survey`). A group that
+lies in two parts is read for both.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,8 +27,10 @@ _SURVEYED_GROUPS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cutting:
-    """How large parts are: about so many rows each, of partitions with half as many more; or, for tests, every
-    partition cut `at` some offsets."""
+    """How large parts are: about so many rows each, of partitions with half as many more.
+
+    Or, for tests, every partition is cut `at` some offsets.
+    """
 
     rows: int = PART_ROWS
     at: tuple[int, ...] = ()
@@ -128,7 +131,7 @@ def parts(task: PartitionTask, of: Mapping[str, Groups], cutting: Cutting) -> li
     if not cuts:
         return [task]
     found = []
-    for number, (first, end) in enumerate(zip(edges, edges[1:], strict=False)):
+    for number, (first, end) in enumerate(pairwise(edges)):
         last = end if end == HIGHEST else end - 1
         groups = {table: _in_part(its, first, last) for table, its in of.items()}
         rows = sum(int(of[table].rows[each.number]) for table, some in groups.items() for each in some)

@@ -1,8 +1,8 @@
 """Puts the parts of a partition together: what pass 1 would have found in the whole.
 
-Three things need more than one part, and are seldom there: a record without a placed ack whose id a placed ack
-of another part has (`look_up`); an order that a record of lower offsets breaks (`order_again`); and what is
-decided on the rows that all parts leave (`scan.conclude`), which are few but for what is lost.
+Three things need more than one part, and are seldom there: a record without a placed ack whose id a placed
+ack of another part has (`look_up`); an order that a record of lower offsets breaks (`order_again`); and what
+is decided on the rows that all parts leave (`scan.conclude`), which are few but for what is lost.
 
     join       driver   the parts' counts, and their rows behind each other
     look_up    workers  the placed acks of some ids; no job if there are none
@@ -158,10 +158,8 @@ def finish(whole: Joined, matched: Matched | None, offenders: Sequence[Ids]) -> 
     task = whole.task
     if matched is None or whole.residue is None or task.window is None:
         return whole.scan
-    jumps = [
-        *(left.jumps for left in whole.lefts),
-        jumps_between(_columns(whole.lefts, "seams", SEAM_COLUMNS)),
-    ]
+    seams = joined(SEAM_COLUMNS, [left.seams for left in whole.lefts])
+    jumps = [*(left.jumps for left in whole.lefts), jumps_between(seams)]
     left = Left(
         residue=whole.residue,
         jumps=joined(JUMP_COLUMNS, jumps),
@@ -185,12 +183,8 @@ def _those(keys: IntegerSet, batch: Columns) -> Columns:
     return {name: column[found] for name, column in batch.items()}
 
 
-def _columns(lefts: Sequence[Left], name: str, columns: Sequence[str]) -> Columns:
-    return joined(columns, [getattr(left, name) for left in lefts])
-
-
 def _joined_runs(parts: Sequence[Ints]) -> Ints:
-    """Runs [begin, end) of neighbouring parts (shape (runs, 2) each) as one list: those that touch are one."""
+    """Runs [begin, end) of neighbouring parts, shape (runs, 2) each, as one list: those that touch are one."""
     runs = np.concatenate(parts)
     fresh = np.ones(len(runs), bool)
     fresh[1:] = runs[1:, 0] != runs[:-1, 1]

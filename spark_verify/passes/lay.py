@@ -92,8 +92,10 @@ class Order:
 
 
 def order_of(task: PartitionTask, acks: PlacedAcks, with_ack: Bools, below: Extremes) -> Order:
-    """Walk a log once; `with_ack`, shape (log rows,), is which rows count in the sums, `below` the extremes of
-    all lower offsets."""
+    """Walk a log once.
+
+    `with_ack`, shape (log rows,), is which rows count in the sums, `below` the extremes of all lower offsets.
+    """
     sequences, parts = Sequences(acks.log, below.greatest), []
     for step in steps(acks.log.ids(), task.batch_rows):
         sequences.add(step)
