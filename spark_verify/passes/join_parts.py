@@ -184,7 +184,7 @@ def _those(keys: IntegerSet, batch: Columns) -> Columns:
 
 
 def _joined_runs(parts: Sequence[Ints]) -> Ints:
-    """Runs [begin, end) of neighbouring parts, shape (runs, 2) each, as one list: those that touch are one."""
+    """Runs [begin, end) of neighbouring parts, shape (runs, 2) each, in one list: touching ones are one."""
     runs = np.concatenate(parts)
     fresh = np.ones(len(runs), bool)
     fresh[1:] = runs[1:, 0] != runs[:-1, 1]

@@ -38,7 +38,7 @@ _BATCH_ROWS = (2, 65_536, 7)
 """Small histories are read in batches of so few rows too, so that what spans two batches is tried."""
 _CUT_EVERY = 2
 """One batch of so many is judged in parts, cut anywhere, from files with row groups of a few rows."""
-_CUTS, _GROUP_ROWS = (1, 2, 4, 40), (1, 3, 8, 1000)
+_CUTS, _GROUP_ROWS = (1, 2, 4, 10), (1, 3, 8, 1000)
 _HIGHEST_CUT = 45
 """The logs of these histories seldom reach further."""
 _PRINT_EVERY_S = 10
