@@ -32,7 +32,7 @@ from spark_verify.synthetic import TOPIC, Shape, write_history
 from spark_verify.verify import verify, verify_all
 
 SEED = 31
-HISTORIES = 40
+HISTORIES = 30
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +40,33 @@ def written(tmp_path_factory):
     """Damaged histories on disk in small row groups, each with the reference's judgement, cuts, batch rows."""
     folder, found = tmp_path_factory.mktemp("histories"), []
     write_history(folder / "made", Shape(sends=40, partitions=1, producers=2))
-    damaged = [late_copies(load(folder / "made"))]
-    damaged += [fuzz.specimen(SEED, number).history for number in range(HISTORIES)]
-    for number, history in enumerate(damaged):
-        rng = Random(number)
-        write(history, folder / str(number), group_rows=rng.choice((1, 2, 5, 1000)))
-        batch_rows = rng.choice((2, 65_536))
-        found.append((folder / str(number), check(history), fuzz.random_cutting(rng), batch_rows))
+    made = load(folder / "made")
+    known = [late_copies(made), swapped(made), leaping(made), with_a_hole(made)]
+    drawn = [fuzz.specimen(SEED, number).history for number in range(HISTORIES)]
+    for number, history in enumerate([*known, *drawn]):
+        rng, place = Random(number), folder / str(number)
+        write(history, place, group_rows=4 if number < len(known) else rng.choice((1, 2, 5, 1000)))
+        cutting = Cutting(at=(8, 15, 22)) if number < len(known) else fuzz.random_cutting(rng)
+        found.append((place, check(history), cutting, rng.choice((2, 65_536))))
     return found
+
+
+def with_a_hole(history: History) -> History:
+    """Offsets 10 to 29 are gone: acknowledged, read, and below the high watermark."""
+    return replace(history, final_log=[row for row in history.final_log if not 10 <= row.offset < 30])
+
+
+def swapped(history: History) -> History:
+    """A record lies where a later one of its producer should, and the other way round."""
+    log = list(history.final_log)
+    log[4], log[30] = replace(log[30], offset=log[4].offset), replace(log[4], offset=log[30].offset)
+    return replace(history, final_log=log)
+
+
+def leaping(history: History) -> History:
+    """A reader goes back, and on again."""
+    seen = list(history.reads)
+    return replace(history, reads=[*seen[:20], *seen[5:8], *seen[20:]])
 
 
 def late_copies(history: History) -> History:
@@ -72,10 +91,10 @@ def disagreement(written) -> int | None:
     return None
 
 
-def test_41_damaged_histories_cut_anywhere_are_judged_as_the_reference_judges_them(written):
+def test_34_damaged_histories_cut_anywhere_are_judged_as_the_reference_judges_them(written):
     assert disagreement(written) is None
     violated = sum(bool(wanted.anomalies) for _, wanted, _, _ in written)
-    assert violated > 20
+    assert violated > 15
 
 
 def test_not_even_the_order_of_anomalies_depends_on_the_cuts(written):
@@ -154,14 +173,13 @@ def test_a_cut_in_the_middle_of_a_run_of_duplicates_changes_nothing(healthy, tmp
     write(its, tmp_path / "cut", group_rows=3)
     counts = judged_alike(tmp_path / "cut", its)
     assert counts[Property.DUPLICATE] == 8
-    assert counts[Property.PRODUCER_ORDER] == 8
+    greatest = {row.producer: row.sequence for row in log[10:18]}
+    assert counts[Property.PRODUCER_ORDER] == sum(r.sequence < greatest[r.producer] for r in log[10:18]) > 4
 
 
 def test_a_cut_in_the_middle_of_a_lost_range_changes_nothing(healthy, tmp_path):
-    """Offsets 10 to 29 are gone: acknowledged, read, and below the high watermark."""
     history = healthy.freeze()
-    kept = [row for row in history.final_log if not 10 <= row.offset < 30]
-    its = replace(history, final_log=kept)
+    its = with_a_hole(history)
     write(its, tmp_path / "cut", group_rows=7)
     counts = judged_alike(tmp_path / "cut", its)
     assert counts[Property.ACKED_LOSS] == sum(10 <= s.offset < 30 for s in history.sends) > 15
@@ -170,9 +188,7 @@ def test_a_cut_in_the_middle_of_a_lost_range_changes_nothing(healthy, tmp_path):
 
 
 def test_a_reader_that_leaps_back_over_a_cut_is_seen(healthy, tmp_path):
-    history = healthy.freeze()
-    seen = list(history.reads)
-    its = replace(history, reads=[*seen[:20], *seen[5:8], *seen[20:]])
+    its = leaping(healthy.freeze())
     write(its, tmp_path / "cut", group_rows=4)
     assert judged_alike(tmp_path / "cut", its)[Property.MONOTONE_READ] == 2
 
@@ -205,7 +221,7 @@ def test_a_log_whose_groups_do_not_ascend_is_not_cut_but_refused(tmp_path):
     log = pq.read_table(path, partitioning=None)
     swapped = log.take(np.concatenate([np.arange(1000, len(log)), np.arange(1000)]))
     write_table(path, "final_log", swapped, TOPIC, 0, group_rows=100)
-    with pytest.raises(MalformedHistory, match=r"offsets do not ascend: 1997 then 0 at row 998"):
+    with pytest.raises(MalformedHistory, match=rf"ascend: {len(log) - 1} then 0 at row {len(log) - 1000}"):
         verify_all([tmp_path], InlineSpark(), cutting=Cutting(at=(500, 1500)))
 
 
