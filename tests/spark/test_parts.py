@@ -37,7 +37,7 @@ HISTORIES = 30
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """Damaged histories on disk in small row groups, each with the reference's judgement, cuts, batch rows."""
+    """Damaged histories in small row groups, each with the reference's judgement, cuts and batch rows."""
     folder, found = tmp_path_factory.mktemp("histories"), []
     write_history(folder / "made", Shape(sends=40, partitions=1, producers=2))
     made = load(folder / "made")

@@ -44,7 +44,7 @@ ip link set "$CABLE" up
 cd /mnt/work
 unset PACKAGES INTERPRETER HIDDEN CABLE
 export PATH=/mnt/bin:/usr/bin:/bin PYTHONPATH=/mnt/packages SPARK_HOME=/mnt/packages/pyspark
-export SPARK_LOCAL_IP="$ADDRESS"
+export SPARK_LOCAL_IP="$ADDRESS" SPARK_SCALA_VERSION=2.13
 exec "$@"
 """
 

@@ -4,8 +4,8 @@
 
 A history that lost a part of its records is written here and copied to an S3-compatible server. It is judged
 here from its directory, and on a standalone cluster of two workers from the server, each partition in parts.
-Both must give the same judgement, labels, decision and explanations. Then one object is damaged, and that must
-show. Exits with 1 if anything is otherwise.
+Both must give the same judgement, labels, decision and explanations. Then one object is damaged, and that
+must show. Exits with 1 if anything is otherwise.
 """
 
 import argparse
@@ -120,8 +120,8 @@ def _told(name: str, history: Place, spark: "SparkSession", cutting: Cutting | N
     began = time.monotonic()
     found = judged(history, spark, cutting)
     print(
-        f"{name}: {found.verdict}, {len(found.judgement.anomalies)} anomalies, {found.judgement.totals.sends} "
-        f"sends, {time.monotonic() - began:.1f} s",
+        f"{name}: {found.verdict}, {len(found.judgement.anomalies)} anomalies, "
+        f"{found.judgement.totals.sends} sends, {time.monotonic() - began:.1f} s",
         flush=True,
     )
     return found
