@@ -66,7 +66,7 @@ def swapped(history: History) -> History:
 def leaping(history: History) -> History:
     """A reader goes back, and on again."""
     seen = list(history.reads)
-    return replace(history, reads=[*seen[:20], *seen[5:8], *seen[20:]])
+    return replace(history, reads=[*seen[:20], *seen[2:8], *seen[20:]])
 
 
 def late_copies(history: History) -> History:
