@@ -18,7 +18,7 @@ from spark_verify.kernels.final_log import HIGHEST
 from spark_verify.partition_task import Ints, Part, PartitionTask, RowGroup, values_of
 
 PART_ROWS = 3 << 21
-"""Rows of all three tables: 2M log records take 95 MB, and what is read of them stays in a cache more often."""
+"""Rows of all three tables: 2M log records take 95 MB, and stay in a cache more often than larger parts."""
 _LEAST_ROWS = 3 << 20
 """Smaller parts would cost more by what is read twice than they gain."""
 _PARTS_PER_CORE = 2
