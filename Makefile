@@ -1,5 +1,5 @@
 # `make demo` and `make test` are all that a newcomer needs: both prepare the machine first, once.
-.PHONY: demo test test-fast scenarios fuzz bench setup setup-python clean distclean
+.PHONY: demo test test-fast scenarios fuzz bench object-store setup setup-python clean distclean
 .NOTPARALLEL:
 BIN := .venv/bin
 
@@ -29,6 +29,10 @@ scenarios: setup
 fuzz: setup-python
 	$(BIN)/python -m spark_verify.selftest.fuzz
 	$(BIN)/python -m spark_verify.selftest.damaged_segments --real tests/fixtures/segments
+
+# A verdict on object storage by a Spark cluster that shares only that with the driver; as root.
+object-store: setup-python
+	$(BIN)/python -m spark_verify.selftest.object_store.show
 
 bench: setup
 	$(BIN)/python -m harness.bench.bench

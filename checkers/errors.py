@@ -6,6 +6,8 @@ CheckersError
 
 from pathlib import Path
 
+from checkers.places import Place, StoredPath
+
 
 class CheckersError(Exception):
     """Base of every error of this room."""
@@ -18,11 +20,11 @@ class MalformedHistory(CheckersError):
     value found there.
     """
 
-    def __init__(self, file: Path | str, what: str) -> None:
+    def __init__(self, file: Place | str, what: str) -> None:
         super().__init__(f"{file}: {what}")
-        self.file = Path(file)
+        self.file: Place = file if isinstance(file, StoredPath) else Path(file)
         self.what = what
 
-    def __reduce__(self) -> tuple[type["MalformedHistory"], tuple[Path, str]]:
+    def __reduce__(self) -> tuple[type["MalformedHistory"], tuple[Place, str]]:
         """Survive the way from a Spark worker to the driver."""
         return type(self), (self.file, self.what)

@@ -2,10 +2,11 @@
 
 Every producer sends to every partition in turn; the order of the log is that of the appends; a
 thousandth of the sends end as info (half of them written), a few fail; every partition is read once, in
-order, by one of the readers. The history is clean: no property is violated. Arrays of one partition at
-a time, so 10M sends need about 300 MB.
+order, by one of the readers. The history is clean: no property is violated. A partition is made in stretches
+of 2M sends, which need about 500 MB; all records of one are invoked before those of the next.
 """
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from checkers.history.tables import NONE, TABLES, Outcome, unit_path, write_table
+from checkers.history.tables import (
+    GROUP_ROWS,
+    NONE,
+    PARTITIONED,
+    TABLES,
+    Outcome,
+    open_writer,
+    unit_path,
+    write_table,
+)
 
 TOPIC = "bench"
+Columns = dict[str, npt.NDArray[np.generic]]
+_STRETCH = 2_000_000
 _GAP_NS = 20_000
 """Between two sends to one partition: 50,000 a second."""
 START_NS = 1_000_000_000_000
@@ -46,7 +58,23 @@ def _write_partition(directory: Path, shape: Shape, partition: int) -> int:
     """Write the three files of one partition; returns its log end offset."""
     rng = np.random.default_rng([shape.seed, partition])
     count = shape.sends // shape.partitions + (partition < shape.sends % shape.partitions)
-    turn = np.arange(count)
+    end = 0
+    with ExitStack() as stack:
+        files = {table: stack.enter_context(_File(directory, table, partition)) for table in PARTITIONED}
+        for begin in range(0, max(count, 1), _STRETCH):
+            turn = np.arange(begin, min(begin + _STRETCH, count))
+            stretch = _stretch(shape, partition, turn, end, rng)
+            for table, columns in stretch.items():
+                files[table].write(columns)
+            end += len(stretch["final_log"]["offset"])
+    return end
+
+
+def _stretch(
+    shape: Shape, partition: int, turn: npt.NDArray[np.int64], first_offset: int, rng: np.random.Generator
+) -> dict[str, Columns]:
+    """Some sends to a partition, by their turns, and what came of them, from an offset on."""
+    count = len(turn)
     producer = turn % shape.producers
     sequence = turn // shape.producers * shape.partitions + partition
     invoked = START_NS + turn * _GAP_NS + rng.integers(0, _GAP_NS, count)
@@ -62,11 +90,11 @@ def _write_partition(directory: Path, shape: Shape, partition: int) -> int:
     order = np.flatnonzero(written)
     order = order[np.argsort(appended[order], kind="stable")]
     offset = np.full(count, NONE)
-    offset[order] = np.arange(order.size)
+    offset[order] = first_offset + np.arange(order.size)
     ok = outcome == Outcome.OK
 
     by_completion = np.argsort(completed, kind="stable")
-    sends: dict[str, npt.NDArray[np.generic]] = {
+    sends: Columns = {
         "producer": producer,
         "sequence": sequence,
         "invoked_ns": invoked,
@@ -76,8 +104,8 @@ def _write_partition(directory: Path, shape: Shape, partition: int) -> int:
         "checksum": checksum,
     }
     sends = {name: column[by_completion] for name, column in sends.items()}
-    log: dict[str, npt.NDArray[np.generic]] = {
-        "offset": np.arange(order.size),
+    log: Columns = {
+        "offset": first_offset + np.arange(order.size),
         "leader_epoch": np.zeros(order.size, np.int32),
         "producer": producer[order],
         "sequence": sequence[order],
@@ -88,20 +116,39 @@ def _write_partition(directory: Path, shape: Shape, partition: int) -> int:
         "generation": np.ones(order.size, np.int32),
         "read_ns": completed[order] + 1_000_000,
     }
-    _write(directory, "sends", partition, sends | {"error": np.where(ok[by_completion], "", "timed out")})
-    _write(directory, "final_log", partition, log | {"timestamp_ms": appended[order] // 1_000_000})
-    _write(directory, "reads", partition, reads)
-    return int(order.size)
-
-
-def _write(directory: Path, table: str, partition: int, columns: dict[str, npt.NDArray[np.generic]]) -> None:
-    rows = len(next(iter(columns.values())))
-    place = {
-        "topic": pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), [TOPIC]),
-        "partition": pa.array(np.full(rows, partition, np.int32)),
+    return {
+        "sends": sends | {"error": np.where(ok[by_completion], "", "timed out")},
+        "final_log": log | {"timestamp_ms": appended[order] // 1_000_000},
+        "reads": reads,
     }
-    arrays = place | {name: pa.array(column) for name, column in columns.items()}
-    write_table(unit_path(directory, table, TOPIC, partition), table, pa.table(arrays), TOPIC, partition)
+
+
+class _File:
+    """One partition's file of a bulk table, that gets its name when it is whole."""
+
+    def __init__(self, directory: Path, table: str, partition: int) -> None:
+        self._table, self._partition = table, partition
+        self._path = unit_path(directory, table, TOPIC, partition)
+        self._writer = open_writer(self._path.with_suffix(".growing"), table, TOPIC, partition)
+
+    def __enter__(self) -> "_File":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._writer.close()
+        if kind is None:
+            self._path.with_suffix(".growing").rename(self._path)
+
+    def write(self, columns: Columns) -> None:
+        """Add rows."""
+        rows = len(next(iter(columns.values())))
+        place = {
+            "topic": pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), [TOPIC]),
+            "partition": pa.array(np.full(rows, self._partition, np.int32)),
+        }
+        table = pa.table(place | {name: pa.array(column) for name, column in columns.items()})
+        schema = self._writer.schema
+        self._writer.write_table(table.select(schema.names).cast(schema), row_group_size=GROUP_ROWS)
 
 
 def _write_proofs(directory: Path, ends: list[int]) -> None:

@@ -2,7 +2,7 @@
 would.
 
     open_history   driver   every footer, the proofs and samples; one task for each partition
-    scan           workers  pass 1: each partition in one reading; counts, what it lost, suspicious ids
+    first_pass     workers  pass 1: each partition in one reading; counts, what it lost, suspicious ids
     duplicate_ids  both     no id belongs to two sends
     fetch          workers  pass 2, only if ids are suspicious: their rows from all partitions
     scan_replicas  workers  the replicas of each partition, if they were audited
@@ -14,19 +14,21 @@ Several histories can be verified in the same jobs; they share nothing else.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checkers.errors import MalformedHistory
 from checkers.judgement import Judgement
+from checkers.places import Place, place_of
+from spark_verify.first_pass import Scanned, first_pass
 from spark_verify.kernels.ids import Ids
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask
 from spark_verify.passes import apply_rules, counts
+from spark_verify.passes.cut import Cutting
 from spark_verify.passes.duplicate_ids import added, find_duplicate, id_words
-from spark_verify.passes.fetch import NOTHING, Fetched, Wanted, fetch
+from spark_verify.passes.fetch import NOTHING, Fetched, Wanted, fetch, together
 from spark_verify.passes.open_history import OpenedHistory, open_history
 from spark_verify.passes.replicas.scan_replicas import ReplicaScan, ReplicaTask, scan_replicas
-from spark_verify.passes.scan import Scan, Suspects, scan
+from spark_verify.passes.scan import Scan, Suspects
 from spark_verify.session.jobs import run, spark_errors
 
 if TYPE_CHECKING:
@@ -35,11 +37,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scanned:
-    """A history after pass 1; `scans` are of its tasks, in order, and `replicas` of its replica tasks."""
+    """A history after pass 1; `scanned` are its partitions, in order, and `replicas` of its replica tasks."""
 
     opened: OpenedHistory
-    scans: Sequence[Scan]
+    scanned: Sequence[Scanned]
     replicas: Sequence[ReplicaScan]
+
+    @property
+    def scans(self) -> list[Scan]:
+        """Of its tasks, in order."""
+        return [each.scan for each in self.scanned]
 
     @property
     def suspects(self) -> list[Suspects | None]:
@@ -51,29 +58,36 @@ class _Scanned:
         return Ids.joined([found.ids for found in self.suspects if found]).unique()
 
 
-def verify(history_dir: Path, spark: "SparkSession") -> Judgement:
-    """Judge one history; raises MalformedHistory, SessionFailed, WorkerFailed."""
+def verify(history_dir: Place | str, spark: "SparkSession") -> Judgement:
+    """Judge one history, in a directory or at a URI; raises MalformedHistory, SessionFailed, WorkerFailed."""
     return verify_all([history_dir], spark)[0]
 
 
 def verify_all(
-    history_dirs: Sequence[Path], spark: "SparkSession", *, batch_rows: int = BATCH_ROWS
+    history_dirs: Sequence[Place | str],
+    spark: "SparkSession",
+    *,
+    batch_rows: int = BATCH_ROWS,
+    cutting: Cutting | None = None,
 ) -> list[Judgement]:
     """Judge several histories with as many jobs as one needs; raises as `verify`, if any of them is
-    malformed."""
-    cases = _scan([open_history(each, batch_rows=batch_rows) for each in history_dirs], spark)
+    malformed. The answer does not depend on `batch_rows` and `cutting`."""
+    opened = [open_history(place_of(each), batch_rows=batch_rows) for each in history_dirs]
+    cases = _scan(opened, spark, cutting)
     _refuse_duplicate_ids(cases, spark)
     return [_judge(case, rows) for case, rows in zip(cases, _fetch(cases, spark), strict=True)]
 
 
-def _scan(histories: Sequence[OpenedHistory], spark: "SparkSession") -> list[_Scanned]:
-    scans = iter(run(spark, scan, [task for each in histories for task in each.tasks], weight=_rows))
+def _scan(
+    histories: Sequence[OpenedHistory], spark: "SparkSession", cutting: Cutting | None
+) -> list[_Scanned]:
+    scanned = iter(first_pass([task for each in histories for task in each.tasks], spark, cutting))
     replica_tasks = [task for each in histories for task in each.replica_tasks]
     replicas = iter(run(spark, scan_replicas, replica_tasks, weight=_replica_rows))
     return [
         _Scanned(
             opened=each,
-            scans=[next(scans) for _ in each.tasks],
+            scanned=[next(scanned) for _ in each.tasks],
             replicas=[next(replicas) for _ in each.replica_tasks],
         )
         for each in histories
@@ -83,10 +97,11 @@ def _scan(histories: Sequence[OpenedHistory], spark: "SparkSession") -> list[_Sc
 def _refuse_duplicate_ids(cases: Sequence[_Scanned], spark: "SparkSession") -> None:
     """Pass 1 proves for nearly every producer that it used no id twice; the others' ids are compared."""
     doubtful = [(case, producers) for case in cases if (producers := _doubtful_producers(case))]
-    items = [(task, producers) for case, producers in doubtful for task in case.opened.tasks]
+    asked = [[(part, its) for each in case.scanned for part in each.parts] for case, its in doubtful]
+    items = [item for its in asked for item in its]
     words = iter(run(spark, id_words, items, weight=lambda item: _rows(item[0])))
-    for case, _ in doubtful:
-        duplicate = find_duplicate([next(words) for _ in case.opened.tasks])
+    for (case, _), its in zip(doubtful, asked, strict=True):
+        duplicate = find_duplicate([next(words) for _ in its])
         if duplicate:
             raise MalformedHistory(
                 case.opened.history_dir / "sends",
@@ -103,15 +118,19 @@ def _doubtful_producers(case: _Scanned) -> frozenset[int]:
 def _fetch(cases: Sequence[_Scanned], spark: "SparkSession") -> list[list[Fetched]]:
     """The rows to decide on, of each task of each case; no job at all if nothing is suspicious."""
     suspect_ids = [case.suspect_ids() for case in cases]
-    wanted = {
-        (at, place): Wanted(task=task, case=at)
+    wanted = [
+        Wanted(task=part, case=at)
         for at, case in enumerate(cases)
-        for place, task in enumerate(case.opened.tasks)
+        for each in case.scanned
+        for part in each.parts
         if len(suspect_ids[at])
-    }
-    rows = dict(zip(wanted, _fetch_all(suspect_ids, list(wanted.values()), spark), strict=True))
+    ]
+    rows = iter(_fetch_all(suspect_ids, wanted, spark))
     return [
-        [rows.get((at, place), NOTHING) for place in range(len(case.opened.tasks))]
+        [
+            together([next(rows) for _ in each.parts]) if len(suspect_ids[at]) else NOTHING
+            for each in case.scanned
+        ]
         for at, case in enumerate(cases)
     ]
 

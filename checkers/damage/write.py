@@ -9,13 +9,22 @@ from typing import Any
 import pyarrow as pa
 
 from checkers.history.rows import SINGLE_FILES, History
-from checkers.history.tables import OPTIONAL, REPLICA_BATCHES, TABLES, replica_path, unit_path, write_table
+from checkers.history.tables import (
+    GROUP_ROWS,
+    OPTIONAL,
+    REPLICA_BATCHES,
+    TABLES,
+    replica_path,
+    unit_path,
+    write_table,
+)
 
 
-def write(history: History, history_dir: Path, *, run: str = "") -> None:
+def write(history: History, history_dir: Path, *, run: str = "", group_rows: int = GROUP_ROWS) -> None:
     """Write every table of a history below a directory, which is made if it is not there.
 
-    Of the OPTIONAL tables only those that the history has collected.
+    Of the OPTIONAL tables only those that the history has collected. `group_rows` is the most rows of a row
+    group of a bulk table.
     """
     for tp in history.partitions:
         for table, rows in (
@@ -24,7 +33,7 @@ def write(history: History, history_dir: Path, *, run: str = "") -> None:
             ("reads", history.reads),
         ):
             path = unit_path(history_dir, table, *tp)
-            _write(path, table, (row for row in rows if row.tp == tp), *tp, run=run)
+            _write(path, table, (row for row in rows if row.tp == tp), *tp, run=run, group_rows=group_rows)
     for table in SINGLE_FILES:
         if table in history.collected or table not in OPTIONAL:
             _write(unit_path(history_dir, table), table, getattr(history, table), run=run)
@@ -41,11 +50,19 @@ def write(history: History, history_dir: Path, *, run: str = "") -> None:
             )
 
 
-def _write(path: Path, table: str, rows: Iterable[Any], *place: Any, run: str) -> None:  # noqa: ANN401
+def _write(
+    path: Path,
+    table: str,
+    rows: Iterable[Any],
+    *place: Any,  # noqa: ANN401
+    run: str,
+    group_rows: int = GROUP_ROWS,
+) -> None:
     schema = TABLES[table]
     held = list(rows)
     columns = [
         pa.array([getattr(row, name) for row in held], schema.field(name).type) for name in schema.names
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_table(path, table, pa.Table.from_arrays(columns, schema=schema), *place, run=run)
+    rows_of = pa.Table.from_arrays(columns, schema=schema)
+    write_table(path, table, rows_of, *place, run=run, group_rows=group_rows)

@@ -5,7 +5,6 @@ order that `tables` promises. `load` builds the whole in memory, for the referen
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -31,12 +30,13 @@ from checkers.history.tables import (
     unit_path,
 )
 from checkers.history.upgrade import minor_of, schema_at, upgrade
+from checkers.places import Place, open_parquet
 
 SAMPLES = ("watermarks", "replica_offsets")
 """The tables of one file that grow with the length of a run: their rows stay in columns."""
 
 
-def load(history_dir: Path) -> History:
+def load(history_dir: Place) -> History:
     """The whole history in memory, checked; raises MalformedHistory."""
     context = load_context(history_dir)
     bulk: dict[str, Any] = {
@@ -56,7 +56,7 @@ def load(history_dir: Path) -> History:
     return History(**small, **bulk, replica_batches=batches)
 
 
-def load_context(history_dir: Path) -> Context:
+def load_context(history_dir: Place) -> Context:
     """The tables of one file and the list of partitions; raises MalformedHistory. Opens no bulk file."""
     found, proofs = load_proofs(history_dir)
     collected = collected_tables(history_dir)
@@ -68,7 +68,7 @@ def load_context(history_dir: Path) -> Context:
     return Context(partitions=found, collected=collected, proofs=proofs, **tables)
 
 
-def collected_tables(history_dir: Path) -> frozenset[str]:
+def collected_tables(history_dir: Place) -> frozenset[str]:
     """Which of the OPTIONAL tables the history has."""
     return frozenset(
         table
@@ -81,7 +81,7 @@ def collected_tables(history_dir: Path) -> frozenset[str]:
     )
 
 
-def replica_files(history_dir: Path, tp: TopicPartition) -> list[Path]:
+def replica_files(history_dir: Place, tp: TopicPartition) -> list[Place]:
     """The files of a partition's replica batches, by broker and then in the order of the log.
 
     Raises MalformedHistory for a name that is not <broker>-<piece>.parquet.
@@ -89,14 +89,14 @@ def replica_files(history_dir: Path, tp: TopicPartition) -> list[Path]:
     return sorted((history_dir / REPLICA_BATCHES / str(tp)).glob("*.parquet"), key=_broker_and_piece)
 
 
-def _broker_and_piece(path: Path) -> tuple[int, int]:
+def _broker_and_piece(path: Place) -> tuple[int, int]:
     broker, _, piece = path.stem.partition("-")
     if not (broker.isdecimal() and piece.isdecimal()):
         raise MalformedHistory(path, "not named <broker>-<piece>.parquet")
     return int(broker), int(piece)
 
 
-def load_proofs(history_dir: Path) -> tuple[tuple[TopicPartition, ...], tuple[Proof, ...]]:
+def load_proofs(history_dir: Place) -> tuple[tuple[TopicPartition, ...], tuple[Proof, ...]]:
     """Which partitions there are, and how their final reads ended; raises MalformedHistory."""
     proofs = tuple(_rows(history_dir, "proofs"))
     found = partitions(history_dir)
@@ -104,7 +104,7 @@ def load_proofs(history_dir: Path) -> tuple[tuple[TopicPartition, ...], tuple[Pr
     return found, proofs
 
 
-def partitions(history_dir: Path) -> tuple[TopicPartition, ...]:
+def partitions(history_dir: Place) -> tuple[TopicPartition, ...]:
     """Every partition that has a bulk file, sorted; one that lacks a file of any bulk table is malformed."""
     found = {table: set(_units(history_dir, table)) for table in PARTITIONED}
     every = sorted(set().union(*found.values()))
@@ -118,7 +118,7 @@ def partitions(history_dir: Path) -> tuple[TopicPartition, ...]:
 
 
 def read_unit(
-    path: Path,
+    path: Place,
     table: str,
     topic: str | None = None,
     partition: int | None = None,
@@ -145,7 +145,7 @@ def read_unit(
 
 
 def open_unit(
-    path: Path, table: str, topic: str | None = None, partition: int | None = None
+    path: Place, table: str, topic: str | None = None, partition: int | None = None
 ) -> pq.ParquetFile:
     """One file with its footer checked and nothing read yet, to be read batch by batch.
 
@@ -156,7 +156,7 @@ def open_unit(
     return file
 
 
-def run_of(path: Path) -> str:
+def run_of(path: Place) -> str:
     """The id of the run that a file belongs to; "" for one that was written before files had it.
 
     Raises MalformedHistory if the file is missing, truncated or not Parquet.
@@ -164,16 +164,16 @@ def run_of(path: Path) -> str:
     return _stamp(_open(path).schema_arrow).get(RUN_KEY, "")
 
 
-def rows_of(path: Path) -> int:
+def rows_of(path: Place) -> int:
     """How many rows a file has by its footer; raises MalformedHistory as `run_of` does."""
     return int(_open(path).metadata.num_rows)
 
 
-def _open(path: Path) -> pq.ParquetFile:
+def _open(path: Place) -> pq.ParquetFile:
     if not path.is_file():
         raise MalformedHistory(path, "missing")
     try:
-        return pq.ParquetFile(path)
+        return open_parquet(path)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise MalformedHistory(path, f"truncated, or not Parquet: {_first_line(error)}") from None
 
@@ -186,7 +186,7 @@ def _stamp(schema: pa.Schema) -> dict[str, str]:
     return {key.decode(): value.decode(errors="replace") for key, value in (schema.metadata or {}).items()}
 
 
-def _check_footer(path: Path, found: pa.Schema, stamped: pa.Schema) -> None:
+def _check_footer(path: Place, found: pa.Schema, stamped: pa.Schema) -> None:
     """`stamped` is what this tool writes; the columns are those of the minor version that the file has."""
     stamp = _stamp(found)
     version = stamp.get(VERSION_KEY)
@@ -217,7 +217,7 @@ def _difference(found: list[str], wanted: list[str]) -> str:
     )
 
 
-def _check_rows(path: Path, table: str, rows: pa.Table, topic: str | None, partition: int | None) -> None:
+def _check_rows(path: Place, table: str, rows: pa.Table, topic: str | None, partition: int | None) -> None:
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         if column.null_count:
             raise MalformedHistory(path, f"column {name} has {column.null_count} nulls")
@@ -230,7 +230,7 @@ def _check_rows(path: Path, table: str, rows: pa.Table, topic: str | None, parti
         _check_outcomes(path, rows["outcome"])
 
 
-def _check_constant(path: Path, rows: pa.Table, name: str, expected: object) -> None:
+def _check_constant(path: Place, rows: pa.Table, name: str, expected: object) -> None:
     if name not in rows.column_names:
         return
     others = [value for value in pc.unique(rows[name]).to_pylist() if value != expected]
@@ -238,7 +238,7 @@ def _check_constant(path: Path, rows: pa.Table, name: str, expected: object) -> 
         raise MalformedHistory(path, f"a row has {name} {others[0]!r}, the file is of {expected!r}")
 
 
-def _check_ascending(path: Path, offsets: pa.ChunkedArray) -> None:
+def _check_ascending(path: Place, offsets: pa.ChunkedArray) -> None:
     if len(offsets) and offsets[0].as_py() < 0:
         raise MalformedHistory(path, f"offset {offsets[0].as_py()} is negative")
     rises = pc.greater(offsets.slice(1), offsets.slice(0, max(0, len(offsets) - 1)))
@@ -249,13 +249,13 @@ def _check_ascending(path: Path, offsets: pa.ChunkedArray) -> None:
         )
 
 
-def _check_outcomes(path: Path, outcomes: pa.ChunkedArray) -> None:
+def _check_outcomes(path: Place, outcomes: pa.ChunkedArray) -> None:
     for value in pc.unique(outcomes).to_pylist():
         if value not in list(Outcome):
             raise MalformedHistory(path, f"outcome {value} is none of 0 ok, 1 fail, 2 info")
 
 
-def _check_proofs(path: Path, proofs: Sequence[Proof], found: Sequence[TopicPartition]) -> None:
+def _check_proofs(path: Place, proofs: Sequence[Proof], found: Sequence[TopicPartition]) -> None:
     seen: set[TopicPartition] = set()
     for proof in proofs:
         if proof.tp in seen:
@@ -265,7 +265,7 @@ def _check_proofs(path: Path, proofs: Sequence[Proof], found: Sequence[TopicPart
         seen.add(proof.tp)
 
 
-def _refuse_reused_ids(path: Path, sends: Sequence[Send]) -> None:
+def _refuse_reused_ids(path: Place, sends: Sequence[Send]) -> None:
     seen: set[tuple[int, int]] = set()
     for send in sends:
         if send.id in seen:
@@ -273,22 +273,23 @@ def _refuse_reused_ids(path: Path, sends: Sequence[Send]) -> None:
         seen.add(send.id)
 
 
-def _units(history_dir: Path, table: str) -> Iterator[TopicPartition]:
+def _units(history_dir: Place, table: str) -> Iterator[TopicPartition]:
     folder = history_dir / table
     if not folder.is_dir():
         raise MalformedHistory(folder, "missing: the run was not sealed, or this is no history")
-    for file in sorted(folder.glob("*.parquet")):
+    files: list[Place] = [*folder.glob("*.parquet")]
+    for file in sorted(files, key=str):
         topic, dash, number = file.stem.rpartition("-")
         if not dash or not number.isdecimal():
             raise MalformedHistory(file, "not named <topic>-<partition>.parquet")
         yield TopicPartition(topic, int(number))
 
 
-def _rows(history_dir: Path, table: str, tp: TopicPartition | None = None) -> Iterator[Any]:
+def _rows(history_dir: Place, table: str, tp: TopicPartition | None = None) -> Iterator[Any]:
     topic, partition = tp or (None, None)
     rows = read_unit(unit_path(history_dir, table, topic, partition), table, topic, partition)
     return iter(Rows(rows, ROW_OF[table]))
 
 
-def _samples(history_dir: Path, table: str) -> Rows[Any]:
+def _samples(history_dir: Place, table: str) -> Rows[Any]:
     return Rows(read_unit(unit_path(history_dir, table), table), ROW_OF[table])

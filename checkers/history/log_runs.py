@@ -2,7 +2,6 @@
 batches. Read from the files, in batches, and only of the partitions that somebody asks about."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from checkers.history.load import open_unit, read_unit, replica_files
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import REPLICA_BATCHES, unit_path
+from checkers.places import Place
 
 Ints = npt.NDArray[np.int64]
 BATCH_ROWS = 65_536
@@ -44,7 +44,7 @@ def runs_of(offsets: Ints, epochs: Ints) -> list[LogRun]:
     ]
 
 
-def log_runs(history_dir: Path, tp: TopicPartition) -> Sequence[LogRun]:
+def log_runs(history_dir: Place, tp: TopicPartition) -> Sequence[LogRun]:
     """The runs of a partition's final log; raises MalformedHistory."""
     found: list[LogRun] = []
     with open_unit(unit_path(history_dir, "final_log", *tp), "final_log", *tp) as file:
@@ -58,7 +58,7 @@ def log_runs(history_dir: Path, tp: TopicPartition) -> Sequence[LogRun]:
     return found
 
 
-def batch_producers(history_dir: Path, tp: TopicPartition) -> BatchProducers | None:
+def batch_producers(history_dir: Place, tp: TopicPartition) -> BatchProducers | None:
     """Who wrote the batches of a partition, from the replica with most of them; None if none was read."""
     names = ["broker", "base_offset", "producer_id", "producer_epoch"]
     tables = [read_unit(path, REPLICA_BATCHES, *tp, columns=names) for path in replica_files(history_dir, tp)]

@@ -12,14 +12,20 @@ from collections.abc import Mapping
 from enum import IntEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from checkers.places import Place
+
 SCHEMA_VERSION = "1.2"
 """Major and minor. A major change gives a column another meaning; a minor one adds columns to a table, and
 `upgrade` says what a file from before means by them. "1" is 1.0."""
+
+GROUP_ROWS = 1 << 18
+"""The most rows of a row group. A part of a partition reads groups as a whole, so small ones read less twice;
+much smaller ones are slower to read."""
 
 NONE = -1
 """The sentinel of every integer column for "there is none"."""
@@ -193,14 +199,17 @@ OPTIONAL = (
 """The tables that are there only if they were collected. What needs one that is not there is not decided."""
 
 
-def unit_path(history_dir: Path, table: str, topic: str | None = None, partition: int | None = None) -> Path:
+P = TypeVar("P", bound=Place)
+
+
+def unit_path(history_dir: P, table: str, topic: str | None = None, partition: int | None = None) -> P:
     """Where a table lives, or one partition's file of it; `history_dir` is the run's `history/`."""
     assert table != REPLICA_BATCHES, f"{table} has several files, see replica_path"
     if table not in PARTITIONED:
         assert topic is None, f"{table} is one file"
-        return history_dir / f"{table}.parquet"
+        return cast(P, history_dir / f"{table}.parquet")
     assert topic is not None, f"{table} has one file for each partition"
-    return history_dir / table / f"{topic}-{partition}.parquet"
+    return cast(P, history_dir / table / f"{topic}-{partition}.parquet")
 
 
 def replica_path(history_dir: Path, topic: str, partition: int, broker: int, piece: int) -> Path:
@@ -261,6 +270,7 @@ def write_table(
     partition: int | None = None,
     *,
     run: str = "",
+    group_rows: int = GROUP_ROWS,
 ) -> None:
     """Write one whole file, stamped and encoded, and give it its name only when it is complete.
 
@@ -270,5 +280,5 @@ def write_table(
     schema = file_schema(table, topic, partition, run=run)
     growing = path.with_suffix(".growing")
     with open_writer(growing, table, topic, partition, run=run) as writer:
-        writer.write_table(rows.select(schema.names).cast(schema))
+        writer.write_table(rows.select(schema.names).cast(schema), row_group_size=group_rows)
     growing.rename(path)

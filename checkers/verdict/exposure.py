@@ -5,7 +5,6 @@ Everything is read from the history on disk, one partition at a time, so `check`
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from checkers.history.columnar import columns_of
 from checkers.history.load import read_unit, rows_of
 from checkers.history.rows import Context, Fault, MetadataChange, TopicPartition
 from checkers.history.tables import NONE, Outcome, unit_path
+from checkers.places import Place
 from checkers.verdict.at_risk import at_risk, over_ns, replicas_of, touched
 from checkers.verdict.gaps import Gap, Times, longest_gaps
 
@@ -103,7 +103,7 @@ class _Sends:
 
 
 def measure(
-    history: Path, context: Context, load_ended_ns: int, controllers: Collection[int] = ()
+    history: Place, context: Context, load_ended_ns: int, controllers: Collection[int] = ()
 ) -> Exposure:
     """Read the sends of every partition; `load_ended_ns` (-1: unknown) closes the last gap of each.
 
@@ -135,7 +135,7 @@ def measure(
     )
 
 
-def _sends(history: Path, tp: TopicPartition) -> _Sends:
+def _sends(history: Place, tp: TopicPartition) -> _Sends:
     path = unit_path(history, "sends", *tp)
     rows = read_unit(path, "sends", *tp, columns=COLUMNS)
     _refuse_answers_from_before(path, rows)
@@ -149,7 +149,7 @@ def _sends(history: Path, tp: TopicPartition) -> _Sends:
     )
 
 
-def _refuse_answers_from_before(path: Path, rows: pa.Table) -> None:
+def _refuse_answers_from_before(path: Place, rows: pa.Table) -> None:
     """Both times are of one clock that never steps back: an earlier answer was not written down so."""
     invoked, completed = rows["invoked_ns"], rows["completed_ns"]
     early = pc.and_(pc.not_equal(completed, NONE), pc.less(completed, invoked))

@@ -1,6 +1,6 @@
 """`make bench`: every figure that the project promises, measured here, each against its peer or target.
 
-    python -m harness.bench.bench [--only cluster|sends|verifier|audit|faults|overhead]...
+    python -m harness.bench.bench [--only cluster|sends|verifier|spread|audit|faults|overhead]...
 
 Writes build/bench.json (a list of lines) and docs/benchmarks.md. With --only, the other lines stay as they
 were.
@@ -23,7 +23,7 @@ from compose.host import shell
 from harness.bench.cluster import ready_times, send_lines
 from harness.bench.page import page
 from spark_verify.selftest.audit_bench import bench_audit
-from spark_verify.selftest.bench import bench_verifier
+from spark_verify.selftest.bench import bench_one_partition, bench_verifier
 
 Line = Mapping[str, Any]
 BUILD = Path("build")
@@ -80,6 +80,11 @@ def cluster() -> list[Line]:
 def verifier() -> list[Line]:
     """The Spark verifier against DuckDB on the same files."""
     return list(bench_verifier(VERIFIER_ROWS, BUILD.resolve() / "verifier"))
+
+
+def spread() -> list[Line]:
+    """One large partition on two cores against one, and on two executors against one."""
+    return list(bench_one_partition(workdir=BUILD.resolve() / "verifier"))
 
 
 def audit() -> list[Line]:
@@ -139,6 +144,7 @@ PARTS: Mapping[str, Callable[[], Sequence[Line]]] = {
     "cluster": cluster,
     "sends": send_lines,
     "verifier": verifier,
+    "spread": spread,
     "audit": audit,
     "faults": faults,
     "overhead": overhead,

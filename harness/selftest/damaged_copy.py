@@ -192,7 +192,7 @@ class DamagedCopy:
         return _read(path)
 
     def _pieces(self, tp: TopicPartition, broker: int) -> list[Path]:
-        found = replica_files(self.run.history, tp)
+        found = map(Path, map(str, replica_files(self.run.history, tp)))
         return [path for path in found if path.stem.partition("-")[0] == str(broker)]
 
     def _write(self, path: Path, table: str, rows: Sequence[Row], tp: TopicPartition | None) -> None:

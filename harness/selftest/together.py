@@ -68,7 +68,7 @@ def _answer(verify_all: VerifyAll, batch: Sequence[Asked]) -> None:
         try:
             found = verify_all([history for history, _ in waiting])
         except MalformedHistory as error:
-            spoiled = [asked for asked in waiting if error.file.is_relative_to(asked[0])]
+            spoiled = [asked for asked in waiting if Path(str(error.file)).is_relative_to(asked[0])]
             for _, answer in spoiled or waiting:
                 answer.set_exception(error)
             waiting = [asked for asked in waiting if spoiled and asked not in spoiled]

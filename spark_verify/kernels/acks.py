@@ -14,9 +14,10 @@ import numpy as np
 from checkers.errors import MalformedHistory
 from checkers.history.tables import NONE, Outcome
 from spark_verify.kernels.final_log import FinalLog
-from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask
+from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, joined
 
 SEND_COLUMNS = ("producer", "sequence", "invoked_ns", "completed_ns", "outcome", "offset", "checksum")
+UNPLACED = (*SEND_COLUMNS, "row")
 NEVER = np.iinfo(np.int64).max
 NOT_YET = np.iinfo(np.int64).min
 
@@ -34,9 +35,47 @@ class SendCounts:
     first_ack_ns: int = NONE
     last_ack_ns: int = NONE
 
+    def __add__(self, other: "SendCounts") -> "SendCounts":
+        acked = [each for each in (self, other) if each.ok]
+        return SendCounts(
+            sends=self.sends + other.sends,
+            ok=self.ok + other.ok,
+            fail=self.fail + other.fail,
+            ok_without_offset=self.ok_without_offset + other.ok_without_offset,
+            ok_unread=self.ok_unread + other.ok_unread,
+            first_ack_ns=min((each.first_ack_ns for each in acked), default=NONE),
+            last_ack_ns=max((each.last_ack_ns for each in acked), default=NONE),
+        )
+
+    def add(self, task: PartitionTask, sends: Columns) -> Bools:
+        """Count a batch of sends, and return which are ok; shape (batch rows,).
+
+        Raises MalformedHistory for an unknown outcome.
+        """
+        outcome, offset = sends["outcome"], sends["offset"]
+        strange = outcome[(outcome < Outcome.OK) | (outcome > Outcome.INFO)]
+        if strange.size:
+            raise MalformedHistory(
+                task.path("sends"), f"outcome {strange[0]} is none of 0 ok, 1 fail, 2 info"
+            )
+        ok: Bools = outcome == Outcome.OK
+        self.sends += len(outcome)
+        self.ok += int(np.count_nonzero(ok))
+        self.fail += int(np.count_nonzero(outcome == Outcome.FAIL))
+        self.ok_without_offset += int(np.count_nonzero(ok & (offset == NONE)))
+        window = task.window
+        if window and window.log_end > window.high_watermark:
+            self.ok_unread += int(np.count_nonzero(ok & window.unread(offset)))
+        if ok.any():
+            done = sends["completed_ns"] if ok.all() else sends["completed_ns"][ok]
+            first, last = int(done.min()), int(done.max())
+            self.first_ack_ns = first if self.ok == len(done) else min(self.first_ack_ns, first)
+            self.last_ack_ns = max(self.last_ack_ns, last)
+        return ok
+
 
 class PlacedAcks:
-    """The placed acks of a partition, taken batch by batch.
+    """The placed acks of a partition, or of a part, taken batch by batch.
 
     Fields, for a log of n rows:
         log            that log
@@ -57,11 +96,12 @@ class PlacedAcks:
         """How many acks are placed. More than there are rows with an ack: two sends have one id."""
 
     def add(self, sends: Columns) -> None:
-        """Lay one batch of sends over the log: the columns SEND_COLUMNS, each of shape (batch rows,).
+        """Lay one batch of sends over the log: the columns SEND_COLUMNS and `row`, their numbers in their
+        file; each of shape (batch rows,).
 
         Raises MalformedHistory for an unknown outcome.
         """
-        ok = self._count(sends)
+        ok = self.counts.add(self._task, sends)
         rows = self.log.rows_at(sends["offset"])
         # A send with a negative sequence is no send of ours: its id may be that of records without id.
         placed = np.flatnonzero(ok & (rows >= 0) & (sends["sequence"] >= 0))
@@ -83,10 +123,8 @@ class PlacedAcks:
             self._unplaced.append({name: column[rest] for name, column in sends.items()})
 
     def unplaced(self) -> Columns:
-        """The unplaced sends in file order: the columns SEND_COLUMNS, each of shape (unplaced sends,)."""
-        if not self._unplaced:
-            return {name: np.empty(0, np.int64) for name in SEND_COLUMNS}
-        return {name: np.concatenate([part[name] for part in self._unplaced]) for name in SEND_COLUMNS}
+        """The unplaced sends in file order: the columns UNPLACED, each of shape (unplaced sends,)."""
+        return joined(UNPLACED, self._unplaced)
 
     def rows_with_ack(self) -> Bools:
         """Shape (log rows,): which rows have a placed ack. Call it before other rows get times."""
@@ -99,25 +137,3 @@ class PlacedAcks:
             return self.completed_ns
         unanswered = np.isin(self.log.producer, np.array(self._task.unanswered, np.int32))
         return np.where(unanswered, NEVER, self.completed_ns)
-
-    def _count(self, sends: Columns) -> Bools:
-        outcome, offset, counts = sends["outcome"], sends["offset"], self.counts
-        strange = outcome[(outcome < Outcome.OK) | (outcome > Outcome.INFO)]
-        if strange.size:
-            raise MalformedHistory(
-                self._task.path("sends"), f"outcome {strange[0]} is none of 0 ok, 1 fail, 2 info"
-            )
-        ok: Bools = outcome == Outcome.OK
-        counts.sends += len(outcome)
-        counts.ok += int(np.count_nonzero(ok))
-        counts.fail += int(np.count_nonzero(outcome == Outcome.FAIL))
-        counts.ok_without_offset += int(np.count_nonzero(ok & (offset == NONE)))
-        window = self._task.window
-        if window and window.log_end > window.high_watermark:
-            counts.ok_unread += int(np.count_nonzero(ok & window.unread(offset)))
-        if ok.any():
-            done = sends["completed_ns"] if ok.all() else sends["completed_ns"][ok]
-            first, last = int(done.min()), int(done.max())
-            counts.first_ack_ns = first if counts.ok == len(done) else min(counts.first_ack_ns, first)
-            counts.last_ack_ns = max(counts.last_ack_ns, last)
-        return ok

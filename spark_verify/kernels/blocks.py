@@ -39,7 +39,7 @@ def nameless_losses(task: PartitionTask, window: Window, holes: Ints, named: Int
 
 
 def leaps(task: PartitionTask, skips: Columns) -> AnomalyBlock:
-    """monotone-read, of the columns SKIP_COLUMNS of reads.py; its id is reader/generation."""
+    """monotone-read, of the columns JUMP_COLUMNS of reads.py; its id is reader/generation."""
     columns = {
         "offset": skips["offset"],
         "producer": skips["reader"],

@@ -3,12 +3,14 @@
 A *row* is a place in these arrays: int64, 0 for the record with the lowest offset.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from checkers.errors import MalformedHistory
 from spark_verify.kernels.ids import Ids
-from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask
+from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Slice, values_of
 
 LOG_COLUMNS = ("offset", "producer", "sequence", "checksum")
 _ROOM_FOR_HOLES = 8
@@ -87,22 +89,79 @@ class FinalLog:
 
 
 def read_final_log(task: PartitionTask) -> FinalLog:
-    """The whole log of a partition; raises MalformedHistory, also when its offsets do not ascend."""
-    parts = list(task.batches("final_log", LOG_COLUMNS))
-    columns = {
-        name: np.concatenate([part[name] for part in parts]) if parts else _EMPTY[name]
-        for name in LOG_COLUMNS
-    }
-    offset = columns["offset"]
-    if len(offset) and offset[0] < 0:
-        raise MalformedHistory(task.path("final_log"), f"offset {offset[0]} is negative")
-    falls = np.flatnonzero(offset[1:] <= offset[:-1])
-    if falls.size:
-        before, after = offset[falls[0] : falls[0] + 2]
-        raise MalformedHistory(
-            task.path("final_log"), f"offsets do not ascend: {before} then {after} at row {falls[0] + 1}"
-        )
-    return FinalLog(columns)
+    """The log of a partition, or of a part; raises MalformedHistory, also when its offsets do not ascend."""
+    parts, before = [], _Before()
+    for piece in task.slices("final_log", LOG_COLUMNS):
+        before.check(task, piece)
+        parts.append(task.columns_of(piece, "final_log", LOG_COLUMNS))
+    return FinalLog(
+        {
+            name: np.concatenate([part[name] for part in parts]) if parts else _EMPTY[name]
+            for name in LOG_COLUMNS
+        }
+    )
+
+
+def count_final_log(task: PartitionTask) -> int:
+    """How many records it has; raises as `read_final_log` does."""
+    count, before = 0, _Before()
+    for piece in task.slices("final_log", ("offset",)):
+        before.check(task, piece)
+        count += len(piece.rows) if piece.inside is None else int(np.count_nonzero(piece.inside))
+    return count
+
+
+@dataclass(slots=True)
+class _Before:
+    """The last row that was checked, and its offset."""
+
+    row: int = -1
+    offset: int = -1
+
+    def check(self, task: PartitionTask, piece: Slice) -> None:
+        """Raise MalformedHistory if the offsets of the slice do not ascend from those before it."""
+        offset = values_of(task.path("final_log"), "offset", piece.rows.column("offset"))
+        if not len(offset):
+            return
+        if piece.first_row != self.row + 1:
+            self.offset = int(offset[0]) - 1  # other parts have read what lies between
+        if piece.first_row == 0 and offset[0] < 0:
+            raise MalformedHistory(task.path("final_log"), f"offset {offset[0]} is negative")
+        falls = np.flatnonzero(np.diff(offset, prepend=self.offset) <= 0)
+        if falls.size:
+            at = int(falls[0])
+            before, after = offset[at - 1] if at else self.offset, offset[at]
+            raise MalformedHistory(
+                task.path("final_log"),
+                f"offsets do not ascend: {before} then {after} at row {piece.first_row + at}",
+            )
+        self.row, self.offset = piece.first_row + len(offset) - 1, int(offset[-1])
+
+
+LOWEST, HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+def empty_runs(offset: Ints, first: int = LOWEST, end: int = HIGHEST) -> Ints:
+    """Runs [begin, end) without a record in [first, end), ascending; shape (runs, 2).
+
+    `offset` has shape (n,), the ascending offsets of all records there.
+    """
+    if not len(offset):
+        return np.array([(first, end)], np.int64)
+    inner = np.flatnonzero(offset[1:] != offset[:-1] + 1)
+    begins = np.concatenate(([first], offset[inner] + 1, offset[-1:] + 1))
+    ends = np.concatenate((offset[:1], offset[inner + 1], [end]))
+    some = begins < ends
+    return np.stack((begins[some], ends[some]), axis=1)
+
+
+def within(runs: Ints, first: Ints, end: Ints) -> Bools:
+    """Which of k ranges [first, end) lie within one of some disjoint ascending runs; shape (k,)."""
+    if not len(runs):
+        return np.zeros(len(first), bool)
+    at = np.maximum(np.searchsorted(runs[:, 0], first, side="right") - 1, 0)
+    inside: Bools = (runs[at, 0] <= first) & (end <= runs[at, 1])
+    return inside
 
 
 _EMPTY: Columns = {name: np.empty(0, np.int32 if name == "producer" else np.int64) for name in LOG_COLUMNS}

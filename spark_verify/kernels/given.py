@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.history.tables import NONE, Outcome
-from spark_verify.kernels.acks import PlacedAcks
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog
 from spark_verify.kernels.ids import Ids, distinct, match
-from spark_verify.kernels.match_by_id import placed_rows
+from spark_verify.kernels.match_by_id import acked_there, placed_rows
+from spark_verify.kernels.residue import Residue
 from spark_verify.partition_task import Bools, Columns, Ints
 
 
@@ -60,11 +60,11 @@ class Senders:
     known: Bools
 
 
-def senders(reads: Columns, unplaced: Columns, acks: PlacedAcks, with_ack: Bools) -> Senders:
+def senders(reads: Columns, residue: Residue) -> Senders:
     """Find the sends of g reads (columns offset, producer and sequence), by place first: most were lost where
-    they had been acknowledged. `with_ack`, shape (log rows,), is which rows have a placed ack."""
-    ids, sends = Ids.of(reads), Ids.of(unplaced)
-    source = _acked_there(reads["offset"], ids, unplaced["offset"], sends)
+    they had been acknowledged."""
+    unplaced, ids, sends = residue.unplaced, Ids.of(reads), Ids.of(residue.unplaced)
+    source = acked_there(reads["offset"], ids, unplaced["offset"], sends)
     others = np.flatnonzero(source < 0)
     source[others] = match(ids[others], sends)
     found = np.flatnonzero(source >= 0)
@@ -75,11 +75,11 @@ def senders(reads: Columns, unplaced: Columns, acks: PlacedAcks, with_ack: Bools
     acked = unplaced["outcome"][at] == Outcome.OK
     columns["completed_ns"][found[acked]] = unplaced["completed_ns"][at[acked]]
     others = np.flatnonzero(source < 0)
-    rows = placed_rows(acks.log, ids[others], with_ack)
+    rows = placed_rows(residue.log, ids[others], residue.with_ack())
     others, rows = others[rows >= 0], rows[rows >= 0]
-    columns["invoked_ns"][others] = acks.invoked_ns[rows]
-    columns["completed_ns"][others] = acks.completed_ns[rows]
-    columns["offset"][others] = acks.log.offset[rows]
+    columns["invoked_ns"][others] = residue.invoked_ns[rows]
+    columns["completed_ns"][others] = residue.completed_ns[rows]
+    columns["offset"][others] = residue.log.offset[rows]
     known = source >= 0
     known[others] = True
     return Senders(
@@ -89,20 +89,6 @@ def senders(reads: Columns, unplaced: Columns, acks: PlacedAcks, with_ack: Bools
         unplaced=source,
         known=known,
     )
-
-
-def _acked_there(offset: Ints, ids: Ids, acked: Ints, sends: Ids) -> Ints:
-    """For each of g reads the place of the first send acknowledged at its offset, if it is its own; else -1.
-
-    `offset` and the answer have shape (g,), `acked` shape (m,).
-    """
-    if not len(acked):
-        return np.full(len(offset), -1)
-    order = np.argsort(acked, kind="stable")
-    nearest = order[np.minimum(np.searchsorted(acked[order], offset), len(order) - 1)]
-    own = (acked[nearest] == offset) & (sends.producer[nearest] == ids.producer)
-    own &= sends.sequence[nearest] == ids.sequence
-    return np.where(own, nearest, -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from spark_verify.partition_task import Bools, Columns, Ints
 
 _MANY = 8
 """Looked for in so many times more ids, a few are compared by their sequences first."""
+_LEAST_ROOM, _ROOM_PER_VALUE = 1 << 16, 16
 Producers = npt.NDArray[np.int32]
 
 
@@ -32,6 +33,13 @@ class Ids:
     def none(cls) -> "Ids":
         """No id."""
         return cls(producer=np.empty(0, np.int32), sequence=np.empty(0, np.int64))
+
+    @classmethod
+    def one(cls, record: RecordId) -> "Ids":
+        """A single id."""
+        return cls(
+            producer=np.array([record.producer], np.int32), sequence=np.array([record.sequence], np.int64)
+        )
 
     @classmethod
     def joined(cls, parts: "list[Ids]") -> "Ids":
@@ -114,3 +122,30 @@ def distinct(values: Ints) -> Ints:
     new = np.ones(len(ordered), bool)
     new[1:] = ordered[1:] != ordered[:-1]
     return ordered[new]
+
+
+class IntegerSet:
+    """A set of int64 that rules out 65,536 others in 0.2 ms."""
+
+    def __init__(self, values: Ints) -> None:
+        """The set of `values`, shape (k,), in any order."""
+        self._values = np.sort(values)
+        room = max(_LEAST_ROOM, _ROOM_PER_VALUE * len(self._values))
+        self._shift = np.uint64(64 - (room - 1).bit_length())
+        self._marked = np.zeros(1 << (64 - int(self._shift)), bool)
+        self._marked[self._places(self._values)] = True
+
+    def contains(self, values: Ints) -> Bools:
+        """Which of the values are in the set; both of shape (n,)."""
+        found: Bools = self._marked[self._places(values)]
+        perhaps = np.flatnonzero(found)
+        places = np.minimum(np.searchsorted(self._values, values[perhaps]), len(self._values) - 1)
+        found[perhaps] = self._values[places] == values[perhaps]
+        return found
+
+    def _places(self, values: Ints) -> npt.NDArray[np.uint64]:
+        # Fibonacci hashing: the golden ratio's bits spread neighbours, which ids and offsets are.
+        hashed: npt.NDArray[np.uint64] = (
+            values.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        ) >> self._shift
+        return hashed

@@ -21,7 +21,7 @@ from checkers.reference import durability, order, presence
 from checkers.reference.control_plane.rule_result import RuleResult
 from checkers.reference.control_plane.rules import RULES as SMALL_TABLES
 from checkers.reference.facts import Facts, Rule
-from spark_verify.kernels.backed_acks import BackedAcks
+from spark_verify.kernels.control_plane.backed_acks import BackedAcks
 from spark_verify.partition_task import PartitionTask
 from spark_verify.passes.control_plane import fallen_watermarks, unbacked
 from spark_verify.passes.fetch import Fetched

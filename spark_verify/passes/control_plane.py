@@ -15,8 +15,8 @@ from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.control_plane.ack_contract import backing_of, too_few_note, waits_for_all
 from checkers.reference.control_plane.backing import Backing, Span
-from spark_verify.kernels.backed_acks import BackedAcks
-from spark_verify.kernels.watermark_falls import Falls, falls
+from spark_verify.kernels.control_plane.backed_acks import BackedAcks
+from spark_verify.kernels.control_plane.watermark_falls import Falls, falls
 from spark_verify.partition_task import AckSpans, Ints
 
 UNKNOWN = Backing(certain=(), possible=(), slack_ns=0)

@@ -4,55 +4,25 @@ They come from *all* partitions, so they are a subset on which the reference rul
 give the same answers as on the whole history.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from checkers.history.tables import TABLES
-from spark_verify.kernels.ids import Ids
-from spark_verify.partition_task import Bools, Ints, PartitionTask
+from spark_verify.kernels.ids import Ids, IntegerSet
+from spark_verify.partition_task import Bools, PartitionTask
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
 
 _PLACE = ("topic", "partition")
-_LEAST_ROOM, _ROOM_PER_VALUE = 1 << 16, 16
-
-
-class IntegerSet:
-    """A set of int64 that rules out 65,536 others in 0.2 ms."""
-
-    def __init__(self, values: Ints) -> None:
-        """The set of `values`, shape (k,), in any order."""
-        self._values = np.sort(values)
-        room = max(_LEAST_ROOM, _ROOM_PER_VALUE * len(self._values))
-        self._shift = np.uint64(64 - (room - 1).bit_length())
-        self._marked = np.zeros(1 << (64 - int(self._shift)), bool)
-        self._marked[self._places(self._values)] = True
-
-    def contains(self, values: Ints) -> Bools:
-        """Which of the values are in the set; both of shape (n,)."""
-        found: Bools = self._marked[self._places(values)]
-        perhaps = np.flatnonzero(found)
-        places = np.minimum(np.searchsorted(self._values, values[perhaps]), len(self._values) - 1)
-        found[perhaps] = self._values[places] == values[perhaps]
-        return found
-
-    def _places(self, values: Ints) -> npt.NDArray[np.uint64]:
-        # Fibonacci hashing: the golden ratio's bits spread neighbours, which ids and offsets are.
-        hashed: npt.NDArray[np.uint64] = (
-            values.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        ) >> self._shift
-        return hashed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """One partition of a history whose suspicious ids are to be fetched."""
+    """One partition of a history, or a part of it, whose suspicious ids are to be fetched."""
 
     task: PartitionTask
     case: int
@@ -65,6 +35,14 @@ class Fetched:
 
     sends: pa.Table
     final_log: pa.Table
+
+
+def together(parts: Sequence[Fetched]) -> Fetched:
+    """What was fetched of the parts of one partition, by offset."""
+    return Fetched(
+        sends=pa.concat_tables([part.sends for part in parts]),
+        final_log=pa.concat_tables([part.final_log for part in parts]),
+    )
 
 
 def fetch(shared: "Broadcast[list[Ids]]", wanted: Wanted) -> Fetched:

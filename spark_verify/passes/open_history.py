@@ -8,13 +8,13 @@ of another partition is found before Spark gets any job.
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from checkers.errors import MalformedHistory
 from checkers.history.load import load_context, open_unit, read_unit
 from checkers.history.rows import Context, Proof, TopicPartition
 from checkers.history.tables import NONE, PARTITIONED, unit_path
 from checkers.judgement import PartitionUndecided
+from checkers.places import Place, as_text
 from checkers.reference.facts import unanswered
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
 from spark_verify.passes.control_plane import spans_by_partition
@@ -26,7 +26,7 @@ from spark_verify.passes.replicas.scan_replicas import ReplicaTask
 class OpenedHistory:
     """A history as the driver has it: files checked, small tables read, no bulk row yet."""
 
-    history_dir: Path
+    history_dir: Place
     proofs: Sequence[Proof]
     context: Context
     """The tables of one file."""
@@ -47,7 +47,7 @@ class OpenedHistory:
         )
 
 
-def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHistory:
+def open_history(history_dir: Place, *, batch_rows: int = BATCH_ROWS) -> OpenedHistory:
     """Check the footer of every file of a history and read its small tables; raises MalformedHistory."""
     history_dir = history_dir.absolute()  # workers have a working directory of their own
     context = load_context(history_dir)
@@ -58,7 +58,7 @@ def open_history(history_dir: Path, *, batch_rows: int = BATCH_ROWS) -> OpenedHi
     windows = {proof.tp: _window(proof) for proof in proofs if proof.complete}
     tasks = tuple(
         PartitionTask(
-            history_dir=str(history_dir),
+            history_dir=as_text(history_dir),
             topic=tp.topic,
             partition=tp.partition,
             rows=sum(_check_file(unit_path(history_dir, table, *tp), table, tp) for table in PARTITIONED),
@@ -88,7 +88,7 @@ def _window(proof: Proof) -> Window:
     return Window(log_start=proof.log_start, high_watermark=proof.high_watermark, log_end=proof.log_end)
 
 
-def _check_file(path: Path, table: str, tp: TopicPartition) -> int:
+def _check_file(path: Place, table: str, tp: TopicPartition) -> int:
     """The number of rows of a bulk file; raises MalformedHistory if a row is of another partition."""
     with open_unit(path, table, *tp) as file:
         footer = file.metadata
@@ -117,7 +117,7 @@ class _SampledEpoch:
     highest: int
 
 
-def _sampled(history_dir: Path) -> dict[TopicPartition, list[_SampledEpoch]]:
+def _sampled(history_dir: Place) -> dict[TopicPartition, list[_SampledEpoch]]:
     """All that the rules need of the samples: one row for each leader epoch, however many there were."""
     keys = ["topic", "partition", "leader_epoch"]
     columns = [*keys, "at_ns", "high_watermark"]

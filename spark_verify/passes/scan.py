@@ -1,8 +1,8 @@
 """Pass 1, on a worker: one partition in one reading, O(rows). It decides what one partition shows (losses,
 holes, what readers were given), counts, and names the ids on which a rule by id must decide.
 
-Memory: 44 bytes a log record, and 56 an unplaced send. A healthy partition has no suspects. Only where
-readers were given another record than the log holds at an offset, the reads are read again.
+Of a part of a partition it returns what is left to be decided when all parts are known (join_parts.py).
+A healthy partition has no suspects.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,18 +11,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.anomalies import AnomalyBlock
-from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts
-from spark_verify.kernels.backed_acks import BackedAcks
+from spark_verify.kernels.acks import SendCounts
 from spark_verify.kernels.blocks import gaps, leaps, nameless_losses
-from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, read_final_log
-from spark_verify.kernels.given import doubtful_rows, given, senders
+from spark_verify.kernels.control_plane.backed_acks import BackedAcks
+from spark_verify.kernels.final_log import HIGHEST, LOWEST, empty_runs
+from spark_verify.kernels.given import given, senders
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.losses import Unexplained, lost_acks, lost_below_watermark, lost_reads, orphans
-from spark_verify.kernels.match_by_id import match_by_id, present_otherwise
-from spark_verify.kernels.order import Sequences, out_of_real_time, steps
-from spark_verify.kernels.reads import READ_COLUMNS, Reads
-from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Window
+from spark_verify.kernels.match_by_id import (
+    Matched,
+    match_by_id,
+    placed_rows,
+    present_otherwise,
+    unresolved,
+)
+from spark_verify.kernels.order import NOTHING_BELOW, Extremes, steps
+from spark_verify.kernels.reads import skips
+from spark_verify.kernels.residue import Residue
+from spark_verify.partition_task import Columns, Ints, PartitionTask, Window
 from spark_verify.passes.duplicate_ids import SequenceSums, added, sums
+from spark_verify.passes.lay import Laid, Order, count, lay, order_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +46,24 @@ class Suspects:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What a part of a decided partition leaves to be decided with the others."""
+
+    residue: Residue
+    jumps: Columns
+    """Of readers: the columns JUMP_COLUMNS of reads.py."""
+    seams: Columns
+    """The columns SEAM_COLUMNS."""
+    empty: Ints
+    """Shape (runs, 2): offsets without a record, as `empty_runs` gives them."""
+    suspects: Ids
+    """Altered records and those out of order."""
+    extremes: Extremes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What pass 1 found in one partition."""
+    """What pass 1 found in one partition, or in a part."""
 
     sends: SendCounts
     log_records: int
@@ -53,59 +77,106 @@ class Scan:
     backed: BackedAcks | None = None
     """The acks of acks=all; None: they are not decided."""
     suspects: Suspects | None = None
-    """None: the partition is undecided."""
+    """None: the partition is undecided, or this is a part."""
+    left: Left | None = None
+    """Of a part only."""
 
 
 def scan(task: PartitionTask) -> Scan:
-    """Read one partition and name what is suspicious in it; raises MalformedHistory."""
-    return _decided(task, task.window) if task.window else _undecided(task)
+    """Read one partition or part and name what is suspicious in it; raises MalformedHistory."""
+    if task.window is None:
+        return _undecided(task)
+    laid = lay(task, task.window)
+    return _whole(laid, task.window) if task.part is None else _part(laid)
 
 
-def _decided(task: PartitionTask, window: Window) -> Scan:
-    log, backed = read_final_log(task), _backed(task)
-    acks, reads = _acks(task, log, backed), _reads(task, log, window)
-    with_ack, unplaced = acks.rows_with_ack(), acks.unplaced()
-    sequences, parts = Sequences(log), []
-    for step in steps(log.ids(), task.batch_rows):
-        sequences.add(step)
-        parts.append(sums(step.kept(with_ack)))
-    matched = match_by_id(log, acks, with_ack, unplaced)
-    differing = reads.differing()
+def conclude(task: PartitionTask, window: Window, left: Left, matched: Matched) -> Suspects:
+    """Decide on what position leaves of a whole partition, and name what the rules by id must look at."""
+    residue, differing = left.residue, left.residue.differing
     groups = given(differing)
     its = Unexplained(
         task=task,
         window=window,
-        log=log,
-        unplaced=unplaced,
+        log=residue.log,
+        unplaced=residue.unplaced,
         copies=matched.copies,
         differing=differing,
         given=groups,
-        senders=senders(
-            {name: column[groups.first] for name, column in differing.items()}, unplaced, acks, with_ack
-        ),
-        matched=_given_as_they_are(task, log, doubtful_rows(differing, log)),
+        senders=senders({name: column[groups.first] for name, column in differing.items()}, residue),
+        matched=residue.matched,
     )
-    rows = [*acks.altered, sequences.offenders(), out_of_real_time(acks, task.batch_rows)]
-    by_id = Ids.of(unplaced)[present_otherwise(unplaced, matched.copies)]
+    by_id = Ids.of(residue.unplaced)[present_otherwise(residue.unplaced, matched.copies)]
+    others = orphans(its)
+    return Suspects(
+        ids=Ids.joined([by_id, matched.strays, others, left.suspects]).unique(),
+        blocks=_blocks(its, left),
+        orphans=others,
+    )
+
+
+def _whole(laid: Laid, window: Window) -> Scan:
+    left = laid.left()
+    residue = laid.residue(left)
+    if len(wanted := unresolved(residue)):
+        rows = placed_rows(laid.log, wanted, laid.with_ack)
+        left[rows[rows >= 0]] = True
+        residue = laid.residue(left)
+    matched = match_by_id(residue)
+    acks, rows = laid.acks, np.flatnonzero(left)[matched.given.rows]
+    acks.invoked_ns[rows], acks.completed_ns[rows] = matched.given.invoked_ns, matched.given.completed_ns
+    order = order_of(laid.task, acks, laid.with_ack, NOTHING_BELOW)
+    suspects = conclude(laid.task, window, _left(laid, residue, order), matched)
+    return _scan(laid, order, suspects=suspects)
+
+
+def _part(laid: Laid) -> Scan:
+    order = order_of(laid.task, laid.acks, laid.with_ack, NOTHING_BELOW)
+    return _scan(laid, order, left=_left(laid, laid.residue(laid.left()), order))
+
+
+def _left(laid: Laid, residue: Residue, order: Order) -> Left:
+    part = laid.task.part
+    first = LOWEST if part is None or part.first == 0 else part.first
+    end = HIGHEST if part is None or part.last == HIGHEST else part.last + 1
+    altered = laid.log.ids()[np.concatenate([np.empty(0, np.int64), *laid.acks.altered])]
+    return Left(
+        residue=residue,
+        jumps=laid.streams.jumps(),
+        seams=laid.streams.seams(),
+        empty=empty_runs(laid.log.offset, first, end),
+        suspects=Ids.joined([altered, order.offenders]),
+        extremes=order.extremes,
+    )
+
+
+def _scan(laid: Laid, order: Order, *, suspects: Suspects | None = None, left: Left | None = None) -> Scan:
     return Scan(
-        sends=acks.counts,
-        log_records=len(log),
-        reads=reads.count,
-        reads_unread=reads.unread,
-        sums=added([*parts, *_sums(unplaced, task)]),
-        duplicate_acks=acks.total > int(np.count_nonzero(with_ack)),
-        backed=backed,
-        suspects=Suspects(
-            ids=Ids.joined([by_id, matched.strays, orphans(its), log.ids()[np.concatenate(rows)]]).unique(),
-            blocks=_blocks(its, reads.skips()),
-            orphans=orphans(its),
-        ),
+        sends=laid.acks.counts,
+        log_records=len(laid.log),
+        reads=laid.reads.count,
+        reads_unread=laid.reads.unread,
+        sums=added([order.sums, *_sums(laid.unplaced, laid.task)]),
+        duplicate_acks=laid.duplicate_acks,
+        backed=laid.backed,
+        suspects=suspects,
+        left=left,
     )
 
 
-def _blocks(its: Unexplained, skips: Columns) -> tuple[AnomalyBlock, ...]:
+def _undecided(task: PartitionTask) -> Scan:
+    counted = count(task)
+    return Scan(
+        sends=counted.sends,
+        log_records=counted.log_records,
+        reads=counted.reads,
+        sums=counted.sums,
+        backed=counted.backed,
+    )
+
+
+def _blocks(its: Unexplained, left: Left) -> tuple[AnomalyBlock, ...]:
     """All anomalies that one partition shows; without the blocks that have none."""
-    holes = _holes(its.log, its.window, its.task.highest)
+    holes = _holes(left.empty, its.window, its.task.highest)
     named = lost_below_watermark(its)
     found = [
         *lost_acks(its),
@@ -113,67 +184,19 @@ def _blocks(its: Unexplained, skips: Columns) -> tuple[AnomalyBlock, ...]:
         nameless_losses(its.task, its.window, holes, named.offset),
         *lost_reads(its),
         gaps(its.task, its.window, holes),
-        leaps(its.task, skips),
+        leaps(its.task, skips(left.jumps, left.empty)),
     ]
     return tuple(each for each in found if len(each))
-
-
-def _given_as_they_are(task: PartitionTask, log: FinalLog, rows: Ints) -> Bools:
-    """Which of some log rows (shape (r,)) a reader was given as they are; shape (log rows,)."""
-    wanted, found = np.zeros((2, len(log)), bool)
-    wanted[rows] = True
-    for batch in task.batches("reads", LOG_COLUMNS) if rows.size else ():
-        row = log.rows_at(batch["offset"])
-        at = np.flatnonzero(row >= 0)
-        at = at[wanted[row[at]]]
-        found[row[at[log.holds(row[at], {name: column[at] for name, column in batch.items()})]]] = True
-    return found
-
-
-def _undecided(task: PartitionTask) -> Scan:
-    """Read everything, so that a damaged file is noticed, but only count it."""
-    log, backed = read_final_log(task), _backed(task)
-    acks = _acks(task, FinalLog.empty(), backed)
-    reads = sum(len(batch["offset"]) for batch in task.batches("reads", READ_COLUMNS))
-    return Scan(
-        sends=acks.counts,
-        log_records=len(log),
-        reads=reads,
-        sums=added(_sums(acks.unplaced(), task)),
-        backed=backed,
-    )
 
 
 def _sums(unplaced: Columns, task: PartitionTask) -> Iterator[dict[int, SequenceSums]]:
     return (sums(step) for step in steps(Ids.of(unplaced), task.batch_rows))
 
 
-def _backed(task: PartitionTask) -> BackedAcks | None:
-    return None if task.ack_spans is None else BackedAcks(spans=task.ack_spans)
-
-
-def _acks(task: PartitionTask, log: FinalLog, backed: BackedAcks | None) -> PlacedAcks:
-    acks = PlacedAcks(task, log)
-    for batch in task.batches("sends", SEND_COLUMNS):
-        acks.add(batch)
-        if backed is not None:
-            backed.add(batch)
-    return acks
-
-
-def _reads(task: PartitionTask, log: FinalLog, window: Window) -> Reads:
-    reads = Reads(window, log)
-    for batch in task.batches("reads", READ_COLUMNS):
-        reads.add(batch)
-    return reads
-
-
-def _holes(log: FinalLog, window: Window, highest: int) -> Ints:
-    """Shape (h, 2), as in `Suspects`; `highest` is the greatest sampled high watermark."""
+def _holes(empty: Ints, window: Window, highest: int) -> Ints:
+    """Shape (h, 2): the runs without a record from the log's start to the greatest high watermark, sampled or
+    proven."""
     end = max(window.high_watermark, highest)
-    if end <= window.log_start:
-        return np.empty((0, 2), np.int64)
-    first, last = log.rank(np.array([window.log_start, end]))
-    edges = np.concatenate(([window.log_start - 1], log.offset[first:last], [end]))
-    at = np.flatnonzero(np.diff(edges) > 1)
-    return np.stack((edges[at] + 1, edges[at + 1]), axis=1)
+    first, last = np.maximum(empty[:, 0], window.log_start), np.minimum(empty[:, 1], end)
+    some = first < last
+    return np.stack((first[some], last[some]), axis=1)

@@ -26,6 +26,7 @@ from checkers.damage.editable_history import EditableHistory, NotApplicable
 from checkers.history.rows import History
 from checkers.judgement import Judgement
 from checkers.reference import check
+from spark_verify.passes.cut import Cutting
 from spark_verify.session.session import SessionOptions, session
 from spark_verify.verify import verify, verify_all
 
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
 _BATCH = 125
 _BATCH_ROWS = (2, 65_536, 7)
 """Small histories are read in batches of so few rows too, so that what spans two batches is tried."""
+_CUT_EVERY = 2
+"""One batch of so many is judged in parts, cut anywhere, from files with row groups of a few rows."""
+_CUTS, _GROUP_ROWS = (1, 2, 4, 10), (1, 3, 8, 1000)
+_HIGHEST_CUT = 45
+"""The logs of these histories seldom reach further."""
 _PRINT_EVERY_S = 10
 _ALONE_EVERY = 100
 """One history of so many is verified by itself."""
@@ -111,15 +117,26 @@ def _judged(
     batch: Sequence[Specimen], spark: "SparkSession", folder: Path
 ) -> Iterator[tuple[Specimen, Judgement]]:
     places = {one.number: folder / str(one.number) for one in batch}
+    turn = batch[0].number // _BATCH
+    rng = Random(turn)
     for one in batch:
-        write(one.history, places[one.number])
+        write(one.history, places[one.number], group_rows=rng.choice(_GROUP_ROWS))
     together = [one for one in batch if not one.alone]
-    batch_rows = _BATCH_ROWS[batch[0].number // _BATCH % len(_BATCH_ROWS)]
-    found = verify_all([places[one.number] for one in together], spark, batch_rows=batch_rows)
+    found = verify_all(
+        [places[one.number] for one in together],
+        spark,
+        batch_rows=_BATCH_ROWS[turn % len(_BATCH_ROWS)],
+        cutting=None if turn % _CUT_EVERY else random_cutting(rng),
+    )
     yield from zip(together, found, strict=True)
     for one in batch:
         if one.alone:
             yield one, verify(places[one.number], spark)
+
+
+def random_cutting(rng: Random) -> Cutting:
+    """Parts of small histories that end in the middle of anything."""
+    return Cutting(at=tuple(rng.randrange(1, _HIGHEST_CUT) for _ in range(rng.choice(_CUTS))))
 
 
 def _compare(one: Specimen, found: Judgement, folder: Path, result: FuzzResult) -> None:

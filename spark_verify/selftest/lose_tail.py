@@ -19,6 +19,7 @@ from checkers.contract.timeline import Clock
 from checkers.history.load import load_context
 from checkers.history.rows import Context
 from checkers.history.tables import NONE, TABLES, Outcome, unit_path, write_table
+from checkers.places import Place
 from spark_verify.synthetic import START_NS, TOPIC, Shape, write_history
 
 NODES = (1, 2, 3)
@@ -57,7 +58,7 @@ def write_cut_history(directory: Path, *, lost: int) -> list[Cut]:
     return cuts
 
 
-def realised(history: Path) -> Realised:
+def realised(history: Place) -> Realised:
     """What such a run promised: acks=all with two replicas in sync, and all three lost power."""
     context: Context = load_context(history)
     return Realised(

@@ -77,7 +77,7 @@ def start_jvm(
         *_BEHIND_OTHERS,
         str(java.executable),
         *("-cp", ":".join([*classpath, f"{spark_home / 'jars'}/*"]), f"-Xmx{memory}"),
-        *_module_options(java),
+        *module_options(java),
         *java_options,
         "org.apache.spark.deploy.SparkSubmit",
         *(word for name, value in settings.items() for word in ("--conf", f"{name}={value}")),
@@ -106,7 +106,8 @@ def last_lines(folder: Path, count: int = 15) -> str:
     return "\n".join(lines[-count:]) or "(it printed nothing)"
 
 
-def _module_options(java: Java) -> tuple[str, ...]:
+def module_options(java: Java) -> tuple[str, ...]:
+    """What Spark needs to be allowed in the Java it runs on."""
     vector = (f"--add-modules={_VECTOR_MODULE}",) if java.has_module(_VECTOR_MODULE) else ()
     return (
         "-XX:+IgnoreUnrecognizedVMOptions",

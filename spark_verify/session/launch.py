@@ -42,7 +42,10 @@ class SessionOptions:
 
     @property
     def is_local(self) -> bool:
-        """Whether all executors are processes of this machine that this session starts."""
+        """Whether all executors are processes of this machine that this session starts.
+
+        Those of a cluster may be anywhere: they get no path of this machine, and their Python by its name.
+        """
         return self.master.startswith("local")
 
 
@@ -133,7 +136,7 @@ def _gateway() -> Any:  # noqa: ANN401 - untyped in pyspark, with our Jvm as one
 
 
 def _interpreter(options: SessionOptions) -> str:
-    return sys.executable if options.is_local else os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return sys.executable if options.is_local else os.environ.get("PYSPARK_PYTHON", "python3")
 
 
 def _configuration_folders() -> tuple[str, ...]:
@@ -159,16 +162,16 @@ def settings(options: SessionOptions, java: Java, folder: Path) -> dict[str, str
         "spark.driver.memory": options.driver_memory,
         "spark.driver.maxResultSize": "0",
         "spark.driver.extraJavaOptions": " ".join(java_options),
-        "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.python.unix.domain.socket.enabled": "true",
-        "spark.python.unix.domain.socket.dir": _short(folder),
         "spark.sql.session.timeZone": "UTC",
     }
     if options.is_local:
         ours |= {
+            "spark.local.dir": str(folder),
+            "spark.python.unix.domain.socket.dir": _short(folder),
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executor.extraJavaOptions": f"-Djava.io.tmpdir={folder}",
@@ -191,6 +194,8 @@ def environment(options: SessionOptions, java: Java, spark_home: Path, folder: P
             "SPARK_LOCAL_HOSTNAME": "localhost",
             "SPARK_SCALA_VERSION": "2.13",
         }
+    else:  # as a setting it would be sent to the executors
+        ours["SPARK_LOCAL_DIRS"] = str(folder)
     return ours
 
 

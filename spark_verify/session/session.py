@@ -64,12 +64,20 @@ class StartingSession:
         except (SparkVerifyError, JavaMissing) as error:
             self._session.set_exception(error)
         except Exception as error:  # py4j and pyspark raise anything; `result` raises it
-            self._session.set_exception(self._failure(f"did not start: {error}"))
+            self._session.set_exception(self._failure(f"did not start: {_words(error)}"))
 
     def _failure(self, what: str) -> SessionFailed:
         return SessionFailed(
             f"Spark on {self._options.master} {what}. Its last lines:\n{last_lines(self._folder)}"
         )
+
+
+def _words(error: Exception) -> str:
+    """What an error says; py4j asks the JVM for it, which may be gone."""
+    try:
+        return str(error)
+    except Exception:
+        return type(error).__name__
 
 
 def _sweep() -> None:

@@ -17,8 +17,8 @@ from checkers.history.tables import Outcome
 from checkers.properties import Property
 from checkers.reference import Facts, check
 from checkers.reference.hw_monotone import hw_monotone
-from spark_verify.kernels.backed_acks import BackedAcks
-from spark_verify.kernels.watermark_falls import falls
+from spark_verify.kernels.control_plane.backed_acks import BackedAcks
+from spark_verify.kernels.control_plane.watermark_falls import falls
 from spark_verify.partition_task import AckSpans
 from spark_verify.verify import verify
 

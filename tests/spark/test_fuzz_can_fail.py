@@ -15,7 +15,7 @@ from spark_verify import partition_task, verify
 from spark_verify.kernels import blocks, given, losses, match_by_id, order, reads
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.replicas import between, checkpoints, within
-from spark_verify.passes import apply_rules, fetch, scan
+from spark_verify.passes import apply_rules, fetch, lay, scan
 from spark_verify.passes.replicas import scan_replicas
 from spark_verify.selftest import fuzz
 
@@ -44,14 +44,25 @@ def last_of_equal_reads(differing):
     return replace(groups, first=last - groups.first, content=last - groups.content)
 
 
+def without_times(residue):
+    """Matches by id that give no record the times of its send."""
+    nothing = match_by_id.Times(rows=NOTHING, invoked_ns=NOTHING, completed_ns=NOTHING)
+    return replace(match_by_id.match_by_id(residue), given=nothing)
+
+
 class FixedIds:
     def __init__(self, value):
         self.value = value
 
 
 BROKEN = {
-    "moved acks have no time": (match_by_id, "_give_times", lambda *_: None),
-    "second copies of acks have no time": (match_by_id, "_give_times_of_placed", lambda *_: None),
+    "copies out of place have no time": (scan, "match_by_id", without_times),
+    "second copies of acks have no time": (
+        match_by_id,
+        "placed_rows",
+        lambda log, ids, _: ids.sequence * 0 - 1,
+    ),
+    "ids of placed acks are not looked up": (scan, "unresolved", lambda _: Ids.none()),
     "whatever is absent is explained": (losses, "absent", lambda unplaced, copies: copies < 0),
     "whatever has one copy is explained": (scan, "present_otherwise", lambda unplaced, copies: copies > 1),
     "no epoch encloses an ack": (
@@ -61,26 +72,26 @@ BROKEN = {
     ),
     "senders in other partitions are not asked for": (apply_rules, "with_senders", blocks_as_they_are),
     "of equal reads the last one counts": (scan, "given", last_of_equal_reads),
-    "nobody was given what the log holds": (scan, "doubtful_rows", lambda *_: NOTHING),
+    "nobody was given what the log holds": (lay, "doubtful_rows", lambda *_: NOTHING),
     "witnesses do not silence the nameless": (
         scan,
         "nameless_losses",
         lambda task, window, holes, named: blocks.nameless_losses(task, window, holes, NOTHING),
     ),
-    "sequences are not compared": (order.Sequences, "offenders", lambda self: NOTHING),
+    "sequences are not compared": (order.Sequences, "offenders", lambda self: Ids.none()),
     "sequences are compared within a batch only": (
         order.Sequences,
         "add",
-        lambda self, step, honest=order.Sequences.add: (self._greatest.clear(), honest(self, step)),
+        lambda self, step, honest=order.Sequences.add: (self.greatest.clear(), honest(self, step)),
     ),
-    "times are not compared": (scan, "out_of_real_time", lambda *_: NOTHING),
+    "times are not compared": (lay, "out_of_real_time", lambda *_: Ids.none()),
     "offenders come without the record that proves it": (
         order,
         "_below_the_greatest_before",
-        lambda values, others: np.flatnonzero(values[1:] < np.maximum.accumulate(others)[:-1]) + 1,
+        lambda values, others, _: np.flatnonzero(values[1:] < np.maximum.accumulate(others)[:-1]) + 1,
     ),
     "reads that differ are passed over": (reads.Reads, "_add_differing", lambda *_: None),
-    "order of reads is not compared": (reads.Reads, "_add_order", lambda *_: None),
+    "order of reads is not compared": (reads.Streams, "_add_sorted", lambda *_: None),
     "what was not read is decided": (
         partition_task.Window,
         "unread",

@@ -21,7 +21,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from checkers.history.rows import TopicPartition
-from checkers.history.tables import NONE, TABLES, Outcome, file_schema, open_writer, unit_path, write_table
+from checkers.history.tables import (
+    GROUP_ROWS,
+    NONE,
+    TABLES,
+    Outcome,
+    file_schema,
+    open_writer,
+    unit_path,
+    write_table,
+)
 from workloads.errors import JournalUnreadable
 from workloads.record import journal
 from workloads.record.journal import JournalState
@@ -166,7 +175,9 @@ class _Units:
         whole = home | dict(zip(rows.column_names, rows.columns, strict=True))
         names = TABLES[self._table].names
         schema = file_schema(self._table, *tp, run=self._run)
-        writer.write_table(pa.table([whole[name] for name in names], schema=schema))
+        writer.write_table(
+            pa.table([whole[name] for name in names], schema=schema), row_group_size=GROUP_ROWS
+        )
 
 
 def _constant(text: str, count: int) -> pa.Array:

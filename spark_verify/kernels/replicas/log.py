@@ -6,7 +6,6 @@ A *row* is a place in these arrays: int64, in the order of the log. n is the num
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from checkers.errors import MalformedHistory
 from checkers.history.load import read_unit
 from checkers.history.rows import ProducerState, Replica, TopicPartition
 from checkers.history.tables import NONE, REPLICA_BATCHES
+from checkers.places import Place
 from spark_verify.partition_task import Bools, Columns, Ints
 
 COLUMNS = (
@@ -137,7 +137,7 @@ class ReplicaLog:
 
 
 def read_columns(
-    paths: Sequence[Path], tp: TopicPartition, broker: int, columns: Sequence[str] = COLUMNS
+    paths: Sequence[Place], tp: TopicPartition, broker: int, columns: Sequence[str] = COLUMNS
 ) -> Columns:
     """Columns of a replica's files, one behind the other; raises MalformedHistory."""
     parts = [_piece(path, tp, broker, columns) for path in paths]
@@ -148,7 +148,7 @@ def read_columns(
     }
 
 
-def _piece(path: Path, tp: TopicPartition, broker: int, columns: Sequence[str]) -> Columns:
+def _piece(path: Place, tp: TopicPartition, broker: int, columns: Sequence[str]) -> Columns:
     table = read_unit(path, REPLICA_BATCHES, *tp, columns=list({*columns, *_PLACE}))
     found = {
         name: table[name].to_numpy() for name in {*columns, "broker"} if name not in ("topic", "partition")

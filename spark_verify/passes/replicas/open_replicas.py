@@ -3,13 +3,13 @@ footer checked."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from checkers.history.columnar import Rows
 from checkers.history.load import collected_tables, open_unit, read_unit, replica_files
 from checkers.history.rows import ROW_OF, ConfigChange, Proof, TopicPartition
 from checkers.history.tables import REPLICA_BATCHES, unit_path
+from checkers.places import Place, as_text
 from spark_verify.partition_task import PartitionTask
 from spark_verify.passes.replicas.scan_replicas import ReplicaTask
 
@@ -17,7 +17,7 @@ _POLICIES = ("cleanup.policy", "log.cleanup.policy")
 
 
 def open_replicas(
-    history_dir: Path, tasks: Sequence[PartitionTask], proofs: Sequence[Proof]
+    history_dir: Place, tasks: Sequence[PartitionTask], proofs: Sequence[Proof]
 ) -> tuple[ReplicaTask, ...]:
     """The replicas of each task's partition, in order; nothing if they were not audited.
 
@@ -56,14 +56,14 @@ def _by_partition(rows: Iterable[Any]) -> defaultdict[TopicPartition, list[Any]]
     return found
 
 
-def _files(history_dir: Path, tp: TopicPartition) -> tuple[dict[int, list[str]], int]:
+def _files(history_dir: Place, tp: TopicPartition) -> tuple[dict[int, list[str]], int]:
     """The files of each broker, in the order of the log, and how many batches they have in all."""
     files: dict[int, list[str]] = defaultdict(list)
     rows = 0
     for path in replica_files(history_dir, tp):
         with open_unit(path, REPLICA_BATCHES, *tp) as file:
             rows += int(file.metadata.num_rows)
-        files[int(path.stem.partition("-")[0])].append(str(path))
+        files[int(path.stem.partition("-")[0])].append(as_text(path))
     return dict(files), rows
 
 

@@ -5,13 +5,13 @@ Memory: 75 bytes a batch of every judged replica, and what is wrong. The final l
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
 from checkers.history.digest import mix
 from checkers.history.rows import ProducerState, Replica
 from checkers.history.tables import Outcome
+from checkers.places import place_of
 from spark_verify.kernels.final_log import LOG_COLUMNS
 from spark_verify.kernels.replicas.between import AgainstRead, Compared
 from spark_verify.kernels.replicas.checkpoints import contradictions
@@ -97,7 +97,7 @@ def _read(task: ReplicaTask) -> _Read:
     rows = {row.broker: row for row in task.replicas}
     judged, others, epochs = [], [], set()
     for broker in sorted({*rows, *task.files, *task.named}):
-        row, paths = rows.get(broker), [Path(path) for path in task.files.get(broker, ())]
+        row, paths = rows.get(broker), [place_of(path) for path in task.files.get(broker, ())]
         if row and row.complete and task.partition.window and not task.compacted:
             columns = read_columns(paths, task.partition.tp, broker)
             judged.append(_log(task, row, task.partition.window, columns))

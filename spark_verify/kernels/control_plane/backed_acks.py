@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.history.tables import Outcome
-from spark_verify.partition_task import AckSpans, Bools, Columns, Ints
+from spark_verify.partition_task import AckSpans, Bools, Columns, Ints, joined
 
 FLAGGED_COLUMNS = ("producer", "sequence", "invoked_ns", "completed_ns", "offset")
 
@@ -23,8 +23,17 @@ class BackedAcks:
     undecided: int = 0
     _flagged: list[Columns] = field(default_factory=list)
 
+    def __add__(self, other: "BackedAcks") -> "BackedAcks":
+        return BackedAcks(
+            spans=self.spans,
+            examined=self.examined + other.examined,
+            undecided=self.undecided + other.undecided,
+            _flagged=[*self._flagged, *other._flagged],
+        )
+
     def add(self, sends: Columns) -> None:
-        """Take one batch of sends: the columns FLAGGED_COLUMNS and `outcome`."""
+        """Take one batch of sends: the columns FLAGGED_COLUMNS, `outcome`, and `row`, their numbers in their
+        file."""
         described, waits = self._asked(sends["producer"])
         ok = sends["outcome"] == Outcome.OK
         ours = ok & (waits | ~described)
@@ -39,14 +48,13 @@ class BackedAcks:
         self.examined += decided
         self.undecided += int(np.count_nonzero(ours)) - decided
         if flagged.size:
-            self._flagged.append({name: sends[name][flagged] for name in FLAGGED_COLUMNS})
+            self._flagged.append({name: sends[name][flagged] for name in (*FLAGGED_COLUMNS, "row")})
 
     def flagged(self) -> Columns:
         """The columns FLAGGED_COLUMNS, each of shape (flagged acks,), int64, in file order."""
-        return {
-            name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in self._flagged)])
-            for name in FLAGGED_COLUMNS
-        }
+        rows = joined((*FLAGGED_COLUMNS, "row"), self._flagged)
+        order = np.argsort(rows["row"], kind="stable")
+        return {name: rows[name][order].astype(np.int64, copy=False) for name in FLAGGED_COLUMNS}
 
     def _asked(self, producer: npt.NDArray[np.int32]) -> tuple[Bools, Bools]:
         """Which rows are of a producer that the history describes, and which of one with acks=all."""

@@ -1,0 +1,162 @@
+"""One reading of a partition, or of a part: its sends and reads laid over its final log, in O(rows).
+
+Memory: 44 bytes a log record, and 64 an unplaced send. Only where readers were given another record than the
+log holds at an offset, the reads are read again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts
+from spark_verify.kernels.control_plane.backed_acks import BackedAcks
+from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, count_final_log, read_final_log
+from spark_verify.kernels.given import doubtful_rows
+from spark_verify.kernels.ids import Ids
+from spark_verify.kernels.order import Extremes, Sequences, latest_of, out_of_real_time, steps
+from spark_verify.kernels.reads import READ_COLUMNS, Reads, Streams
+from spark_verify.kernels.residue import Residue, residue_of, rows_left
+from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Slice, Window
+from spark_verify.passes.duplicate_ids import SequenceSums, added, sums
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laid:
+    """A decided partition, or a part, in memory."""
+
+    task: PartitionTask
+    acks: PlacedAcks
+    with_ack: Bools
+    """Shape (log rows,): which records have a placed ack."""
+    unplaced: Columns
+    backed: BackedAcks | None
+    reads: Reads
+    streams: Streams
+
+    @property
+    def log(self) -> FinalLog:
+        """Its log."""
+        return self.acks.log
+
+    @property
+    def duplicate_acks(self) -> bool:
+        """Whether two acks are placed at one record: certainly two sends have one id."""
+        return self.acks.total > int(np.count_nonzero(self.with_ack))
+
+    def left(self) -> Bools:
+        """Shape (log rows,): which records its residue needs."""
+        offsets = [self.unplaced["offset"], self.reads.differing()["offset"]]
+        return rows_left(self.log, self.with_ack, offsets)
+
+    def residue(self, left: Bools) -> Residue:
+        """The residue with those records."""
+        differing = self.reads.differing()
+        matched = _given_as_they_are(self.task, self.log, doubtful_rows(differing, self.log))
+        return residue_of(self.acks, np.flatnonzero(left), matched, self.unplaced, differing)
+
+
+def lay(task: PartitionTask, window: Window) -> Laid:
+    """Read one partition or part; raises MalformedHistory."""
+    log, backed = read_final_log(task), _backed(task)
+    acks = PlacedAcks(task, log)
+    for batch, _ in numbered(task, "sends", SEND_COLUMNS):
+        acks.add(batch)
+        if backed is not None:
+            backed.add(batch)
+    reads, streams = Reads(window, log), Streams()
+    for batch, piece in numbered(task, "reads", READ_COLUMNS):
+        reads.add(batch)
+        if piece.owned:
+            streams.add(_whole_slice(task, piece, batch), piece.first_row)
+    return Laid(
+        task=task,
+        acks=acks,
+        with_ack=acks.rows_with_ack(),
+        unplaced=acks.unplaced(),
+        backed=backed,
+        reads=reads,
+        streams=streams,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What the order of a partition, or of a part, shows."""
+
+    offenders: Ids
+    """With the records that prove it."""
+    extremes: Extremes
+    sums: dict[int, SequenceSums]
+    """Of the records with a placed ack, by producer."""
+
+
+def order_of(task: PartitionTask, acks: PlacedAcks, with_ack: Bools, below: Extremes) -> Order:
+    """Walk a log once.
+
+    `with_ack`, shape (log rows,), is which rows count in the sums, `below` the extremes of all lower offsets.
+    """
+    sequences, parts = Sequences(acks.log, below.greatest), []
+    for step in steps(acks.log.ids(), task.batch_rows):
+        sequences.add(step)
+        parts.append(sums(step.kept(with_ack)))
+    late = out_of_real_time(acks, task.batch_rows, below.latest)
+    extremes = Extremes(
+        greatest=sequences.greatest,
+        least=sequences.least,
+        latest=latest_of(acks.log.offset, acks.log.ids(), acks.invoked_ns),
+        answered_ns=int(acks.answered_ns().min(initial=np.iinfo(np.int64).max)),
+    )
+    return Order(offenders=Ids.joined([sequences.offenders(), late]), extremes=extremes, sums=added(parts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """An undecided partition, or a part of it: everything was read, so that a damaged file is noticed."""
+
+    sends: SendCounts
+    log_records: int
+    reads: int
+    sums: dict[int, SequenceSums]
+    backed: BackedAcks | None
+
+
+def count(task: PartitionTask) -> Counted:
+    """Read it and count; raises MalformedHistory. Memory: a batch."""
+    log_records, backed, counts, parts = count_final_log(task), _backed(task), SendCounts(), []
+    for batch in task.batches("sends", SEND_COLUMNS):
+        counts.add(task, batch)
+        parts.append(added(sums(step) for step in steps(Ids.of(batch), task.batch_rows)))
+        if backed is not None:
+            backed.add(batch)
+    reads = sum(len(batch["offset"]) for batch in task.batches("reads", READ_COLUMNS))
+    return Counted(sends=counts, log_records=log_records, reads=reads, sums=added(parts), backed=backed)
+
+
+def numbered(task: PartitionTask, table: str, columns: tuple[str, ...]) -> Iterator[tuple[Columns, Slice]]:
+    """The task's rows of each slice of a table, with their numbers in the file as the column `row`."""
+    for piece in task.slices(table, columns):
+        yield task.columns_of(piece, table, columns) | {"row": piece.numbers()}, piece
+
+
+def _whole_slice(task: PartitionTask, piece: Slice, batch: Columns) -> Columns:
+    """The columns of all rows of a slice of reads; `batch` are those of the task."""
+    if piece.inside is None:
+        return batch
+    return task.columns_of(replace(piece, inside=None), "reads", READ_COLUMNS)
+
+
+def _given_as_they_are(task: PartitionTask, log: FinalLog, rows: Ints) -> Bools:
+    """Which of some log rows (shape (r,)) a reader was given as they are; shape (log rows,)."""
+    wanted, found = np.zeros((2, len(log)), bool)
+    wanted[rows] = True
+    for batch in task.batches("reads", LOG_COLUMNS) if rows.size else ():
+        row = log.rows_at(batch["offset"])
+        at = np.flatnonzero(row >= 0)
+        at = at[wanted[row[at]]]
+        found[row[at[log.holds(row[at], {name: column[at] for name, column in batch.items()})]]] = True
+    return found
+
+
+def _backed(task: PartitionTask) -> BackedAcks | None:
+    return None if task.ack_spans is None else BackedAcks(spans=task.ack_spans)

@@ -1,0 +1,65 @@
+"""A history in an S3-compatible store is judged as its copy in a directory, in one piece and in parts.
+
+On a cluster of machines of their own: `make object-store`.
+"""
+
+import socket
+from pathlib import Path
+
+import pytest
+from fakes.inline_spark import InlineSpark
+
+from checkers.damage import write
+from checkers.errors import MalformedHistory
+from checkers.history.load import load
+from checkers.places import place_of
+from checkers.reference import check
+from compose.host.java import Java
+from spark_verify.passes.cut import Cutting
+from spark_verify.selftest import fuzz
+from spark_verify.selftest.object_store.store import store
+from spark_verify.session.launch import SessionOptions, environment, settings
+from spark_verify.verify import verify_all
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with store("127.0.0.1", port, tmp_path_factory.mktemp("store") / "log") as found:
+        yield found
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+def test_a_damaged_history_in_a_store_is_judged_as_the_reference_judges_it(kept, tmp_path, number):
+    history = fuzz.specimen(5, number).history
+    write(history, tmp_path, group_rows=3)
+    stored = kept.keep(tmp_path, f"run-{number}/history")
+    for cutting in (None, Cutting(at=(4, 9))):
+        (found,) = verify_all([str(stored)], InlineSpark(), cutting=cutting)
+        assert fuzz.agree(found, check(history))
+    assert check(load(stored)).key() == found.key()
+
+
+def test_an_object_that_is_gone_is_named(kept, tmp_path):
+    history = fuzz.specimen(5, 1).history
+    write(history, tmp_path)
+    (tp, *_) = history.partitions
+    (tmp_path / "reads" / f"{tp}.parquet").unlink()
+    stored = kept.keep(tmp_path, "gone")
+    with pytest.raises(MalformedHistory, match=f"s3://runs/gone/reads/{tp}.parquet: missing"):
+        verify_all([stored], InlineSpark())
+    with pytest.raises(MalformedHistory, match=r"s3://runs/nowhere/proofs.parquet: missing"):
+        verify_all([place_of("s3://runs/nowhere")], InlineSpark())
+
+
+def test_executors_of_a_cluster_are_sent_no_path_of_the_driver(monkeypatch):
+    """But in settings that are the driver's own."""
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    options, java, folder = SessionOptions(master="spark://m:7077"), Java(home=Path("/java")), Path("/mine/x")
+    named = {name for name, value in settings(options, java, folder).items() if str(folder) in value}
+    assert named == {"spark.driver.extraJavaOptions", "spark.sql.warehouse.dir"}
+    assert environment(options, java, Path("/spark"), folder)["PYSPARK_PYTHON"] == "python3"
+    local = settings(SessionOptions(master="local[2]"), java, folder)
+    assert local["spark.local.dir"] == str(folder)
