@@ -54,7 +54,8 @@ class _Fates:
                 self._batches.setdefault(id(record), []).append(batch)
         self._started: dict[int, list[Started]] = {}
         for one in sorted(cluster.known.started, key=lambda each: (each.leader_epoch, each.at_s)):
-            self._started.setdefault(one.partition, []).append(one)
+            if one.at_s <= cluster.known.closed_s:
+                self._started.setdefault(one.partition, []).append(one)
         self._elected: dict[tuple[int, int], Elected] = {}
         for each in cluster.known.elected:
             state = each.record.state

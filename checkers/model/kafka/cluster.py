@@ -66,6 +66,8 @@ class Known:
     """By broker: when it last lost its power."""
     lines: list[Line] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
+    closed_s: float = 0.0
+    """When the final read was over: what happens later is the stopping of the brokers, and decides nothing."""
 
 
 class Cluster:
