@@ -134,6 +134,7 @@ class Leader:
             base_sequence=request.base_sequence,
             appended_s=now_s,
             crc=self._cluster.rng.getrandbits(32),
+            isr=replica.isr,
         )
         for place, record in enumerate(request.records):
             record.written.append((batch.base_offset + place, self.epoch, replica.broker.number, now_s))

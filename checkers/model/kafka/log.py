@@ -46,6 +46,8 @@ class Batch:
     base_sequence: int
     appended_s: float
     crc: int
+    isr: tuple[int, ...] = ()
+    """The ISR by which its leader appended it."""
     bytes_of: "Batch | None" = None
     """The batch that this one is a wrong copy of."""
     covered_s: float = -1.0
