@@ -44,7 +44,7 @@ def simulate(case: Case) -> Simulated:
     """The history that an observer of the case has, and the truth."""
     run = run_case(case)
     sent = [record for producer in run.producers for record in producer.sent]
-    truth, manifested = truth_of(run.cluster, sent, run.final.found, run.readers)
+    truth, manifested = truth_of(run.cluster, sent, run.final.present(), run.readers)
     return Simulated(case=case, history=_history(run), truth=truth, manifested=manifested)
 
 

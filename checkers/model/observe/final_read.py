@@ -41,6 +41,18 @@ class FinalRead:
         """Whether every partition has a proof, complete or not."""
         return len(self.proofs) == len(self.found)
 
+    def present(self) -> dict[int, list[Found]]:
+        """What is truly there: as was read, or where the read has no proof, what the leader holds."""
+        return {
+            number: found if self.proofs[number].complete else self._held(number)
+            for number, found in self.found.items()
+        }
+
+    def _held(self, partition: int) -> list[Found]:
+        replicas = [broker.replicas[partition] for broker in self._cluster.brokers.values()]
+        longest = max(replicas, key=lambda one: (one.leader_epoch, one.leader == one.broker.number, one.log.end))
+        return read(longest, longest.log.start, longest.log.end)
+
     def _round(self) -> None:
         loop = self._cluster.loop
         late = loop.now_s - self._begin_s > WITHIN_S
