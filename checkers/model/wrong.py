@@ -8,6 +8,7 @@ from checkers.model.kafka.cluster import Cluster
 from checkers.model.kafka.log import Batch
 from checkers.model.observe.final_read import Found
 
+
 def wrong_of(
     cluster: Cluster, found: Mapping[int, Sequence[Found]], readers: Sequence[Reader]
 ) -> tuple[str, ...]:

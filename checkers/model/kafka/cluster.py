@@ -116,7 +116,7 @@ class Cluster:
             states.append(
                 PartitionState(partition=partition, replicas=replicas, isr=replicas, leader=replicas[0])
             )
-        self.controller.commit(states)
+        self.controller.commit_topic(states)
 
     def between(self, low: float, high: float) -> float:
         """A number between two others, by the seed of the case."""

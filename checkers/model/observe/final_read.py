@@ -50,7 +50,9 @@ class FinalRead:
 
     def _held(self, partition: int) -> list[Found]:
         replicas = [broker.replicas[partition] for broker in self._cluster.brokers.values()]
-        longest = max(replicas, key=lambda one: (one.leader_epoch, one.leader == one.broker.number, one.log.end))
+        longest = max(
+            replicas, key=lambda one: (one.leader_epoch, one.leader == one.broker.number, one.log.end)
+        )
         return read(longest, longest.log.start, longest.log.end)
 
     def _round(self) -> None:
