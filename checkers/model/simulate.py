@@ -44,7 +44,13 @@ def simulate(case: Case) -> Simulated:
     run = run_case(case)
     sent = [record for producer in run.producers for record in producer.sent]
     truth, manifested = truth_of(run.cluster, sent, run.final.present(), run.readers)
-    return Simulated(case=case, history=_history(run), truth=truth, manifested=manifested)
+    return Simulated(
+        case=case,
+        history=_history(run),
+        truth=truth,
+        manifested=manifested,
+        acted=frozenset(run.cluster.acted),
+    )
 
 
 def run_case(case: Case) -> Run:

@@ -50,9 +50,9 @@ class FinalRead:
 
     def _held(self, partition: int) -> list[Found]:
         replicas = [broker.replicas[partition] for broker in self._cluster.brokers.values()]
-        longest = max(
-            replicas, key=lambda one: (one.leader_epoch, one.leader == one.broker.number, one.log.end)
-        )
+        newest = max(one.leader_epoch for one in replicas)
+        known = [one for one in replicas if one.leader_epoch == newest]
+        longest = max(known, key=lambda one: (one.leader == one.broker.number, one.log.end))
         return read(longest, longest.log.start, longest.log.end)
 
     def _round(self) -> None:
