@@ -1,0 +1,49 @@
+"""A simulated Kafka whose truth is known: what the rules and the contract are held against.
+
+    case = draw_case(seed)                       settings and faults at random; with `bugs`, a broken Kafka
+    simulated = simulate(case)                   its history, and the true fate of each record
+    write_run(simulated, directory)              the history in the layout of checkers/history/tables.py
+
+It is written from Kafka's protocol (KIPs, source) and imports nothing that judges: no rule, no contract.
+"""
+
+from checkers.model.bugs import Bug
+from checkers.model.case import (
+    Action,
+    Case,
+    CleanStop,
+    DiskStall,
+    Kill,
+    Latency,
+    ModelSettings,
+    Partition,
+    Pause,
+    PowerLoss,
+    ProducerSettings,
+)
+from checkers.model.draw_case import draw_case
+from checkers.model.simulate import simulate
+from checkers.model.truth import RecordTruth, Removal, Simulated, Truth
+from checkers.model.write_run import write_run
+
+__all__ = [
+    "Action",
+    "Bug",
+    "Case",
+    "CleanStop",
+    "DiskStall",
+    "Kill",
+    "Latency",
+    "ModelSettings",
+    "Partition",
+    "Pause",
+    "PowerLoss",
+    "ProducerSettings",
+    "RecordTruth",
+    "Removal",
+    "Simulated",
+    "Truth",
+    "draw_case",
+    "simulate",
+    "write_run",
+]

@@ -1,0 +1,156 @@
+"""All that a simulation depends on: settings, a schedule of faults, a seed, and the planted bugs.
+
+A schedule stays valid when any of its actions is removed. `Case.to_json` is enough to run a case again.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeAlias
+
+from checkers.model.bugs import Bug
+
+BROKERS = (1, 2, 3)
+CONTROLLERS = (101, 102, 103)
+ACTIVE_CONTROLLER = 103
+TOPIC = "orders"
+NEVER_FLUSHED = 2**63 - 1
+"""The default of flush.messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerSettings:
+    """One producer. `acks` is "0", "1" or "all"; `retries` False: each record is sent once."""
+
+    acks: str = "all"
+    idempotence: bool = True
+    max_in_flight: int = 1
+    delivery_timeout_s: float = 60.0
+    retries: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """The cluster's configuration and the load; times in seconds after the cluster is ready."""
+
+    partitions: int = 1
+    min_isr: int = 2
+    elr: bool = True
+    unclean_election: bool = False
+    flush_messages: int = NEVER_FLUSHED
+    producers: tuple[ProducerSettings, ...] = (ProducerSettings(), ProducerSettings())
+    readers: int = 1
+    records: int = 120
+    load_s: float = 18.0
+    tail_s: float = 2.0
+    lag_max_s: float = 3.0
+    session_s: float = 4.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """Directed edges are cut; an edge is the direction in which connections are opened, as "2->1".
+
+    Nodes are brokers, controllers, and "client". `refuse`: connections are closed; else bytes are swallowed.
+    """
+
+    at_s: float
+    hold_s: float
+    edges: tuple[str, ...]
+    refuse: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """Answers over directed edges arrive late."""
+
+    at_s: float
+    hold_s: float
+    edges: tuple[str, ...]
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """The processes of nodes stand still; the hold is until they go on."""
+
+    at_s: float
+    hold_s: float
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskStall:
+    """Every write to the disks of nodes blocks, without an error."""
+
+    at_s: float
+    hold_s: float
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """SIGKILL; the page cache survives. Started again after the hold."""
+
+    at_s: float
+    hold_s: float
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanStop:
+    """SIGTERM, a controlled shutdown. Started again after the hold."""
+
+    at_s: float
+    hold_s: float
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerLoss:
+    """All nodes lose their power at one instant, and what was never synced. Started after the hold."""
+
+    at_s: float
+    hold_s: float
+    nodes: tuple[int, ...]
+
+
+Action: TypeAlias = Partition | Latency | Pause | DiskStall | Kill | CleanStop | PowerLoss
+ACTIONS: Mapping[str, type[Action]] = {
+    kind.__name__: kind for kind in (Partition, Latency, Pause, DiskStall, Kill, CleanStop, PowerLoss)
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One simulation: equal cases give equal histories. `seed`: delays, the pace of sends, record bytes."""
+
+    seed: int
+    settings: ModelSettings = field(default_factory=ModelSettings)
+    schedule: tuple[Action, ...] = ()
+    bugs: frozenset[Bug] = frozenset()
+
+    def to_json(self) -> str:
+        """The case in one line, for `from_json`."""
+        schedule = [{"do": type(action).__name__, **asdict(action)} for action in self.schedule]
+        plain = {"seed": self.seed, "settings": asdict(self.settings), "schedule": schedule}
+        return json.dumps(plain | {"bugs": sorted(bug.name for bug in self.bugs)})
+
+    @staticmethod
+    def from_json(text: str) -> "Case":
+        """The case that `to_json` printed; raises KeyError, TypeError or ValueError if it is none."""
+        plain = json.loads(text)
+        settings = plain["settings"]
+        settings["producers"] = tuple(ProducerSettings(**one) for one in settings["producers"])
+        return Case(
+            seed=plain["seed"],
+            settings=ModelSettings(**settings),
+            schedule=tuple(_action(one) for one in plain["schedule"]),
+            bugs=frozenset(Bug[name] for name in plain["bugs"]),
+        )
+
+
+def _action(plain: Mapping[str, Any]) -> Action:
+    kind = ACTIONS[plain["do"]]
+    values = {one.name: plain[one.name] for one in fields(kind)}
+    return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
