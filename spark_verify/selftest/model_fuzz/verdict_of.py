@@ -56,9 +56,7 @@ class Judged:
     realised: Realised
 
 
-def verdict_of(
-    history: History, asked: Asked, verify: Callable[[History], Judgement] = check
-) -> Judged:
+def verdict_of(history: History, asked: Asked, verify: Callable[[History], Judgement] = check) -> Judged:
     """Judge a history in memory; `verify` gives the judgement of Spark instead of the reference's."""
     judgement = verify(history)
     realised = realised_of(history, asked)

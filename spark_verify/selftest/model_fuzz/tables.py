@@ -1,0 +1,56 @@
+"""What came out of many runs, as tables of Markdown: docs/model.md has those of the last full fuzz."""
+
+from collections.abc import Iterable, Sequence
+
+from checkers.verdict.algebra import Verdict
+from spark_verify.selftest.model_fuzz.many_runs import Bugs, Tally
+
+
+def correct_table(tally: Tally, seed: int) -> str:
+    """Runs of a correct Kafka: verdicts, what was lost and why, why not decided."""
+    lines = [
+        f"A correct Kafka, seed {seed}: {tally.runs} runs, {tally.faulty} of them with faults, "
+        f"{tally.acked} acknowledged records.",
+        "",
+        "| verdict | runs | % |",
+        "|---|---|---|",
+        *(_share(verdict.value, tally.verdicts[verdict], tally.runs) for verdict in Verdict),
+        _share("disagree with the truth", tally.kinds.total(), tally.runs),
+        "",
+        "| lost as permitted | records |",
+        "|---|---|",
+        *(f"| {cause} | {records} |" for cause, records in tally.lost.most_common()),
+        "",
+        "| why UNKNOWN | runs |",
+        "|---|---|",
+        *(f"| {reason} | {runs} |" for reason, runs in tally.unknown.most_common()),
+        "",
+        *(f"{runs} runs: {kind}" for kind, runs in tally.kinds.most_common()),
+    ]
+    return "\n".join(lines)
+
+
+def broken_table(broken: Iterable[tuple[Bugs, Tally]], wanted: int, seed: int) -> str:
+    """For each planted bug: in how many runs it showed, and the verdicts on those."""
+    lines = [
+        f"Planted bugs, seed {seed}: runs until {wanted} have shown the bug.",
+        "",
+        "| bug | runs | manifested | FAIL | UNKNOWN | PASS | mostly found by |",
+        "|---|---|---|---|---|---|---|",
+        *(_row(bugs, tally) for bugs, tally in broken),
+    ]
+    return "\n".join(lines)
+
+
+def _row(bugs: Bugs, tally: Tally) -> str:
+    counts = [tally.runs, tally.manifested, *(tally.verdicts[each] for each in _COLUMNS)]
+    by = ", ".join(name for name, _ in tally.failed_for.most_common(2))
+    names = " + ".join(sorted(bug.name for bug in bugs))
+    return f"| {names} | {' | '.join(map(str, counts))} | {by} |"
+
+
+_COLUMNS: Sequence[Verdict] = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.PASS)
+
+
+def _share(name: str, count: int, of: int) -> str:
+    return f"| {name} | {count} | {100 * count / max(1, of):.2f} |"
