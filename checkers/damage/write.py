@@ -1,6 +1,7 @@
 """Writes a history in memory as the Parquet files that checkers/history/load.py reads."""
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -12,11 +13,12 @@ from checkers.history.rows import SINGLE_FILES, History
 from checkers.history.tables import OPTIONAL, REPLICA_BATCHES, TABLES, replica_path, unit_path, write_table
 
 
-def write(history: History, history_dir: Path, *, run: str = "") -> None:
+def write(history: History, history_dir: Path, *, run: str = "", plain: bool = False) -> None:
     """Write every table of a history below a directory, which is made if it is not there.
 
-    Of the OPTIONAL tables only those that the history has collected.
+    Of the OPTIONAL tables only those that the history has collected. `plain`: without compression.
     """
+    put = partial(_write, run=run, plain=plain)
     for tp in history.partitions:
         for table, rows in (
             ("sends", history.sends),
@@ -24,28 +26,23 @@ def write(history: History, history_dir: Path, *, run: str = "") -> None:
             ("reads", history.reads),
         ):
             path = unit_path(history_dir, table, *tp)
-            _write(path, table, (row for row in rows if row.tp == tp), *tp, run=run)
+            put(path, table, (row for row in rows if row.tp == tp), *tp)
     for table in SINGLE_FILES:
         if table in history.collected or table not in OPTIONAL:
-            _write(unit_path(history_dir, table), table, getattr(history, table), run=run)
+            put(unit_path(history_dir, table), table, getattr(history, table))
     if REPLICA_BATCHES in history.collected:
         (history_dir / REPLICA_BATCHES).mkdir(parents=True, exist_ok=True)
         placed = sorted(history.replica_batches, key=lambda batch: (batch.tp, batch.broker))
         for (tp, broker), batches in groupby(placed, key=lambda batch: (batch.tp, batch.broker)):
-            _write(
-                replica_path(history_dir, tp.topic, tp.partition, broker, 0),
-                REPLICA_BATCHES,
-                batches,
-                *tp,
-                run=run,
-            )
+            path = replica_path(history_dir, tp.topic, tp.partition, broker, 0)
+            put(path, REPLICA_BATCHES, batches, *tp)
 
 
-def _write(path: Path, table: str, rows: Iterable[Any], *place: Any, run: str) -> None:  # noqa: ANN401
+def _write(path: Path, table: str, rows: Iterable[Any], *place: Any, run: str, plain: bool) -> None:  # noqa: ANN401
     schema = TABLES[table]
     held = list(rows)
     columns = [
         pa.array([getattr(row, name) for row in held], schema.field(name).type) for name in schema.names
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_table(path, table, pa.Table.from_arrays(columns, schema=schema), *place, run=run)
+    write_table(path, table, pa.Table.from_arrays(columns, schema=schema), *place, run=run, plain=plain)
