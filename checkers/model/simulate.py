@@ -1,78 +1,140 @@
-"""Runs a case: for now, a cluster without faults, on a fixed pace."""
+"""Runs a case as the harness runs a scenario, on virtual time: load and faults, settling, final read, disks."""
 
-from random import Random
+from dataclasses import dataclass
 
-from checkers.history.rows import (
-    History,
-    LogRecord,
-    MetadataChange,
-    Producer,
-    Proof,
-    RecordId,
-    Send,
-    TopicPartition,
-    Watermark,
-)
-from checkers.history.tables import Outcome
+from checkers.history.rows import History, TopicPartition
 from checkers.model.case import BROKERS, TOPIC, Case
-from checkers.model.truth import RecordTruth, Simulated, Truth
+from checkers.model.clients.producer import Producer
+from checkers.model.clients.reader import Reader
+from checkers.model.fate import truth_of
+from checkers.model.kafka.cluster import BOOT_AT_S, Cluster
+from checkers.model.observe import tables
+from checkers.model.observe.clock import ORIGIN_MS, wall_ms
+from checkers.model.observe.disks import batches_of, producers_of, replicas_of
+from checkers.model.observe.faults import Faults
+from checkers.model.observe.final_read import FinalRead
+from checkers.model.observe.load import Load
+from checkers.model.observe.sampler import Sampler
+from checkers.model.truth import Simulated
 
-START_NS = 1_000_000_000_000
-START_MS = 1_795_317_100_000
+LONGEST_S = 400.0
+"""No run takes longer; one that would is a defect of the model."""
+STOP_WITHIN_S = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run that has ended, with all that was seen in it."""
+
+    cluster: Cluster
+    producers: list[Producer]
+    readers: list[Reader]
+    sampler: Sampler
+    faults: Faults
+    final: FinalRead
+    load_ended_s: float
+    metadata_records: int
+    """How many records of the metadata log the history has: it is read before the brokers are stopped."""
+    ends: tuple[tuple[float, int, bool], ...]
 
 
 def simulate(case: Case) -> Simulated:
-    """The run that `case` decides. Bugs have no effect yet."""
-    rng = Random(case.seed)
-    sends: list[Send] = []
-    log: list[LogRecord] = []
-    records: list[RecordTruth] = []
-    for number in range(case.settings.records):
-        tp = TopicPartition(TOPIC, number % case.settings.partitions)
-        offset, at_ns = number // case.settings.partitions, START_NS + number * 100_000_000
-        placed = {"topic": tp.topic, "partition": tp.partition, "producer": 1, "sequence": number}
-        checksum = rng.getrandbits(62)
-        sends.append(
-            Send(
-                **placed,
-                checksum=checksum,
-                offset=offset,
-                invoked_ns=at_ns,
-                completed_ns=at_ns + 5_000_000,
-                outcome=Outcome.OK,
-            )
+    """The history that an observer of the case has, and the truth."""
+    run = _run(case)
+    sent = [record for producer in run.producers for record in producer.sent]
+    truth, manifested = truth_of(run.cluster, sent, run.final.found, run.readers)
+    return Simulated(case=case, history=_history(run), truth=truth, manifested=manifested)
+
+
+def _run(case: Case) -> Run:
+    cluster = Cluster(case)
+    loop, settings = cluster.loop, case.settings
+    loop.run(0.0, lambda: False)
+    sampler = Sampler(cluster)
+    producers = [
+        Producer(cluster, number, one, ORIGIN_MS) for number, one in enumerate(settings.producers, start=1)
+    ]
+    readers = [Reader(cluster, number) for number in range(1, settings.readers + 1)]
+    load, faults = Load(cluster, producers), Faults(cluster, sampler, case.schedule)
+    loop.run(settings.load_s, lambda: False)
+    loop.run(LONGEST_S, lambda: faults.finished)
+    loop.run(loop.now_s + settings.tail_s, lambda: False)
+    load.stopped = True
+    loop.run(LONGEST_S, lambda: not any(one.outstanding for one in producers))
+    load_ended_s = loop.now_s
+    loop.run(loop.now_s + 0.6, lambda: False)
+    final = FinalRead(cluster, sampler)
+    loop.run(LONGEST_S, lambda: final.finished)
+    loop.run(loop.now_s + 0.8, lambda: False)
+    for one in (sampler, *readers):
+        one.stopped = True
+    records = len(cluster.controller.records)
+    ends = _stop_brokers(cluster)
+    return Run(
+        cluster=cluster,
+        producers=producers,
+        readers=readers,
+        sampler=sampler,
+        faults=faults,
+        final=final,
+        load_ended_s=load_ended_s,
+        metadata_records=records,
+        ends=ends,
+    )
+
+
+def _stop_brokers(cluster: Cluster) -> tuple[tuple[float, int, bool], ...]:
+    """Stop all brokers at once, and kill what has not ended in time."""
+    loop = cluster.loop
+    ends: list[tuple[float, int, bool]] = []
+
+    def ended(number: int, *, clean: bool) -> None:
+        cluster.brokers[number].end(clean=clean)
+        ends.append((loop.now_s, number, clean))
+
+    for number in BROKERS:
+        loop.after(
+            cluster.between(0.0, 0.2), cluster.brokers[number].stop, lambda one=number: ended(one, clean=True)
         )
-        log.append(LogRecord(**placed, checksum=checksum, offset=offset, leader_epoch=0))
-        records.append(RecordTruth(id=RecordId(1, number), tp=tp, offset=offset))
-    tps = tuple(TopicPartition(TOPIC, number) for number in range(case.settings.partitions))
-    ends = {tp: sum(row.tp == tp for row in log) for tp in tps}
-    end_ns = START_NS + 60_000_000_000
-    history = History(
-        partitions=tps,
-        collected=frozenset({"producers"}),
-        sends=sends,
-        final_log=log,
-        producers=[Producer(producer=1, acks="all", idempotence=True)],
-        watermarks=[
-            Watermark(
-                **tp._asdict(), at_ns=end_ns, leader=1, leader_epoch=0, isr=BROKERS, log_start=0,
-                high_watermark=ends[tp], last_stable=ends[tp],
-            )
-            for tp in tps
+    loop.run(loop.now_s + STOP_WITHIN_S, lambda: len(ends) == len(BROKERS))
+    for number in {*BROKERS} - {one for _, one, _ in ends}:
+        ended(number, clean=False)
+    return tuple(ends)
+
+
+def _history(run: Run) -> History:
+    cluster, settings = run.cluster, run.cluster.case.settings
+    records = cluster.controller.records[: run.metadata_records]
+    sent = [record for producer in run.producers for record in producer.sent]
+    end_s = cluster.loop.now_s
+    topic_at_ms = next(
+        wall_ms(one.at_s) for one in records if one.before is None and hasattr(one.state, "isr")
+    )
+    clean = {number: clean for _, number, clean in run.ends}
+    brokers = cluster.brokers.values()
+    return History(
+        partitions=tuple(TopicPartition(TOPIC, number) for number in range(settings.partitions)),
+        sends=tables.sends(sent),
+        final_log=[
+            row for number, found in run.final.found.items() for row in tables.final_log(number, found)
         ],
-        metadata=[
-            MetadataChange(
-                **tp._asdict(), at_ms=START_MS, leader=1, leader_epoch=0, partition_epoch=0, replicas=BROKERS,
-                isr=BROKERS, log_offset=28 + tp.partition,
-            )
-            for tp in tps
+        reads=tables.reads(run.readers),
+        watermarks=run.sampler.watermarks,
+        proofs=[proof for _, proof in sorted(run.final.proofs.items())],
+        faults=[one.row() for one in run.faults.injected],
+        metadata=tables.metadata(records),
+        brokers=tables.brokers(records),
+        configs=tables.configs(settings, topic_at_ms),
+        producers=tables.producers(run.producers),
+        node_events=[*tables.first_starts(), *run.faults.events, *tables.last_ends(run.ends)],
+        clocks=tables.clocks(BOOT_AT_S - 2.0, end_s),
+        pressure=tables.pressure(-0.5, end_s),
+        client_events=[
+            row for one in run.producers for row in tables.client_events(one, 0.3, run.load_ended_s)
         ],
-        proofs=[
-            Proof(
-                **tp._asdict(), at_ns=end_ns, log_start=0, high_watermark=ends[tp], log_end=ends[tp],
-                last_stable=ends[tp], read_to=ends[tp], replicas=BROKERS, isr=BROKERS, complete=True,
-            )
-            for tp in tps
-        ],
-    )  # fmt: skip
-    return Simulated(case=case, history=history, truth=Truth(records=tuple(records)))
+        replica_offsets=run.sampler.replica_offsets,
+        broker_lines=tables.broker_lines(cluster.known.lines),
+        replicas=[row for one in brokers for row in replicas_of(one, clean=clean[one.number])],
+        producer_states=[row for one in brokers for row in producers_of(one)],
+        replica_batches=batches_of(brokers),
+    )

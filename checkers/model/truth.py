@@ -10,7 +10,8 @@ from checkers.model.case import Case
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """The election after which a record was in the log no more. `election`: isr, elr, last-known-elr, unclean.
+    """The election after which a record was in the log no more: of the ISR, the ELR, the last known ELR, or
+    unclean, as `election` says: isr, elr, last-known-elr, unclean.
 
     `at_ns` is when the controller committed it; `leader` had not the record.
     """
@@ -23,19 +24,19 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordTruth:
-    """The fate of one acknowledged send.
+    """The fate of one send.
 
-    `written` are the places where a leader appended it: (partition, offset, leader epoch, broker).
-    `survives`: the final log has it in its home. `cause` is of a lost record: the name that docs/properties.md
-    gives to its fate, or "bug: NAME". `permitted`: whether the configuration permits that; True of one that
-    survives. `facts` are what cause and permission follow from, in words.
+    `written` are the places where a leader appended it: (offset, leader epoch, broker). `survives`: the final
+    log has it. `cause` is of a lost record: the name that docs/properties.md gives to its fate. `permitted`:
+    whether the configuration permits that; True of one that survives. `facts` are what cause and permission
+    follow from, in words.
     """
 
     id: RecordId
     tp: TopicPartition
     offset: int = NONE
     survives: bool = True
-    written: tuple[tuple[TopicPartition, int, int, int], ...] = ()
+    written: tuple[tuple[int, int, int], ...] = ()
     removed_by: Removal | None = None
     cause: str = ""
     permitted: bool = True
@@ -44,13 +45,15 @@ class RecordTruth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """Of the whole run: `records` has every send that was reported as written.
+    """Of the whole run: `records` has every send that was reported as written; `exposed_lost` those that were
+    not, but were below a leader's high watermark, and are not in the final log.
 
     `wrong` are the names of what is wrong in the run beside lost records, each with a place: what a correct
     Kafka and a correct client never do. Empty without bugs.
     """
 
     records: tuple[RecordTruth, ...] = ()
+    exposed_lost: tuple[RecordTruth, ...] = ()
     wrong: tuple[str, ...] = ()
 
     @property

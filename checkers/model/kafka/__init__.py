@@ -1,0 +1,1 @@
+"""The cluster: virtual time, network, controller, brokers, replicas and their logs."""

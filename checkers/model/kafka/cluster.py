@@ -1,0 +1,253 @@
+"""A whole simulated cluster, and what is truly known of it: elections, starts of leaders, truncations."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from checkers.model.bugs import Bug
+from checkers.model.case import ACTIVE_CONTROLLER, BROKERS, CONTROLLERS, Case
+from checkers.model.kafka.broker import Broker
+from checkers.model.kafka.controller import Controller, Record
+from checkers.model.kafka.event_loop import EventLoop
+from checkers.model.kafka.leader import Leader
+from checkers.model.kafka.log import Batch
+from checkers.model.kafka.network import Edge, Network, Node
+from checkers.model.kafka.partition_change import PartitionState
+from checkers.model.kafka.replica import Replica
+
+BOOT_AT_S = -5.0
+TOPIC_AT_S = -1.0
+"""The load begins at 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A leader has started: what its log held, and the record of its election."""
+
+    partition: int
+    leader: int
+    leader_epoch: int
+    at_s: float
+    batches: tuple[Batch, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What a node writes into its own log."""
+
+    at_s: float
+    node: int
+    kind: str
+    partition: int = -1
+    leader_epoch: int = -1
+    offset: int = -1
+    high_watermark: int = -1
+    leader: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elected:
+    """An election, and which brokers had shut down uncleanly, or lost their power, until then, and when."""
+
+    record: Record
+    unclean_s: Mapping[int, float]
+    power_lost_s: Mapping[int, float]
+
+
+@dataclass(slots=True, eq=False)
+class Known:
+    """The truth as it happens."""
+
+    started: list[Started] = field(default_factory=list)
+    elected: list[Elected] = field(default_factory=list)
+    unclean_s: dict[int, float] = field(default_factory=dict)
+    """By broker: when it last shut down uncleanly."""
+    power_lost_s: dict[int, float] = field(default_factory=dict)
+    """By broker: when it last lost its power."""
+    lines: list[Line] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
+
+
+class Cluster:
+    """Nodes, network, controller and brokers of one case."""
+
+    def __init__(self, case: Case) -> None:
+        self.case, self.bugs = case, case.bugs
+        self.rng = Random(case.seed)
+        self.loop = EventLoop(BOOT_AT_S)
+        self.network = Network(self.loop, self.rng)
+        for name in ("client", *map(str, (*BROKERS, *CONTROLLERS))):
+            self.network.nodes[name] = Node(name)
+        self.brokers: dict[int, Broker] = {}
+        self.controller = Controller(self, CONTROLLERS, ACTIVE_CONTROLLER)
+        for number in BROKERS:
+            node = self.network.nodes[str(number)]
+            node.serving = False
+            self.brokers[number] = Broker(self, number, node)
+        self.network.listen(self._edge_changed)
+        self.known = Known()
+        self.manifested: set[Bug] = set()
+        self.acted: set[Bug] = set()
+        self._boot()
+
+    def _boot(self) -> None:
+        for broker in self.brokers.values():
+            self.loop.at(BOOT_AT_S, lambda one=broker: one.start(boot_s=self.between(0.2, 1.0)))
+        self.loop.at(BOOT_AT_S + 0.1, self.controller.tick)
+        self.loop.at(TOPIC_AT_S, self._create_topic)
+
+    def _create_topic(self) -> None:
+        if any(not self.controller.is_active(number) for number in BROKERS):
+            self.loop.after(0.1, self._create_topic)
+            return
+        first = self.rng.randrange(len(BROKERS))
+        states = []
+        for partition in range(self.case.settings.partitions):
+            turn = (first + partition) % len(BROKERS)
+            replicas = (*BROKERS[turn:], *BROKERS[:turn])
+            states.append(
+                PartitionState(partition=partition, replicas=replicas, isr=replicas, leader=replicas[0])
+            )
+        self.controller.commit(states)
+
+    def between(self, low: float, high: float) -> float:
+        """A number between two others, by the seed of the case."""
+        return low + self.rng.random() * (high - low)
+
+    # Bugs
+
+    def act(self, bug: Bug) -> None:
+        """The switch of a bug has changed what a node does; whether that shows is found out at the end."""
+        self.acted.add(bug)
+
+    def manifest(self, bug: Bug) -> None:
+        """The bug has become visible: in the metadata, or in what a client was told."""
+        self.acted.add(bug)
+        self.manifested.add(bug)
+
+    # What happens
+
+    def _edge_changed(self, edge: Edge, usable: bool) -> None:
+        broker = self.brokers.get(int(edge[0])) if edge[0].isdigit() else None
+        if broker is not None:
+            broker.edge_changed(edge)
+
+    def metadata_grew(self) -> None:
+        """The metadata log has new records."""
+        for broker in self.brokers.values():
+            broker.follow_metadata()
+
+    def controller_moved(self) -> None:
+        """Another controller is active."""
+        self.metadata_grew()
+
+    def lowest_metadata_offset(self) -> int:
+        """Up to which offset every broker that is not fenced has applied the metadata log."""
+        records = self.controller.records
+        positions = [
+            broker.metadata_position
+            for broker in self.brokers.values()
+            if self.controller.is_active(broker.number)
+        ]
+        lowest = min(positions, default=len(records))
+        return records[lowest - 1].offset + 1 if lowest else 0
+
+    def partition_changed(self, record: Record) -> None:
+        """The controller has committed a change of a partition."""
+        state = record.state
+        assert isinstance(state, PartitionState)
+        if record.election:
+            known = self.known
+            unclean_s, power_lost_s = dict(known.unclean_s), dict(known.power_lost_s)
+            known.elected.append(Elected(record=record, unclean_s=unclean_s, power_lost_s=power_lost_s))
+            if record.election in ("unclean", "last-known-elr"):
+                for node in CONTROLLERS:
+                    self._line(node, "unclean-election", state.partition, state.leader_epoch, late_s=0.01)
+
+    def shut_down_uncleanly(self, number: int, *, power: bool) -> None:
+        """A broker was killed, or has lost its power."""
+        self.known.unclean_s[number] = self.loop.now_s
+        if power:
+            self.known.power_lost_s[number] = self.loop.now_s
+
+    def leader_started(self, replica: Replica) -> None:
+        """A broker begins to lead."""
+        started = Started(
+            partition=replica.partition,
+            leader=replica.broker.number,
+            leader_epoch=replica.leader_epoch,
+            at_s=self.loop.now_s,
+            batches=tuple(replica.log.batches),
+        )
+        self.known.started.append(started)
+        self._replica_line(replica, "leader-start", replica.leader_epoch, replica.log.end)
+
+    def follower_started(self, replica: Replica) -> None:
+        """A broker begins to follow."""
+        self._replica_line(replica, "follower-start", replica.leader_epoch, replica.log.end)
+
+    def loaded(self, replica: Replica, *, unclean: bool) -> None:
+        """A broker has loaded a log."""
+        if unclean:
+            self._replica_line(replica, "recovered", -1, 0, high_watermark=-1)
+        self._replica_line(replica, "loaded", -1, replica.log.end, high_watermark=0)
+
+    def truncated(self, replica: Replica, to: int, gone: Sequence[Batch]) -> None:
+        """A follower has removed the end of its log."""
+        self._replica_line(replica, "truncated", replica.log.last_epoch, to, high_watermark=-1)
+        if to < replica.high_watermark:
+            self._replica_line(replica, "truncated-below-hw", -1, to)
+
+    def _replica_line(
+        self, replica: Replica, kind: str, epoch: int, offset: int, *, high_watermark: int | None = None
+    ) -> None:
+        high = replica.high_watermark if high_watermark is None else high_watermark
+        self.known.lines.append(
+            Line(
+                at_s=self.loop.now_s,
+                node=replica.broker.number,
+                kind=kind,
+                partition=replica.partition,
+                leader_epoch=epoch,
+                offset=offset,
+                high_watermark=high,
+                leader=replica.leader,
+            )
+        )
+
+    def _line(self, node: int, kind: str, partition: int, epoch: int, *, late_s: float) -> None:
+        at_s = self.loop.now_s + self.rng.random() * late_s
+        self.known.lines.append(
+            Line(at_s=at_s, node=node, kind=kind, partition=partition, leader_epoch=epoch)
+        )
+
+    def appended(self, replica: Replica, batch: Batch) -> None:
+        """A leader has appended a batch."""
+        self.known.batches.append(batch)
+
+    def covered(self, replica: Replica, before: int, to: int) -> None:
+        """A leader has moved its high watermark."""
+        for batch in replica.log.from_offset(before):
+            if batch.end_offset > to:
+                break
+            if batch.covered_s < 0:
+                batch.covered_s = self.loop.now_s
+
+    def exposed_early(self, replica: Replica, high_watermark: int) -> None:
+        """The planted follower takes a high watermark over before it has truncated."""
+        if high_watermark > replica.high_watermark:
+            self.act(Bug.HIGH_WATERMARK_EXPOSED_EARLY)
+
+    # What can be asked
+
+    def settled(self, partition: int) -> bool:
+        """Whether every broker knows the same leader, which leads, and every replica is in sync."""
+        state = self.controller.partitions[partition]
+        if set(state.isr) != set(state.replicas) or state.leader < 0:
+            return False
+        for broker in self.brokers.values():
+            known = broker.view.get(partition)
+            if not broker.node.serving or known is None or known != state:
+                return False
+        role = self.brokers[state.leader].replicas[partition].role
+        return isinstance(role, Leader) and role.epoch == state.leader_epoch

@@ -1,0 +1,306 @@
+"""The KRaft controller: registrations, sessions, elections, ISR changes, and the metadata log.
+
+Its quorum keeps what is committed. The active controller's node may stand still or be cut off; after some
+seconds another one is active, with the same metadata, and waits a whole session for every broker.
+Sources: QuorumController, ReplicationControlManager, BrokerHeartbeatManager, ClusterControlManager in Kafka;
+KIP-631, KIP-841, KIP-903, KIP-966.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from checkers.model.bugs import Bug
+from checkers.model.kafka.partition_change import (
+    NO_LEADER,
+    Change,
+    ElectionRules,
+    PartitionState,
+    change,
+)
+
+if TYPE_CHECKING:
+    from checkers.model.kafka.cluster import Cluster
+
+SESSION_CHECK_S = 0.25
+FAIL_OVER_S = 2.5
+"""How long the quorum needs to have another active controller."""
+NO_OP_S = 0.5
+"""A NO_OP record is appended that often."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """A broker as it is registered."""
+
+    node: int
+    broker_epoch: int
+    fenced: bool = True
+    stopping: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One record of the metadata log: a partition, or a registration, after it. `election`: see `Change`."""
+
+    offset: int
+    at_s: float
+    state: PartitionState | Registration
+    election: str = ""
+    before: PartitionState | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterPartition:
+    """A leader's request for another ISR; `isr` has the broker epoch by which each member last fetched."""
+
+    broker: int
+    broker_epoch: int
+    partition: int
+    leader_epoch: int
+    partition_epoch: int
+    isr: tuple[tuple[int, int], ...]
+
+
+class Controller:
+    """The quorum's state machine."""
+
+    def __init__(self, cluster: "Cluster", nodes: Sequence[int], active: int) -> None:
+        self._cluster, self._nodes, self.active = cluster, nodes, active
+        self.records: list[Record] = []
+        self.partitions: dict[int, PartitionState] = {}
+        self.registrations: dict[int, Registration] = {}
+        self._offset, self._last_s = 9, cluster.loop.now_s
+        self._contact_s: dict[int, float] = {}
+        self._stopping_offset: dict[int, int] = {}
+        self._lost_s = -1.0
+        settings = cluster.case.settings
+        self._rules = ElectionRules(
+            elr=settings.elr, unclean=settings.unclean_election, min_isr=settings.min_isr
+        )
+
+    # The metadata log
+
+    def commit(self, states: Iterable[PartitionState | Registration | Change]) -> None:
+        """Append one batch of records, and let the brokers know."""
+        now_s = self._cluster.loop.now_s
+        self._offset += int((now_s - self._last_s) / NO_OP_S)
+        self._last_s += int((now_s - self._last_s) / NO_OP_S) * NO_OP_S
+        for one in states:
+            state, election = (one.state, one.election) if isinstance(one, Change) else (one, "")
+            before = self.partitions.get(state.partition) if isinstance(state, PartitionState) else None
+            if isinstance(state, PartitionState):
+                self.partitions[state.partition] = state
+            else:
+                self.registrations[state.node] = state
+            record = Record(offset=self._offset, at_s=now_s, state=state, election=election, before=before)
+            self.records.append(record)
+            self._offset += 1
+            if before is not None:
+                self._cluster.partition_changed(record)
+        self._cluster.metadata_grew()
+
+    @property
+    def next_offset(self) -> int:
+        """The offset of the record that would be appended now."""
+        return self._offset + int((self._cluster.loop.now_s - self._last_s) / NO_OP_S)
+
+    # Who is active
+
+    @property
+    def available(self) -> bool:
+        """Whether there is an active controller that can commit."""
+        return self._majority(self.active)
+
+    def _majority(self, node: int) -> bool:
+        network = self._cluster.network
+        if not network.nodes[str(node)].running:
+            return False
+        reached = [
+            other
+            for other in self._nodes
+            if other == node
+            or (network.answers((str(node), str(other))) and network.answers((str(other), str(node))))
+        ]
+        return len(reached) * 2 > len(self._nodes)
+
+    def tick(self) -> None:
+        """Check the quorum and the sessions, all the time."""
+        loop = self._cluster.loop
+        loop.after(SESSION_CHECK_S, self.tick)
+        if not self.available:
+            self._lost_s = loop.now_s if self._lost_s < 0 else self._lost_s
+            if loop.now_s - self._lost_s >= FAIL_OVER_S:
+                self._fail_over()
+            return
+        self._lost_s = -1.0
+        self._expire()
+
+    def _fail_over(self) -> None:
+        for node in self._nodes:
+            if node != self.active and self._majority(node):
+                self.active, self._lost_s = node, -1.0
+                self._contact_s = dict.fromkeys(self._contact_s, self._cluster.loop.now_s)
+                self._cluster.controller_moved()
+                return
+
+    # Sessions
+
+    def _expire(self) -> None:
+        now_s, session_s = self._cluster.loop.now_s, self._cluster.case.settings.session_s
+        for node, contact_s in sorted(self._contact_s.items()):
+            known = self.registrations[node]
+            if not known.fenced and now_s - contact_s >= session_s:
+                self._fence(node)
+
+    def _fence(self, node: int) -> None:
+        fenced = replace(self.registrations[node], fenced=True)
+        if Bug.FENCED_BROKER_STAYS_IN_ISR in self._cluster.bugs:
+            led = [state for state in self.partitions.values() if state.leader == node]
+            changes = self._remove(node, led, keep_in_isr=True)
+            if any(node in state.isr for state in self.partitions.values()):
+                self._cluster.manifest(Bug.FENCED_BROKER_STAYS_IN_ISR)
+        else:
+            changes = self._remove(node, self.partitions.values())
+        self.commit([*changes, fenced])
+
+    def _remove(
+        self, node: int, states: Iterable[PartitionState], *, keep_in_isr: bool = False
+    ) -> list[Change]:
+        """Take a broker out of the ISR of partitions, and off their lead."""
+        found = []
+        for state in list(states):
+            if node not in state.isr and state.leader != node:
+                continue
+            isr = [one for one in state.isr if one != node or (keep_in_isr and state.leader != node)]
+            found.append(self._change(state, isr, lambda one: one != node and self.is_active(one)))
+        return [one for one in found if one is not None]
+
+    def _change(
+        self,
+        state: PartitionState,
+        isr: Sequence[int],
+        acceptable: Callable[[int], bool],
+        unclean_shutdown: Sequence[int] = (),
+    ) -> Change | None:
+        return change(state, isr, self._rules, acceptable, unclean_shutdown)
+
+    def is_active(self, node: int) -> bool:
+        """Whether a broker may lead: registered, not fenced, not shutting down."""
+        known = self.registrations.get(node)
+        return known is not None and not known.fenced and not known.stopping
+
+    # What brokers ask
+
+    def register(self, node: int, *, previous_epoch: int) -> int:
+        """Register a new process of a broker; its broker epoch, or -1 as long as the one before has a session.
+
+        `previous_epoch`: the broker epoch of its clean shutdown, -1 if it was none.
+        """
+        loop, known = self._cluster.loop, self.registrations.get(node)
+        if known is not None and not known.fenced:
+            return -1
+        epoch = self.next_offset
+        changes: list[Change] = []
+        if known is not None and previous_epoch != known.broker_epoch:
+            changes = self._unclean_shutdown(node)
+        self._contact_s[node] = loop.now_s
+        self._stopping_offset.pop(node, None)
+        self.commit([*changes, Registration(node=node, broker_epoch=epoch)])
+        return epoch
+
+    def _unclean_shutdown(self, node: int) -> list[Change]:
+        """A broker that may have lost its log is neither in sync nor eligible."""
+        if not self._rules.elr:
+            return []
+        states = [state for state in self.partitions.values() if node in state.isr or node in state.elr]
+        if Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN in self._cluster.bugs:
+            if states:
+                self._cluster.act(Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN)
+            return []
+        found = [
+            self._change(
+                state,
+                [one for one in state.isr if one != node],
+                lambda one: one != node and self.is_active(one),
+                (node,),
+            )
+            for state in states
+        ]
+        return [one for one in found if one is not None]
+
+    def heartbeat(
+        self, node: int, broker_epoch: int, metadata_offset: int, *, wants_fence: bool, wants_stop: bool
+    ) -> bool:
+        """A broker is alive, and reads the metadata up to an offset. True: it may end now."""
+        known = self.registrations[node]
+        if known.broker_epoch != broker_epoch:
+            return False
+        self._contact_s[node] = self._cluster.loop.now_s
+        if known.fenced:
+            if wants_stop:
+                return True
+            if not wants_fence and metadata_offset > known.broker_epoch:
+                self._unfence(known)
+            return False
+        return wants_stop and self._stop(known)
+
+    def _unfence(self, known: Registration) -> None:
+        node = known.node
+        waiting = [state for state in self.partitions.values() if state.leader == NO_LEADER]
+        found = [
+            self._change(state, state.isr, lambda one: one == node or self.is_active(one))
+            for state in waiting
+        ]
+        found = [self._forbidden(one, state, node) for one, state in zip(found, waiting, strict=True)]
+        self.commit([replace(known, fenced=False, stopping=False), *(one for one in found if one)])
+
+    def _forbidden(self, found: Change | None, state: PartitionState, node: int) -> Change | None:
+        """The planted bug: whoever comes first leads a partition that has no leader."""
+        bug = Bug.UNCLEAN_ELECTION_FORBIDDEN
+        if bug not in self._cluster.bugs or found is not None or node not in state.replicas:
+            return found
+        self._cluster.manifest(bug)
+        rules = replace(self._rules, unclean=True)
+        return change(replace(state, last_known_elr=()), (), rules, lambda one: one == node)
+
+    def _stop(self, known: Registration) -> bool:
+        """Controlled shutdown: first off the lead of everything, then, once the others know, the end."""
+        node = known.node
+        leads = any(state.leader == node for state in self.partitions.values())
+        if known.stopping:
+            if leads or self._cluster.lowest_metadata_offset() < self._stopping_offset[node]:
+                return False
+        elif leads:
+            changes = self._remove(node, self.partitions.values())
+            self.commit([replace(known, stopping=True), *changes])
+            self._stopping_offset[node] = self._offset
+            return False
+        changes = self._remove(node, self.partitions.values())
+        self.commit([*changes, replace(self.registrations[node], fenced=True)])
+        return True
+
+    def alter_partition(self, request: AlterPartition) -> PartitionState | str:
+        """Grant a leader another ISR; or "ineligible" if a member may not join, "stale" if it is no leader."""
+        state, sender = self.partitions[request.partition], self.registrations[request.broker]
+        if (
+            sender.broker_epoch != request.broker_epoch
+            or state.leader != request.broker
+            or state.leader_epoch != request.leader_epoch
+            or state.partition_epoch != request.partition_epoch
+        ):
+            return "stale"
+        if not all(self._may_join(node, epoch) for node, epoch in request.isr):
+            return "ineligible"
+        isr = tuple(sorted(node for node, _ in request.isr))
+        granted = change(state, isr, self._rules, self.is_active, recovered=True)
+        if granted is not None:
+            self.commit([granted])
+        return self.partitions[request.partition]
+
+    def _may_join(self, node: int, broker_epoch: int) -> bool:
+        if not self.is_active(node):
+            return False
+        if Bug.ISR_JOIN_STALE_BROKER_EPOCH in self._cluster.bugs:
+            return True
+        return broker_epoch in (-1, self.registrations[node].broker_epoch)

@@ -1,0 +1,156 @@
+"""What a follower does: fetch, truncate to where its log and the leader's agree, append.
+
+Source: AbstractFetcherThread, ReplicaFetcherThread; KIP-101, KIP-279, KIP-595 (truncation by fetch).
+"""
+
+from typing import TYPE_CHECKING
+
+from checkers.history.tables import NONE
+from checkers.model.bugs import Bug
+from checkers.model.kafka.leader import Fetched
+from checkers.model.kafka.log import Batch
+
+if TYPE_CHECKING:
+    from checkers.model.kafka.replica import Replica
+
+BACKOFF_S = 0.2
+"""replica.fetch.backoff.ms, as the harness sets it."""
+FIRST_FETCH_S = 0.02
+
+
+class Follower:
+    """The role of a replica that follows, in one leader epoch."""
+
+    def __init__(self, replica: "Replica") -> None:
+        self._replica, self._epoch = replica, replica.leader_epoch
+        self._cluster = replica.broker.cluster
+        self._edge = (replica.broker.node.name, str(replica.leader))
+        self._asked = 0
+        self._stopped = False
+
+    def start(self) -> None:
+        """Begin to fetch, if there is a leader."""
+        if self._replica.leader != NONE:
+            if Bug.TRUNCATE_TO_HIGH_WATERMARK in self._cluster.bugs:
+                self._truncate_to_high_watermark()
+            self._again(FIRST_FETCH_S)
+
+    def _truncate_to_high_watermark(self) -> None:
+        replica = self._replica
+        if replica.high_watermark < replica.log.end:
+            self._cluster.act(Bug.TRUNCATE_TO_HIGH_WATERMARK)
+            replica.truncate(replica.high_watermark)
+
+    def stop(self, error: str) -> None:
+        """Follow no more."""
+        self._stopped = True
+
+    def edge_changed(self, edge: tuple[str, str]) -> None:
+        """A connection was lost, or can be opened again: what was asked over it is not answered."""
+        if edge == self._edge and not self._stopped and self._replica.leader != NONE:
+            self._again(BACKOFF_S)
+
+    def _again(self, after_s: float) -> None:
+        self._asked += 1
+        delay_s = after_s * (0.5 + self._cluster.rng.random())
+        self._cluster.loop.after(delay_s, self._fetch, self._asked)
+
+    def _fetch(self, asked: int) -> None:
+        replica = self._replica
+        if self._stopped or asked != self._asked or not self._cluster.network.usable(self._edge):
+            return
+        if replica.broker.node.paused:
+            self._again(BACKOFF_S)
+            return
+        leader = self._cluster.brokers[replica.leader]
+        self._cluster.network.request(
+            self._edge,
+            leader.on_fetch,
+            self._edge,
+            replica.partition,
+            (replica.broker.number, replica.broker.broker_epoch, replica.log.end, replica.log.last_epoch),
+            self._epoch,
+            lambda fetched: self._fetched(asked, fetched),
+        )
+
+    def _fetched(self, asked: int, fetched: Fetched) -> None:
+        if self._stopped or asked != self._asked:
+            return
+        if fetched.error:
+            self._again(BACKOFF_S)
+        elif fetched.diverging is not None:
+            self._replica.broker.write(self._truncate, asked, fetched)
+        elif fetched.batches:
+            self._replica.broker.write(self._append, asked, fetched)
+        else:
+            self._take_high_watermark(fetched.high_watermark)
+            self._next()
+
+    def _next(self) -> None:
+        self._asked += 1
+        self._fetch(self._asked)
+
+    def _append(self, asked: int, fetched: Fetched) -> None:
+        replica = self._replica
+        if self._stopped or asked != self._asked:
+            return
+        for batch in fetched.batches:
+            assert batch.base_offset == replica.log.end, "a follower appends at its end"
+            replica.append(self._as_written(batch))
+        self._take_high_watermark(fetched.high_watermark)
+        self._next()
+
+    def _as_written(self, batch: Batch) -> Batch:
+        if Bug.FOLLOWER_WRITES_OTHER_BYTES not in self._cluster.bugs or self._cluster.rng.random() > 0.08:
+            return batch
+        self._cluster.act(Bug.FOLLOWER_WRITES_OTHER_BYTES)
+        return Batch(
+            base_offset=batch.base_offset,
+            leader_epoch=batch.leader_epoch,
+            records=batch.records,
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+            base_sequence=batch.base_sequence,
+            appended_s=batch.appended_s,
+            crc=batch.crc ^ 0x5A5A5A5A,
+            bytes_of=batch,
+            holders=batch.holders,
+        )
+
+    def _take_high_watermark(self, of_leader: int) -> None:
+        replica = self._replica
+        replica.high_watermark = max(replica.high_watermark, min(of_leader, replica.log.end))
+
+    def _truncate(self, asked: int, fetched: Fetched) -> None:
+        """Go to where the leader's answer and this log agree; it may take several questions."""
+        if self._stopped or asked != self._asked:
+            return
+        assert fetched.diverging is not None
+        replica, (epoch, end) = self._replica, fetched.diverging
+        if Bug.HIGH_WATERMARK_EXPOSED_EARLY in self._cluster.bugs:
+            self._cluster.exposed_early(replica, min(fetched.high_watermark, replica.log.end))
+            self._take_high_watermark(fetched.high_watermark)
+            replica.broker.cluster.loop.after(BACKOFF_S, self._cut, asked, epoch, end)
+            return
+        self._cut(asked, epoch, end)
+
+    def _cut(self, asked: int, epoch: int, end: int) -> None:
+        if self._stopped or asked != self._asked:
+            return
+        replica = self._replica
+        replica.truncate(self._common_end(epoch, end))
+        self._next()
+
+    def _common_end(self, epoch: int, end: int) -> int:
+        log = self._replica.log
+        if epoch == NONE:
+            return min(end, log.end)
+        own_epoch, own_end = log.end_of_epoch(epoch)
+        if own_epoch == NONE:
+            return min(end, log.end)
+        if own_epoch != epoch:
+            if Bug.EPOCH_CONFUSION in self._cluster.bugs:
+                self._cluster.act(Bug.EPOCH_CONFUSION)
+                return min(end, log.end)
+            return min(own_end, log.end)
+        return min(own_end, end, log.end)

@@ -1,0 +1,173 @@
+"""One replica's log: batches, leader epochs, producers' sequences, and how much of it is on the disk.
+
+Sources: UnifiedLog, LeaderEpochFileCache and ProducerStateManager in Kafka; KIP-101, KIP-279, KIP-98.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from checkers.history.tables import NONE
+
+CACHED_BATCHES = 5
+"""Of how many batches of a producer a broker remembers the sequences (ProducerStateEntry)."""
+
+
+@dataclass(slots=True, eq=False)
+class Sent:
+    """One send, as its client sees it. `records` of batches are these."""
+
+    producer: int
+    sequence: int
+    partition: int
+    checksum: int
+    timestamp_ms: int
+    invoked_s: float
+    acks: str
+    idempotent: bool
+    completed_s: float = -1.0
+    outcome: int = 2
+    offset: int = NONE
+    error: str = ""
+    done: bool = False
+    written: list[tuple[int, int, int, float]] = field(default_factory=list)
+    """Where leaders appended it: (offset, leader epoch, broker, when)."""
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """A record batch as a leader has appended it; every replica that has it shares this object."""
+
+    base_offset: int
+    leader_epoch: int
+    records: tuple[Sent, ...]
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    appended_s: float
+    crc: int
+    bytes_of: "Batch | None" = None
+    """The batch that this one is a wrong copy of."""
+    covered_s: float = -1.0
+    """When a leader that had it first had its high watermark above it."""
+    holders: dict[int, float] = field(default_factory=dict)
+    """Which brokers had it, and since when."""
+
+    @property
+    def end_offset(self) -> int:
+        """The offset after its last one."""
+        return self.base_offset + len(self.records)
+
+    @property
+    def last_sequence(self) -> int:
+        """The producer's sequence of its last record; -1 without idempotence."""
+        return NONE if self.base_sequence == NONE else self.base_sequence + len(self.records) - 1
+
+
+class ProducerEntry:
+    """What a replica knows of one producer id: its epoch, and its last batches."""
+
+    __slots__ = ("batches", "epoch", "last_sequence")
+
+    def __init__(self, batch: Batch) -> None:
+        self.epoch, self.last_sequence, self.batches = batch.producer_epoch, batch.last_sequence, [batch]
+
+    def add(self, batch: Batch) -> None:
+        """Take note of one more batch of the producer."""
+        if batch.producer_epoch != self.epoch:
+            self.epoch, self.batches = batch.producer_epoch, []
+        self.last_sequence = batch.last_sequence
+        self.batches = [*self.batches[1 - CACHED_BATCHES :], batch]
+
+
+class ReplicaLog:
+    """The log of one replica. `synced` is the offset up to which it is on the disk."""
+
+    __slots__ = ("batches", "end", "ends", "epochs", "producers", "start", "synced")
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+        self.ends: list[int] = []
+        self.epochs: list[tuple[int, int]] = []
+        self.producers: dict[int, ProducerEntry] = {}
+        self.start, self.end, self.synced = 0, 0, 0
+
+    @property
+    def last_epoch(self) -> int:
+        """The leader epoch of the last batch or assignment; -1 of an empty log."""
+        return self.epochs[-1][0] if self.epochs else NONE
+
+    @property
+    def last_batch_epoch(self) -> int:
+        """The leader epoch of the last batch; -1 of an empty log."""
+        return self.batches[-1].leader_epoch if self.batches else NONE
+
+    def append(self, batch: Batch) -> None:
+        """Append a batch at the end, which is its base offset."""
+        self.assign_epoch(batch.leader_epoch, batch.base_offset)
+        self.batches.append(batch)
+        self.end = batch.end_offset
+        self.ends.append(self.end)
+        if batch.producer_id != NONE:
+            self._note_producer(batch)
+
+    def _note_producer(self, batch: Batch) -> None:
+        entry = self.producers.get(batch.producer_id)
+        if entry is None:
+            self.producers[batch.producer_id] = ProducerEntry(batch)
+        else:
+            entry.add(batch)
+
+    def assign_epoch(self, epoch: int, start: int) -> None:
+        """Note that a leader epoch begins at an offset, if it is a new one."""
+        if not self.epochs or epoch > self.epochs[-1][0]:
+            self.epochs.append((epoch, start))
+
+    def truncate(self, to: int) -> Sequence[Batch]:
+        """Remove what begins at `to` or behind it, batches and epochs; the batches that are gone."""
+        cut = min(to, self.end)
+        kept = bisect_right(self.ends, cut)
+        gone = self.batches[kept:]
+        self.epochs = [entry for entry in self.epochs if entry[1] < cut]
+        if gone:
+            del self.batches[kept:], self.ends[kept:]
+            self.end = self.ends[-1] if self.ends else self.start
+            self.synced = min(self.synced, self.end)
+            self.reload_producers()
+        return gone
+
+    def reload_producers(self) -> None:
+        """Build what is known of the producers again from the batches, as the loading of a log does."""
+        self.producers = {}
+        for batch in self.batches:
+            if batch.producer_id != NONE:
+                self._note_producer(batch)
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int]:
+        """The greatest known epoch up to `epoch`, and where it ends (LeaderEpochFileCache.endOffsetFor)."""
+        if not self.epochs or epoch == NONE:
+            return NONE, NONE
+        if epoch == self.epochs[-1][0]:
+            return epoch, self.end
+        later = [entry for entry in self.epochs if entry[0] > epoch]
+        if not later:
+            return NONE, NONE
+        floor = [entry for entry in self.epochs if entry[0] <= epoch]
+        return (floor[-1][0] if floor else epoch), later[0][1]
+
+    def from_offset(self, offset: int) -> Sequence[Batch]:
+        """The batches at and behind an offset."""
+        return self.batches[bisect_right(self.ends, offset) :]
+
+    def unsynced_records(self) -> int:
+        """How many records are in the page cache only."""
+        return self.end - self.synced
+
+    def lose_unsynced(self) -> None:
+        """What a power cut leaves: whole batches up to `synced`."""
+        self.truncate(self.synced)
+
+    def load(self) -> None:
+        """What the loading of a log by a new process does: an epoch without a batch is forgotten."""
+        self.truncate(self.end)
+        self.reload_producers()

@@ -1,0 +1,158 @@
+"""Nodes that are up, paused or down, and the directed edges between them.
+
+An edge is the direction in which connections are opened: requests and answers of a connection both need it.
+A cut that refuses closes connections; one that swallows bytes lets requests hang, and closes the connections
+when it heals. What arrives at a paused node waits until it goes on; what arrives at an ended process is gone.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from checkers.model.kafka.event_loop import Callback, EventLoop
+
+Edge = tuple[str, str]
+SHORTEST_S, LONGEST_S = 0.0004, 0.004
+"""How long a message is on its way."""
+
+
+class Node:
+    """A process; `incarnation` rises with each end, so that nothing reaches the one after it.
+
+    `serving`: it takes requests; a broker does once it has been unfenced for the first time.
+    """
+
+    __slots__ = ("backlog", "incarnation", "name", "paused", "serving", "up")
+
+    def __init__(self, name: str) -> None:
+        self.name, self.up, self.paused, self.serving, self.incarnation = name, True, False, True, 0
+        self.backlog: list[tuple[Callback, tuple[Any, ...]]] = []
+
+    @property
+    def running(self) -> bool:
+        """Whether it does anything."""
+        return self.up and not self.paused
+
+
+class Network:
+    """All nodes and edges. `listeners` of an edge are called when its connections are lost, or can be opened."""
+
+    def __init__(self, loop: EventLoop, rng: Random) -> None:
+        self._loop, self._rng = loop, rng
+        self.nodes: dict[str, Node] = {}
+        self._cuts: dict[Edge, int] = {}
+        self._delays_s: dict[Edge, float] = {}
+        self._connections: dict[Edge, int] = {}
+        self._listeners: list[Callable[[Edge, bool], None]] = []
+
+    def listen(self, changed: Callable[[Edge, bool], None]) -> None:
+        """Call `changed(edge, usable)` when connections over an edge are lost or can be opened again."""
+        self._listeners.append(changed)
+
+    def usable(self, edge: Edge) -> bool:
+        """Whether a connection over the edge can be opened: no cut, and the process at its end is there."""
+        return not self._cuts.get(edge) and self.nodes[edge[1]].serving
+
+    def answers(self, edge: Edge) -> bool:
+        """Whether a request over the edge is answered at once."""
+        node = self.nodes[edge[1]]
+        return not self._cuts.get(edge) and node.serving and not node.paused
+
+    def connection(self, edge: Edge) -> int:
+        """Which connection over the edge is the present one; a message of an older one does not arrive."""
+        return self._connections.get(edge, 0)
+
+    def request(self, edge: Edge, callback: Callback, *arguments: Any) -> None:  # noqa: ANN401
+        """Deliver a request to the node at the end of the edge; it may get lost."""
+        self._send(edge, edge[1], 0.0, callback, arguments)
+
+    def answer(self, edge: Edge, callback: Callback, *arguments: Any) -> None:  # noqa: ANN401
+        """Deliver an answer to the node at the begin of the edge; it may get lost."""
+        self._send(edge, edge[0], self._delays_s.get(edge, 0.0), callback, arguments)
+
+    def _send(
+        self, edge: Edge, to: str, late_s: float, callback: Callback, arguments: tuple[Any, ...]
+    ) -> None:
+        if self._cuts.get(edge):
+            return
+        node = self.nodes[to]
+        delay_s = late_s + SHORTEST_S + self._rng.random() * (LONGEST_S - SHORTEST_S)
+        self._loop.after(
+            delay_s, self._arrive, edge, self.connection(edge), node, node.incarnation, callback, arguments
+        )
+
+    def _arrive(
+        self,
+        edge: Edge,
+        connection: int,
+        node: Node,
+        incarnation: int,
+        callback: Callback,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        if connection != self._connections.get(edge, 0) or incarnation != node.incarnation:
+            return
+        if node.paused:
+            node.backlog.append((callback, arguments))
+        else:
+            callback(*arguments)
+
+    def cut(self, edge: Edge, *, refuse: bool) -> None:
+        """Cut an edge; several cuts of one edge add up."""
+        self._cuts[edge] = self._cuts.get(edge, 0) + 1
+        self._connections[edge] = self.connection(edge) + 1
+        if refuse:
+            self._changed(edge)
+
+    def heal(self, edge: Edge) -> None:
+        """Take one cut away; with the last one, old connections are closed."""
+        self._cuts[edge] -= 1
+        if not self._cuts[edge]:
+            self._connections[edge] = self.connection(edge) + 1
+            self._changed(edge)
+
+    def delay(self, edge: Edge, by_s: float) -> None:
+        """Answers over the edge take longer by `by_s`, or less if it is negative."""
+        self._delays_s[edge] = max(0.0, self._delays_s.get(edge, 0.0) + by_s)
+
+    def end(self, node: Node) -> None:
+        """The process of a node ends: its connections are closed, in both directions."""
+        node.up, node.paused, node.serving = False, False, False
+        node.backlog.clear()
+        node.incarnation += 1
+        self._reconnect(node)
+
+    def serve(self, node: Node) -> None:
+        """A new process takes requests from now on."""
+        node.serving = True
+        self._reconnect(node)
+
+    def resume(self, node: Node) -> None:
+        """A paused node goes on, first with what had arrived."""
+        node.paused = False
+        backlog, node.backlog = node.backlog, []
+        for callback, arguments in backlog:
+            self._loop.after(
+                self._rng.random() * 0.002, self._again, node, node.incarnation, callback, arguments
+            )
+
+    def _again(self, node: Node, incarnation: int, callback: Callback, arguments: tuple[Any, ...]) -> None:
+        if incarnation == node.incarnation:
+            callback(*arguments)
+
+    def _reconnect(self, node: Node) -> None:
+        edges = [
+            edge
+            for name in self.nodes
+            if name != node.name
+            for edge in ((name, node.name), (node.name, name))
+        ]
+        for edge in edges:
+            self._connections[edge] = self.connection(edge) + 1
+        for edge in edges:
+            self._changed(edge)
+
+    def _changed(self, edge: Edge) -> None:
+        usable = self.usable(edge)
+        for changed in self._listeners:
+            changed(edge, usable)

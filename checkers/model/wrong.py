@@ -1,0 +1,79 @@
+"""What a correct Kafka and a correct client never do, found in the truth of a run, beside lost records."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from checkers.model.clients.reader import Reader
+from checkers.model.kafka.cluster import Cluster
+from checkers.model.kafka.log import Batch
+from checkers.model.observe.final_read import Found
+
+
+def wrong_of(
+    cluster: Cluster, found: Mapping[int, Sequence[Found]], readers: Sequence[Reader]
+) -> tuple[str, ...]:
+    """The names of what is wrong, each with its place."""
+    wrong: list[str] = []
+    for partition, rows in found.items():
+        wrong += [f"{what} in partition {partition}" for what in _in_final_log(rows)]
+        wrong += [f"{what} of partition {partition}" for what in _in_replicas(cluster, partition)]
+    wrong += _above_high_watermark(cluster, readers)
+    return tuple(wrong)
+
+
+def _in_final_log(rows: Sequence[Found]) -> Iterable[str]:
+    """Duplicates and wrong order of idempotent producers, holes, and wrong bytes."""
+    seen: set[tuple[int, int]] = set()
+    last: dict[int, int] = {}
+    for before, one in zip((None, *rows), rows, strict=False):
+        record = one.record
+        key = (record.producer, record.sequence)
+        if before is not None and one.offset != before.offset + 1:
+            yield f"hole before offset {one.offset}"
+        if before is not None and one.leader_epoch < before.leader_epoch:
+            yield f"falling leader epoch at offset {one.offset}"
+        if one.checksum != record.checksum:
+            yield f"other bytes at offset {one.offset}"
+        if record.idempotent and key in seen:
+            yield f"duplicate of {key[0]}/{key[1]} at offset {one.offset}"
+        elif record.idempotent and record.sequence < last.get(record.producer, -1):
+            yield f"{key[0]}/{key[1]} behind a later one at offset {one.offset}"
+        seen.add(key)
+        last[record.producer] = max(record.sequence, last.get(record.producer, -1))
+    if rows and rows[0].offset != 0:
+        yield f"log start {rows[0].offset}"
+
+
+def _in_replicas(cluster: Cluster, partition: int) -> Iterable[str]:
+    """Replicas that differ below the high watermark."""
+    replicas = [broker.replicas[partition] for broker in cluster.brokers.values()]
+    end = min(one.high_watermark for one in replicas)
+    logs = {
+        one.broker.number: [_identity(batch) for batch in one.log.batches if batch.base_offset < end]
+        for one in replicas
+    }
+    common = next(iter(logs.values()))
+    if any(log != common for log in logs.values()):
+        yield f"replicas {sorted(logs)} differ below {end}"
+    for one in replicas:
+        if one.log.start:
+            yield f"log start {one.log.start} on {one.broker.number}"
+
+
+def _identity(batch: Batch) -> tuple[int, int, int, int]:
+    return batch.base_offset, batch.leader_epoch, batch.crc, len(batch.records)
+
+
+def _above_high_watermark(cluster: Cluster, readers: Sequence[Reader]) -> list[str]:
+    """Reads of what was below no leader's high watermark by then."""
+    covered = {
+        (id(record), batch.base_offset + place): batch.covered_s
+        for batch in cluster.known.batches
+        for place, record in enumerate(batch.records)
+    }
+    return [
+        f"read above the high watermark: offset {one.offset} of partition {partition}"
+        for reader in readers
+        for partition, given in enumerate(reader.delivered)
+        for one in given
+        if not 0 <= covered.get((id(one.record), one.offset), -1.0) <= one.at_s
+    ]
