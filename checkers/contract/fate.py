@@ -139,10 +139,11 @@ def _removals(
 
 
 def _never_led(election: Election, evidence: PartitionEvidence, realised: Realised) -> bool:
-    """Whether the elected broker was down all the time: the controller learns of that only later."""
+    """Whether the elected broker was down, or starting, all the time: the controller learns of that only
+    later."""
     ended_ns = realised.timeline.ended_ns(evidence.tp, election.leader_epoch)
     return any(
-        outage.node == election.leader and outage.since_ns <= election.at_ns and ended_ns <= outage.up_ns
+        outage.node == election.leader and outage.since_ns <= election.at_ns and ended_ns <= outage.leads_ns
         for outage in evidence.outages
     )
 

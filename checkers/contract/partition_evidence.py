@@ -55,9 +55,11 @@ class HighWatermark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
-    """A node's process ended at `since_ns`, at the earliest, and was in sync again at `until_ns`.
+    """A node's process ended at `since_ns`, at the earliest, ran again at `up_ns`, and was in sync again at
+    `until_ns`.
 
-    `before` is how far its log reached when its power was cut, `after` how far when its disk was read again;
+    `leads_ns` is when it could lead again: a process that starts acts by the metadata log only once it has
+    read its own new registration there (KIP-631). `before` is how far its log reached when its power was cut, `after` how far when its disk was read again;
     None: not measured.
     """
 
@@ -65,6 +67,7 @@ class Outage:
     since_ns: int
     last_write_ns: int
     up_ns: int
+    leads_ns: int
     until_ns: int
     unclean: bool
     data_lost: bool
@@ -247,6 +250,7 @@ def _of_fault(
         since_ns=fault.inject_ns,
         last_write_ns=last_write_ns + realised.timeline.slack_ns,
         up_ns=up_ns if up_ns != NONE else NEVER_NS,
+        leads_ns=realised.timeline.registered_ns(node, up_ns if up_ns != NONE else NEVER_NS),
         until_ns=until_ns,
         unclean=node in fault.unclean,
         data_lost=node in fault.data_lost,
@@ -263,6 +267,7 @@ def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime
         since_ns=down.down_ns,
         last_write_ns=down.down_ns + realised.timeline.slack_ns,
         up_ns=down.up_ns,
+        leads_ns=realised.timeline.registered_ns(node, down.up_ns),
         until_ns=_in_sync_again(realised, tp, node, down.down_ns, down.up_ns),
         unclean=True,
         data_lost=False,

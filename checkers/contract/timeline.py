@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from checkers.history.columnar import columns_of
-from checkers.history.rows import ClockPair, Context, MetadataChange, TopicPartition, Watermark
+from checkers.history.rows import BrokerState, ClockPair, Context, MetadataChange, TopicPartition, Watermark
 from checkers.history.tables import NONE
 
 SECOND_NS = 1_000_000_000
@@ -123,6 +123,7 @@ class Timeline:
         self._states = _from_samples(context.watermarks) | _from_metadata(context.metadata, clock)
         down = downtimes(context)
         self._elections = {tp: _elections(of, down) for tp, of in self._states.items()}
+        self._registered = _registrations(context.brokers, clock)
 
     def states(self, tp: TopicPartition) -> Sequence[State]:
         """All states of a partition, by time."""
@@ -159,6 +160,11 @@ class Timeline:
                     return state.since_ns
                 out = out or node not in state.isr
         return None
+
+    def registered_ns(self, node: int, up_ns: int) -> int:
+        """When a node whose process was started at `up_ns` had registered; `up_ns` if nothing shows it."""
+        later = (at_ns for at_ns in self._registered.get(node, ()) if at_ns >= up_ns - self.slack_ns)
+        return max(up_ns, next(later, up_ns))
 
     def leaders(self, tp: TopicPartition, since_ns: int, until_ns: int) -> tuple[Leadership, ...]:
         """Who may have appended in [since_ns, until_ns], widened by the slack: leaders, and deposed ones that
@@ -237,6 +243,17 @@ def _from_metadata(changes: Iterable[MetadataChange], clock: Clock) -> dict[Topi
             )
         )
     return states
+
+
+def _registrations(brokers: Iterable[BrokerState], clock: Clock) -> Mapping[int, Sequence[int]]:
+    """When each node registered: a new broker epoch for each process that it started."""
+    found: dict[int, list[int]] = defaultdict(list)
+    epochs: dict[int, int] = {}
+    for row in sorted(brokers, key=lambda row: row.log_offset):
+        if row.registered and epochs.get(row.node) != row.broker_epoch:
+            epochs[row.node] = row.broker_epoch
+            found[row.node].append(clock.at(row.at_ms))
+    return found
 
 
 def _from_samples(samples: Sequence[Watermark]) -> dict[TopicPartition, list[State]]:

@@ -71,7 +71,7 @@ def _label(record: RecordTruth, label: Label, *, strict: bool) -> Iterator[Disag
         yield _of_record(ACCUSED, record, label)
     elif strict and label.cause != record.cause:
         yield _of_record(OTHER_CAUSE, record, label)
-    elif strict and _election(label) != _removal(record):
+    elif strict and label.fate is not None and _election(label) != _removal(record):
         yield _of_record(OTHER_ELECTION, record, label)
 
 
