@@ -68,8 +68,9 @@ class _Fates:
     def of(self, record: Sent) -> RecordTruth:
         """The fate of a record."""
         survives = id(record) in self._present
-        removal = None if survives else self._removal(record)
-        cause, permitted, facts = ("", True, "") if survives else self._judge(record, removal)
+        copy = None if survives else self._copy(record)
+        removal = None if copy is None else self._removal(record, copy)
+        cause, permitted, facts = ("", True, "") if survives else self._judge(record, copy, removal)
         return RecordTruth(
             id=RecordId(record.producer, record.sequence),
             tp=TopicPartition(TOPIC, record.partition),
@@ -82,32 +83,34 @@ class _Fates:
             facts=facts,
         )
 
-    def _removal(self, record: Sent) -> Elected | None:
+    def _copy(self, record: Sent) -> Batch | None:
+        """The copy of the record that was acknowledged, or exposed: the last one until then."""
+        batches = self._batches.get(id(record), [])
+        if record.outcome != Outcome.OK:
+            batches = [batch for batch in batches if batch.covered_s >= 0]
+        until = [batch for batch in batches if batch.appended_s <= record.completed_s or batch.covered_s >= 0]
+        return max(until, key=lambda one: one.leader_epoch, default=None)
+
+    def _removal(self, record: Sent, copy: Batch) -> Elected | None:
         """The election of the first leader after which no leader had the record."""
-        batches = {id(batch) for batch in self._batches.get(id(record), ())}
-        if not batches:
-            return None
-        started = self._started.get(record.partition, [])
+        batches = {id(batch) for batch in self._batches[id(record)]}
         first = None
-        for one in started:
-            has = any(id(batch.bytes_of or batch) in batches for batch in one.batches)
-            first = None if has else first or one
-            if one.leader_epoch <= min(epoch for _, epoch, _, _ in record.written):
-                first = None
+        for one in self._started.get(record.partition, []):
+            if one.leader_epoch > copy.leader_epoch:
+                has = any(id(batch.bytes_of or batch) in batches for batch in one.batches)
+                first = None if has else first or one
         return None if first is None else self._elected.get((first.partition, first.leader_epoch))
 
-    def _judge(self, record: Sent, removal: Elected | None) -> Fate:
-        batches = self._batches.get(id(record), [])
+    def _judge(self, record: Sent, copy: Batch | None, removal: Elected | None) -> Fate:
         if record.acks == "0":
             return "acks=0", True, "its producer waited for no broker"
-        if not batches:
+        if copy is None:
             return "acknowledged without being written (client)", False, "no leader appended it"
         if removal is None:
             return "hole", False, "no election removed it"
-        covered = [batch for batch in batches if batch.covered_s >= 0]
-        if record.acks == "1" and not covered:
-            return self._unreplicated(batches[-1], removal)
-        return _replicated(covered[-1] if covered else batches[-1], removal, self._settings)
+        if record.acks == "1" and copy.covered_s < 0:
+            return self._unreplicated(copy, removal)
+        return _replicated(copy, removal, self._settings)
 
     def _unreplicated(self, batch: Batch, removal: Elected) -> Fate:
         """A record of acks=1 that was below no high watermark."""

@@ -61,6 +61,8 @@ class Lane:
     next_sequence: int = 0
     troubled: bool = True
     """Only one batch at a time, until one is acknowledged."""
+    leader: int = -1
+    """Whom the last batch was sent to."""
     due: bool = False
 
 
@@ -127,6 +129,9 @@ class Producer:
         lane.due = False
         while len(lane.in_flight) < self._most_in_flight(lane):
             leader = self._metadata.reachable_leader(partition)
+            if leader >= 0 and leader != lane.leader and not lane.troubled:
+                lane.troubled = True
+                continue
             batch = self._next(lane, partition) if leader >= 0 else None
             if batch is None:
                 break
@@ -148,6 +153,7 @@ class Producer:
 
     def _dispatch(self, lane: Lane, batch: Batched, leader: int) -> None:
         cluster, edge = self._cluster, ("client", str(leader))
+        lane.leader = leader
         batch.attempt += 1
         batch.edge, batch.sent_s = edge, cluster.loop.now_s
         if batch.attempt > 1:
@@ -182,7 +188,7 @@ class Producer:
             return
         lane.in_flight.remove(batch)
         if not error:
-            lane.troubled = False
+            lane.troubled = lane.troubled and bool(lane.in_flight)
             self._imply(lane, batch)
             self._all_done(batch, Outcome.OK, offset, "")
             self._after(lane, batch.partition, 0.001)
@@ -199,7 +205,7 @@ class Producer:
         elif error in ("OUT_OF_ORDER_SEQUENCE_NUMBER", "INVALID_PRODUCER_EPOCH") and self._oldest(
             lane, batch
         ):
-            lane.queue.extendleft(reversed(batch.records))
+            lane.queue = deque(sorted((*batch.records, *lane.queue), key=lambda one: one.sequence))
             self._bumping = True
         elif self.settings.retries:
             batch.implied = error in REFUSALS
@@ -288,6 +294,8 @@ class Producer:
         lost = [(lane, one) for lane in self._lanes for one in lane.in_flight if one.edge == edge]
         if lost or not usable:
             self.trouble.append(Trouble(at_s=self._cluster.loop.now_s, broker=int(edge[1]), disconnects=1))
+        for lane in self._lanes:
+            lane.troubled = lane.troubled or lane.leader == int(edge[1])
         for lane, batch in lost:
             lane.in_flight.remove(batch)
             batch.attempt += 1

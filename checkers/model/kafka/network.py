@@ -43,6 +43,7 @@ class Network:
         self._cuts: dict[Edge, int] = {}
         self._delays_s: dict[Edge, float] = {}
         self._connections: dict[Edge, int] = {}
+        self._last_s: dict[tuple[Edge, str], float] = {}
         self._listeners: list[Callable[[Edge, bool], None]] = []
 
     def listen(self, changed: Callable[[Edge, bool], None]) -> None:
@@ -76,9 +77,10 @@ class Network:
         if self._cuts.get(edge):
             return
         node = self.nodes[to]
-        delay_s = late_s + SHORTEST_S + self._rng.random() * (LONGEST_S - SHORTEST_S)
-        self._loop.after(
-            delay_s, self._arrive, edge, self.connection(edge), node, node.incarnation, callback, arguments
+        at_s = self._loop.now_s + late_s + SHORTEST_S + self._rng.random() * (LONGEST_S - SHORTEST_S)
+        at_s = self._last_s[edge, to] = max(at_s, self._last_s.get((edge, to), 0.0))
+        self._loop.at(
+            at_s, self._arrive, edge, self.connection(edge), node, node.incarnation, callback, arguments
         )
 
     def _arrive(
@@ -131,10 +133,8 @@ class Network:
         """A paused node goes on, first with what had arrived."""
         node.paused = False
         backlog, node.backlog = node.backlog, []
-        for callback, arguments in backlog:
-            self._loop.after(
-                self._rng.random() * 0.002, self._again, node, node.incarnation, callback, arguments
-            )
+        for place, (callback, arguments) in enumerate(backlog):
+            self._loop.after(0.0002 * place, self._again, node, node.incarnation, callback, arguments)
 
     def _again(self, node: Node, incarnation: int, callback: Callback, arguments: tuple[Any, ...]) -> None:
         if incarnation == node.incarnation:

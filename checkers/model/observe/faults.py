@@ -1,6 +1,7 @@
 """The schedule of faults: injects, proves, heals, and waits for the recovery, as the harness does.
 
-An action on nodes that are down or paused already hits the others; without any left it is not injected at all.
+An action on nodes that are down or paused already, or on edges that do not answer, hits the others; without
+any left it is not injected at all.
 """
 
 import json
@@ -151,10 +152,11 @@ class Faults:
 
     def _inject_edges(self, action: Partition | Latency) -> None:
         network = self._cluster.network
-        edges = [_edge(text) for text in action.edges]
+        edges = [edge for edge in map(_edge, action.edges) if network.answers(edge)]
+        if not edges:
+            return
         named = sorted({int(end) for edge in edges for end in edge if end.isdigit()})
-        fault = self._note(action, tuple(named), action.edges)
-        fault.proven = all(network.answers(edge) for edge in edges)
+        fault = self._note(action, tuple(named), tuple(f"{source}->{target}" for source, target in edges))
         for edge in edges:
             if isinstance(action, Partition):
                 network.cut(edge, refuse=action.refuse)
