@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
 from checkers.contract.partition_evidence import FAR, Outage, PartitionEvidence
 from checkers.contract.settings import Realised
 from checkers.contract.timeline import Election, Leadership
@@ -108,7 +110,7 @@ def _may_have_appended(
     record: LostRecord, evidence: PartitionEvidence, realised: Realised
 ) -> tuple[Leadership, ...]:
     """Who led, or took itself for the leader, when it was appended; under an epoch that can have the
-    offset."""
+    offset, and with a log that reached it."""
     until_ns = max(record.written_ns, record.since_ns)
     leaders = realised.timeline.leaders(record.tp, record.since_ns, until_ns)
     now = evidence.epoch_at(record.offset)
@@ -116,9 +118,18 @@ def _may_have_appended(
         each
         for each in leaders
         # One epoch has one record at an offset: another one is there now.
-        if each.epoch != now and evidence.start_of(each.epoch).low <= record.offset
+        if each.epoch != now
+        and evidence.start_of(each.epoch).low <= record.offset
+        and not _fell_short(each, record, evidence)
     ]
     return tuple(possible) or leaders
+
+
+def _fell_short(leader: Leadership, record: LostRecord, evidence: PartitionEvidence) -> bool:
+    """Whether the leader's own log shows that it had not appended the record when that was acknowledged: by
+    what it reported next, or by how far its log reached when its process ended after that."""
+    written_ns, offset = np.array([record.written_ns]), np.array([record.offset])
+    return bool(evidence.log_ends.leads_short(leader.leader, leader.epoch, written_ns, offset)[0])
 
 
 def _removals(

@@ -15,7 +15,7 @@ Counterexample to "the new leader ends the acks of the old one":
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -122,8 +122,12 @@ class Timeline:
         self.slack_ns = clock.slack_ns
         self._states = _from_samples(context.watermarks) | _from_metadata(context.metadata, clock)
         down = downtimes(context)
-        self._elections = {tp: _elections(of, down) for tp, of in self._states.items()}
         self._registered = _registrations(context.brokers, clock)
+        anew: dict[int, set[int]] = defaultdict(set)
+        for node, times in self._registered.items():
+            for at_ns in times:
+                anew[at_ns].add(node)
+        self._elections = {tp: _elections(of, down, anew) for tp, of in self._states.items()}
 
     def states(self, tp: TopicPartition) -> Sequence[State]:
         """All states of a partition, by time."""
@@ -290,7 +294,10 @@ def _changes(
             yield at
 
 
-def _elections(states: Sequence[State], down: Mapping[int, Sequence[Downtime]]) -> list[Election]:
+def _elections(
+    states: Sequence[State], down: Mapping[int, Sequence[Downtime]], anew: Mapping[int, Set[int]]
+) -> list[Election]:
+    """`anew`: who registered anew at a time."""
     found, led = [], states[0]
     for before, state in pairwise(states):
         if state.leader != NONE and state.leader_epoch > before.leader_epoch:
@@ -300,7 +307,7 @@ def _elections(states: Sequence[State], down: Mapping[int, Sequence[Downtime]]) 
                 leader_epoch=state.leader_epoch,
                 deposed=led.leader,
                 deposed_epoch=led.leader_epoch,
-                kind=_kind(before, state.leader),
+                kind=_kind(before, state.leader, anew.get(state.since_ns, frozenset())),
                 isr=before.isr,
                 elr=before.elr,
                 deposed_until_ns=_deposed_until(led.leader, state, states, down.get(led.leader, ())),
@@ -310,14 +317,16 @@ def _elections(states: Sequence[State], down: Mapping[int, Sequence[Downtime]]) 
     return found
 
 
-def _kind(before: State, leader: int) -> ElectionKind:
+def _kind(before: State, leader: int, anew: Set[int]) -> ElectionKind:
+    """`anew` are brokers that registered with the election: one that had shut down uncleanly leaves the ELR
+    in the record that elects."""
     if not before.exact:
         return "not known"
     if leader in before.isr:
         return "clean"
     if leader in before.elr:
         return "ELR"
-    if not before.isr and not before.elr and before.last_known_elr == {leader}:
+    if not (before.isr | before.elr) - anew and before.last_known_elr == {leader}:
         return "last known ELR"
     return "unclean"
 

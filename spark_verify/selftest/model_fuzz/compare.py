@@ -9,6 +9,7 @@ often that happens is counted beside.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from checkers.contract.clauses import OR
 from checkers.contract.label import Label
 from checkers.history.rows import RecordId
 from checkers.history.tables import NONE
@@ -20,6 +21,8 @@ from spark_verify.selftest.model_fuzz.verdict_of import Judged
 MISSED, IMAGINED = "a loss is not reported", "a record that is there is reported as lost"
 EXCUSED, ACCUSED = "permitted, and it must not be", "a violation, and it is permitted"
 OTHER_CAUSE, OTHER_ELECTION = "another cause", "another election"
+Place = tuple[int, int]
+NOWHERE: Place = (NONE, NONE)
 FALSE_ALARM, PASSED = "a violation in a run without a defect", "PASS in spite of a defect"
 
 
@@ -69,9 +72,9 @@ def _label(record: RecordTruth, label: Label, *, strict: bool) -> Iterator[Disag
         yield _of_record(EXCUSED, record, label)
     elif strict and label.kind == "violation" and record.permitted:
         yield _of_record(ACCUSED, record, label)
-    elif strict and label.cause != record.cause:
+    elif strict and record.cause not in label.cause.split(OR):
         yield _of_record(OTHER_CAUSE, record, label)
-    elif strict and label.fate is not None and _election(label) != _removal(record):
+    elif strict and label.fate is not None and _removal(record) not in _elections(label):
         yield _of_record(OTHER_ELECTION, record, label)
 
 
@@ -137,19 +140,20 @@ def _true_fate(record: RecordTruth) -> str:
 def _in_words(label: Label | None) -> str:
     if label is None:
         return "nothing is reported"
-    leader, epoch = _election(label)
-    election = f"; broker {leader}, epoch {epoch}" if leader != NONE else ""
-    return f"{label.kind}: {label.cause}{election}; {label.clause}"
+    elections = " or ".join(f"broker {leader}, epoch {epoch}" for leader, epoch in _elections(label))
+    return f"{label.kind}: {label.cause}; {elections}; {label.clause}"
 
 
-def _election(label: Label) -> tuple[int, int]:
-    by = label.fate.removed_by if label.fate else None
-    return (by.leader, by.leader_epoch) if by else (NONE, NONE)
+def _elections(label: Label) -> list[Place]:
+    """The removing elections that a label names, as leader and epoch."""
+    fates = (label.fate, *label.others) if label.fate else ()
+    found = [(fate.removed_by.leader, fate.removed_by.leader_epoch) for fate in fates if fate.removed_by]
+    return found or [NOWHERE]
 
 
-def _removal(record: RecordTruth) -> tuple[int, int]:
+def _removal(record: RecordTruth) -> Place:
     by = record.removed_by
-    return (by.leader, by.leader_epoch) if by else (NONE, NONE)
+    return (by.leader, by.leader_epoch) if by else NOWHERE
 
 
 def _wrong(simulated: Simulated) -> str:
