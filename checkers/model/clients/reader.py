@@ -10,6 +10,7 @@ from checkers.history.tables import NONE
 from checkers.model.bugs import Bug
 from checkers.model.clients.metadata import ClientMetadata
 from checkers.model.kafka.cluster import Cluster
+from checkers.model.kafka.follower import Follower
 from checkers.model.kafka.leader import Leader
 from checkers.model.kafka.log import Batch, Sent
 from checkers.model.kafka.replica import Replica
@@ -64,13 +65,15 @@ class Reader:
         if not self._cluster.network.answers(("client", str(leader))):
             return None
         replica = self._cluster.brokers[leader].replicas.get(partition)
+        if replica is not None and isinstance(replica.role, Follower) and replica.role.exposes:
+            return replica  # a planted bug: it serves readers as a follower, too
         if replica is None or not isinstance(replica.role, Leader):
             self._metadata.refresh()
             return None
         return replica
 
     def _read(self, partition: int, replica: Replica) -> None:
-        if replica.leader_epoch != self._checked[partition]:
+        if replica.leader_epoch != self._checked[partition] and isinstance(replica.role, Leader):
             if replica.leader_epoch < self._checked[partition]:
                 self._metadata.refresh()
                 return

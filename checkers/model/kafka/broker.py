@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from checkers.history.tables import NONE
+from checkers.model.bugs import Bug
 from checkers.model.kafka.controller import AlterPartition, Record, Registration
 from checkers.model.kafka.event_loop import Callback
+from checkers.model.kafka.damage import load_wrongly
 from checkers.model.kafka.follower import Follower
 from checkers.model.kafka.leader import Fetched, FetchReply, Leader, ProduceRequest, Reply
 from checkers.model.kafka.network import Edge, Node
@@ -155,6 +157,8 @@ class Broker:
         """Load the logs, and take over the metadata as it is by now."""
         for replica in self.replicas.values():
             replica.log.load()
+            if self.cluster.bugs:
+                load_wrongly(self.cluster, replica, unclean=self._unclean)
             checkpoint = self.high_watermarks.get(replica.partition, 0)
             replica.high_watermark = min(checkpoint, replica.log.end)
             replica.unflushed = 0
@@ -234,17 +238,28 @@ class Broker:
 
     def _know_broker(self, state: Registration) -> None:
         self.registrations[state.node] = state
+        if Bug.ISR_JOIN_STALE_BROKER_EPOCH in self.cluster.bugs and not state.fenced:
+            for replica in self.replicas.values():
+                if isinstance(replica.role, Leader):
+                    replica.role.join_by_old_fetch(state.node)
         me = state.node == self.number and state.broker_epoch == self.broker_epoch
         if me and not state.fenced and not self.node.serving:
             self.cluster.network.serve(self.node)
 
     def _know_partition(self, state: PartitionState) -> None:
+        known = self.view.get(state.partition)
+        if known is not None and known.partition_epoch >= state.partition_epoch:
+            return
         self.view[state.partition] = state
         if self.number in state.replicas:
             replica = self.replicas.get(state.partition)
             if replica is None:
                 replica = self.replicas[state.partition] = Replica(self, state.partition)
             replica.apply(state)
+
+    def apply_alone(self, state: PartitionState) -> None:
+        """Take over metadata that this broker alone is given; what the log says of it comes too late."""
+        self.write(self._mine(lambda: self._know_partition(state)))
 
     def edge_changed(self, edge: Edge) -> None:
         """Connections over an edge were lost, or can be opened again."""

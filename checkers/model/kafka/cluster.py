@@ -233,11 +233,6 @@ class Cluster:
             if batch.covered_s < 0:
                 batch.covered_s = self.loop.now_s
 
-    def exposed_early(self, replica: Replica, high_watermark: int) -> None:
-        """The planted follower takes a high watermark over before it has truncated."""
-        if high_watermark > replica.high_watermark:
-            self.act(Bug.HIGH_WATERMARK_EXPOSED_EARLY)
-
     # What can be asked
 
     def settled(self, partition: int) -> bool:

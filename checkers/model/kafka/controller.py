@@ -73,6 +73,7 @@ class Controller:
         self._offset, self._last_s = 9, cluster.loop.now_s
         self._contact_s: dict[int, float] = {}
         self._stopping_offset: dict[int, int] = {}
+        self._older_isr: dict[int, tuple[int, ...]] = {}
         self._lost_s = -1.0
         settings = cluster.case.settings
         self._rules = ElectionRules(
@@ -90,6 +91,8 @@ class Controller:
             state, election = (one.state, one.election) if isinstance(one, Change) else (one, "")
             before = self.partitions.get(state.partition) if isinstance(state, PartitionState) else None
             if isinstance(state, PartitionState):
+                if before is not None and before.isr != state.isr:
+                    self._older_isr[state.partition] = before.isr
                 self.partitions[state.partition] = state
             else:
                 self.registrations[state.node] = state
@@ -157,24 +160,41 @@ class Controller:
         fenced = replace(self.registrations[node], fenced=True)
         if Bug.FENCED_BROKER_STAYS_IN_ISR in self._cluster.bugs:
             led = [state for state in self.partitions.values() if state.leader == node]
-            changes = self._remove(node, led, keep_in_isr=True)
-            if any(node in state.isr for state in self.partitions.values()):
+            changes = self._remove(node, led)
+            if any(node in state.isr and state.leader != node for state in self.partitions.values()):
                 self._cluster.manifest(Bug.FENCED_BROKER_STAYS_IN_ISR)
         else:
             changes = self._remove(node, self.partitions.values())
         self.commit([*changes, fenced])
+        if Bug.TWO_LEADERS_IN_ONE_EPOCH in self._cluster.bugs:
+            self._elect_second_leaders(changes)
 
-    def _remove(
-        self, node: int, states: Iterable[PartitionState], *, keep_in_isr: bool = False
-    ) -> list[Change]:
+    def _elect_second_leaders(self, changes: Sequence[Change]) -> None:
+        """The planted quorum: another controller elects, too, and lets the broker know that it elects."""
+        for one in changes:
+            state = one.state
+            others = [node for node in state.isr if node != state.leader and self.is_active(node)]
+            if one.election and others:
+                self._cluster.act(Bug.TWO_LEADERS_IN_ONE_EPOCH)
+                self._cluster.brokers[others[0]].apply_alone(replace(state, leader=others[0]))
+
+    def _remove(self, node: int, states: Iterable[PartitionState]) -> list[Change]:
         """Take a broker out of the ISR of partitions, and off their lead."""
         found = []
         for state in list(states):
             if node not in state.isr and state.leader != node:
                 continue
-            isr = [one for one in state.isr if one != node or (keep_in_isr and state.leader != node)]
+            isr = [one for one in self._isr_to_elect_from(state) if one != node]
             found.append(self._change(state, isr, lambda one: one != node and self.is_active(one)))
         return [one for one in found if one is not None]
+
+    def _isr_to_elect_from(self, state: PartitionState) -> tuple[int, ...]:
+        """The ISR; the planted controller elects from the one before."""
+        older = self._older_isr.get(state.partition, ())
+        if Bug.ELECTION_FROM_OLD_ISR not in self._cluster.bugs or not set(older) > set(state.isr):
+            return state.isr
+        self._cluster.manifest(Bug.ELECTION_FROM_OLD_ISR)
+        return older
 
     def _change(
         self,
@@ -183,7 +203,15 @@ class Controller:
         acceptable: Callable[[int], bool],
         unclean_shutdown: Sequence[int] = (),
     ) -> Change | None:
-        return change(state, isr, self._rules, acceptable, unclean_shutdown)
+        found = change(state, isr, self._rules, acceptable, unclean_shutdown)
+        bug = Bug.UNCLEAN_ELECTION_FORBIDDEN
+        if bug in self._cluster.bugs and (found.state if found else state).leader == NO_LEADER:
+            unclean = replace(self._rules, unclean=True)
+            forbidden = change(state, isr, unclean, acceptable, unclean_shutdown)
+            if forbidden is not None and forbidden.election == "unclean":
+                self._cluster.manifest(bug)
+                return forbidden
+        return found
 
     def is_active(self, node: int) -> bool:
         """Whether a broker may lead: registered, not fenced, not shutting down."""
@@ -252,17 +280,7 @@ class Controller:
             self._change(state, state.isr, lambda one: one == node or self.is_active(one))
             for state in waiting
         ]
-        found = [self._forbidden(one, state, node) for one, state in zip(found, waiting, strict=True)]
         self.commit([replace(known, fenced=False, stopping=False), *(one for one in found if one)])
-
-    def _forbidden(self, found: Change | None, state: PartitionState, node: int) -> Change | None:
-        """The planted bug: whoever comes first leads a partition that has no leader."""
-        bug = Bug.UNCLEAN_ELECTION_FORBIDDEN
-        if bug not in self._cluster.bugs or found is not None or node not in state.replicas:
-            return found
-        self._cluster.manifest(bug)
-        rules = replace(self._rules, unclean=True)
-        return change(replace(state, last_known_elr=()), (), rules, lambda one: one == node)
 
     def _stop(self, known: Registration) -> bool:
         """Controlled shutdown: first off the lead of everything, then, once the others know, the end."""

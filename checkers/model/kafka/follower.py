@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 BACKOFF_S = 0.2
 """replica.fetch.backoff.ms, as the harness sets it."""
 FIRST_FETCH_S = 0.02
+EXPOSED_S = 0.5
+"""How long the planted follower takes until it truncates."""
 
 
 class Follower:
@@ -27,6 +29,8 @@ class Follower:
         self._edge = (replica.broker.node.name, str(replica.leader))
         self._asked = 0
         self._stopped = False
+        self.exposes = False
+        """The planted follower: it serves readers before it has truncated."""
 
     def start(self) -> None:
         """Begin to fetch, if there is a leader."""
@@ -95,7 +99,7 @@ class Follower:
         if self._stopped or asked != self._asked:
             return
         for batch in fetched.batches:
-            assert batch.base_offset == replica.log.end, "a follower appends at its end"
+            assert batch.base_offset >= replica.log.end, "a follower appends at its end"
             replica.append(self._as_written(batch))
         self._take_high_watermark(fetched.high_watermark)
         self._next()
@@ -128,16 +132,18 @@ class Follower:
         assert fetched.diverging is not None
         replica, (epoch, end) = self._replica, fetched.diverging
         if Bug.HIGH_WATERMARK_EXPOSED_EARLY in self._cluster.bugs:
-            self._cluster.exposed_early(replica, min(fetched.high_watermark, replica.log.end))
+            if min(fetched.high_watermark, replica.log.end) > max(replica.high_watermark, end):
+                self._cluster.act(Bug.HIGH_WATERMARK_EXPOSED_EARLY)
             self._take_high_watermark(fetched.high_watermark)
-            replica.broker.cluster.loop.after(BACKOFF_S, self._cut, asked, epoch, end)
+            self.exposes = True
+            self._cluster.loop.after(EXPOSED_S, self._cut, asked, epoch, end)
             return
         self._cut(asked, epoch, end)
 
     def _cut(self, asked: int, epoch: int, end: int) -> None:
         if self._stopped or asked != self._asked:
             return
-        replica = self._replica
+        replica, self.exposes = self._replica, False
         replica.truncate(self._common_end(epoch, end))
         self._next()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from checkers.history.tables import NONE
 from checkers.model.bugs import Bug
 from checkers.model.kafka.controller import AlterPartition
+from checkers.model.kafka.damage import append_wrongly
 from checkers.model.kafka.log import Batch, Sent
 from checkers.model.kafka.partition_change import PartitionState
 
@@ -22,6 +23,8 @@ FETCH_WAIT_S = 0.5
 PRODUCE_TIMEOUT_S = 30.0
 """request.timeout.ms of the producers: how long an append waits for its followers."""
 RETRY_S = 0.3
+VISIBLE_S = 1.5
+"""What lasts that long shows in samples and in the metadata log, whatever the clocks."""
 UNANSWERED_S = 0.8
 """How long the planted leader that acknowledges by itself has had no word from its followers."""
 
@@ -77,7 +80,7 @@ class Leader:
         self._waiting: list[tuple[int, int, Reply]] = []
         self._parked: dict[int, tuple[int, FetchReply]] = {}
         self._stopped = False
-        self.heard_s = now_s
+        self.heard_s = self._short_since_s = now_s
 
     def start(self) -> None:
         """Begin to lead."""
@@ -105,6 +108,8 @@ class Leader:
                 reply("NOT_ENOUGH_REPLICAS", NONE)
                 return
             self._cluster.act(Bug.ACK_BEFORE_MIN_ISR)
+            if self._cluster.loop.now_s - self._short_since_s > VISIBLE_S:
+                self._cluster.manifest(Bug.ACK_BEFORE_MIN_ISR)
         known, error = self._in_sequence(request)
         if error:
             reply(error, NONE)
@@ -134,6 +139,8 @@ class Leader:
             record.written.append((batch.base_offset + place, self.epoch, replica.broker.number, now_s))
         replica.append(batch)
         self._cluster.appended(replica, batch)
+        if self._cluster.bugs:
+            append_wrongly(self._cluster, replica, batch)
         return batch
 
     def _in_sequence(self, request: ProduceRequest) -> tuple[Batch | None, str]:
@@ -301,6 +308,14 @@ class Leader:
         if in_sync:
             self._alter((*replica.isr, node))
 
+    def join_by_old_fetch(self, node: int) -> None:
+        """The planted leader: a broker that is back is in sync as it was before it went."""
+        remote = self._remotes.get(node)
+        if remote is not None and self._pending is None and node not in self.replica.isr:
+            if remote.end >= max(self.replica.high_watermark, self.start_offset, 1):
+                self._cluster.act(Bug.ISR_JOIN_STALE_BROKER_EPOCH)
+                self._alter((*self.replica.isr, node))
+
     def _check_isr(self) -> None:
         """Every half lag limit: who has not caught up for too long leaves the ISR."""
         if self._stopped:
@@ -354,5 +369,6 @@ class Leader:
     def committed(self) -> None:
         """The ISR of the replica is the one that the controller has committed."""
         self._pending = None
+        self._short_since_s = self._cluster.loop.now_s
         self._advance()
         self._complete()

@@ -159,9 +159,11 @@ class ReplicaLog:
         """The batches at and behind an offset."""
         return self.batches[bisect_right(self.ends, offset) :]
 
-    def unsynced_records(self) -> int:
-        """How many records are in the page cache only."""
-        return self.end - self.synced
+    def remove_before(self, offset: int) -> None:
+        """Remove what lies before `offset`, which is the log start then."""
+        kept = bisect_right(self.ends, offset)
+        del self.batches[:kept], self.ends[:kept]
+        self.start = offset
 
     def lose_unsynced(self) -> None:
         """What a power cut leaves: whole batches up to `synced`."""
