@@ -178,17 +178,17 @@ def _unclean_shutdowns(
     record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised
 ) -> tuple[Outage, ...]:
     """Of those who held it: the most that were down, or not in sync again, at one moment up to the
-    election."""
+    election. Who was in sync when it was written, or came into the ISR later, held it."""
     election = fate.removed_by
     assert election is not None
-    state = realised.timeline.at(record.tp, record.written_ns)
+    timeline = realised.timeline
     holders = [
         outage
         for outage in evidence.outages
         if outage.unclean
         and record.since_ns <= outage.last_write_ns
         and outage.since_ns <= election.at_ns
-        and (state is None or outage.node in state.isr)
+        and timeline.in_sync(record.tp, outage.node, record.written_ns, outage.since_ns)
     ]
     together: tuple[Outage, ...] = ()
     for latest in sorted(holders, key=lambda outage: outage.since_ns):

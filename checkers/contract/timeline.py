@@ -154,6 +154,12 @@ class Timeline:
         during = (state for state in self.states(tp) if since_ns < state.since_ns <= until_ns)
         return any(node not in state.isr for state in (first, *during) if state)
 
+    def in_sync(self, tp: TopicPartition, node: int, since_ns: int, until_ns: int) -> bool:
+        """Whether a node was in sync at a time, or at any time from then until a later one."""
+        first = self.at(tp, since_ns)
+        during = (state for state in self.states(tp) if since_ns < state.since_ns <= until_ns)
+        return any(node in state.isr for state in (first, *during) if state)
+
     def rejoined(self, tp: TopicPartition, node: int, after_ns: int) -> int | None:
         """When a node that was out of the in-sync replicas at or after a time came back; None if never."""
         at = self.at(tp, after_ns)

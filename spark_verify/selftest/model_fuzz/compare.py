@@ -6,10 +6,10 @@ no record is excused that the configuration does not permit to go. "Undecided" a
 often that happens is counted beside.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from checkers.contract.clauses import OR
+from checkers.contract.clauses import OR, UNREPLICATED_TAIL
 from checkers.contract.label import Label
 from checkers.history.rows import RecordId
 from checkers.history.tables import NONE
@@ -63,16 +63,32 @@ def _records(simulated: Simulated, judged: Judged) -> Iterator[Disagreement]:
         elif label is not None and record.survives:
             yield _of_record(IMAGINED, record, label)
         elif label is not None and label.kind != "undecided":
-            yield from _label(record, label, strict=strict)
+            causes = {record.cause, *_weaker_causes(simulated, record)}
+            yield from _label(record, label, causes, strict=strict)
 
 
-def _label(record: RecordTruth, label: Label, *, strict: bool) -> Iterator[Disagreement]:
+def _weaker_causes(simulated: Simulated, record: RecordTruth) -> Iterator[str]:
+    """Of an acks=1 record that nobody saw below the high watermark, that acks=1 had promised no more."""
+    history = simulated.history
+    acks = {each.producer: each.acks for each in history.producers}[record.id.producer]
+    epochs = {epoch for tp, offset, epoch, _ in record.written if (tp, offset) == (record.tp, record.offset)}
+    sampled = any(
+        each.tp == record.tp and each.leader_epoch in epochs and each.high_watermark > record.offset
+        for each in history.watermarks
+    )
+    if acks == "1" and not sampled and not any(read.id == record.id for read in history.reads):
+        yield UNREPLICATED_TAIL
+
+
+def _label(
+    record: RecordTruth, label: Label, causes: Set[str], *, strict: bool
+) -> Iterator[Disagreement]:
     """`strict`: of a correct Kafka; where a defect shows, a record may be accused, and for any cause."""
     if label.kind == "permitted" and not record.permitted:
         yield _of_record(EXCUSED, record, label)
     elif strict and label.kind == "violation" and record.permitted:
         yield _of_record(ACCUSED, record, label)
-    elif strict and record.cause not in label.cause.split(OR):
+    elif strict and not causes & set(label.cause.split(OR)):
         yield _of_record(OTHER_CAUSE, record, label)
     elif strict and label.fate is not None and _removal(record) not in _elections(label):
         yield _of_record(OTHER_ELECTION, record, label)
