@@ -54,7 +54,8 @@ class _Fates:
                 self._batches.setdefault(id(record), []).append(batch)
         self._started: dict[int, list[Started]] = {}
         for one in sorted(cluster.known.started, key=lambda each: (each.leader_epoch, each.at_s)):
-            self._started.setdefault(one.partition, []).append(one)
+            if one.at_s <= cluster.known.closed_s:
+                self._started.setdefault(one.partition, []).append(one)
         self._elected: dict[tuple[int, int], Elected] = {}
         for each in cluster.known.elected:
             state = each.record.state
@@ -152,16 +153,24 @@ def _replicated(batch: Batch, removal: Elected, settings: ModelSettings) -> Fate
     counted = len(unclean) >= settings.min_isr
     if election == "unclean":
         return "unclean election", settings.unclean_election, facts
-    if election == "last-known-elr":
-        return "last known ELR elected without the data", counted, facts
     if state.leader not in powerless or settings.flush_messages == 1:
-        return "in-sync replica elected without the data", False, facts
-    if settings.min_isr == 1 and had == {state.leader}:
-        return "ISR of one with min.isr 1", counted, facts
+        known = election == "last-known-elr"
+        name = "last known ELR elected" if known else "in-sync replica elected"
+        return f"{name} without the data", known and counted, facts
     if counted:
-        every = powerless == had
-        name = "power loss of all in-sync replicas" if every else "min.isr replicas shut down uncleanly"
-        return name, True, facts
+        return _counted(batch, unclean, powerless, removal), True, facts
     if not settings.elr and before.isr == (state.leader,):
         return "last replica standing", True, facts
-    return "in-sync replica elected without the data", False, facts
+    name = "last known ELR elected" if election == "last-known-elr" else "in-sync replica elected"
+    return f"{name} without the data", False, facts
+
+
+def _counted(batch: Batch, unclean: set[int], powerless: set[int], removal: Elected) -> str:
+    """The name of a loss that enough unclean shutdowns explain: the first that applies."""
+    if len(unclean) == 1 and unclean <= removal.alone:
+        return "ISR of one with min.isr 1"
+    if set(batch.isr) <= powerless:
+        return "power loss of all in-sync replicas"
+    if removal.record.election == "last-known-elr":
+        return "last known ELR elected without the data"
+    return "min.isr replicas shut down uncleanly"

@@ -69,6 +69,7 @@ def _run(case: Case) -> Run:
     for one in (sampler, *readers):
         one.stopped = True
     records = len(cluster.controller.records)
+    cluster.known.closed_s = loop.now_s
     ends = _stop_brokers(cluster)
     return Run(
         cluster=cluster,

@@ -49,6 +49,9 @@ class Batched:
     uncertain: bool = False
     """An attempt may have been written."""
     implied: bool = False
+    """The planted client: it was refused, and is taken for written if a later one is accepted."""
+    ready_s: float = 0.0
+    """The planted client: it is sent again at that time, each batch by itself."""
 
 
 @dataclass(slots=True, eq=False)
@@ -140,8 +143,11 @@ class Producer:
             self._refresh_soon()
 
     def _next(self, lane: Lane, partition: int) -> Batched | None:
-        if lane.retries:
-            return lane.retries.pop(0)
+        now_s = self._cluster.loop.now_s
+        for batch in lane.retries:
+            if batch.ready_s <= now_s:
+                lane.retries.remove(batch)
+                return batch
         if not lane.queue or (self._bumping and self.settings.idempotence):
             return None
         count = min(len(lane.queue), 1 + int(self._cluster.rng.random() * MOST_RECORDS))
@@ -208,7 +214,9 @@ class Producer:
             lane.queue = deque(sorted((*batch.records, *lane.queue), key=lambda one: one.sequence))
             self._bumping = True
         elif self.settings.retries:
-            batch.implied = error in REFUSALS
+            if Bug.CLIENT_ACKS_REFUSED_BATCH in self._cluster.bugs:
+                batch.implied = error in REFUSALS
+                batch.ready_s = self._cluster.loop.now_s + BACKOFF_S * self._cluster.rng.random()
             lane.retries.append(batch)
             lane.retries.sort(key=lambda one: (one.epoch, one.base_sequence))
         else:

@@ -15,7 +15,7 @@ from checkers.model.kafka.leader import Leader
 from checkers.model.kafka.log import Batch, Sent
 from checkers.model.kafka.replica import Replica
 
-POLL_S = 0.15
+POLL_S = 0.25
 STALL_S = 5.0
 
 

@@ -52,6 +52,8 @@ class Elected:
     record: Record
     unclean_s: Mapping[int, float]
     power_lost_s: Mapping[int, float]
+    alone: frozenset[int]
+    """Those that were the whole ISR when they shut down uncleanly."""
 
 
 @dataclass(slots=True, eq=False)
@@ -64,8 +66,12 @@ class Known:
     """By broker: when it last shut down uncleanly."""
     power_lost_s: dict[int, float] = field(default_factory=dict)
     """By broker: when it last lost its power."""
+    unclean_isr: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+    """By broker and partition: the ISR when it last shut down uncleanly."""
     lines: list[Line] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
+    closed_s: float = 0.0
+    """When the final read was over: what happens later is the stopping of the brokers, and decides nothing."""
 
 
 class Cluster:
@@ -159,7 +165,14 @@ class Cluster:
         if record.election:
             known = self.known
             unclean_s, power_lost_s = dict(known.unclean_s), dict(known.power_lost_s)
-            known.elected.append(Elected(record=record, unclean_s=unclean_s, power_lost_s=power_lost_s))
+            alone = {
+                node
+                for (node, number), isr in known.unclean_isr.items()
+                if number == state.partition and isr == (node,)
+            }
+            known.elected.append(
+                Elected(record=record, unclean_s=unclean_s, power_lost_s=power_lost_s, alone=frozenset(alone))
+            )
             if record.election in ("unclean", "last-known-elr"):
                 for node in CONTROLLERS:
                     self._line(node, "unclean-election", state.partition, state.leader_epoch, late_s=0.01)
@@ -167,6 +180,8 @@ class Cluster:
     def shut_down_uncleanly(self, number: int, *, power: bool) -> None:
         """A broker was killed, or has lost its power."""
         self.known.unclean_s[number] = self.loop.now_s
+        for partition, state in self.controller.partitions.items():
+            self.known.unclean_isr[number, partition] = state.isr
         if power:
             self.known.power_lost_s[number] = self.loop.now_s
 

@@ -75,6 +75,7 @@ class Controller:
         self._stopping_offset: dict[int, int] = {}
         self._older_isr: dict[int, tuple[int, ...]] = {}
         self._lost_s = -1.0
+        self._known_available: tuple[tuple[int, int], bool] = (-1, -1), False
         settings = cluster.case.settings
         self._rules = ElectionRules(
             elr=settings.elr, unclean=settings.unclean_election, min_isr=settings.min_isr
@@ -113,7 +114,10 @@ class Controller:
     @property
     def available(self) -> bool:
         """Whether there is an active controller that can commit."""
-        return self._majority(self.active)
+        known = (self.active, self._cluster.network.changes)
+        if self._known_available[0] != known:
+            self._known_available = known, self._majority(self.active)
+        return self._known_available[1]
 
     def _majority(self, node: int) -> bool:
         network = self._cluster.network

@@ -18,7 +18,9 @@ def append_wrongly(cluster: "Cluster", replica: "Replica", batch: Batch) -> None
     """What a broken leader does beside appending a batch."""
     log = replica.log
     if Bug.LOG_START_JUMPS in cluster.bugs and replica.high_watermark > 8 and cluster.rng.random() < JUMPS:
-        inside = [one.base_offset for one in log.batches if log.start < one.base_offset < replica.high_watermark]
+        inside = [
+            one.base_offset for one in log.batches if log.start < one.base_offset < replica.high_watermark
+        ]
         if inside:
             cluster.act(Bug.LOG_START_JUMPS)
             log.remove_before(inside[len(inside) // 2])

@@ -134,6 +134,7 @@ class Leader:
             base_sequence=request.base_sequence,
             appended_s=now_s,
             crc=self._cluster.rng.getrandbits(32),
+            isr=replica.isr,
         )
         for place, record in enumerate(request.records):
             record.written.append((batch.base_offset + place, self.epoch, replica.broker.number, now_s))
@@ -152,13 +153,12 @@ class Leader:
             return None, "INVALID_PRODUCER_EPOCH"
         if request.producer_epoch > entry.epoch:
             return None, "" if request.base_sequence == 0 else "OUT_OF_ORDER_SEQUENCE_NUMBER"
-        for batch in entry.batches:
-            same = batch.base_sequence == request.base_sequence
-            if same and len(batch.records) == len(request.records):
-                forgotten = Bug.RETRY_APPENDED_TWICE in self._cluster.bugs and batch.leader_epoch < self.epoch
-                if forgotten:
-                    self._cluster.act(Bug.RETRY_APPENDED_TWICE)
-                return (None if forgotten else batch), ""
+        batch = entry.batch(request.base_sequence, len(request.records))
+        if batch is not None:
+            if Bug.RETRY_APPENDED_TWICE not in self._cluster.bugs or batch.leader_epoch == self.epoch:
+                return batch, ""
+            self._cluster.act(Bug.RETRY_APPENDED_TWICE)
+            return None, ""
         if request.base_sequence != entry.last_sequence + 1:
             return None, "OUT_OF_ORDER_SEQUENCE_NUMBER"
         return None, ""

@@ -46,6 +46,8 @@ class Batch:
     base_sequence: int
     appended_s: float
     crc: int
+    isr: tuple[int, ...] = ()
+    """The ISR by which its leader appended it."""
     bytes_of: "Batch | None" = None
     """The batch that this one is a wrong copy of."""
     covered_s: float = -1.0
@@ -65,19 +67,30 @@ class Batch:
 
 
 class ProducerEntry:
-    """What a replica knows of one producer id: its epoch, and its last batches."""
+    """What a replica knows of one producer id: its epoch, and sequence, count and place of its last batches."""
 
     __slots__ = ("batches", "epoch", "last_sequence")
 
     def __init__(self, batch: Batch) -> None:
-        self.epoch, self.last_sequence, self.batches = batch.producer_epoch, batch.last_sequence, [batch]
+        self.epoch, self.last_sequence = batch.producer_epoch, batch.last_sequence
+        self.batches = [(batch.base_sequence, len(batch.records), batch)]
 
     def add(self, batch: Batch) -> None:
         """Take note of one more batch of the producer."""
         if batch.producer_epoch != self.epoch:
             self.epoch, self.batches = batch.producer_epoch, []
         self.last_sequence = batch.last_sequence
-        self.batches = [*self.batches[1 - CACHED_BATCHES :], batch]
+        self.batches = [
+            *self.batches[1 - CACHED_BATCHES :],
+            (batch.base_sequence, len(batch.records), batch),
+        ]
+
+    def batch(self, base_sequence: int, count: int) -> Batch | None:
+        """The batch that had this sequence and so many records, if it is one of the last."""
+        for sequence, records, batch in self.batches:
+            if sequence == base_sequence and records == count:
+                return batch
+        return None
 
 
 class ReplicaLog:

@@ -44,6 +44,8 @@ class Network:
         self._delays_s: dict[Edge, float] = {}
         self._connections: dict[Edge, int] = {}
         self._last_s: dict[tuple[Edge, str], float] = {}
+        self.changes = 0
+        """How often an edge or a node has changed: what is known of reachability holds as long as it stays."""
         self._listeners: list[Callable[[Edge, bool], None]] = []
 
     def listen(self, changed: Callable[[Edge, bool], None]) -> None:
@@ -101,6 +103,7 @@ class Network:
 
     def cut(self, edge: Edge, *, refuse: bool) -> None:
         """Cut an edge; several cuts of one edge add up."""
+        self.changes += 1
         self._cuts[edge] = self._cuts.get(edge, 0) + 1
         self._connections[edge] = self.connection(edge) + 1
         if refuse:
@@ -108,6 +111,7 @@ class Network:
 
     def heal(self, edge: Edge) -> None:
         """Take one cut away; with the last one, old connections are closed."""
+        self.changes += 1
         self._cuts[edge] -= 1
         if not self._cuts[edge]:
             self._connections[edge] = self.connection(edge) + 1
@@ -119,6 +123,7 @@ class Network:
 
     def end(self, node: Node) -> None:
         """The process of a node ends: its connections are closed, in both directions."""
+        self.changes += 1
         node.up, node.paused, node.serving = False, False, False
         node.backlog.clear()
         node.incarnation += 1
@@ -126,11 +131,18 @@ class Network:
 
     def serve(self, node: Node) -> None:
         """A new process takes requests from now on."""
+        self.changes += 1
         node.serving = True
         self._reconnect(node)
 
+    def pause(self, node: Node) -> None:
+        """A node stands still."""
+        self.changes += 1
+        node.paused = True
+
     def resume(self, node: Node) -> None:
         """A paused node goes on, first with what had arrived."""
+        self.changes += 1
         node.paused = False
         backlog, node.backlog = node.backlog, []
         for place, (callback, arguments) in enumerate(backlog):

@@ -51,8 +51,8 @@ def producers_of(broker: Broker) -> list[ProducerState]:
             producer_id=producer,
             producer_epoch=entry.epoch,
             last_sequence=entry.last_sequence,
-            last_offset=entry.batches[-1].end_offset - 1,
-            timestamp_ms=entry.batches[-1].records[-1].timestamp_ms,
+            last_offset=entry.batches[-1][2].end_offset - 1,
+            timestamp_ms=entry.batches[-1][2].records[-1].timestamp_ms,
         )
         for number, one in sorted(broker.replicas.items())
         for producer, entry in one.log.producers.items()

@@ -178,7 +178,7 @@ class Faults:
     def _pause(self, fault: Injected, hold_s: float) -> None:
         network = self._cluster.network
         for node in fault.nodes:
-            network.nodes[str(node)].paused = True
+            network.pause(network.nodes[str(node)])
         fault.effect_s = self._cluster.loop.now_s + self._cluster.between(0.02, 0.2)
         self._cluster.loop.after(hold_s, self._resume, fault)
 
@@ -226,7 +226,7 @@ class Faults:
     def _cut_power(self, fault: Injected, hold_s: float) -> None:
         loop, network = self._cluster.loop, self._cluster.network
         for node in fault.nodes:
-            network.nodes[str(node)].paused = True
+            network.pause(network.nodes[str(node)])
         at_s = 0.1
         for node in fault.nodes:
             loop.after(at_s, self._measure, node, "before-power-loss")
