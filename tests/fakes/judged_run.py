@@ -11,6 +11,7 @@ from checkers.contract.timeline import SECOND_NS, Clock
 from checkers.history.log_runs import BatchProducers, LogRun
 from checkers.history.rows import (
     BrokerLine,
+    BrokerState,
     ClientEvent,
     ClockPair,
     Context,
@@ -47,6 +48,12 @@ def led(second, leader, epoch, isr, elr=(), last_known=()) -> MetadataChange:
         elr=elr,
         last_known_elr=last_known,
     )
+
+
+def registered(second, node, broker_epoch) -> BrokerState:
+    """A process of a broker registered with the controllers."""
+    at_ms = (CLOCK.wall_ns + int(second * SECOND_NS)) // 1_000_000
+    return BrokerState(at_ms=at_ms, log_offset=broker_epoch, node=node, broker_epoch=broker_epoch)
 
 
 def down(second, *nodes, recovered=-1, kind="kill", ended=None) -> Fault:
@@ -198,6 +205,7 @@ def world(
         context=Context(
             collected=collected,
             metadata=rows(MetadataChange),
+            brokers=rows(BrokerState),
             faults=rows(Fault),
             watermarks=rows(Watermark),
             proofs=rows(Proof),

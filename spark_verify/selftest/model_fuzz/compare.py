@@ -71,7 +71,7 @@ def _weaker_causes(simulated: Simulated, record: RecordTruth) -> Iterator[str]:
     """Of an acks=1 record that nobody saw below the high watermark, that acks=1 had promised no more."""
     history = simulated.history
     acks = {each.producer: each.acks for each in history.producers}[record.id.producer]
-    epochs = {epoch for tp, offset, epoch, _ in record.written if (tp, offset) == (record.tp, record.offset)}
+    epochs = {epoch for offset, epoch, _ in record.written if offset == record.offset}
     sampled = any(
         each.tp == record.tp and each.leader_epoch in epochs and each.high_watermark > record.offset
         for each in history.watermarks
