@@ -13,7 +13,9 @@ class Bug(Enum):
         "a follower that does not know the epoch of the leader's answer keeps its log as far as the answer's "
         "offset (fast fail-over, KIP-279)"
     )
-    HIGH_WATERMARK_BEFORE_ISR_COMMIT = "a leader advances the high watermark by a smaller ISR before the controller has committed it (KIP-497)"
+    HIGH_WATERMARK_BEFORE_ISR_COMMIT = (
+        "a leader counts on a smaller ISR before the controller has committed it (KIP-497)"
+    )
     ISR_JOIN_TOO_EARLY = (
         "a leader asks for a follower in the ISR that has not reached the high watermark (KAFKA-6361)"
     )
@@ -26,12 +28,14 @@ class Bug(Enum):
     )
     ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN = "an unclean shutdown leaves a replica in the ISR and the ELR (KIP-966)"
     HIGH_WATERMARK_EXPOSED_EARLY = (
-        "a follower takes over the leader's high watermark before it has truncated, and exposes it when it is "
-        "elected (KAFKA-14704)"
+        "a follower takes over the leader's high watermark before it has truncated, and serves readers "
+        "by it (KAFKA-14704)"
     )
     FENCED_BROKER_STAYS_IN_ISR = "the controller fences a broker and leaves it in the ISR (KIP-841)"
     DEPOSED_LEADER_ACKS_ALL = "a leader without a word from its followers acknowledges acks=all by itself"
-    ACK_BEFORE_MIN_ISR = "a leader takes and acknowledges acks=all with fewer in-sync replicas than min.insync.replicas (KIP-966)"
+    ACK_BEFORE_MIN_ISR = (
+        "a leader acknowledges acks=all with a smaller ISR than min.insync.replicas (KIP-966)"
+    )
     HOLE_IN_LOG = "a crashed broker loses a batch within its log and keeps what follows"
     SWAPPED_BATCHES = "a leader stores two batches in the other order than it has numbered them"
     RETRY_APPENDED_TWICE = (

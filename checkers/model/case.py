@@ -152,5 +152,6 @@ class Case:
 
 def _action(plain: Mapping[str, Any]) -> Action:
     kind = ACTIONS[plain["do"]]
-    values = {one.name: plain[one.name] for one in fields(kind)}
-    return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
+    values: dict[str, Any] = {one.name: plain[one.name] for one in fields(kind)}
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return kind(**(values | lists))

@@ -27,6 +27,7 @@ from checkers.model.case import (
 
 Ring = tuple[int, int, int]
 Recipe = Callable[[Random, Ring], tuple[Action, ...]]
+Change = Callable[[ModelSettings], ModelSettings]
 
 
 def case_for(bug: Bug, drawn: Case, rng: Random) -> Case:
@@ -36,8 +37,7 @@ def case_for(bug: Bug, drawn: Case, rng: Random) -> Case:
     recipe, change = _RECIPES[bug]
     schedule = recipe(rng, ring)
     last_s = max(action.at_s + action.hold_s for action in schedule)
-    settings = replace(_settings(rng, last_s), **change)
-    return replace(drawn, settings=settings, schedule=schedule)
+    return replace(drawn, settings=change(_settings(rng, last_s)), schedule=schedule)
 
 
 def _settings(rng: Random, last_s: float) -> ModelSettings:
@@ -57,6 +57,35 @@ def _settings(rng: Random, last_s: float) -> ModelSettings:
 ALL = ProducerSettings(acks="all", idempotence=True, max_in_flight=1)
 PIPELINED = ProducerSettings(acks="all", idempotence=True, max_in_flight=5)
 ONE = ProducerSettings(acks="1", idempotence=False, max_in_flight=1)
+
+
+def _as_drawn(settings: ModelSettings) -> ModelSettings:
+    return settings
+
+
+def _without_elr(settings: ModelSettings) -> ModelSettings:
+    return replace(settings, elr=False)
+
+
+def _with_elr(settings: ModelSettings) -> ModelSettings:
+    return replace(settings, elr=True)
+
+
+def _acks_1(settings: ModelSettings) -> ModelSettings:
+    return replace(settings, producers=(ONE, ONE))
+
+
+def _acks_1_unclean(settings: ModelSettings) -> ModelSettings:
+    return replace(_acks_1(settings), unclean_election=True, elr=False, min_isr=1)
+
+
+def _pipelined(settings: ModelSettings) -> ModelSettings:
+    return replace(settings, producers=(PIPELINED, PIPELINED))
+
+
+def _short_session(settings: ModelSettings) -> ModelSettings:
+    """Shorter than the lag limit: else the leaders shrink the ISR before the controller fences the broker."""
+    return replace(settings, session_s=2.0)
 
 
 def _cut(at_s: float, hold_s: float, *edges: tuple[int, int]) -> Partition:
@@ -200,30 +229,30 @@ def _quiet(rng: Random, ring: Ring) -> tuple[Action, ...]:
     return (_cut(rng.uniform(4.0, 6.0), 2.0, (ring[1], ring[0])),)
 
 
-_RECIPES: Mapping[Bug, tuple[Recipe, dict[str, object]]] = {
-    Bug.TRUNCATE_TO_HIGH_WATERMARK: (_truncated_and_elected, {}),
+_RECIPES: Mapping[Bug, tuple[Recipe, Change]] = {
+    Bug.TRUNCATE_TO_HIGH_WATERMARK: (_truncated_and_elected, _as_drawn),
     Bug.EPOCH_CONFUSION: (
         _two_fast_fail_overs,
-        {"producers": (ONE, ONE), "unclean_election": True, "elr": False, "min_isr": 1},
+        _acks_1_unclean,
     ),
-    Bug.HIGH_WATERMARK_BEFORE_ISR_COMMIT: (_cut_off_leader, {}),
-    Bug.ISR_JOIN_TOO_EARLY: (_slow_follower_rejoins, {}),
-    Bug.ISR_JOIN_STALE_BROKER_EPOCH: (_back_without_its_log, {}),
-    Bug.UNCLEAN_ELECTION_FORBIDDEN: (_alone_and_killed, {"elr": False}),
-    Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN: (_last_one_back_first, {"elr": True}),
-    Bug.HIGH_WATERMARK_EXPOSED_EARLY: (_cut_off_leader, {"producers": (ONE, ONE)}),
-    Bug.FENCED_BROKER_STAYS_IN_ISR: (_killed, {"session_s": 2.0}),
-    Bug.DEPOSED_LEADER_ACKS_ALL: (_deposed, {}),
-    Bug.ACK_BEFORE_MIN_ISR: (_cut_off_followers, {}),
-    Bug.HOLE_IN_LOG: (_killed, {}),
-    Bug.SWAPPED_BATCHES: (_quiet, {}),
-    Bug.RETRY_APPENDED_TWICE: (_killed_with_answers_on_the_way, {}),
-    Bug.FOLLOWER_WRITES_OTHER_BYTES: (_quiet, {}),
-    Bug.LOG_START_JUMPS: (_quiet, {}),
-    Bug.OFFSETS_REUSED_AFTER_RESTART: (_all_killed, {"elr": False}),
-    Bug.CLIENT_ACKS_REFUSED_BATCH: (_all_without_power, {"producers": (PIPELINED, PIPELINED)}),
-    Bug.CLIENT_RESENDS_UNDER_NEW_EPOCH: (_leader_stands_still, {}),
-    Bug.ELECTION_FROM_OLD_ISR: (_behind_and_elected, {}),
-    Bug.READS_ABOVE_HIGH_WATERMARK: (_cut_off_followers, {"producers": (ONE, ONE)}),
-    Bug.TWO_LEADERS_IN_ONE_EPOCH: (_killed, {"producers": (ONE, ONE)}),
+    Bug.HIGH_WATERMARK_BEFORE_ISR_COMMIT: (_cut_off_leader, _as_drawn),
+    Bug.ISR_JOIN_TOO_EARLY: (_slow_follower_rejoins, _as_drawn),
+    Bug.ISR_JOIN_STALE_BROKER_EPOCH: (_back_without_its_log, _as_drawn),
+    Bug.UNCLEAN_ELECTION_FORBIDDEN: (_alone_and_killed, _without_elr),
+    Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN: (_last_one_back_first, _with_elr),
+    Bug.HIGH_WATERMARK_EXPOSED_EARLY: (_cut_off_leader, _acks_1),
+    Bug.FENCED_BROKER_STAYS_IN_ISR: (_killed, _short_session),
+    Bug.DEPOSED_LEADER_ACKS_ALL: (_deposed, _as_drawn),
+    Bug.ACK_BEFORE_MIN_ISR: (_cut_off_followers, _as_drawn),
+    Bug.HOLE_IN_LOG: (_killed, _as_drawn),
+    Bug.SWAPPED_BATCHES: (_quiet, _as_drawn),
+    Bug.RETRY_APPENDED_TWICE: (_killed_with_answers_on_the_way, _as_drawn),
+    Bug.FOLLOWER_WRITES_OTHER_BYTES: (_quiet, _as_drawn),
+    Bug.LOG_START_JUMPS: (_quiet, _as_drawn),
+    Bug.OFFSETS_REUSED_AFTER_RESTART: (_all_killed, _without_elr),
+    Bug.CLIENT_ACKS_REFUSED_BATCH: (_all_without_power, _pipelined),
+    Bug.CLIENT_RESENDS_UNDER_NEW_EPOCH: (_leader_stands_still, _as_drawn),
+    Bug.ELECTION_FROM_OLD_ISR: (_behind_and_elected, _as_drawn),
+    Bug.READS_ABOVE_HIGH_WATERMARK: (_cut_off_followers, _acks_1),
+    Bug.TWO_LEADERS_IN_ONE_EPOCH: (_killed, _acks_1),
 }

@@ -1,6 +1,7 @@
-"""Runs a case as the harness runs a scenario, on virtual time: load and faults, settling, final read, disks."""
+"""Runs a case as the harness runs a scenario, on virtual time: load, faults, final read, disks."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from checkers.history.rows import History, TopicPartition
 from checkers.model.case import BROKERS, TOPIC, Case
@@ -8,6 +9,7 @@ from checkers.model.clients.producer import Producer
 from checkers.model.clients.reader import Reader
 from checkers.model.fate import truth_of
 from checkers.model.kafka.cluster import BOOT_AT_S, Cluster
+from checkers.model.kafka.partition_change import PartitionState
 from checkers.model.observe import tables
 from checkers.model.observe.clock import ORIGIN_MS, wall_ms
 from checkers.model.observe.disks import batches_of, producers_of, replicas_of
@@ -40,13 +42,14 @@ class Run:
 
 def simulate(case: Case) -> Simulated:
     """The history that an observer of the case has, and the truth."""
-    run = _run(case)
+    run = run_case(case)
     sent = [record for producer in run.producers for record in producer.sent]
     truth, manifested = truth_of(run.cluster, sent, run.final.found, run.readers)
     return Simulated(case=case, history=_history(run), truth=truth, manifested=manifested)
 
 
-def _run(case: Case) -> Run:
+def run_case(case: Case) -> Run:
+    """Run a case to its end, and keep all that was seen."""
     cluster = Cluster(case)
     loop, settings = cluster.loop, case.settings
     loop.run(0.0, lambda: False)
@@ -66,8 +69,9 @@ def _run(case: Case) -> Run:
     final = FinalRead(cluster, sampler)
     loop.run(LONGEST_S, lambda: final.finished)
     loop.run(loop.now_s + 0.8, lambda: False)
-    for one in (sampler, *readers):
-        one.stopped = True
+    sampler.stopped = True
+    for reader in readers:
+        reader.stopped = True
     records = len(cluster.controller.records)
     cluster.known.closed_s = loop.now_s
     ends = _stop_brokers(cluster)
@@ -95,7 +99,7 @@ def _stop_brokers(cluster: Cluster) -> tuple[tuple[float, int, bool], ...]:
 
     for number in BROKERS:
         loop.after(
-            cluster.between(0.0, 0.2), cluster.brokers[number].stop, lambda one=number: ended(one, clean=True)
+            cluster.between(0.0, 0.2), cluster.brokers[number].stop, partial(ended, number, clean=True)
         )
     loop.run(loop.now_s + STOP_WITHIN_S, lambda: len(ends) == len(BROKERS))
     for number in {*BROKERS} - {one for _, one, _ in ends}:
@@ -108,9 +112,7 @@ def _history(run: Run) -> History:
     records = cluster.controller.records[: run.metadata_records]
     sent = [record for producer in run.producers for record in producer.sent]
     end_s = cluster.loop.now_s
-    topic_at_ms = next(
-        wall_ms(one.at_s) for one in records if one.before is None and hasattr(one.state, "isr")
-    )
+    topic_at_ms = next(wall_ms(one.at_s) for one in records if isinstance(one.state, PartitionState))
     clean = {number: clean for _, number, clean in run.ends}
     brokers = cluster.brokers.values()
     return History(

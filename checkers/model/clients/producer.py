@@ -20,6 +20,8 @@ BACKOFF_S = 0.15
 LINGER_S = 0.02
 MOST_RECORDS = 5
 LONGEST_QUEUE = 40
+SPREAD_S = 0.6
+"""Within that time the planted client sends each refused batch again, in any order."""
 GIVE_UP_S = 1.2
 """After how long the planted client takes a new epoch."""
 REFUSALS = frozenset({"NOT_LEADER_FOR_PARTITION", "NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER"})
@@ -216,7 +218,9 @@ class Producer:
         elif self.settings.retries:
             if Bug.CLIENT_ACKS_REFUSED_BATCH in self._cluster.bugs:
                 batch.implied = error in REFUSALS
-                batch.ready_s = self._cluster.loop.now_s + BACKOFF_S * self._cluster.rng.random()
+                delay_s = SPREAD_S * self._cluster.rng.random()
+                batch.ready_s = self._cluster.loop.now_s + delay_s
+                self._cluster.loop.after(delay_s + 0.001, self._pump, lane, batch.partition)
             lane.retries.append(batch)
             lane.retries.sort(key=lambda one: (one.epoch, one.base_sequence))
         else:

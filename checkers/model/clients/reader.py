@@ -122,7 +122,7 @@ class Reader:
             self._moved_s[partition] = now_s
             newest = self._cluster.controller.partitions[partition]
             leading = self._cluster.brokers.get(newest.leader)
-            behind = leading is not None and partition in leading.replicas
-            if behind and leading.replicas[partition].high_watermark > self._next[partition]:
+            replica = leading.replicas.get(partition) if leading is not None else None
+            if replica is not None and replica.high_watermark > self._next[partition]:
                 self._metadata.refresh()
                 self._place()

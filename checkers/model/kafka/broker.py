@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from checkers.history.tables import NONE
 from checkers.model.bugs import Bug
 from checkers.model.kafka.controller import AlterPartition, Record, Registration
-from checkers.model.kafka.event_loop import Callback
 from checkers.model.kafka.damage import load_wrongly
+from checkers.model.kafka.event_loop import Callback
 from checkers.model.kafka.follower import Follower
 from checkers.model.kafka.leader import Fetched, FetchReply, Leader, ProduceRequest, Reply
 from checkers.model.kafka.network import Edge, Node

@@ -71,7 +71,7 @@ class Known:
     lines: list[Line] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
     closed_s: float = 0.0
-    """When the final read was over: what happens later is the stopping of the brokers, and decides nothing."""
+    """When the final read was over: what is later, the stopping of the brokers, decides nothing."""
 
 
 class Cluster:

@@ -225,7 +225,7 @@ class Controller:
     # What brokers ask
 
     def register(self, node: int, *, previous_epoch: int) -> int:
-        """Register a new process of a broker; its broker epoch, or -1 as long as the one before has a session.
+        """Register a new process of a broker; its broker epoch, or -1 while the one before has a session.
 
         `previous_epoch`: the broker epoch of its clean shutdown, -1 if it was none.
         """
@@ -303,7 +303,7 @@ class Controller:
         return True
 
     def alter_partition(self, request: AlterPartition) -> PartitionState | str:
-        """Grant a leader another ISR; or "ineligible" if a member may not join, "stale" if it is no leader."""
+        """Grant a leader another ISR; "ineligible" if a member may not join, "stale" if it is no leader."""
         state, sender = self.partitions[request.partition], self.registrations[request.broker]
         if (
             sender.broker_epoch != request.broker_epoch

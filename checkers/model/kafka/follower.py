@@ -133,14 +133,14 @@ class Follower:
         if self._stopped or asked != self._asked:
             return
         assert fetched.diverging is not None
-        replica, (epoch, end) = self._replica, fetched.diverging
+        epoch, end = fetched.diverging
         if Bug.HIGH_WATERMARK_EXPOSED_EARLY in self._cluster.bugs and self._exposures < EXPOSURES:
             self._expose(fetched, end)
             return
         self._cut(asked, epoch, end)
 
     def _expose(self, fetched: Fetched, end: int) -> None:
-        """The planted follower: it takes the leader's high watermark over, and truncates some fetches later."""
+        """The planted follower: it takes over the leader's high watermark, and truncates later."""
         replica = self._replica
         if min(fetched.high_watermark, replica.log.end) > max(replica.high_watermark, end):
             self._cluster.act(Bug.HIGH_WATERMARK_EXPOSED_EARLY)

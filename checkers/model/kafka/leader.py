@@ -43,7 +43,7 @@ class ProduceRequest:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a leader answers to a follower. `diverging`: the epoch and its end that the follower must go to."""
+    """What a leader answers to a follower. `diverging`: the epoch, and its end, to be truncated to."""
 
     batches: Sequence[Batch] = ()
     high_watermark: int = 0
@@ -310,11 +310,12 @@ class Leader:
 
     def join_by_old_fetch(self, node: int) -> None:
         """The planted leader: a broker that is back is in sync as it was before it went."""
-        remote = self._remotes.get(node)
-        if remote is not None and self._pending is None and node not in self.replica.isr:
-            if remote.end >= max(self.replica.high_watermark, self.start_offset, 1):
-                self._cluster.act(Bug.ISR_JOIN_STALE_BROKER_EPOCH)
-                self._alter((*self.replica.isr, node))
+        remote, replica = self._remotes.get(node), self.replica
+        if remote is None or self._pending is not None or node in replica.isr:
+            return
+        if remote.end >= max(replica.high_watermark, self.start_offset, 1):
+            self._cluster.act(Bug.ISR_JOIN_STALE_BROKER_EPOCH)
+            self._alter((*replica.isr, node))
 
     def _check_isr(self) -> None:
         """Every half lag limit: who has not caught up for too long leaves the ISR."""

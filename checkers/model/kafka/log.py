@@ -67,7 +67,7 @@ class Batch:
 
 
 class ProducerEntry:
-    """What a replica knows of one producer id: its epoch, and sequence, count and place of its last batches."""
+    """What a replica knows of one producer id: its epoch, and the sequences of its last batches."""
 
     __slots__ = ("batches", "epoch", "last_sequence")
 

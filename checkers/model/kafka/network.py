@@ -35,7 +35,7 @@ class Node:
 
 
 class Network:
-    """All nodes and edges. `listeners` of an edge are called when its connections are lost, or can be opened."""
+    """All nodes and edges. Listeners are called when connections are lost, or can be opened."""
 
     def __init__(self, loop: EventLoop, rng: Random) -> None:
         self._loop, self._rng = loop, rng
@@ -45,7 +45,7 @@ class Network:
         self._connections: dict[Edge, int] = {}
         self._last_s: dict[tuple[Edge, str], float] = {}
         self.changes = 0
-        """How often an edge or a node has changed: what is known of reachability holds as long as it stays."""
+        """How often an edge or a node has changed: what is reachable stays so as long as it does."""
         self._listeners: list[Callable[[Edge, bool], None]] = []
 
     def listen(self, changed: Callable[[Edge, bool], None]) -> None:

@@ -7,6 +7,7 @@ any left it is not injected at all.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from checkers.history.rows import Fault, NodeEvent
 from checkers.history.tables import NONE
@@ -214,7 +215,7 @@ class Faults:
             outage = _Outage(node, clean=True)
             fault.outages.append(outage)
             broker = self._cluster.brokers[node]
-            broker.stop(lambda one=outage: self._end(fault, one, 143))
+            broker.stop(partial(self._end, fault, outage, 143))
             self._cluster.loop.after(STOP_WITHIN_S, self._kill_unstopped, fault, outage)
         self._cluster.loop.after(hold_s, self._start, fault)
 

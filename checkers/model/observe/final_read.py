@@ -1,4 +1,4 @@
-"""The final read: two surveys that agree, and what the leader holds between its log start and high watermark."""
+"""The final read: two surveys that agree, and what the leader holds below its high watermark."""
 
 from dataclasses import dataclass
 

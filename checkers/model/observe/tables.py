@@ -284,7 +284,7 @@ def _text(line: Line) -> str:
         case "follower-start":
             return f"Follower {tp} starts at leader epoch {line.leader_epoch} from offset {line.offset}"
         case "loaded":
-            return f"Completed load of Log(topic={TOPIC}, partition={line.partition}, logEndOffset={line.offset})"
+            return f"Completed load of Log(dir=/data/kafka/{tp}, logEndOffset={line.offset})"
         case "recovered":
             return f"Recovering unflushed segment 0. 0 recovered for {tp}."
         case "truncated":

@@ -1,0 +1,203 @@
+"""The schedules that were run on a real Kafka 4.3.1, on the model: the same fate, about the same times.
+
+The partition is the one whose preferred leader is broker 1; there are three, so there is always one.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from checkers.model import (
+    Case,
+    CleanStop,
+    Kill,
+    ModelSettings,
+    Partition,
+    PowerLoss,
+    ProducerSettings,
+    simulate,
+)
+
+SEEDS = range(5)
+ALL = ProducerSettings(acks="all", idempotence=True)
+ONE = ProducerSettings(acks="1", idempotence=False)
+SETTINGS = ModelSettings(partitions=3, producers=(ALL, ALL), records=200, load_s=16.0, elr=True)
+ACKS_1 = replace(SETTINGS, producers=(ONE, ONE))
+
+
+def run(seed, schedule, settings=SETTINGS):
+    """The run, and the number of the partition that broker 1 prefers to lead."""
+    simulated = simulate(Case(seed=seed, settings=settings, schedule=schedule))
+    partition = next(row.partition for row in simulated.history.metadata if row.replicas[0] == 1)
+    return simulated, partition
+
+
+def lost(simulated, partition):
+    return [one for one in simulated.truth.lost if one.tp.partition == partition]
+
+
+def states(simulated, partition):
+    """The changes of a partition: time in seconds, leader, ISR, ELR."""
+    rows = [row for row in simulated.history.metadata if row.partition == partition]
+    return [((row.at_ms - 1_795_317_100_000) / 1000, row.leader, set(row.isr), set(row.elr)) for row in rows]
+
+
+LEADER_KILL = (
+    Partition(at_s=5.0, hold_s=2.7, edges=("2->1", "3->1")),
+    Kill(at_s=7.5, hold_s=6.0, nodes=(1,)),
+)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_acks_1_loses_the_tail_that_a_killed_leader_had_alone(seed):
+    simulated, partition = run(seed, LEADER_KILL, ACKS_1)
+    fates = lost(simulated, partition)
+    assert fates
+    assert {(one.cause, one.permitted) for one in fates} == {("acks=1 unreplicated tail", True)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_acks_all_loses_nothing_with_a_killed_leader(seed):
+    simulated, _ = run(seed, LEADER_KILL)
+    assert simulated.truth.lost == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_election_follows_a_kill_after_the_session(seed):
+    simulated, partition = run(seed, (Kill(at_s=5.0, hold_s=8.0, nodes=(1,)),))
+    elected_s = next(at_s for at_s, leader, _, _ in states(simulated, partition) if leader != 1)
+    assert 3.4 <= elected_s - 5.0 <= 4.6
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_isr_shrinks_after_a_cut_and_grows_after_its_end(seed):
+    simulated, partition = run(seed, (Partition(at_s=5.0, hold_s=8.0, edges=("2->1",)),))
+    changes = states(simulated, partition)
+    shrunk_s = next(at_s for at_s, _, isr, _ in changes if 2 not in isr)
+    grown_s = next(at_s for at_s, _, isr, _ in changes if at_s > shrunk_s and 2 in isr)
+    assert 3.0 <= shrunk_s - 5.0 <= 6.1
+    assert 0.05 <= grown_s - 13.0 <= 1.1
+
+
+ZOMBIE = (Partition(at_s=5.0, hold_s=8.0, edges=("1->101", "1->102", "1->103")),)
+LONE_ZOMBIE = (
+    Partition(at_s=5.0, hold_s=8.0, edges=("1->101", "1->102", "1->103", "1->2", "1->3", "2->1", "3->1")),
+)
+
+
+@pytest.mark.parametrize("schedule", [ZOMBIE, LONE_ZOMBIE], ids=["with followers", "alone"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_deposed_leader_acknowledges_acks_1_and_loses_it(seed, schedule):
+    simulated, partition = run(seed, schedule, ACKS_1)
+    causes = {one.cause for one in lost(simulated, partition)}
+    assert "deposed leader" in causes
+    assert causes <= {"deposed leader", "acks=1 unreplicated tail"}
+
+
+@pytest.mark.parametrize("schedule", [ZOMBIE, LONE_ZOMBIE], ids=["with followers", "alone"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_deposed_leader_acknowledges_no_acks_all(seed, schedule):
+    simulated, _ = run(seed, schedule)
+    assert simulated.truth.lost == ()
+
+
+def standing(end):
+    return (
+        Partition(at_s=4.0, hold_s=9.0, edges=("3->1",)),
+        end(at_s=11.0, hold_s=6.0, nodes=(2,)),
+        PowerLoss(at_s=12.2, hold_s=10.0, nodes=(1,)),
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_last_replica_standing_returns_empty_and_leads_without_elr(seed):
+    simulated, partition = run(seed, standing(CleanStop), replace(SETTINGS, elr=False))
+    leaders = [leader for _, leader, _, _ in states(simulated, partition)]
+    assert leaders[-1] == 1
+    assert 2 not in leaders
+    assert {(one.cause, one.permitted) for one in lost(simulated, partition)} == {
+        ("last replica standing", True)
+    }
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_elr_remembers_the_one_that_was_stopped(seed):
+    simulated, partition = run(seed, standing(CleanStop))
+    changes = states(simulated, partition)
+    assert any(isr == {1} and elr == {2} for _, _, isr, elr in changes)
+    assert any(isr == set() and elr == {1, 2} for _, _, isr, elr in changes)
+    assert changes[-1][1] == 2
+    assert lost(simulated, partition) == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_last_known_leader_is_elected_without_its_log(seed):
+    simulated, partition = run(seed, standing(Kill))
+    fates = lost(simulated, partition)
+    assert fates
+    assert {(one.cause, one.permitted) for one in fates} == {
+        ("last known ELR elected without the data", True)
+    }
+    assert {one.removed_by.election for one in fates} == {"last-known-elr"}
+
+
+ALONE = Partition(at_s=4.0, hold_s=14.0, edges=("2->1", "3->1"))
+MIN_ISR_1 = replace(SETTINGS, min_isr=1, elr=False)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_min_isr_1_loses_what_the_only_in_sync_replica_had_in_its_page_cache(seed):
+    simulated, partition = run(seed, (ALONE, PowerLoss(at_s=10.5, hold_s=4.0, nodes=(1,))), MIN_ISR_1)
+    fates = lost(simulated, partition)
+    assert fates
+    assert "ISR of one with min.isr 1" in {one.cause for one in fates}
+    assert all(one.permitted for one in fates)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_unclean_election_loses_what_only_the_killed_leader_had(seed):
+    settings = replace(MIN_ISR_1, unclean_election=True)
+    simulated, partition = run(seed, (ALONE, Kill(at_s=10.5, hold_s=7.0, nodes=(1,))), settings)
+    fates = lost(simulated, partition)
+    assert {(one.cause, one.permitted) for one in fates} == {("unclean election", True)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_offline_partition_waits_for_its_only_in_sync_replica(seed):
+    simulated, partition = run(seed, (ALONE, Kill(at_s=10.5, hold_s=7.0, nodes=(1,))), MIN_ISR_1)
+    assert {leader for _, leader, _, _ in states(simulated, partition)} == {1, -1}
+    assert simulated.truth.lost == ()
+
+
+POWER = {"one": (1,), "all": (1, 2, 3)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_power_loss_loses_nothing(seed):
+    simulated, _ = run(seed, (PowerLoss(at_s=5.0, hold_s=2.0, nodes=(1,)),))
+    assert simulated.truth.lost == ()
+
+
+@pytest.mark.parametrize("elr", [False, True], ids=["without ELR", "with ELR"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_power_loss_of_all_loses_all_that_was_acknowledged(seed, elr):
+    schedule = (PowerLoss(at_s=5.0, hold_s=2.0, nodes=(1, 2, 3)),)
+    simulated, _ = run(seed, schedule, replace(SETTINGS, elr=elr))
+    cut_ns = simulated.history.faults[0].inject_ns
+    acked = [row for row in simulated.history.sends if row.acked and row.completed_ns < cut_ns]
+    assert len(acked) > 20
+    assert len(simulated.truth.lost) >= len(acked)
+    assert {one.cause for one in simulated.truth.lost} == {"power loss of all in-sync replicas"}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_flushed_survives_the_power_loss_of_all(seed):
+    schedule = (PowerLoss(at_s=5.0, hold_s=2.0, nodes=(1, 2, 3)),)
+    simulated, _ = run(seed, schedule, replace(SETTINGS, flush_messages=1))
+    assert simulated.truth.lost == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_killing_all_loses_nothing(seed):
+    simulated, _ = run(seed, (Kill(at_s=5.0, hold_s=2.0, nodes=(1, 2, 3)),))
+    assert simulated.truth.lost == ()
