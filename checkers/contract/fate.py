@@ -23,7 +23,7 @@ import numpy as np
 
 from checkers.contract.partition_evidence import FAR, Outage, PartitionEvidence
 from checkers.contract.settings import Realised
-from checkers.contract.timeline import Election, Leadership
+from checkers.contract.timeline import NEVER_NS, Election, Leadership
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 
@@ -110,7 +110,7 @@ def _may_have_appended(
     record: LostRecord, evidence: PartitionEvidence, realised: Realised
 ) -> tuple[Leadership, ...]:
     """Who led, or took itself for the leader, when it was appended; under an epoch that can have the
-    offset, and with a log that reached it."""
+    offset, with a log that reached it, in a process that ran."""
     until_ns = max(record.written_ns, record.since_ns)
     leaders = realised.timeline.leaders(record.tp, record.since_ns, until_ns)
     now = evidence.epoch_at(record.offset)
@@ -121,6 +121,7 @@ def _may_have_appended(
         if each.epoch != now
         and evidence.start_of(each.epoch).low <= record.offset
         and not _fell_short(each, record, evidence)
+        and not _was_down(each, record, evidence, realised)
     ]
     return tuple(possible) or leaders
 
@@ -130,6 +131,21 @@ def _fell_short(leader: Leadership, record: LostRecord, evidence: PartitionEvide
     what it reported next, or by how far its log reached when its process ended after that."""
     written_ns, offset = np.array([record.written_ns]), np.array([record.offset])
     return bool(evidence.log_ends.leads_short(leader.leader, leader.epoch, written_ns, offset)[0])
+
+
+def _was_down(
+    leader: Leadership, record: LostRecord, evidence: PartitionEvidence, realised: Realised
+) -> bool:
+    """Whether its process had ended before the send, and could lead again only after the acknowledgement, or
+    after its epoch."""
+    ended_ns = realised.timeline.ended_ns(evidence.tp, leader.epoch)
+    until_ns = min(record.written_ns, NEVER_NS if leader.deposed_by else ended_ns)
+    return any(
+        outage.node == leader.leader
+        and outage.last_write_ns < record.since_ns
+        and until_ns + realised.timeline.slack_ns < outage.leads_ns
+        for outage in evidence.outages
+    )
 
 
 def _removals(

@@ -55,11 +55,14 @@ class LossLabels:
         evidence = self.evidence(block.tp)
         placed = _placed(block, self._reads)
         written_ns = _written(placed, evidence)
-        placed = replace(placed, invoked_ns=self._since(placed, written_ns, evidence))
+        last_since = self._since(placed, placed.last_offset, written_ns, evidence)
+        placed = replace(placed, invoked_ns=self._since(placed, placed.offset, written_ns, evidence))
         columns = self._columns(placed, written_ns, evidence)
+        columns.append(between(last_since, self._time_marks(evidence)))
         rows, of = classes_of(columns)
         classes = tuple(
-            self._label(placed, int(row), int(written_ns[row]), evidence, topic) for row in rows.tolist()
+            self._label(placed, row, int(written_ns[row]), int(last_since[row]), evidence, topic)
+            for row in rows.tolist()
         )
         return BlockLabels(classes, of)
 
@@ -97,13 +100,15 @@ class LossLabels:
         states = self._realised.timeline.states(evidence.tp)
         return sorted({(state.leader, state.leader_epoch) for state in states})
 
-    def _since(self, block: AnomalyBlock, written_ns: Ints, evidence: PartitionEvidence) -> Ints:
+    def _since(
+        self, block: AnomalyBlock, offset: Ints, written_ns: Ints, evidence: PartitionEvidence
+    ) -> Ints:
         """The earliest time at which each record may have been appended, shape (rows,): the call of its
         send. Of a record that nobody knows, see `_not_before`."""
         since = block.invoked_ns.copy()
         leaders = self._leaders(evidence)
         for row in np.flatnonzero((since == NONE) & (written_ns != NONE)).tolist():
-            since[row] = self._not_before(int(block.offset[row]), int(written_ns[row]), leaders, evidence)
+            since[row] = self._not_before(int(offset[row]), int(written_ns[row]), leaders, evidence)
         return since
 
     def _not_before(
@@ -132,14 +137,20 @@ class LossLabels:
         events = [state.since_ns for state in timeline.states(evidence.tp)]
         events += [election.deposed_until_ns for election in timeline.elections(evidence.tp)]
         for outage in evidence.outages:
-            events += [outage.since_ns, outage.last_write_ns, outage.until_ns]
+            events += [outage.since_ns, outage.last_write_ns, outage.leads_ns, outage.until_ns]
         return [
             0,
             *(event + shift for event in events for shift in (-slack, 0, slack) if event < FAR - slack),
         ]
 
     def _label(
-        self, block: AnomalyBlock, row: int, written_ns: int, evidence: PartitionEvidence, topic: TopicPromise
+        self,
+        block: AnomalyBlock,
+        row: int,
+        written_ns: int,
+        last_since_ns: int,
+        evidence: PartitionEvidence,
+        topic: TopicPromise,
     ) -> Label:
         """The label of a row; of a run of offsets the graver of its ends'."""
         anomaly = block.at(row)
@@ -159,7 +170,7 @@ class LossLabels:
             acks="" if anomaly.producer == NONE else promise.acks,
             seen=anomaly.seen_ns != NONE or block.property is Property.READ_UNCOMMITTED,
         )
-        ends = [record, replace(record, offset=anomaly.last_offset)][
+        ends = [record, replace(record, offset=anomaly.last_offset, invoked_ns=last_since_ns)][
             : 1 + (anomaly.last_offset > anomaly.offset)
         ]
         return min((self._fate_label(each, evidence, topic) for each in ends), key=_gravity)
@@ -189,21 +200,22 @@ def _agreed(rulings: Sequence[tuple[Ruling, Fate]]) -> Label:
 
 
 def _placed(block: AnomalyBlock, reads: Sequence[AnomalyBlock]) -> AnomalyBlock:
-    """The block with the offsets at which readers were given the records that were acknowledged without
-    one."""
-    nowhere = np.flatnonzero(block.offset == NONE)
+    """The block with what readers saw of its records: when, and at which offset, where none was
+    acknowledged."""
     here = [read for read in reads if read.tp == block.tp]
-    if not nowhere.size or not here:
+    if block.property not in PROMISED_TO_PRODUCER or not here:
         return block
     keys = np.concatenate([_key(read.producer, read.sequence) for read in here])
+    read_at = np.concatenate([read.offset for read in here])
     order = np.argsort(keys, kind="stable")
-    wanted = _key(block.producer[nowhere], block.sequence[nowhere])
+    wanted = _key(block.producer, block.sequence)
     place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
-    known = keys[order][place] == wanted
-    rows, source = nowhere[known], order[place[known]]
+    source = order[place]
+    there = (block.offset == NONE) | (block.offset == read_at[source])
+    rows = np.flatnonzero((keys[source] == wanted) & there)
     offset, seen_ns = block.offset.copy(), block.seen_ns.copy()
-    offset[rows] = np.concatenate([read.offset for read in here])[source]
-    seen_ns[rows] = np.concatenate([read.seen_ns for read in here])[source]
+    offset[rows] = read_at[source[rows]]
+    seen_ns[rows] = np.concatenate([read.seen_ns for read in here])[source[rows]]
     return replace(block, offset=offset, last_offset=np.maximum(offset, block.last_offset), seen_ns=seen_ns)
 
 
