@@ -187,6 +187,16 @@ def _killed(rng: Random, ring: Ring) -> tuple[Action, ...]:
     return (Kill(at_s=rng.uniform(4.0, 7.0), hold_s=rng.uniform(2.0, 7.0), nodes=(ring[0],)),)
 
 
+def _killed_behind_a_cut(rng: Random, ring: Ring) -> tuple[Action, ...]:
+    """Followers cannot fetch from the leader, which is killed before they leave the ISR."""
+    leader, second, third = ring
+    at_s = rng.uniform(3.0, 6.0)
+    return (
+        _cut(at_s, 2.7, (second, leader), (third, leader)),
+        Kill(at_s=at_s + rng.uniform(1.5, 2.5), hold_s=6.0, nodes=(leader,)),
+    )
+
+
 def _all_killed(rng: Random, ring: Ring) -> tuple[Action, ...]:
     """All brokers are killed at once."""
     return (Kill(at_s=rng.uniform(5.0, 8.0), hold_s=rng.uniform(1.0, 4.0), nodes=BROKERS),)
@@ -253,6 +263,6 @@ _RECIPES: Mapping[Bug, tuple[Recipe, Change]] = {
     Bug.CLIENT_ACKS_REFUSED_BATCH: (_all_without_power, _pipelined),
     Bug.CLIENT_RESENDS_UNDER_NEW_EPOCH: (_leader_stands_still, _as_drawn),
     Bug.ELECTION_FROM_OLD_ISR: (_behind_and_elected, _as_drawn),
-    Bug.READS_ABOVE_HIGH_WATERMARK: (_cut_off_followers, _acks_1),
+    Bug.READS_ABOVE_HIGH_WATERMARK: (_killed_behind_a_cut, _acks_1),
     Bug.TWO_LEADERS_IN_ONE_EPOCH: (_killed, _acks_1),
 }

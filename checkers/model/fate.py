@@ -46,7 +46,7 @@ class _Fates:
     """What is known of all records, ready to be asked for each."""
 
     def __init__(self, cluster: Cluster, found: Mapping[int, Sequence[Found]]) -> None:
-        self._settings = cluster.case.settings
+        self._settings, self._broken = cluster.case.settings, cluster.known.broken
         self._present = {id(one.record) for rows in found.values() for one in rows}
         self._batches: dict[int, list[Batch]] = {}
         for batch in cluster.known.batches:
@@ -109,6 +109,10 @@ class _Fates:
             return "acknowledged without being written (client)", False, "no leader appended it"
         if removal is None:
             return "hole", False, "no election removed it"
+        state = removal.record.state
+        assert isinstance(state, PartitionState)
+        if bug := self._broken.get((id(copy), state.leader)):
+            return f"bug: {bug.name}", False, f"broker {state.leader} has lost it by the bug"
         if record.acks == "1" and copy.covered_s < 0:
             return self._unreplicated(copy, removal)
         return _replicated(copy, removal, self._settings)
@@ -154,9 +158,8 @@ def _replicated(batch: Batch, removal: Elected, settings: ModelSettings) -> Fate
     if election == "unclean":
         return "unclean election", settings.unclean_election, facts
     if state.leader not in powerless or settings.flush_messages == 1:
-        known = election == "last-known-elr"
-        name = "last known ELR elected" if known else "in-sync replica elected"
-        return f"{name} without the data", known and counted, facts
+        name = "last known ELR elected" if election == "last-known-elr" else "in-sync replica elected"
+        return f"{name} without the data", False, facts
     if counted:
         return _counted(batch, unclean, powerless, removal), True, facts
     if not settings.elr and before.isr == (state.leader,):

@@ -9,9 +9,8 @@ from checkers.model.clients.producer import Producer
 from checkers.model.clients.reader import Reader
 from checkers.model.fate import truth_of
 from checkers.model.kafka.cluster import BOOT_AT_S, Cluster
-from checkers.model.kafka.partition_change import PartitionState
 from checkers.model.observe import tables
-from checkers.model.observe.clock import ORIGIN_MS, wall_ms
+from checkers.model.observe.clock import ORIGIN_MS
 from checkers.model.observe.disks import batches_of, producers_of, replicas_of
 from checkers.model.observe.faults import Faults
 from checkers.model.observe.final_read import FinalRead
@@ -44,8 +43,14 @@ def simulate(case: Case) -> Simulated:
     """The history that an observer of the case has, and the truth."""
     run = run_case(case)
     sent = [record for producer in run.producers for record in producer.sent]
-    truth, manifested = truth_of(run.cluster, sent, run.final.found, run.readers)
-    return Simulated(case=case, history=_history(run), truth=truth, manifested=manifested)
+    truth, manifested = truth_of(run.cluster, sent, run.final.present(), run.readers)
+    return Simulated(
+        case=case,
+        history=_history(run),
+        truth=truth,
+        manifested=manifested,
+        acted=frozenset(run.cluster.acted),
+    )
 
 
 def run_case(case: Case) -> Run:
@@ -112,7 +117,7 @@ def _history(run: Run) -> History:
     records = cluster.controller.records[: run.metadata_records]
     sent = [record for producer in run.producers for record in producer.sent]
     end_s = cluster.loop.now_s
-    topic_at_ms = next(wall_ms(one.at_s) for one in records if isinstance(one.state, PartitionState))
+    metadata = tables.metadata(records)
     clean = {number: clean for _, number, clean in run.ends}
     brokers = cluster.brokers.values()
     return History(
@@ -125,9 +130,9 @@ def _history(run: Run) -> History:
         watermarks=run.sampler.watermarks,
         proofs=[proof for _, proof in sorted(run.final.proofs.items())],
         faults=[one.row() for one in run.faults.injected],
-        metadata=tables.metadata(records),
+        metadata=metadata,
         brokers=tables.brokers(records),
-        configs=tables.configs(settings, topic_at_ms),
+        configs=tables.configs(settings, metadata[0]),
         producers=tables.producers(run.producers),
         node_events=[*tables.first_starts(), *run.faults.events, *tables.last_ends(run.ends)],
         clocks=tables.clocks(BOOT_AT_S - 2.0, end_s),

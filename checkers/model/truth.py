@@ -67,10 +67,13 @@ class Simulated:
     """A run: what an observer wrote down, and the truth.
 
     `manifested`: the bugs that changed the outcome of this very run, marked where the wrong behaviour becomes
-    visible in the fate of a record, of a replica or of an acknowledgement.
+    visible in the fate of a record, of a replica or of an acknowledgement: in the metadata log at once, else
+    if `truth` has something wrong, or a loss that is not permitted, in a run in which the bug has acted.
+    `acted`: those that changed what a node or a client did, visibly or not.
     """
 
     case: Case
     history: History
     truth: Truth
     manifested: frozenset[Bug] = field(default=frozenset())
+    acted: frozenset[Bug] = field(default=frozenset())

@@ -8,9 +8,6 @@ from checkers.model.kafka.cluster import Cluster
 from checkers.model.kafka.log import Batch
 from checkers.model.observe.final_read import Found
 
-SAMPLES_S = 1.0
-"""What is made good sooner than that falls between the samples, and nobody is wronged."""
-
 
 def wrong_of(
     cluster: Cluster, found: Mapping[int, Sequence[Found]], readers: Sequence[Reader]
@@ -20,7 +17,7 @@ def wrong_of(
     for partition, rows in found.items():
         wrong += [f"{what} in partition {partition}" for what in _in_final_log(rows)]
         wrong += [f"{what} of partition {partition}" for what in _in_replicas(cluster, partition)]
-    wrong += _above_high_watermark(cluster, readers)
+    wrong += _above_high_watermark(cluster, found, readers)
     return tuple(wrong)
 
 
@@ -69,8 +66,14 @@ def _identity(batch: Batch) -> tuple[int, int, int, int]:
     return batch.base_offset, batch.leader_epoch, batch.crc, len(batch.records)
 
 
-def _above_high_watermark(cluster: Cluster, readers: Sequence[Reader]) -> list[str]:
-    """Reads of what was below no leader's high watermark by then."""
+def _above_high_watermark(
+    cluster: Cluster, found: Mapping[int, Sequence[Found]], readers: Sequence[Reader]
+) -> list[str]:
+    """Reads of what was below no leader's high watermark by then, and is not in the final log.
+
+    What is replicated a moment later nobody can tell from what was before.
+    """
+    final = {(id(one.record), one.offset) for rows in found.values() for one in rows}
     covered = {
         (id(record), batch.base_offset + place): batch.covered_s
         for batch in cluster.known.batches
@@ -81,5 +84,6 @@ def _above_high_watermark(cluster: Cluster, readers: Sequence[Reader]) -> list[s
         for reader in readers
         for partition, given in enumerate(reader.delivered)
         for one in given
-        if not 0 <= covered.get((id(one.record), one.offset), -1.0) <= one.at_s + SAMPLES_S
+        if (id(one.record), one.offset) not in final
+        and not 0 <= covered.get((id(one.record), one.offset), -1.0) <= one.at_s
     ]

@@ -15,7 +15,7 @@ from checkers.model.kafka.network import Edge, Network, Node
 from checkers.model.kafka.partition_change import PartitionState
 from checkers.model.kafka.replica import Replica
 
-BOOT_AT_S = -5.0
+BOOT_AT_S = -3.5
 TOPIC_AT_S = -1.0
 """The load begins at 0."""
 
@@ -70,6 +70,8 @@ class Known:
     """By broker and partition: the ISR when it last shut down uncleanly."""
     lines: list[Line] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
+    broken: dict[tuple[int, int], Bug] = field(default_factory=dict)
+    """By the identity of a batch and a broker: the planted bug by which the broker has lost it."""
     closed_s: float = 0.0
     """When the final read was over: what is later, the stopping of the brokers, decides nothing."""
 
@@ -114,7 +116,7 @@ class Cluster:
             states.append(
                 PartitionState(partition=partition, replicas=replicas, isr=replicas, leader=replicas[0])
             )
-        self.controller.commit(states)
+        self.controller.commit_topic(states)
 
     def between(self, low: float, high: float) -> float:
         """A number between two others, by the seed of the case."""

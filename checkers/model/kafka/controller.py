@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SESSION_CHECK_S = 0.25
 FAIL_OVER_S = 2.5
 """How long the quorum needs to have another active controller."""
+TOPIC_RECORDS = 4
+"""How many records of a topic come before its partitions, at most."""
 NO_OP_S = 0.5
 """A NO_OP record is appended that often."""
 
@@ -103,6 +105,11 @@ class Controller:
             if before is not None:
                 self._cluster.partition_changed(record)
         self._cluster.metadata_grew()
+
+    def commit_topic(self, states: Iterable[PartitionState]) -> None:
+        """Append what makes a topic: before its partitions come its own record and its settings."""
+        self._offset += TOPIC_RECORDS
+        self.commit(states)
 
     @property
     def next_offset(self) -> int:

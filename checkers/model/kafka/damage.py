@@ -48,4 +48,5 @@ def load_wrongly(cluster: "Cluster", replica: "Replica", *, unclean: bool) -> No
         del log.batches[place], log.ends[place]
     if Bug.OFFSETS_REUSED_AFTER_RESTART in cluster.bugs and len(log.batches) >= FEWEST_BATCHES:
         cluster.act(Bug.OFFSETS_REUSED_AFTER_RESTART)
-        log.truncate(log.ends[-3])
+        for batch in log.truncate(log.ends[-3]):
+            cluster.known.broken[id(batch), replica.broker.number] = Bug.OFFSETS_REUSED_AFTER_RESTART

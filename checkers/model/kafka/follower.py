@@ -29,6 +29,8 @@ class Follower:
         self._edge = (replica.broker.node.name, str(replica.leader))
         self._asked = 0
         self._stopped = False
+        self._confused = False
+        """The planted follower: it takes its log for truncated, and fetches without asking again."""
         self._exposures = 0
         self.exposes = False
         """The planted follower: it serves readers before it has truncated."""
@@ -73,10 +75,13 @@ class Follower:
             leader.on_fetch,
             self._edge,
             replica.partition,
-            (replica.broker.number, replica.broker.broker_epoch, replica.log.end, replica.log.last_epoch),
+            (replica.broker.number, replica.broker.broker_epoch, replica.log.end, self._last_epoch()),
             self._epoch,
             lambda fetched: self._fetched(asked, fetched),
         )
+
+    def _last_epoch(self) -> int:
+        return NONE if self._confused else self._replica.log.last_epoch
 
     def _fetched(self, asked: int, fetched: Fetched) -> None:
         if self._stopped or asked != self._asked:
@@ -166,6 +171,7 @@ class Follower:
         if own_epoch != epoch:
             if Bug.EPOCH_CONFUSION in self._cluster.bugs:
                 self._cluster.act(Bug.EPOCH_CONFUSION)
+                self._confused = True
                 return min(end, log.end)
             return min(own_end, log.end)
         return min(own_end, end, log.end)

@@ -41,6 +41,20 @@ class FinalRead:
         """Whether every partition has a proof, complete or not."""
         return len(self.proofs) == len(self.found)
 
+    def present(self) -> dict[int, list[Found]]:
+        """What is truly there: as was read, or where the read has no proof, what the leader holds."""
+        return {
+            number: found if self.proofs[number].complete else self._held(number)
+            for number, found in self.found.items()
+        }
+
+    def _held(self, partition: int) -> list[Found]:
+        replicas = [broker.replicas[partition] for broker in self._cluster.brokers.values()]
+        newest = max(one.leader_epoch for one in replicas)
+        known = [one for one in replicas if one.leader_epoch == newest]
+        longest = max(known, key=lambda one: (one.leader == one.broker.number, one.log.end))
+        return read(longest, longest.log.start, longest.log.end)
+
     def _round(self) -> None:
         loop = self._cluster.loop
         late = loop.now_s - self._begin_s > WITHIN_S

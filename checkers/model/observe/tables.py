@@ -129,8 +129,11 @@ def brokers(records: Iterable[Record]) -> list[BrokerState]:
     ]
 
 
-def configs(settings: ModelSettings, topic_at_ms: int) -> list[ConfigChange]:
-    """What was formatted into the metadata log, what the topic asks for, and what is in effect for it."""
+def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange]:
+    """What was formatted into the metadata log, what the topic asks for, and what is in effect for it.
+
+    `first`: the record that made the topic's first partition.
+    """
     in_effect = {
         "min.insync.replicas": str(settings.min_isr),
         "unclean.leader.election.enable": str(settings.unclean_election).lower(),
@@ -160,8 +163,15 @@ def configs(settings: ModelSettings, topic_at_ms: int) -> list[ConfigChange]:
     asked += ["unclean.leader.election.enable"] if settings.unclean_election else []
     asked += ["flush.messages"] if settings.flush_messages != NEVER_FLUSHED else []
     topic = [
-        ConfigChange(at_ms=topic_at_ms, log_offset=8, kind="topic", name=TOPIC, key=key, value=in_effect[key])
-        for key in asked
+        ConfigChange(
+            at_ms=first.at_ms,
+            log_offset=first.log_offset - len(asked) + at,
+            kind="topic",
+            name=TOPIC,
+            key=key,
+            value=in_effect[key],
+        )
+        for at, key in enumerate(asked)
     ]
     return [*reported, *formatted, *([cluster] if settings.elr else []), *topic]
 
