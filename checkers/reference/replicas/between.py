@@ -98,7 +98,7 @@ def _acked(facts: Facts, found: Anomaly) -> str:
 def _ranked(logs: list[ReplicaLog], proof: Proof, read: WhatWasRead) -> _Ranking:
     """First what differs least from what was read, then from the other replicas."""
     misfits = {log.broker: list(_misfits(log, proof, read)) for log in logs}
-    apart = {log.broker: sum(len(list(log.differences(other))) for other in logs) for log in logs}
+    apart = {log.broker: sum(len(log.differences(other)) for other in logs) for log in logs}
     best = sorted(logs, key=lambda log: (len(misfits[log.broker]), apart[log.broker], log.broker))
     return _Ranking(logs=best, misfits=misfits)
 

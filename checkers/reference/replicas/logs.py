@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ from checkers.reference.facts import Facts
 SEQUENCES = 1 << 31
 """Base sequences are 0 .. 2^31 - 1, and begin again."""
 _CONTROL = 1 << 5
-_IN_EVERY_COPY = (
+_in_every_copy = attrgetter(
     *("last_offset_delta", "leader_epoch", "crc"),
     *("producer_id", "producer_epoch", "base_sequence"),
 )
@@ -96,7 +97,7 @@ def after(batch: ReplicaBatch) -> int:
 
 def same(one: ReplicaBatch, other: ReplicaBatch) -> bool:
     """Whether two batches of one base offset are copies of each other."""
-    return all(getattr(one, name) == getattr(other, name) for name in _IN_EVERY_COPY)
+    return bool(_in_every_copy(one) == _in_every_copy(other))
 
 
 class ReplicaLog:
@@ -108,6 +109,7 @@ class ReplicaLog:
         self.replica = replica
         self.broker = replica.broker
         self.states = states
+        self._differences: dict[int, Sequence[Difference]] = {}
         self.batches = list(batches)
         """Without a tail that a crash has torn: after an unclean stop, the last ones with a wrong CRC."""
         while not replica.clean and self.batches and not self.batches[-1].crc_ok:
@@ -135,8 +137,13 @@ class ReplicaLog:
         end = max((last_of(batch) + 1 for batch in self.batches), default=0)
         return high_watermark if self.replica.clean else min(high_watermark, end)
 
-    def differences(self, other: "ReplicaLog") -> Iterator[Difference]:
+    def differences(self, other: "ReplicaLog") -> Sequence[Difference]:
         """Where the two logs do not hold the same batch, from the offset on at which both have begun."""
+        if other.broker not in self._differences:
+            self._differences[other.broker] = () if other is self else tuple(self._unlike(other))
+        return self._differences[other.broker]
+
+    def _unlike(self, other: "ReplicaLog") -> Iterator[Difference]:
         if not (self.rising and other.rising):
             return
         begin = max(min(self.rising), min(other.rising))
