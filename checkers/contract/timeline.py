@@ -16,7 +16,7 @@ Counterexample to "the new leader ends the acks of the old one":
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -121,13 +121,16 @@ class Timeline:
     def __init__(self, context: Context, clock: Clock) -> None:
         self.slack_ns = clock.slack_ns
         self._states = _from_samples(context.watermarks) | _from_metadata(context.metadata, clock)
-        down = downtimes(context)
         self._registered = _registrations(context.brokers, clock)
         anew: dict[int, set[int]] = defaultdict(set)
         for node, times in self._registered.items():
             for at_ns in times:
                 anew[at_ns].add(node)
-        self._elections = {tp: _elections(of, down, anew) for tp, of in self._states.items()}
+        away = {
+            node: [replace(each, up_ns=self.registered_ns(node, each.up_ns)) for each in times]
+            for node, times in downtimes(context).items()
+        }
+        self._elections = {tp: _elections(of, away, anew) for tp, of in self._states.items()}
 
     def states(self, tp: TopicPartition) -> Sequence[State]:
         """All states of a partition, by time."""
@@ -301,9 +304,10 @@ def _changes(
 
 
 def _elections(
-    states: Sequence[State], down: Mapping[int, Sequence[Downtime]], anew: Mapping[int, Set[int]]
+    states: Sequence[State], away: Mapping[int, Sequence[Downtime]], anew: Mapping[int, Set[int]]
 ) -> list[Election]:
-    """`anew`: who registered anew at a time."""
+    """`away`: when no process of a node could act for one that led before, from its end until the next one
+    had registered; `anew`: who registered at a time."""
     found, led = [], states[0]
     for before, state in pairwise(states):
         if state.leader != NONE and state.leader_epoch > before.leader_epoch:
@@ -316,7 +320,7 @@ def _elections(
                 kind=_kind(before, state.leader, anew.get(state.since_ns, frozenset())),
                 isr=before.isr,
                 elr=before.elr,
-                deposed_until_ns=_deposed_until(led.leader, state, states, down.get(led.leader, ())),
+                deposed_until_ns=_deposed_until(led.leader, state, states, away.get(led.leader, ())),
             )
             found.append(election)
             led = state
@@ -337,10 +341,11 @@ def _kind(before: State, leader: int, anew: Set[int]) -> ElectionKind:
     return "unclean"
 
 
-def _deposed_until(node: int, now: State, states: Sequence[State], down: Sequence[Downtime]) -> int:
-    """Until its process ends, or until it is in sync again: then it has learnt of the new leader."""
-    if node in (NONE, now.leader) or any(each.down_ns <= now.since_ns < each.up_ns for each in down):
+def _deposed_until(node: int, now: State, states: Sequence[State], away: Sequence[Downtime]) -> int:
+    """Until its process ends, or until it is in sync again: then it has learnt of the new leader. A process
+    that was started anew leads nothing of what the one before had led."""
+    if node in (NONE, now.leader) or any(each.down_ns <= now.since_ns < each.up_ns for each in away):
         return NONE
     back = (state.since_ns for state in states if state.since_ns >= now.since_ns and node in state.isr)
-    died = (each.down_ns for each in down if each.down_ns >= now.since_ns)
+    died = (each.down_ns for each in away if each.down_ns >= now.since_ns)
     return min(next(back, NEVER_NS), next(died, NEVER_NS))

@@ -147,3 +147,22 @@ def test_a_leader_whose_log_did_not_reach_it_had_not_written_it():
     its = label(lost(offset=9, sent=9.9, acked=10), run)
     assert (its.kind, its.cause) == ("permitted", "deposed leader")
     assert removed_by(its) == (2, 6)
+
+
+def test_a_process_that_was_started_anew_is_no_zombie_of_the_one_before():
+    """Broker 1 leads, is killed at 2 s, started at 6 s, deposed at 7 s before it has registered at 8 s. What is
+    acknowledged at 9.5 s at an offset that holds another record of epoch 6, nobody can have taken away."""
+    run = world(
+        led(0, 1, 5, ALL),
+        sampled(1, 5),
+        down(2, 1, recovered=6),
+        led(7, 2, 6, (2, 3)),
+        registered(8, 1, 60),
+        led(12, 2, 6, ALL),
+        sampled(9, 6, leader=2, epoch=6, isr=(2, 3)),
+        LogRun(5, 0, 4),
+        LogRun(6, 5, 40),
+        acks="1",
+    )
+    its = label(lost(offset=9, sent=9.4, acked=9.5), run)
+    assert (its.kind, its.cause) == ("violation", "hole")
