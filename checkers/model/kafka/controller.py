@@ -195,17 +195,21 @@ class Controller:
         for state in list(states):
             if node not in state.isr and state.leader != node:
                 continue
-            isr = [one for one in self._isr_to_elect_from(state) if one != node]
+            isr = [one for one in state.isr if one != node]
             found.append(self._change(state, isr, lambda one: one != node and self.is_active(one)))
+            if Bug.ELECTION_FROM_OLD_ISR in self._cluster.bugs and state.leader == node:
+                found[-1] = self._elect_from_old_isr(state, found[-1], node)
         return [one for one in found if one is not None]
 
-    def _isr_to_elect_from(self, state: PartitionState) -> tuple[int, ...]:
-        """The ISR; the planted controller elects from the one before."""
-        older = self._older_isr.get(state.partition, ())
-        if Bug.ELECTION_FROM_OLD_ISR not in self._cluster.bugs or not set(older) > set(state.isr):
-            return state.isr
+    def _elect_from_old_isr(self, state: PartitionState, elected: Change | None, node: int) -> Change | None:
+        """The planted controller: where the ISR before the present one gives another leader, it is taken."""
+        older = [one for one in self._older_isr.get(state.partition, ()) if one != node]
+        other = self._change(state, older, lambda one: one != node and self.is_active(one))
+        leader = other.state.leader if other is not None else NO_LEADER
+        if leader in (NO_LEADER, *state.isr, *state.elr):
+            return elected
         self._cluster.manifest(Bug.ELECTION_FROM_OLD_ISR)
-        return older
+        return other
 
     def _change(
         self,

@@ -132,9 +132,12 @@ class ReplicaLog:
             entry.add(batch)
 
     def assign_epoch(self, epoch: int, start: int) -> None:
-        """Note that a leader epoch begins at an offset, if it is a new one."""
+        """Note that a leader epoch begins at an offset, if it is a new one.
+
+        Epochs that begin there or later had no batch, and are forgotten (maybeTruncateNonMonotonicEntries).
+        """
         if not self.epochs or epoch > self.epochs[-1][0]:
-            self.epochs.append((epoch, start))
+            self.epochs = [*(entry for entry in self.epochs if entry[1] < start), (epoch, start)]
 
     def truncate(self, to: int) -> Sequence[Batch]:
         """Remove what begins at `to` or behind it, batches and epochs; the batches that are gone."""

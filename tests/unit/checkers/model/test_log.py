@@ -1,0 +1,88 @@
+"""A replica's log: truncation, the leader-epoch cache, producers' sequences, and the disk."""
+
+from checkers.model.kafka.log import Batch, ReplicaLog, Sent
+
+
+def batch(base, epoch, count=2, *, sequence=-1, producer=-1):
+    records = tuple(
+        Sent(
+            producer=1,
+            sequence=base + at,
+            partition=0,
+            checksum=0,
+            timestamp_ms=0,
+            invoked_s=0.0,
+            acks="all",
+            idempotent=producer != -1,
+        )
+        for at in range(count)
+    )
+    return Batch(
+        base_offset=base,
+        leader_epoch=epoch,
+        records=records,
+        producer_id=producer,
+        producer_epoch=0 if producer != -1 else -1,
+        base_sequence=sequence,
+        appended_s=0.0,
+        crc=0,
+    )
+
+
+def log_of(*batches):
+    log = ReplicaLog()
+    for one in batches:
+        log.append(one)
+    return log
+
+
+def test_a_truncation_takes_batches_and_epochs_that_begin_there_or_later():
+    log = log_of(batch(0, 0), batch(2, 0), batch(4, 2), batch(6, 3))
+    gone = log.truncate(4)
+    assert [one.base_offset for one in gone] == [4, 6]
+    assert (log.end, log.epochs) == (4, [(0, 0)])
+
+
+def test_a_truncation_at_the_end_forgets_an_epoch_without_a_batch():
+    log = log_of(batch(0, 0))
+    log.assign_epoch(3, 2)
+    assert log.truncate(9) == []
+    assert (log.end, log.epochs) == (2, [(0, 0)])
+
+
+def test_an_epoch_that_wrote_nothing_gives_way_to_the_next_one():
+    log = log_of(batch(0, 0), batch(2, 0))
+    log.assign_epoch(2, 4)
+    log.assign_epoch(4, 4)
+    assert log.epochs == [(0, 0), (4, 4)]
+
+
+def test_the_end_of_an_epoch_is_where_the_next_one_begins():
+    log = log_of(batch(0, 1), batch(2, 1), batch(4, 4))
+    assert log.end_of_epoch(1) == (1, 4)
+    assert log.end_of_epoch(2) == (1, 4)
+    assert log.end_of_epoch(4) == (4, 6)
+    assert log.end_of_epoch(0) == (0, 0)
+    assert log.end_of_epoch(5) == (-1, -1)
+
+
+def test_what_is_read_from_an_offset_begins_with_the_batch_that_holds_it():
+    log = log_of(batch(0, 0), batch(2, 0), batch(4, 0))
+    assert [one.base_offset for one in log.from_offset(3)] == [2, 4]
+    assert list(log.from_offset(6)) == []
+
+
+def test_a_power_cut_leaves_what_was_synced():
+    log = log_of(batch(0, 0), batch(2, 0), batch(4, 1))
+    log.synced = 4
+    log.lose_unsynced()
+    assert (log.end, log.epochs) == (4, [(0, 0)])
+
+
+def test_the_producers_are_known_from_the_batches_that_are_left():
+    log = log_of(batch(0, 0, sequence=0, producer=7), batch(2, 0, sequence=2, producer=7))
+    assert log.producers[7].last_sequence == 3
+    assert log.producers[7].batch(0, 2).base_offset == 0
+    log.truncate(2)
+    assert log.producers[7].last_sequence == 1
+    assert log.producers[7].batch(2, 2) is None

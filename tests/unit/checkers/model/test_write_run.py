@@ -1,0 +1,35 @@
+"""A simulated run on disk is a history as `check` reads it: whole, well formed, and the same rows."""
+
+from dataclasses import fields
+
+import pytest
+
+from checkers.history.load import load
+from checkers.history.rows import History
+from checkers.history.tables import REPLICA_BATCHES
+from checkers.model import draw_case, simulate, write_run
+
+
+def place(batch):
+    return batch.partition, batch.broker, batch.base_offset
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_written_is_read_back(seed, tmp_path):
+    history = simulate(draw_case(seed)).history
+    write_run(simulate(draw_case(seed)), tmp_path, run="a-run")
+    found = load(tmp_path / "history")
+    for one in fields(History):
+        written, read = getattr(history, one.name), getattr(found, one.name)
+        if one.name == REPLICA_BATCHES:
+            written, read = sorted(written, key=place), sorted(read, key=place)
+        if one.name == "collected":
+            assert read == written
+        else:
+            assert list(read) == list(written), one.name
+
+
+def test_a_drawn_run_has_rows_in_every_table():
+    histories = [simulate(draw_case(seed)).history for seed in range(20)]
+    empty = [one.name for one in fields(History) if not any(getattr(each, one.name) for each in histories)]
+    assert empty == []
