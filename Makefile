@@ -25,6 +25,7 @@ lint:
 fuzz: setup-python
 	$(BIN)/python -m spark_verify.selftest.fuzz
 	$(BIN)/python -m spark_verify.selftest.damaged_segments --real tests/fixtures/segments
+	$(BIN)/python -m spark_verify.selftest.model_fuzz
 
 bench: setup
 	$(BIN)/python -m harness.bench.bench

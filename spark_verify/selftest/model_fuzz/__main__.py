@@ -1,9 +1,12 @@
 """The command line of the fuzz against the truth; the exit code is 1 if a verdict is not the truth."""
 
 import argparse
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 
 from checkers.model import Bug, Case, simulate
@@ -11,8 +14,10 @@ from spark_verify.selftest.model_fuzz.asked_of import asked_of
 from spark_verify.selftest.model_fuzz.compare import disagreements
 from spark_verify.selftest.model_fuzz.many_runs import Bugs, judge_broken, judge_correct
 from spark_verify.selftest.model_fuzz.side_by_side import in_words, side_by_side
-from spark_verify.selftest.model_fuzz.tables import broken_table, correct_table
+from spark_verify.selftest.model_fuzz.tables import broken_table, correct_table, names_of
+from spark_verify.selftest.model_fuzz.through_spark import sample, spark_disagrees
 from spark_verify.selftest.model_fuzz.verdict_of import verdict_of
+from spark_verify.session.session import SessionOptions, session
 
 PAIRS = 12
 
@@ -32,9 +37,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     disagreeing = [*correct.disagreeing, *(each for _, tally in broken for each in tally.disagreeing)]
     for each in disagreeing:
         print(in_words(each))
-    total = sum(tally.kinds.total() for tally in (correct, *(tally for _, tally in broken)))
+    differing = through_spark(asked.seed, asked.spark) if asked.spark else []
+    print("\n".join(differing), end="\n" * bool(differing))
+    total = sum(tally.kinds.total() for tally in (correct, *(tally for _, tally in broken))) + len(differing)
+    rare = [bugs for bugs, tally in broken if len(bugs) == 1 and tally.manifested < asked.manifested]
+    print("".join(f"shown too rarely: {names_of(bugs)}\n" for bugs in rare), end="")
     print(f"{total} runs disagree; {time.monotonic() - began:.0f} s, seed {asked.seed}")
-    return 1 if total else 0
+    return 1 if total or rare else 0
+
+
+def through_spark(seed: int, correct: int) -> list[str]:
+    """A sample of runs, `correct` of them of a correct Kafka, judged by Spark: in what it differs."""
+    cases = sample(seed, correct=correct, of_each_bug=max(1, correct // 40))
+    folder = Path(tempfile.mkdtemp(prefix="highwater-model-fuzz-"))
+    with session(SessionOptions(master="local[*]")) as spark:
+        differing = list(spark_disagrees(cases, spark, folder))
+    shutil.rmtree(folder)
+    print(f"{len(cases)} runs through Spark, {len(differing)} judged otherwise")
+    return differing
 
 
 def pairs(seed: int) -> list[Bugs]:
@@ -47,8 +67,7 @@ def replay(case: Case) -> int:
     """Judge one case, and print all of it."""
     simulated = simulate(case)
     judged = verdict_of(simulated.history, asked_of(simulated))
-    names = ", ".join(sorted(bug.name for bug in simulated.manifested)) or "none"
-    print(f"{case}\nmanifested: {names}\n{judged.decision.verdict}")
+    print(f"{case}\nmanifested: {names_of(simulated.manifested) or 'none'}\n{judged.decision.verdict}")
     for reason in judged.decision.reasons:
         print(f"  {reason.verdict}: {reason.sentence}")
     found = disagreements(simulated, judged)
@@ -61,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=int, default=20_000, help="of a correct Kafka")
     parser.add_argument("--manifested", type=int, default=100, help="runs that show each bug")
     parser.add_argument("--most-runs", type=int, default=3_000, help="tries of one bug")
+    parser.add_argument("--spark", type=int, default=200, help="runs of a correct Kafka through Spark, too")
     parser.add_argument("--bug", action="append", help="only this one; may be given several times")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--replay", metavar="CASE", help="one case, as a disagreement prints it")

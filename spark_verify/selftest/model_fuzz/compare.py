@@ -1,9 +1,9 @@
 """Where the verdict on a simulated run is not the truth.
 
-Of a correct Kafka, each acknowledged record has its label: lost or not, permitted, by which election, for which
-cause; and nothing else is a violation. Of a broken one, a run that the defect has changed is never PASS, and
-no record is excused that the configuration does not permit to go. "Undecided" agrees with every truth: how
-often that happens is counted beside.
+Of a correct Kafka, each acknowledged record has its label: lost or not, permitted, by which election, for
+which cause; and nothing else is a violation. Of a broken one, a run that the defect has changed is never
+PASS, and no record is excused that the configuration does not permit to go. "Undecided" agrees with every
+truth: how often that happens is counted beside.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -80,9 +80,7 @@ def _weaker_causes(simulated: Simulated, record: RecordTruth) -> Iterator[str]:
         yield UNREPLICATED_TAIL
 
 
-def _label(
-    record: RecordTruth, label: Label, causes: Set[str], *, strict: bool
-) -> Iterator[Disagreement]:
+def _label(record: RecordTruth, label: Label, causes: Set[str], *, strict: bool) -> Iterator[Disagreement]:
     """`strict`: of a correct Kafka; where a defect shows, a record may be accused, and for any cause."""
     if label.kind == "permitted" and not record.permitted:
         yield _of_record(EXCUSED, record, label)

@@ -70,7 +70,7 @@ class Tally:
 
 
 def judge_case(case: Case) -> tuple[Judged, tuple[Disagreement, ...], bool]:
-    """The verdict on a case, in what it disagrees with the truth, and whether a bug has changed the outcome."""
+    """The verdict on a case, in what it disagrees with the truth, and whether a bug changed the outcome."""
     simulated = simulate(case)
     judged = verdict_of(simulated.history, asked_of(simulated))
     return judged, disagreements(simulated, judged), bool(simulated.manifested)

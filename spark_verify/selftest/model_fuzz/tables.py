@@ -42,11 +42,15 @@ def broken_table(broken: Iterable[tuple[Bugs, Tally]], wanted: int, seed: int) -
     return "\n".join(lines)
 
 
+def names_of(bugs: Bugs) -> str:
+    """The names of bugs that are planted together."""
+    return " + ".join(sorted(bug.name for bug in bugs))
+
+
 def _row(bugs: Bugs, tally: Tally) -> str:
     counts = [tally.runs, tally.manifested, *(tally.verdicts[each] for each in _COLUMNS)]
     by = ", ".join(name for name, _ in tally.failed_for.most_common(2))
-    names = " + ".join(sorted(bug.name for bug in bugs))
-    return f"| {names} | {' | '.join(map(str, counts))} | {by} |"
+    return f"| {names_of(bugs)} | {' | '.join(map(str, counts))} | {by} |"
 
 
 _COLUMNS: Sequence[Verdict] = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.PASS)

@@ -1,6 +1,6 @@
 """A sample of simulated runs through Spark, the way that users' runs take: from files, with evidence.
 
-Spark's judgement must be the reference's in every word, and so must be the labels and the verdict that follow.
+Spark's judgement must be the reference's in every word, and so must be the verdict that follows.
 """
 
 import shutil
@@ -68,9 +68,7 @@ def prepare(batch: Sequence[tuple[Case, Path]]) -> list[Written]:
         asked = asked_of(run)
         write(run.history, folder, plain=True)
         wanted = verdict_of(run.history, asked)
-        written.append(
-            Written(case=case, folder=folder, history=run.history, asked=asked, wanted=wanted)
-        )
+        written.append(Written(case=case, folder=folder, history=run.history, asked=asked, wanted=wanted))
     return written
 
 

@@ -53,7 +53,6 @@ class Judged:
     judgement: Judgement
     labels: Labels
     decision: Decision
-    realised: Realised
 
 
 def verdict_of(history: History, asked: Asked, verify: Callable[[History], Judgement] = check) -> Judged:
@@ -67,7 +66,7 @@ def verdict_of(history: History, asked: Asked, verify: Callable[[History], Judge
         vacuous=tuple(vacuous(exposure_of(history, asked), asked.readers)),
     )
     decision = decide(judgement, labels, history, asked.expect, state)
-    return Judged(judgement=judgement, labels=labels, decision=decision, realised=realised)
+    return Judged(judgement=judgement, labels=labels, decision=decision)
 
 
 def realised_of(history: History, asked: Asked) -> Realised:

@@ -150,7 +150,7 @@ def test_a_leader_whose_log_did_not_reach_it_had_not_written_it():
 
 
 def test_a_process_that_was_started_anew_is_no_zombie_of_the_one_before():
-    """Broker 1 leads, is killed at 2 s, started at 6 s, deposed at 7 s before it has registered at 8 s. What is
+    """Broker 1 leads, is killed at 2 s, started at 6 s, deposed at 7 s, and registers at 8 s. What is
     acknowledged at 9.5 s at an offset that holds another record of epoch 6, nobody can have taken away."""
     run = world(
         led(0, 1, 5, ALL),
