@@ -57,23 +57,23 @@ def run_case(case: Case) -> Run:
     """Run a case to its end, and keep all that was seen."""
     cluster = Cluster(case)
     loop, settings = cluster.loop, case.settings
-    loop.run(0.0, lambda: False)
+    loop.run(0.0)
     sampler = Sampler(cluster)
     producers = [
         Producer(cluster, number, one, ORIGIN_MS) for number, one in enumerate(settings.producers, start=1)
     ]
     readers = [Reader(cluster, number) for number in range(1, settings.readers + 1)]
     load, faults = Load(cluster, producers), Faults(cluster, sampler, case.schedule)
-    loop.run(settings.load_s, lambda: False)
-    loop.run(LONGEST_S, lambda: faults.finished)
-    loop.run(loop.now_s + settings.tail_s, lambda: False)
+    loop.run(settings.load_s)
+    loop.run_until(lambda: faults.finished, LONGEST_S)
+    loop.run(loop.now_s + settings.tail_s)
     load.stopped = True
-    loop.run(LONGEST_S, lambda: not any(one.outstanding for one in producers))
+    loop.run_until(lambda: not any(one.outstanding for one in producers), LONGEST_S)
     load_ended_s = loop.now_s
-    loop.run(loop.now_s + 0.6, lambda: False)
+    loop.run(loop.now_s + 0.6)
     final = FinalRead(cluster, sampler)
-    loop.run(LONGEST_S, lambda: final.finished)
-    loop.run(loop.now_s + 0.8, lambda: False)
+    loop.run_until(lambda: final.finished, LONGEST_S)
+    loop.run(loop.now_s + 0.8)
     sampler.stopped = True
     for reader in readers:
         reader.stopped = True
@@ -106,7 +106,7 @@ def _stop_brokers(cluster: Cluster) -> tuple[tuple[float, int, bool], ...]:
         loop.after(
             cluster.between(0.0, 0.2), cluster.brokers[number].stop, partial(ended, number, clean=True)
         )
-    loop.run(loop.now_s + STOP_WITHIN_S, lambda: len(ends) == len(BROKERS))
+    loop.run_until(lambda: len(ends) == len(BROKERS), loop.now_s + STOP_WITHIN_S)
     for number in {*BROKERS} - {one for _, one, _ in ends}:
         ended(number, clean=False)
     return tuple(ends)

@@ -27,9 +27,16 @@ class EventLoop:
         self._count += 1
         heappush(self._queue, (self.now_s + delay_s, self._count, callback, arguments))
 
-    def run(self, until_s: float, done: Callable[[], bool]) -> None:
-        """Run callbacks until `done`, or the next one is later than `until_s`, or there is none."""
+    def run(self, until_s: float) -> None:
+        """Run callbacks until the next one is later than `until_s`, or there is none."""
         queue = self._queue
-        while queue and queue[0][0] <= until_s and not done():
+        while queue and queue[0][0] <= until_s:
+            self.now_s, _, callback, arguments = heappop(queue)
+            callback(*arguments)
+
+    def run_until(self, done: Callable[[], bool], latest_s: float) -> None:
+        """Run callbacks until `done`, but none that is later than `latest_s`."""
+        queue = self._queue
+        while queue and queue[0][0] <= latest_s and not done():
             self.now_s, _, callback, arguments = heappop(queue)
             callback(*arguments)

@@ -78,8 +78,8 @@ class Network:
     ) -> None:
         if self._cuts.get(edge):
             return
-        node = self.nodes[to]
-        at_s = self._loop.now_s + late_s + SHORTEST_S + self._rng.random() * (LONGEST_S - SHORTEST_S)
+        node, rng = self.nodes[to], self._rng
+        at_s = self._loop.now_s + late_s + SHORTEST_S + rng.random() * (LONGEST_S - SHORTEST_S)
         at_s = self._last_s[edge, to] = max(at_s, self._last_s.get((edge, to), 0.0))
         self._loop.at(
             at_s, self._arrive, edge, self.connection(edge), node, node.incarnation, callback, arguments
