@@ -61,8 +61,8 @@ class Outage:
     `until_ns`.
 
     `leads_ns` is when it could lead again: a process that starts acts by the metadata log only once it has
-    read its own new registration there (KIP-631). `before` is how far its log reached when its power was cut, `after` how far when its disk was read again;
-    None: not measured.
+    read its own new registration there (KIP-631). `before` is how far its log reached when its power was cut,
+    `after` how far when its disk was read again; None: not measured.
     """
 
     node: int

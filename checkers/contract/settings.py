@@ -83,7 +83,7 @@ class Realised:
 
 
 def clock_of_nodes(clocks: Sequence[ClockPair], monotonic_ns: int, wall_ns: int) -> Clock:
-    """The run's clock against the nodes' wall clock, that of the metadata log: the engine's, if it answered."""
+    """The run's clock against that of the nodes and the metadata log: the engine's, if that answered."""
     answered = [replace(pair, wall_ns=pair.engine_ns) for pair in clocks if pair.engine_ns != NONE]
     pairs = sorted(answered or clocks, key=lambda pair: pair.wall_ns)
     return Clock(monotonic_ns=monotonic_ns, wall_ns=wall_ns, pairs=tuple(pairs))

@@ -3,9 +3,10 @@
     python -m spark_verify.selftest.fuzz --histories 5000 --seed 1
 
 Most histories are verified many to a job, through the same code as one alone; a sample goes through
-`verify` one by one. Other processes draw, write and judge (by the reference) the next ones meanwhile. Each history is a function of the seed and its number, so `--only N` shows one
-again. Ends with a kill table: for each kind of damage, done alone to a healthy history, how often it
-was noticed. Exits with 1 on a mismatch, or if damage that must be noticed was not.
+`verify` one by one. Other processes draw, write and judge (by the reference) the next ones meanwhile. Each
+history is a function of the seed and its number, so `--only N` shows one again. Ends with a kill table: for
+each kind of damage, done alone to a healthy history, how often it was noticed. Exits with 1 on a mismatch, or
+if damage that must be noticed was not.
 """
 
 import argparse

@@ -172,7 +172,7 @@ class WhatWasRead:
     def digest(self, first: int, last: int) -> int:
         """The digest of those records."""
         begin, end = bisect_left(self.offsets, first), bisect_right(self.offsets, last)
-        return (self._sums[max(begin, end)] - self._sums[begin]) % MODULUS
+        return int(self._sums[max(begin, end)] - self._sums[begin]) % MODULUS
 
 
 def judged_logs(facts: Facts) -> dict[TopicPartition, list[ReplicaLog]]:

@@ -46,14 +46,14 @@ def disagreements(simulated: Simulated, judged: Judged) -> tuple[Disagreement, .
     found = [*_records(simulated, judged)]
     if simulated.manifested:
         found += _passed(simulated, judged)
-    else:
+    elif not simulated.acted:
         found += _false_alarms(simulated, judged)
     return tuple(found)
 
 
 def _records(simulated: Simulated, judged: Judged) -> Iterator[Disagreement]:
     reported = reported_losses(judged)
-    strict = not simulated.manifested
+    strict = not simulated.acted
     for record in simulated.truth.records:
         if not _is_decided(simulated, record):
             continue

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
-from checkers.model import Action, Case, ModelSettings
+from checkers.model import Action, Case, Latency, ModelSettings, Partition
 
+Hit = TypeVar("Hit", int, str)
 Shows = Callable[[Case], bool]
 
 
@@ -65,8 +67,13 @@ def _simpler(settings: ModelSettings) -> Iterator[ModelSettings]:
 
 def _less(action: Action) -> Iterator[Action]:
     """Of a fault of several nodes or edges, each one less."""
-    for name in ("nodes", "edges"):
-        hit = getattr(action, name, ())
-        if len(hit) > 1:
-            for place in range(len(hit)):
-                yield replace(action, **{name: hit[:place] + hit[place + 1 :]})
+    if isinstance(action, Partition | Latency):
+        yield from (replace(action, edges=fewer) for fewer in _one_less(action.edges))
+    else:
+        yield from (replace(action, nodes=fewer) for fewer in _one_less(action.nodes))
+
+
+def _one_less(hit: tuple[Hit, ...]) -> Iterator[tuple[Hit, ...]]:
+    if len(hit) > 1:
+        for place in range(len(hit)):
+            yield hit[:place] + hit[place + 1 :]
