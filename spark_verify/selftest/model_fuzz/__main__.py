@@ -14,7 +14,7 @@ from spark_verify.selftest.model_fuzz.asked_of import asked_of
 from spark_verify.selftest.model_fuzz.compare import disagreements
 from spark_verify.selftest.model_fuzz.many_runs import Bugs, judge_broken, judge_correct
 from spark_verify.selftest.model_fuzz.side_by_side import in_words, side_by_side
-from spark_verify.selftest.model_fuzz.tables import broken_table, correct_table, names_of
+from spark_verify.selftest.model_fuzz.tables import broken_table, correct_table, names_of, page
 from spark_verify.selftest.model_fuzz.through_spark import sample, spark_disagrees
 from spark_verify.selftest.model_fuzz.verdict_of import verdict_of
 from spark_verify.session.session import SessionOptions, session
@@ -29,11 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return replay(Case.from_json(asked.replay))
     began = time.monotonic()
     correct = judge_correct(asked.seed, asked.runs)
-    print(correct_table(correct, asked.seed), flush=True)
+    of_correct = correct_table(correct, asked.seed)
+    print(of_correct, flush=True)
     sets = [frozenset({bug}) for bug in Bug if not asked.bug or bug.name in asked.bug]
     sets += pairs(asked.seed) if not asked.bug else []
     broken = list(judge_broken(asked.seed, sets, manifested=asked.manifested, most_runs=asked.most_runs))
-    print(broken_table(broken, asked.manifested, asked.seed), flush=True)
+    of_broken = broken_table(broken, asked.manifested, asked.seed)
+    print(of_broken, flush=True)
+    if asked.tables:
+        asked.tables.write_text(page(of_correct, of_broken))
     disagreeing = [*correct.disagreeing, *(each for _, tally in broken for each in tally.disagreeing)]
     for each in disagreeing:
         print(in_words(each))
@@ -83,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--spark", type=int, default=200, help="runs of a correct Kafka through Spark, too")
     parser.add_argument("--bug", action="append", help="only this one; may be given several times")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tables", type=Path, help="write the tables to this page: docs/model.md")
     parser.add_argument("--replay", metavar="CASE", help="one case, as a disagreement prints it")
     return parser
 

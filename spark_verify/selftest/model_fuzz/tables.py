@@ -6,6 +6,28 @@ from checkers.verdict.algebra import Verdict
 from spark_verify.selftest.model_fuzz.many_runs import Bugs, Tally
 
 
+_PAGE = """# The verdict against the truth
+
+Written by `python -m spark_verify.selftest.model_fuzz --tables docs/model.md`; the same seed gives the same tables.
+[trust.md](trust.md) says what they are good for. A run is a simulated Kafka (`checkers/model`) under random settings and
+faults, judged as `highwater check` judges a real one. *Manifested*: the planted bug changed the outcome of the run; of
+those runs none may be PASS.
+
+## A correct Kafka
+
+{correct}
+
+## Planted bugs
+
+{broken}
+"""
+
+
+def page(correct: str, broken: str) -> str:
+    """Both tables as docs/model.md."""
+    return _PAGE.format(correct=correct, broken=broken)
+
+
 def correct_table(tally: Tally, seed: int) -> str:
     """Runs of a correct Kafka: verdicts, what was lost and why, why not decided."""
     lines = [
@@ -25,7 +47,7 @@ def correct_table(tally: Tally, seed: int) -> str:
         "|---|---|",
         *(f"| {reason} | {runs} |" for reason, runs in tally.unknown.most_common()),
         "",
-        *(f"{runs} runs: {kind}" for kind, runs in tally.kinds.most_common()),
+        *(f"- {runs} runs disagree: {kind}" for kind, runs in tally.kinds.most_common()),
     ]
     return "\n".join(lines)
 
