@@ -42,6 +42,9 @@ MOVED = "moved"
 RETRY = "retry"
 MISSING_EVIDENCE = "missing evidence"
 
+OR = " or "
+"""Between the causes of one label, where the evidence allows several and the contract treats them alike."""
+
 CAUSES = (
     *(NOTHING_PROMISED, UNREPLICATED_TAIL, DEPOSED_LEADER),
     *(POWER_LOSS, UNCLEAN_SHUTDOWNS, ISR_OF_ONE, LAST_STANDING, LAST_KNOWN_ELR, UNCLEAN_ELECTION),
@@ -175,17 +178,17 @@ def _unclean_shutdowns(
     record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised
 ) -> tuple[Outage, ...]:
     """Of those who held it: the most that were down, or not in sync again, at one moment up to the
-    election."""
+    election. Who was in sync when it was written, or came into the ISR later, held it."""
     election = fate.removed_by
     assert election is not None
-    state = realised.timeline.at(record.tp, record.written_ns)
+    timeline = realised.timeline
     holders = [
         outage
         for outage in evidence.outages
         if outage.unclean
         and record.since_ns <= outage.last_write_ns
         and outage.since_ns <= election.at_ns
-        and (state is None or outage.node in state.isr)
+        and timeline.in_sync(record.tp, outage.node, record.written_ns, outage.since_ns)
     ]
     together: tuple[Outage, ...] = ()
     for latest in sorted(holders, key=lambda outage: outage.since_ns):

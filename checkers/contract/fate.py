@@ -19,9 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
 from checkers.contract.partition_evidence import FAR, Outage, PartitionEvidence
 from checkers.contract.settings import Realised
-from checkers.contract.timeline import Election, Leadership
+from checkers.contract.timeline import NEVER_NS, Election, Leadership
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 
@@ -108,7 +110,7 @@ def _may_have_appended(
     record: LostRecord, evidence: PartitionEvidence, realised: Realised
 ) -> tuple[Leadership, ...]:
     """Who led, or took itself for the leader, when it was appended; under an epoch that can have the
-    offset."""
+    offset, with a log that reached it, in a process that ran."""
     until_ns = max(record.written_ns, record.since_ns)
     leaders = realised.timeline.leaders(record.tp, record.since_ns, until_ns)
     now = evidence.epoch_at(record.offset)
@@ -116,9 +118,34 @@ def _may_have_appended(
         each
         for each in leaders
         # One epoch has one record at an offset: another one is there now.
-        if each.epoch != now and evidence.start_of(each.epoch).low <= record.offset
+        if each.epoch != now
+        and evidence.start_of(each.epoch).low <= record.offset
+        and not _fell_short(each, record, evidence)
+        and not _was_down(each, record, evidence, realised)
     ]
     return tuple(possible) or leaders
+
+
+def _fell_short(leader: Leadership, record: LostRecord, evidence: PartitionEvidence) -> bool:
+    """Whether the leader's own log shows that it had not appended the record when that was acknowledged: by
+    what it reported next, or by how far its log reached when its process ended after that."""
+    written_ns, offset = np.array([record.written_ns]), np.array([record.offset])
+    return bool(evidence.log_ends.leads_short(leader.leader, leader.epoch, written_ns, offset)[0])
+
+
+def _was_down(
+    leader: Leadership, record: LostRecord, evidence: PartitionEvidence, realised: Realised
+) -> bool:
+    """Whether its process had ended before the send, and could lead again only after the acknowledgement, or
+    after its epoch."""
+    ended_ns = realised.timeline.ended_ns(evidence.tp, leader.epoch)
+    until_ns = min(record.written_ns, NEVER_NS if leader.deposed_by else ended_ns)
+    return any(
+        outage.node == leader.leader
+        and outage.last_write_ns < record.since_ns
+        and until_ns + realised.timeline.slack_ns < outage.leads_ns
+        for outage in evidence.outages
+    )
 
 
 def _removals(
@@ -139,10 +166,11 @@ def _removals(
 
 
 def _never_led(election: Election, evidence: PartitionEvidence, realised: Realised) -> bool:
-    """Whether the elected broker was down all the time: the controller learns of that only later."""
+    """Whether the elected broker was down, or starting, all the time: the controller learns of that only
+    later."""
     ended_ns = realised.timeline.ended_ns(evidence.tp, election.leader_epoch)
     return any(
-        outage.node == election.leader and outage.since_ns <= election.at_ns and ended_ns <= outage.up_ns
+        outage.node == election.leader and outage.since_ns <= election.at_ns and ended_ns <= outage.leads_ns
         for outage in evidence.outages
     )
 

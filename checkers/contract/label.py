@@ -22,13 +22,15 @@ GRAVITY: tuple[Kind, ...] = ("violation", "undecided", "permitted")
 class Label:
     """Whether the contract permits an anomaly, and the clause that does, or the promise that was broken.
 
-    `cause` names it in a few words; `fate` is that of a lost record.
+    `cause` names it in a few words; `fate` is that of a lost record. Where the evidence allows `others`, too,
+    clause and cause name all of them.
     """
 
     kind: Kind
     clause: str
     cause: str = ""
     fate: Fate | None = field(default=None, compare=False)
+    others: tuple[Fate, ...] = field(default=(), compare=False)
 
     @property
     def permitted(self) -> bool:

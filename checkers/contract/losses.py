@@ -7,7 +7,7 @@ Counterexample to "nobody knows its offset, so it is the client's fault":
     it was written: the clause is that of the truncation
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +28,8 @@ PROMISED_TO_PRODUCER = (Property.ACKED_LOSS, Property.UNKNOWN_OFFSET_ACK, Proper
 PROMISED_TO_ALL = (Property.HW_LOSS, Property.READ_UNCOMMITTED, Property.HW_MONOTONE)
 LOSSES = (*PROMISED_TO_PRODUCER, *PROMISED_TO_ALL)
 _ACKS = ("", "0", "1", "all")
+Leader = tuple[int, int]
+"""A broker, and the epoch under which it led."""
 
 
 class LossLabels:
@@ -53,10 +55,14 @@ class LossLabels:
         evidence = self.evidence(block.tp)
         placed = _placed(block, self._reads)
         written_ns = _written(placed, evidence)
+        last_since = self._since(placed, placed.last_offset, written_ns, evidence)
+        placed = replace(placed, invoked_ns=self._since(placed, placed.offset, written_ns, evidence))
         columns = self._columns(placed, written_ns, evidence)
+        columns.append(between(last_since, self._time_marks(evidence)))
         rows, of = classes_of(columns)
         classes = tuple(
-            self._label(placed, int(row), int(written_ns[row]), evidence, topic) for row in rows.tolist()
+            self._label(placed, row, int(written_ns[row]), int(last_since[row]), evidence, topic)
+            for row in rows.tolist()
         )
         return BlockLabels(classes, of)
 
@@ -79,7 +85,46 @@ class LossLabels:
             between(block.last_offset, [0, *offsets]),
             promises[of.reshape(-1)],
             (block.seen_ns != NONE).astype(np.int64),
+            *self._fell_short(block, written_ns, evidence),
         ]
+
+    def _fell_short(
+        self, block: AnomalyBlock, written_ns: Ints, evidence: PartitionEvidence
+    ) -> Iterator[Ints]:
+        """For each leader, whether its log did not reach a record when that was written; 0 or 1."""
+        for leader, epoch in self._leaders(evidence):
+            for offset in (block.offset, block.last_offset):
+                yield evidence.log_ends.leads_short(leader, epoch, written_ns, offset).astype(np.int64)
+
+    def _leaders(self, evidence: PartitionEvidence) -> list[Leader]:
+        states = self._realised.timeline.states(evidence.tp)
+        return sorted({(state.leader, state.leader_epoch) for state in states})
+
+    def _since(
+        self, block: AnomalyBlock, offset: Ints, written_ns: Ints, evidence: PartitionEvidence
+    ) -> Ints:
+        """The earliest time at which each record may have been appended, shape (rows,): the call of its
+        send. Of a record that nobody knows, see `_not_before`."""
+        since = block.invoked_ns.copy()
+        leaders = self._leaders(evidence)
+        for row in np.flatnonzero((since == NONE) & (written_ns != NONE)).tolist():
+            since[row] = self._not_before(int(offset[row]), int(written_ns[row]), leaders, evidence)
+        return since
+
+    def _not_before(
+        self, offset: int, seen_ns: int, leaders: Sequence[Leader], evidence: PartitionEvidence
+    ) -> int:
+        """A sample or a read shows that something was there, and it may have been there before: but not when
+        a leader last reported a log that does not reach it, nor before the epoch of the sample, if that
+        begins at or below it."""
+        bounds = [evidence.log_ends.last_short(leaders, offset, seen_ns)]
+        for state in self._realised.timeline.states(evidence.tp):
+            sampled = evidence.high_watermarks.get(state.leader_epoch)
+            its_own = evidence.start_of(state.leader_epoch).high <= offset
+            if sampled and its_own and seen_ns in sampled.times:
+                bounds.append(state.since_ns)
+                break
+        return max(bounds)
 
     def _promise(self, producer: int) -> int:
         if producer == NONE:
@@ -92,14 +137,20 @@ class LossLabels:
         events = [state.since_ns for state in timeline.states(evidence.tp)]
         events += [election.deposed_until_ns for election in timeline.elections(evidence.tp)]
         for outage in evidence.outages:
-            events += [outage.since_ns, outage.last_write_ns, outage.until_ns]
+            events += [outage.since_ns, outage.last_write_ns, outage.leads_ns, outage.until_ns]
         return [
             0,
             *(event + shift for event in events for shift in (-slack, 0, slack) if event < FAR - slack),
         ]
 
     def _label(
-        self, block: AnomalyBlock, row: int, written_ns: int, evidence: PartitionEvidence, topic: TopicPromise
+        self,
+        block: AnomalyBlock,
+        row: int,
+        written_ns: int,
+        last_since_ns: int,
+        evidence: PartitionEvidence,
+        topic: TopicPromise,
     ) -> Label:
         """The label of a row; of a run of offsets the graver of its ends'."""
         anomaly = block.at(row)
@@ -119,7 +170,7 @@ class LossLabels:
             acks="" if anomaly.producer == NONE else promise.acks,
             seen=anomaly.seen_ns != NONE or block.property is Property.READ_UNCOMMITTED,
         )
-        ends = [record, replace(record, offset=anomaly.last_offset)][
+        ends = [record, replace(record, offset=anomaly.last_offset, invoked_ns=last_since_ns)][
             : 1 + (anomaly.last_offset > anomaly.offset)
         ]
         return min((self._fate_label(each, evidence, topic) for each in ends), key=_gravity)
@@ -139,28 +190,32 @@ def _gravity(label: Label) -> int:
 def _agreed(rulings: Sequence[tuple[Ruling, Fate]]) -> Label:
     """The ruling that all fates share; where they differ, nobody knows which of them was the record's."""
     first, fate = rulings[0]
-    if len({ruling.kind for ruling, _ in rulings}) == 1:
-        return Label(first.kind, first.clause, first.cause, fate)
+    others = tuple(other for _, other in rulings[1:])
     either = " / or: ".join(dict.fromkeys(ruling.clause for ruling, _ in rulings))
-    return Label("undecided", f"the evidence allows both: {either}", clauses.MISSING_EVIDENCE, fate)
+    if len({ruling.kind for ruling, _ in rulings}) == 1:
+        cause = clauses.OR.join(dict.fromkeys(ruling.cause for ruling, _ in rulings))
+        return Label(first.kind, either, cause, fate, others)
+    clause = f"the evidence allows both: {either}"
+    return Label("undecided", clause, clauses.MISSING_EVIDENCE, fate, others)
 
 
 def _placed(block: AnomalyBlock, reads: Sequence[AnomalyBlock]) -> AnomalyBlock:
-    """The block with the offsets at which readers were given the records that were acknowledged without
-    one."""
-    nowhere = np.flatnonzero(block.offset == NONE)
+    """The block with what readers saw of its records: when, and at which offset, where none was
+    acknowledged."""
     here = [read for read in reads if read.tp == block.tp]
-    if not nowhere.size or not here:
+    if block.property not in PROMISED_TO_PRODUCER or not here:
         return block
     keys = np.concatenate([_key(read.producer, read.sequence) for read in here])
+    read_at = np.concatenate([read.offset for read in here])
     order = np.argsort(keys, kind="stable")
-    wanted = _key(block.producer[nowhere], block.sequence[nowhere])
+    wanted = _key(block.producer, block.sequence)
     place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
-    known = keys[order][place] == wanted
-    rows, source = nowhere[known], order[place[known]]
+    source = order[place]
+    there = (block.offset == NONE) | (block.offset == read_at[source])
+    rows = np.flatnonzero((keys[source] == wanted) & there)
     offset, seen_ns = block.offset.copy(), block.seen_ns.copy()
-    offset[rows] = np.concatenate([read.offset for read in here])[source]
-    seen_ns[rows] = np.concatenate([read.seen_ns for read in here])[source]
+    offset[rows] = read_at[source[rows]]
+    seen_ns[rows] = np.concatenate([read.seen_ns for read in here])[source[rows]]
     return replace(block, offset=offset, last_offset=np.maximum(offset, block.last_offset), seen_ns=seen_ns)
 
 

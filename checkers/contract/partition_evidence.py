@@ -14,7 +14,7 @@ Counterexample to "an epoch without records in the log was never there":
     Kafka drops the entry of epoch 6 from its cache, for it begins at or behind that of epoch 7
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +29,8 @@ from checkers.history.tables import NONE
 
 FAR = 1 << 62
 """An offset behind all others."""
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +57,19 @@ class HighWatermark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
-    """A node's process ended at `since_ns`, at the earliest, and was in sync again at `until_ns`.
+    """A node's process ended at `since_ns`, at the earliest, ran again at `up_ns`, and was in sync again at
+    `until_ns`.
 
-    `before` is how far its log reached when its power was cut, `after` how far when its disk was read again;
-    None: not measured.
+    `leads_ns` is when it could lead again: a process that starts acts by the metadata log only once it has
+    read its own new registration there (KIP-631). `before` is how far its log reached when its power was cut,
+    `after` how far when its disk was read again; None: not measured.
     """
 
     node: int
     since_ns: int
     last_write_ns: int
     up_ns: int
+    leads_ns: int
     until_ns: int
     unclean: bool
     data_lost: bool
@@ -86,6 +91,24 @@ class LogEnds:
         """The least log end that a broker reported under an epoch; FAR if none."""
         own = self.log_end[(self.broker == broker) & (self.leader_epoch == epoch)]
         return int(own.min()) if len(own) else FAR
+
+    def leads_short(self, broker: int, epoch: int, since_ns: Ints, offset: Ints) -> Bools:
+        """Whether a leader's first report under its epoch since a time was of a log that does not reach an
+        offset: a leader never cuts its log, so it had not appended there. Shapes (rows,)."""
+        own = np.flatnonzero((self.broker == broker) & (self.leader_epoch == epoch))
+        place = np.searchsorted(self.at_ns[own], since_ns, "left")
+        ends = np.append(self.log_end[own], FAR)
+        return np.asarray((since_ns != NONE) & (ends[place] <= offset))
+
+    def last_short(self, leaders: Iterable[tuple[int, int]], offset: int, before_ns: int) -> int:
+        """When one of these leaders (broker, epoch) last reported, before a time, a log that does not reach
+        an offset; 0 if none did: what is there may have been appended at any time."""
+        found = 0
+        for broker, epoch in leaders:
+            its = (self.broker == broker) & (self.leader_epoch == epoch)
+            its &= (self.at_ns < before_ns) & (self.log_end <= offset)
+            found = max(found, int(self.at_ns[its].max(initial=0)))
+        return found
 
     def last_before(self, broker: int, at_ns: int, epoch: int) -> tuple[int, int] | None:
         """(time, log end) of a broker's last report under an epoch up to a time; None if it gave none."""
@@ -247,6 +270,7 @@ def _of_fault(
         since_ns=fault.inject_ns,
         last_write_ns=last_write_ns + realised.timeline.slack_ns,
         up_ns=up_ns if up_ns != NONE else NEVER_NS,
+        leads_ns=realised.timeline.registered_ns(node, up_ns if up_ns != NONE else NEVER_NS),
         until_ns=until_ns,
         unclean=node in fault.unclean,
         data_lost=node in fault.data_lost,
@@ -263,6 +287,7 @@ def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime
         since_ns=down.down_ns,
         last_write_ns=down.down_ns + realised.timeline.slack_ns,
         up_ns=down.up_ns,
+        leads_ns=realised.timeline.registered_ns(node, down.up_ns),
         until_ns=_in_sync_again(realised, tp, node, down.down_ns, down.up_ns),
         unclean=True,
         data_lost=False,

@@ -10,15 +10,18 @@ Counterexample to "the scenario asks for min.insync.replicas=2":
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from checkers.contract.timeline import Clock, Timeline
 from checkers.history.log_runs import BatchProducers, LogRun
-from checkers.history.rows import Context, TopicPartition
+from checkers.history.rows import ClockPair, ConfigChange, Context, TopicPartition
+from checkers.history.tables import NONE
 
 Acks: TypeAlias = Literal["0", "1", "all"]
 """How many replicas a producer waits for, as Kafka writes it."""
+ELR_FEATURE = "eligible.leader.replicas.version"
+"""The feature whose level above 0 turns eligible leader replicas on (KIP-966)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,3 +80,23 @@ class Realised:
     def topic(self, name: str) -> TopicPromise | None:
         """The settings of a topic; None for one that the run does not list."""
         return self.topics.get(name)
+
+
+def clock_of_nodes(clocks: Sequence[ClockPair], monotonic_ns: int, wall_ns: int) -> Clock:
+    """The run's clock against that of the nodes and the metadata log: the engine's, if that answered."""
+    answered = [replace(pair, wall_ns=pair.engine_ns) for pair in clocks if pair.engine_ns != NONE]
+    pairs = sorted(answered or clocks, key=lambda pair: pair.wall_ns)
+    return Clock(monotonic_ns=monotonic_ns, wall_ns=wall_ns, pairs=tuple(pairs))
+
+
+def elr_in_force(configs: Sequence[ConfigChange], formatted: bool) -> bool:
+    """By the last record of the feature in the metadata log; a feature without a record is at level 0.
+
+    A history without any feature is of an older version: then as the cluster was `formatted`.
+    """
+    features = [change for change in configs if change.kind == "feature"]
+    if not features:
+        return formatted
+    of_elr = [change for change in features if change.name == ELR_FEATURE]
+    last = max(of_elr, key=lambda change: change.log_offset, default=None)
+    return last is not None and not last.removed and int(last.value) > 0

@@ -16,14 +16,14 @@ Counterexample to "the new leader ends the acks of the old one":
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from checkers.history.columnar import columns_of
-from checkers.history.rows import ClockPair, Context, TopicPartition, Watermark
+from checkers.history.rows import BrokerState, ClockPair, Context, TopicPartition, Watermark
 from checkers.history.tables import NONE
 
 SECOND_NS = 1_000_000_000
@@ -125,8 +125,12 @@ class Timeline:
     def __init__(self, context: Context, clock: Clock) -> None:
         self.slack_ns = clock.slack_ns
         self._states = _from_samples(context.watermarks) | _from_metadata(context, clock)
-        down = downtimes(context)
-        self._elections = {tp: _elections(of, down) for tp, of in self._states.items()}
+        self._registered = _registrations(context.brokers, clock)
+        away = {
+            node: [replace(each, up_ns=self.registered_ns(node, each.up_ns)) for each in times]
+            for node, times in downtimes(context).items()
+        }
+        self._elections = {tp: _elections(of, away) for tp, of in self._states.items()}
 
     def states(self, tp: TopicPartition) -> Sequence[State]:
         """All states of a partition, by time."""
@@ -153,6 +157,12 @@ class Timeline:
         during = (state for state in self.states(tp) if since_ns < state.since_ns <= until_ns)
         return any(node not in state.isr for state in (first, *during) if state)
 
+    def in_sync(self, tp: TopicPartition, node: int, since_ns: int, until_ns: int) -> bool:
+        """Whether a node was in sync at a time, or at any time from then until a later one."""
+        first = self.at(tp, since_ns)
+        during = (state for state in self.states(tp) if since_ns < state.since_ns <= until_ns)
+        return any(node in state.isr for state in (first, *during) if state)
+
     def rejoined(self, tp: TopicPartition, node: int, after_ns: int) -> int | None:
         """When a node that was out of the in-sync replicas at or after a time came back; None if never."""
         at = self.at(tp, after_ns)
@@ -163,6 +173,11 @@ class Timeline:
                     return state.since_ns
                 out = out or node not in state.isr
         return None
+
+    def registered_ns(self, node: int, up_ns: int) -> int:
+        """When a node whose process was started at `up_ns` had registered; `up_ns` if nothing shows it."""
+        later = (at_ns for at_ns in self._registered.get(node, ()) if at_ns >= up_ns - self.slack_ns)
+        return max(up_ns, next(later, up_ns))
 
     def leaders(self, tp: TopicPartition, since_ns: int, until_ns: int) -> tuple[Leadership, ...]:
         """Who may have appended in [since_ns, until_ns], widened by the slack: leaders, and deposed ones that
@@ -247,6 +262,17 @@ def _from_metadata(context: Context, clock: Clock) -> dict[TopicPartition, list[
     return states
 
 
+def _registrations(brokers: Iterable[BrokerState], clock: Clock) -> Mapping[int, Sequence[int]]:
+    """When each node registered: a new broker epoch for each process that it started."""
+    found: dict[int, list[int]] = defaultdict(list)
+    epochs: dict[int, int] = {}
+    for row in sorted(brokers, key=lambda row: row.log_offset):
+        if row.registered and epochs.get(row.node) != row.broker_epoch:
+            epochs[row.node] = row.broker_epoch
+            found[row.node].append(clock.at(row.at_ms))
+    return found
+
+
 def _from_samples(samples: Sequence[Watermark]) -> dict[TopicPartition, list[State]]:
     """The changes between samples; samples of a deposed leader (a lower epoch) are left out."""
     states: dict[TopicPartition, list[State]] = defaultdict(list)
@@ -281,7 +307,9 @@ def _changes(
             yield at
 
 
-def _elections(states: Sequence[State], down: Mapping[int, Sequence[Downtime]]) -> list[Election]:
+def _elections(states: Sequence[State], away: Mapping[int, Sequence[Downtime]]) -> list[Election]:
+    """`away`: when no process of a node could act for one that led before, from its end until the next one
+    had registered; `anew`: who registered at a time."""
     found, led = [], states[0]
     for before, state in pairwise(states):
         if state.leader != NONE and state.leader_epoch > before.leader_epoch:
@@ -294,7 +322,7 @@ def _elections(states: Sequence[State], down: Mapping[int, Sequence[Downtime]]) 
                 kind=_kind(before, state),
                 isr=before.isr,
                 elr=before.elr,
-                deposed_until_ns=_deposed_until(led.leader, state, states, down.get(led.leader, ())),
+                deposed_until_ns=_deposed_until(led.leader, state, states, away.get(led.leader, ())),
             )
             found.append(election)
             led = state
@@ -315,10 +343,11 @@ def _kind(before: State, now: State) -> ElectionKind:
     return "unclean"
 
 
-def _deposed_until(node: int, now: State, states: Sequence[State], down: Sequence[Downtime]) -> int:
-    """Until its process ends, or until it is in sync again: then it has learnt of the new leader."""
-    if node in (NONE, now.leader) or any(each.down_ns <= now.since_ns < each.up_ns for each in down):
+def _deposed_until(node: int, now: State, states: Sequence[State], away: Sequence[Downtime]) -> int:
+    """Until its process ends, or until it is in sync again: then it has learnt of the new leader. A process
+    that was started anew leads nothing of what the one before had led."""
+    if node in (NONE, now.leader) or any(each.down_ns <= now.since_ns < each.up_ns for each in away):
         return NONE
     back = (state.since_ns for state in states if state.since_ns >= now.since_ns and node in state.isr)
-    died = (each.down_ns for each in down if each.down_ns >= now.since_ns)
+    died = (each.down_ns for each in away if each.down_ns >= now.since_ns)
     return min(next(back, NEVER_NS), next(died, NEVER_NS))

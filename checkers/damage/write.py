@@ -1,6 +1,7 @@
 """Writes a history in memory as the Parquet files that checkers/history/load.py reads."""
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -20,12 +21,15 @@ from checkers.history.tables import (
 )
 
 
-def write(history: History, history_dir: Path, *, run: str = "", group_rows: int = GROUP_ROWS) -> None:
+def write(
+    history: History, history_dir: Path, *, run: str = "", plain: bool = False, group_rows: int = GROUP_ROWS
+) -> None:
     """Write every table of a history below a directory, which is made if it is not there.
 
-    Of the OPTIONAL tables only those that the history has collected. `group_rows` is the most rows of a row
-    group of a bulk table.
+    Of the OPTIONAL tables only those that the history has collected. `plain`: without compression;
+    `group_rows` is the most rows of a row group of a bulk table.
     """
+    put = partial(_write, run=run, plain=plain)
     for tp in history.partitions:
         for table, rows in (
             ("sends", history.sends),
@@ -33,21 +37,16 @@ def write(history: History, history_dir: Path, *, run: str = "", group_rows: int
             ("reads", history.reads),
         ):
             path = unit_path(history_dir, table, *tp)
-            _write(path, table, (row for row in rows if row.tp == tp), *tp, run=run, group_rows=group_rows)
+            put(path, table, (row for row in rows if row.tp == tp), *tp, group_rows=group_rows)
     for table in SINGLE_FILES:
         if table in history.collected or table not in OPTIONAL:
-            _write(unit_path(history_dir, table), table, getattr(history, table), run=run)
+            put(unit_path(history_dir, table), table, getattr(history, table))
     if REPLICA_BATCHES in history.collected:
         (history_dir / REPLICA_BATCHES).mkdir(parents=True, exist_ok=True)
         placed = sorted(history.replica_batches, key=lambda batch: (batch.tp, batch.broker))
         for (tp, broker), batches in groupby(placed, key=lambda batch: (batch.tp, batch.broker)):
-            _write(
-                replica_path(history_dir, tp.topic, tp.partition, broker, 0),
-                REPLICA_BATCHES,
-                batches,
-                *tp,
-                run=run,
-            )
+            path = replica_path(history_dir, tp.topic, tp.partition, broker, 0)
+            put(path, REPLICA_BATCHES, batches, *tp)
 
 
 def _write(
@@ -56,6 +55,7 @@ def _write(
     rows: Iterable[Any],
     *place: Any,  # noqa: ANN401
     run: str,
+    plain: bool,
     group_rows: int = GROUP_ROWS,
 ) -> None:
     schema = TABLES[table]
@@ -65,4 +65,4 @@ def _write(
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     rows_of = pa.Table.from_arrays(columns, schema=schema)
-    write_table(path, table, rows_of, *place, run=run, group_rows=group_rows)
+    write_table(path, table, rows_of, *place, run=run, plain=plain, group_rows=group_rows)

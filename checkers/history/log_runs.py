@@ -67,10 +67,12 @@ def batch_producers(history_dir: Place, tp: TopicPartition) -> BatchProducers | 
         rows = np.stack([table[name].to_numpy().astype(np.int64) for name in names])
         for broker in np.unique(rows[0]).tolist():
             by_broker.setdefault(broker, []).append(rows[1:, rows[0] == broker])
-    if not by_broker:
+    return of_most_batches([np.concatenate(parts, axis=1) for parts in by_broker.values()])
+
+
+def of_most_batches(replicas: Sequence[Ints]) -> BatchProducers | None:
+    """From the replica with most batches; of each, its columns of `BatchProducers`, of shape (3, n)."""
+    if not replicas:
         return None
-    most = max(
-        (np.concatenate(parts, axis=1) for parts in by_broker.values()), key=lambda rows: rows.shape[1]
-    )
-    order = np.argsort(most[0], kind="stable")
-    return BatchProducers(*most[:, order])
+    most = max(replicas, key=lambda rows: rows.shape[1])
+    return BatchProducers(*most[:, np.argsort(most[0], kind="stable")])

@@ -43,7 +43,7 @@ class _Placed:
     @property
     def tp(self) -> TopicPartition:
         """The partition this row is about."""
-        return TopicPartition(self.topic, self.partition)
+        return tuple.__new__(TopicPartition, (self.topic, self.partition))  # half the time of a call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

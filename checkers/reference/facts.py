@@ -10,6 +10,7 @@ Counterexample:
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from checkers.anomalies import Anomaly
 from checkers.history.rows import (
@@ -29,6 +30,8 @@ from checkers.history.rows import (
 )
 from checkers.history.tables import NONE
 from checkers.properties import Property
+
+Found = TypeVar("Found")
 
 
 class Facts:
@@ -68,6 +71,14 @@ class Facts:
         self._copies: dict[RecordId, list[LogRecord]] = defaultdict(list)
         for record in self.log:
             self._copies[record.id].append(record)
+        self._known: dict[Callable[[Facts], Any], Any] = {}
+
+    def once(self, of: "Callable[[Facts], Found]") -> "Found":
+        """What a function finds in these facts, found once: several rules start from the same."""
+        if of not in self._known:
+            self._known[of] = of(self)
+        found: Found = self._known[of]
+        return found
 
     def copies(self, wanted: RecordId) -> Sequence[LogRecord]:
         """The log records with this id in all decided partitions, in (topic, partition, offset) order."""

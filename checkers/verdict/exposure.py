@@ -1,6 +1,7 @@
 """How much a run has put at risk: acks by outcome, at risk by each fault, gaps, and who witnessed it.
 
-Everything is read from the history on disk, one partition at a time, so `check` finds the same figures again.
+Of a run, everything is read from the history on disk, one partition at a time, so `check` finds the same
+figures again; of a history in memory, `exposure` takes what is in its rows.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -93,13 +94,24 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sends:
+class PartitionSends:
     """The sends of one partition: counts, when the first was made (-1: there is none), and its acks."""
 
     counts: Mapping[Outcome, int]
     without_offset: int
     first_ns: int
     acks: Times
+
+    @classmethod
+    def of(cls, outcome: Times, invoked_ns: Times, completed_ns: Times, offset: Times) -> "PartitionSends":
+        """From columns of the table `sends`, of shape (sends of the partition,)."""
+        ok = outcome == Outcome.OK.value
+        return cls(
+            counts={each: int((outcome == each.value).sum()) for each in Outcome},
+            without_offset=int((ok & (offset == NONE)).sum()),
+            first_ns=int(invoked_ns.min()) if len(invoked_ns) else NONE,
+            acks=np.sort(completed_ns[ok]),
+        )
 
 
 def measure(
@@ -111,8 +123,19 @@ def measure(
     MalformedHistory, also for a send that was completed before it was invoked.
     """
     sends = {tp: _sends(history, tp) for tp in context.partitions}
-    acks = {tp: its.acks for tp, its in sends.items()}
     reads = {tp: rows_of(unit_path(history, "reads", *tp)) for tp in context.partitions}
+    return exposure(context, sends, reads, load_ended_ns, controllers)
+
+
+def exposure(
+    context: Context,
+    sends: Mapping[TopicPartition, PartitionSends],
+    reads: Mapping[TopicPartition, int],
+    load_ended_ns: int,
+    controllers: Collection[int] = (),
+) -> Exposure:
+    """The same from the sends of every partition, and how many reads it has."""
+    acks = {tp: its.acks for tp, its in sends.items()}
     begun = [its.first_ns for its in sends.values() if its.first_ns != NONE]
     gaps = longest_gaps(acks, load_ended_ns, load_began_ns=min(begun, default=NONE))
     return Exposure(
@@ -135,18 +158,11 @@ def measure(
     )
 
 
-def _sends(history: Place, tp: TopicPartition) -> _Sends:
+def _sends(history: Place, tp: TopicPartition) -> PartitionSends:
     path = unit_path(history, "sends", *tp)
     rows = read_unit(path, "sends", *tp, columns=COLUMNS)
     _refuse_answers_from_before(path, rows)
-    ok = rows.filter(pc.equal(rows["outcome"], Outcome.OK.value))
-    first_ns = pc.min(rows["invoked_ns"]).as_py()
-    return _Sends(
-        counts={each: pc.sum(pc.equal(rows["outcome"], each.value)).as_py() or 0 for each in Outcome},
-        without_offset=pc.sum(pc.equal(ok["offset"], NONE)).as_py() or 0,
-        first_ns=NONE if first_ns is None else first_ns,
-        acks=np.sort(ok["completed_ns"].to_numpy()),
-    )
+    return PartitionSends.of(*(rows[name].to_numpy() for name in COLUMNS))
 
 
 def _refuse_answers_from_before(path: Place, rows: pa.Table) -> None:

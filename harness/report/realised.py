@@ -1,20 +1,14 @@
 """What the contract is computed from: the run's settings as the cluster had them, and what happened to it."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
-from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
-from checkers.contract.timeline import Clock
+from checkers.contract.settings import ProducerPromise, Realised, TopicPromise, clock_of_nodes, elr_in_force
 from checkers.history.log_runs import batch_producers, log_runs
-from checkers.history.rows import ClockPair, Context
-from checkers.history.tables import NONE
+from checkers.history.rows import Context
 from harness.run_directory.manifest import Manifest, ManifestTopic
 from harness.scenario.kafka_settings import effective
 
-ELR_FEATURE = "eligible.leader.replicas.version"
-"""The feature whose level above 0 turns eligible leader replicas on (KIP-966)."""
 STRICTEST = ProducerPromise(acks="all", idempotence=True)
 """Of a run that names no producer."""
 
@@ -32,35 +26,12 @@ def realised(manifest: Manifest, context: Context, history: Path) -> Realised:
     return Realised(
         producers=promises or {0: STRICTEST},
         topics={topic.name: _promise(topic, manifest) for topic in manifest.topics},
-        elr=_elr(manifest, context),
-        clock=Clock(
-            monotonic_ns=manifest.clock.monotonic_ns,
-            wall_ns=manifest.clock.wall_ns,
-            pairs=tuple(sorted(_of_nodes(context.clocks), key=lambda pair: pair.wall_ns)),
-        ),
+        elr=elr_in_force(context.configs, manifest.cluster.elr),
+        clock=clock_of_nodes(context.clocks, manifest.clock.monotonic_ns, manifest.clock.wall_ns),
         context=context,
         survivors=cache(partial(log_runs, history)),
         batches=cache(partial(batch_producers, history)),
     )
-
-
-def _of_nodes(clocks: Sequence[ClockPair]) -> list[ClockPair]:
-    """The readings with the nodes' wall clock, the metadata log's: the engine's, where that answered."""
-    answered = [replace(pair, wall_ns=pair.engine_ns) for pair in clocks if pair.engine_ns != NONE]
-    return answered or list(clocks)
-
-
-def _elr(manifest: Manifest, context: Context) -> bool:
-    """By the last record of the feature in the metadata log; a feature without a record is at level 0.
-
-    A history without any feature is of an older version: then as the cluster was formatted.
-    """
-    features = [change for change in context.configs if change.kind == "feature"]
-    if not features:
-        return manifest.cluster.elr
-    of_elr = [change for change in features if change.name == ELR_FEATURE]
-    last = max(of_elr, key=lambda change: change.log_offset, default=None)
-    return last is not None and not last.removed and int(last.value) > 0
 
 
 def _promise(topic: ManifestTopic, manifest: Manifest) -> TopicPromise:

@@ -3,9 +3,10 @@
     python -m spark_verify.selftest.fuzz --histories 5000 --seed 1
 
 Most histories are verified many to a job, through the same code as one alone; a sample goes through
-`verify` one by one. Each history is a function of the seed and its number, so `--only N` shows one
-again. Ends with a kill table: for each kind of damage, done alone to a healthy history, how often it
-was noticed. Exits with 1 on a mismatch, or if damage that must be noticed was not.
+`verify` one by one. Other processes draw, write and judge (by the reference) the next ones meanwhile. Each
+history is a function of the seed and its number, so `--only N` shows one again. Ends with a kill table: for
+each kind of damage, done alone to a healthy history, how often it was noticed. Exits with 1 on a mismatch, or
+if damage that must be noticed was not.
 """
 
 import argparse
@@ -13,10 +14,11 @@ import shutil
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -46,6 +48,10 @@ _ALONE_EVERY = 100
 """One history of so many is verified by itself."""
 _SINGLE_EVERY = 4
 """One history of so many has one kind of damage, all kinds in turn; it counts in the kill table."""
+_AS_SEALED_EVERY = 5
+"""One batch of so many is written as a run's history is; the others without compression, which is quicker."""
+_AHEAD = 3
+"""Batches that are made while one is verified."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +105,21 @@ def specimen(seed: int, number: int) -> Specimen:
     return Specimen(number=number, history=damaged.freeze(), kind=kind.name)
 
 
-def fuzz(specimens: Iterable[Specimen], spark: "SparkSession", folder: Path) -> FuzzResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A specimen on disk, and what the reference says of it."""
+
+    number: int
+    kind: str | None
+    alone: bool
+    wanted: Judgement
+
+
+def fuzz(seed: int, numbers: Sequence[int], spark: "SparkSession", folder: Path) -> FuzzResult:
     """Compare both implementations on each specimen; the files of those that differ stay in `folder`."""
     result = FuzzResult()
-    stream = iter(specimens)
     printed = time.monotonic()
-    while batch := list(islice(stream, _BATCH)):
+    for batch in _prepared(seed, numbers, folder):
         for one, found in _judged(batch, spark, folder):
             _compare(one, found, folder / str(one.number), result)
         if time.monotonic() - printed > _PRINT_EVERY_S:
@@ -113,25 +128,46 @@ def fuzz(specimens: Iterable[Specimen], spark: "SparkSession", folder: Path) -> 
     return result
 
 
+def _prepared(seed: int, numbers: Sequence[int], folder: Path) -> Iterator[list[Prepared]]:
+    """Batches in order, made by other processes a little ahead of their use."""
+    coming: deque[Future[list[Prepared]]] = deque()
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        for begin in range(0, len(numbers), _BATCH):
+            coming.append(pool.submit(prepare, seed, numbers[begin : begin + _BATCH], folder))
+            if len(coming) > _AHEAD:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
+
+
+def prepare(seed: int, numbers: Sequence[int], folder: Path) -> list[Prepared]:
+    """Draw the specimens with these numbers, write them below `folder`, and judge them by the reference."""
+    prepared = []
+    for number in numbers:
+        one = specimen(seed, number)
+        plain = bool(number // _BATCH % _AS_SEALED_EVERY)
+        group_rows = Random(number).choice(_GROUP_ROWS)
+        write(one.history, folder / str(number), plain=plain, group_rows=group_rows)
+        wanted = check(one.history)
+        prepared.append(Prepared(number=number, kind=one.kind, alone=one.alone, wanted=wanted))
+    return prepared
+
+
 def _judged(
-    batch: Sequence[Specimen], spark: "SparkSession", folder: Path
-) -> Iterator[tuple[Specimen, Judgement]]:
-    places = {one.number: folder / str(one.number) for one in batch}
-    turn = batch[0].number // _BATCH
-    rng = Random(turn)
-    for one in batch:
-        write(one.history, places[one.number], group_rows=rng.choice(_GROUP_ROWS))
+    batch: Sequence[Prepared], spark: "SparkSession", folder: Path
+) -> Iterator[tuple[Prepared, Judgement]]:
     together = [one for one in batch if not one.alone]
+    turn = batch[0].number // _BATCH
     found = verify_all(
-        [places[one.number] for one in together],
+        [folder / str(one.number) for one in together],
         spark,
         batch_rows=_BATCH_ROWS[turn % len(_BATCH_ROWS)],
-        cutting=None if turn % _CUT_EVERY else random_cutting(rng),
+        cutting=None if turn % _CUT_EVERY else random_cutting(Random(turn)),
     )
     yield from zip(together, found, strict=True)
     for one in batch:
         if one.alone:
-            yield one, verify(places[one.number], spark)
+            yield one, verify(folder / str(one.number), spark)
 
 
 def random_cutting(rng: Random) -> Cutting:
@@ -139,19 +175,18 @@ def random_cutting(rng: Random) -> Cutting:
     return Cutting(at=tuple(rng.randrange(1, _HIGHEST_CUT) for _ in range(rng.choice(_CUTS))))
 
 
-def _compare(one: Specimen, found: Judgement, folder: Path, result: FuzzResult) -> None:
-    wanted = check(one.history)
+def _compare(one: Prepared, found: Judgement, folder: Path, result: FuzzResult) -> None:
     result.compared += 1
     result.alone += one.alone
-    result.violated += bool(wanted.anomalies)
+    result.violated += bool(one.wanted.anomalies)
     if one.kind:
         must = KINDS[one.kind].noticed_by
         result.done[one.kind] += 1
         result.noticed[one.kind] += any(not must or a.property in must for a in found.anomalies)
-    if agree(found, wanted):
+    if agree(found, one.wanted):
         shutil.rmtree(folder)
     else:
-        result.mismatches.append(f"history {one.number} ({folder}): {_difference(found, wanted)}")
+        result.mismatches.append(f"history {one.number} ({folder}): {_difference(found, one.wanted)}")
 
 
 def agree(found: Judgement, wanted: Judgement) -> bool:
@@ -203,7 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = Path(tempfile.mkdtemp(prefix="highwater-fuzz-"))
     began = time.monotonic()
     with session(SessionOptions(master=asked.spark_master)) as spark:
-        result = fuzz((specimen(asked.seed, number) for number in numbers), spark, folder)
+        result = fuzz(asked.seed, numbers, spark, folder)
     if not result.mismatches:
         shutil.rmtree(folder)
     print(report(result))

@@ -50,10 +50,10 @@ def led(second, leader, epoch, isr, elr=(), last_known=()) -> MetadataChange:
     )
 
 
-def registered(second, node) -> BrokerState:
-    """A broker that has started registers."""
+def registered(second, node, broker_epoch=0) -> BrokerState:
+    """A process of a broker registered with the controllers."""
     at_ms = (CLOCK.wall_ns + int(second * SECOND_NS)) // 1_000_000
-    return BrokerState(at_ms=at_ms, node=node, broker_epoch=int(second * 10), fenced=True)
+    return BrokerState(at_ms=at_ms, log_offset=broker_epoch, node=node, broker_epoch=broker_epoch)
 
 
 def down(second, *nodes, recovered=-1, kind="kill", ended=None) -> Fault:

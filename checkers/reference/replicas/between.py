@@ -18,11 +18,11 @@ decided: those hold in the whole of a log. A batch with a wrong CRC shows no sec
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from checkers.anomalies import Anomaly
-from checkers.history.rows import Proof
+from checkers.history.rows import Proof, TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.facts import Facts, Rule
@@ -43,11 +43,9 @@ _LACKS, _OTHER_RECORDS, _OTHER_BATCH, _AGAIN = range(4)
 def divergence(facts: Facts) -> Iterator[Anomaly]:
     """Each run of offsets below the high watermark where a replica is not what was read, or not what the
     yardstick holds. Subset: whole."""
-    for tp, logs in judged_logs(facts).items():
-        proof, read = facts.proof[tp], WhatWasRead(facts, tp)
-        yardstick = _ranked(logs, proof, read)[0]
-        for log in logs:
-            flaws = [*_misfits(log, proof, read), *_unlike(log, yardstick, proof)]
+    for tp, ranked in facts.once(_rankings).items():
+        for log in facts.once(judged_logs)[tp]:
+            flaws = [*ranked.misfits[log.broker], *_unlike(log, ranked.logs[0], facts.proof[tp])]
             for found in runs(Property.DIVERGENCE, log.replica, flaws):
                 yield replace(found, note=found.note + _acked(facts, found))
 
@@ -55,30 +53,40 @@ def divergence(facts: Facts) -> Iterator[Anomaly]:
 def log_matching(facts: Facts) -> Iterator[Anomaly]:
     """Each run of offsets where two replicas differ, though they share a later (offset, epoch). Subset:
     whole."""
-    for logs in _ranked_logs(facts):
-        for named in logs:
-            flaws = [flaw for one in _before(named, logs) for flaw in _before_the_shared(one, named)]
+    for ranked in facts.once(_rankings).values():
+        for named in ranked.logs:
+            flaws = [flaw for one in _before(named, ranked) for flaw in _before_the_shared(one, named)]
             yield from runs(Property.LOG_MATCHING, named.replica, flaws)
 
 
 def one_leader(facts: Facts) -> Iterator[Anomaly]:
     """Each run of offsets where two replicas hold different batches of one leader epoch. Subset: whole."""
-    for logs in _ranked_logs(facts):
-        for named in logs:
-            flaws = [flaw for one in _before(named, logs) for flaw in _of_one_epoch(one, named)]
+    for ranked in facts.once(_rankings).values():
+        for named in ranked.logs:
+            flaws = [flaw for one in _before(named, ranked) for flaw in _of_one_epoch(one, named)]
             for epoch in sorted({flaw.kind for flaw in flaws}):
                 its = [flaw for flaw in flaws if flaw.kind == epoch]
                 yield from runs(Property.ONE_LEADER, named.replica, its)
 
 
-def _ranked_logs(facts: Facts) -> Iterator[list[ReplicaLog]]:
-    for tp, logs in judged_logs(facts).items():
-        yield _ranked(logs, facts.proof[tp], WhatWasRead(facts, tp))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ranking:
+    """The replicas of a partition, the best one first, and where each is not what was read, by broker."""
+
+    logs: list[ReplicaLog]
+    misfits: Mapping[int, list[Flaw]]
 
 
-def _before(named: ReplicaLog, ranked: list[ReplicaLog]) -> list[ReplicaLog]:
+def _rankings(facts: Facts) -> dict[TopicPartition, _Ranking]:
+    return {
+        tp: _ranked(logs, facts.proof[tp], WhatWasRead(facts, tp))
+        for tp, logs in facts.once(judged_logs).items()
+    }
+
+
+def _before(named: ReplicaLog, ranked: _Ranking) -> list[ReplicaLog]:
     """The replicas that fit better; where one of them differs from `named`, that is the one to name."""
-    return ranked[: ranked.index(named)]
+    return ranked.logs[: ranked.logs.index(named)]
 
 
 def _acked(facts: Facts, found: Anomaly) -> str:
@@ -87,11 +95,12 @@ def _acked(facts: Facts, found: Anomaly) -> str:
     return f"; records acknowledged at these offsets: {count}" if count else ""
 
 
-def _ranked(logs: list[ReplicaLog], proof: Proof, read: WhatWasRead) -> list[ReplicaLog]:
+def _ranked(logs: list[ReplicaLog], proof: Proof, read: WhatWasRead) -> _Ranking:
     """First what differs least from what was read, then from the other replicas."""
-    misfits = {log.broker: len(list(_misfits(log, proof, read))) for log in logs}
-    apart = {log.broker: sum(len(list(log.differences(other))) for other in logs) for log in logs}
-    return sorted(logs, key=lambda log: (misfits[log.broker], apart[log.broker], log.broker))
+    misfits = {log.broker: list(_misfits(log, proof, read)) for log in logs}
+    apart = {log.broker: sum(len(log.differences(other)) for other in logs) for log in logs}
+    best = sorted(logs, key=lambda log: (len(misfits[log.broker]), apart[log.broker], log.broker))
+    return _Ranking(logs=best, misfits=misfits)
 
 
 def _misfits(log: ReplicaLog, proof: Proof, read: WhatWasRead) -> Iterator[Flaw]:

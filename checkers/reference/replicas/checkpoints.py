@@ -41,7 +41,7 @@ Epoch = tuple[int, int]
 
 def checkpoint_sane(facts: Facts) -> Iterator[Anomaly]:
     """Each contradiction between a checkpoint and the log beside it. Subset: whole."""
-    for logs in judged_logs(facts).values():
+    for logs in facts.once(judged_logs).values():
         for log in logs:
             if log.replica.clean:
                 for flaw in (*_offsets(log.replica), *_epochs(log), *_producers(log)):

@@ -15,12 +15,14 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from checkers.anomalies import Anomaly
-from checkers.history.digest import digest, mix
+from checkers.history.digest import MODULUS, mix
 from checkers.history.rows import (
     ConfigChange,
     LogRecord,
@@ -36,7 +38,7 @@ from checkers.reference.facts import Facts
 SEQUENCES = 1 << 31
 """Base sequences are 0 .. 2^31 - 1, and begin again."""
 _CONTROL = 1 << 5
-_IN_EVERY_COPY = (
+_in_every_copy = attrgetter(
     *("last_offset_delta", "leader_epoch", "crc"),
     *("producer_id", "producer_epoch", "base_sequence"),
 )
@@ -95,7 +97,7 @@ def after(batch: ReplicaBatch) -> int:
 
 def same(one: ReplicaBatch, other: ReplicaBatch) -> bool:
     """Whether two batches of one base offset are copies of each other."""
-    return all(getattr(one, name) == getattr(other, name) for name in _IN_EVERY_COPY)
+    return bool(_in_every_copy(one) == _in_every_copy(other))
 
 
 class ReplicaLog:
@@ -107,6 +109,7 @@ class ReplicaLog:
         self.replica = replica
         self.broker = replica.broker
         self.states = states
+        self._differences: dict[int, Sequence[Difference]] = {}
         self.batches = list(batches)
         """Without a tail that a crash has torn: after an unclean stop, the last ones with a wrong CRC."""
         while not replica.clean and self.batches and not self.batches[-1].crc_ok:
@@ -134,8 +137,13 @@ class ReplicaLog:
         end = max((last_of(batch) + 1 for batch in self.batches), default=0)
         return high_watermark if self.replica.clean else min(high_watermark, end)
 
-    def differences(self, other: "ReplicaLog") -> Iterator[Difference]:
+    def differences(self, other: "ReplicaLog") -> Sequence[Difference]:
         """Where the two logs do not hold the same batch, from the offset on at which both have begun."""
+        if other.broker not in self._differences:
+            self._differences[other.broker] = () if other is self else tuple(self._unlike(other))
+        return self._differences[other.broker]
+
+    def _unlike(self, other: "ReplicaLog") -> Iterator[Difference]:
         if not (self.rising and other.rising):
             return
         begin = max(min(self.rising), min(other.rising))
@@ -151,6 +159,11 @@ class WhatWasRead:
     def __init__(self, facts: Facts, tp: TopicPartition) -> None:
         self._records = [record for record in facts.log if record.tp == tp]
         self.offsets = [record.offset for record in self._records]
+        columns = (
+            np.array([getattr(record, name) for record in self._records], np.int64)
+            for name in ("offset", "producer", "sequence", "checksum")
+        )
+        self._sums = [0, *accumulate(mix(*columns).tolist())]
 
     def between(self, first: int, last: int) -> Sequence[LogRecord]:
         """Its records at offsets [first, last]."""
@@ -158,12 +171,8 @@ class WhatWasRead:
 
     def digest(self, first: int, last: int) -> int:
         """The digest of those records."""
-        records = self.between(first, last)
-        columns = (
-            np.array([getattr(record, name) for record in records], np.int64)
-            for name in ("offset", "producer", "sequence", "checksum")
-        )
-        return digest(mix(*columns))
+        begin, end = bisect_left(self.offsets, first), bisect_right(self.offsets, last)
+        return int(self._sums[max(begin, end)] - self._sums[begin]) % MODULUS
 
 
 def judged_logs(facts: Facts) -> dict[TopicPartition, list[ReplicaLog]]:

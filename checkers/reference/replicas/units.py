@@ -30,7 +30,7 @@ def replica_units(history: History, facts: Facts) -> tuple[dict[ExaminedUnit, in
     every, examined = Counter(dict.fromkeys(_UNITS, 0)), Counter(dict.fromkeys(_UNITS, 0))
     if not are_collected(history):
         return dict(every), dict(examined)
-    judged = judged_logs(facts)
+    judged = facts.once(judged_logs)
     rows = _rows(history)
     for tp, brokers in _known(history).items():
         logs = {log.broker: log for log in judged.get(tp, ())}

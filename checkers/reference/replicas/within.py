@@ -40,7 +40,7 @@ def sequence_dense(facts: Facts) -> Iterator[Anomaly]:
 
 
 def _each(facts: Facts, wanted: Property, flaws: Callable[[ReplicaLog], Iterator[Flaw]]) -> Iterator[Anomaly]:
-    for logs in judged_logs(facts).values():
+    for logs in facts.once(judged_logs).values():
         for log in logs:
             yield from runs(wanted, log.replica, flaws(log))
 

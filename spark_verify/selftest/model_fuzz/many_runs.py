@@ -1,0 +1,163 @@
+"""Judges many simulated runs, over all cores, and counts what came out.
+
+A run is a function of a seed and the planted bugs alone. Of a run that disagrees its case is kept, made
+smaller.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count, islice
+from multiprocessing import get_context
+
+from checkers.model import Bug, Case, draw_case, simulate
+from checkers.verdict.algebra import Verdict
+from spark_verify.selftest.model_fuzz.asked_of import asked_of
+from spark_verify.selftest.model_fuzz.compare import Disagreement, disagreements
+from spark_verify.selftest.model_fuzz.shrink import shrink
+from spark_verify.selftest.model_fuzz.verdict_of import Judged, verdict_of
+
+Bugs = frozenset[Bug]
+NO_BUGS: Bugs = frozenset()
+SEEDS_APART = 1_000_000_000
+"""Case number n of a fuzz with seed s has the seed s * SEEDS_APART + n."""
+MOST_SHRUNK = 3
+"""Disagreements of one process that are made smaller: each costs some hundred runs."""
+_CHUNK = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreeing:
+    """A case, as small as it was found, and in what it disagrees."""
+
+    case: Case
+    drawn: Case
+    found: tuple[Disagreement, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What came out of runs with one set of bugs. Counts of runs, where nothing else is said."""
+
+    runs: int = 0
+    faulty: int = 0
+    """With at least one fault."""
+    manifested: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    """Of all runs without bugs; of the manifested ones with bugs."""
+    acked: int = 0
+    """Records, of all runs."""
+    lost: Counter[str] = field(default_factory=Counter)
+    """Acknowledged records that were lost, by their true cause."""
+    unknown: Counter[str] = field(default_factory=Counter)
+    """Reasons for UNKNOWN; a run may have several."""
+    failed_for: Counter[str] = field(default_factory=Counter)
+    """The first reason of each FAIL."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Runs with a disagreement, by the kind of their first."""
+    disagreeing: list[Disagreeing] = field(default_factory=list)
+
+    def add(self, other: "Tally") -> None:
+        """Add what another process counted."""
+        for name in ("runs", "faulty", "manifested", "acked"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("verdicts", "lost", "unknown", "failed_for", "kinds"):
+            getattr(self, name).update(getattr(other, name))
+        self.disagreeing += other.disagreeing
+
+
+def judge_case(case: Case) -> tuple[Judged, tuple[Disagreement, ...], bool]:
+    """The verdict on a case, in what it disagrees with the truth, and whether a bug changed the outcome."""
+    simulated = simulate(case)
+    judged = verdict_of(simulated.history, asked_of(simulated))
+    return judged, disagreements(simulated, judged), bool(simulated.manifested)
+
+
+def seeds_of(seed: int, numbers: Iterable[int]) -> Iterator[int]:
+    """The seeds of the cases with these numbers."""
+    return (seed * SEEDS_APART + number for number in numbers)
+
+
+def judge_seeds(seeds: Iterable[int], bugs: Bugs = NO_BUGS, *, until_manifested: int = 0) -> Tally:
+    """Judge the cases of these seeds; with `until_manifested`, only until so many runs have shown a bug."""
+    tally = Tally()
+    for seed in seeds:
+        _judge(draw_case(seed, bugs), tally)
+        if until_manifested and tally.manifested >= until_manifested:
+            break
+    return tally
+
+
+def _judge(case: Case, tally: Tally) -> None:
+    simulated = simulate(case)
+    judged = verdict_of(simulated.history, asked_of(simulated))
+    found = disagreements(simulated, judged)
+    tally.runs += 1
+    tally.faulty += bool(case.schedule)
+    tally.acked += len(simulated.truth.records)
+    tally.lost.update(record.cause for record in simulated.truth.lost)
+    tally.manifested += bool(simulated.manifested)
+    if simulated.manifested or not case.bugs:
+        tally.verdicts[judged.decision.verdict] += 1
+        reasons = judged.decision.reasons
+        if judged.decision.verdict is Verdict.UNKNOWN:
+            tally.unknown.update({_without_figures(reason.sentence) for reason in reasons})
+        if judged.decision.verdict is Verdict.FAIL:
+            tally.failed_for[_property(reasons[0].sentence)] += 1
+    if found:
+        tally.kinds[found[0].kind] += 1
+        if len(tally.disagreeing) < MOST_SHRUNK:
+            tally.disagreeing.append(_smallest(case, found))
+
+
+def _smallest(case: Case, found: Sequence[Disagreement]) -> Disagreeing:
+    wanted = found[0].key
+    small = shrink(case, lambda each: any(one.key == wanted for one in judge_case(each)[1]))
+    return Disagreeing(case=small, drawn=case, found=judge_case(small)[1])
+
+
+def judge_correct(seed: int, runs: int) -> Tally:
+    """Runs of a correct Kafka, over all cores."""
+    whole = Tally()
+    with _processes() as pool:
+        chunks = [range(begin, min(begin + _CHUNK, runs)) for begin in range(0, runs, _CHUNK)]
+        for part in pool.map(_chunk, [(seed, chunk) for chunk in chunks]):
+            whole.add(part)
+    return whole
+
+
+def _chunk(asked: tuple[int, range]) -> Tally:
+    seed, numbers = asked
+    return judge_seeds(seeds_of(seed, numbers))
+
+
+def judge_broken(
+    seed: int, sets: Sequence[Bugs], *, manifested: int, most_runs: int
+) -> Iterator[tuple[Bugs, Tally]]:
+    """For each set of bugs, runs until so many have shown it, or `most_runs` were made; over all cores."""
+    with _processes() as pool:
+        asked = [(seed, bugs, manifested, most_runs) for bugs in sets]
+        yield from zip(sets, pool.map(_until, asked), strict=True)
+
+
+def _until(asked: tuple[int, Bugs, int, int]) -> Tally:
+    seed, bugs, manifested, most_runs = asked
+    seeds = islice(seeds_of(seed, count()), most_runs)
+    return judge_seeds(seeds, bugs, until_manifested=manifested)
+
+
+def _processes() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(os.cpu_count() or 1, mp_context=get_context("spawn"))
+
+
+def _without_figures(sentence: str) -> str:
+    """A reason without what differs from run to run, so that equal reasons can be counted."""
+    return re.sub(r"[0-9][0-9.,]*", "#", sentence)[:110]
+
+
+def _property(sentence: str) -> str:
+    """ "acked-loss" of "acked-loss is violated 3 times: …"."""
+    return sentence.split(" ", 1)[0]

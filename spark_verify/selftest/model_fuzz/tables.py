@@ -1,0 +1,81 @@
+"""What came out of many runs, as tables of Markdown: docs/model.md has those of the last full fuzz."""
+
+from collections.abc import Iterable, Sequence
+
+from checkers.verdict.algebra import Verdict
+from spark_verify.selftest.model_fuzz.many_runs import Bugs, Tally
+
+_PAGE = """# The verdict against the truth
+
+Written by `python -m spark_verify.selftest.model_fuzz --tables docs/model.md`; the same seed gives the same
+tables. [trust.md](trust.md) says what they are good for. A run is a simulated Kafka (`checkers/model`)
+under random settings and faults, judged as `highwater check` judges a real one. *Manifested*: the planted bug changed the
+outcome of the run; of those runs none may be PASS.
+
+## A correct Kafka
+
+{correct}
+
+## Planted bugs
+
+{broken}
+"""
+
+
+def page(correct: str, broken: str) -> str:
+    """Both tables as docs/model.md."""
+    return _PAGE.format(correct=correct, broken=broken)
+
+
+def correct_table(tally: Tally, seed: int) -> str:
+    """Runs of a correct Kafka: verdicts, what was lost and why, why not decided."""
+    lines = [
+        f"A correct Kafka, seed {seed}: {tally.runs} runs, {tally.faulty} of them with faults, "
+        f"{tally.acked} acknowledged records.",
+        "",
+        "| verdict | runs | % |",
+        "|---|---|---|",
+        *(_share(verdict.value, tally.verdicts[verdict], tally.runs) for verdict in Verdict),
+        _share("disagree with the truth", tally.kinds.total(), tally.runs),
+        "",
+        "| lost as permitted | records |",
+        "|---|---|",
+        *(f"| {cause} | {records} |" for cause, records in tally.lost.most_common()),
+        "",
+        "| why UNKNOWN | runs |",
+        "|---|---|",
+        *(f"| {reason} | {runs} |" for reason, runs in tally.unknown.most_common()),
+        "",
+        *(f"- {runs} runs disagree: {kind}" for kind, runs in tally.kinds.most_common()),
+    ]
+    return "\n".join(lines)
+
+
+def broken_table(broken: Iterable[tuple[Bugs, Tally]], wanted: int, seed: int) -> str:
+    """For each planted bug: in how many runs it showed, and the verdicts on those."""
+    lines = [
+        f"Planted bugs, seed {seed}: runs until {wanted} have shown the bug.",
+        "",
+        "| bug | runs | manifested | FAIL | UNKNOWN | PASS | mostly found by |",
+        "|---|---|---|---|---|---|---|",
+        *(_row(bugs, tally) for bugs, tally in broken),
+    ]
+    return "\n".join(lines)
+
+
+def names_of(bugs: Bugs) -> str:
+    """The names of bugs that are planted together."""
+    return " + ".join(sorted(bug.name for bug in bugs))
+
+
+def _row(bugs: Bugs, tally: Tally) -> str:
+    counts = [tally.runs, tally.manifested, *(tally.verdicts[each] for each in _COLUMNS)]
+    by = ", ".join(name for name, _ in tally.failed_for.most_common(2))
+    return f"| {names_of(bugs)} | {' | '.join(map(str, counts))} | {by} |"
+
+
+_COLUMNS: Sequence[Verdict] = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.PASS)
+
+
+def _share(name: str, count: int, of: int) -> str:
+    return f"| {name} | {count} | {100 * count / max(1, of):.2f} |"

@@ -1,0 +1,184 @@
+"""Every clause of the contract and every rule is needed: with one weakened, verdict and truth disagree.
+
+The weakened code judges the same simulated runs as the honest one, which disagrees with the truth in none of
+them: some of a correct Kafka, some of each planted bug. Several rules find the same defect: there all of
+them are weakened at once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from checkers.contract import clauses, effects, fate, losses, partition_evidence, timeline
+from checkers.contract.fate import Reason
+from checkers.contract.label import BlockLabels, Label
+from checkers.contract.partition_evidence import EpochStart
+from checkers.contract.settings import TopicPromise
+from checkers.model import Bug, Simulated, draw_case, simulate
+from checkers.properties import Property
+from checkers.reference.control_plane import rules as control_plane
+from checkers.reference.control_plane.rule_result import RuleResult
+from spark_verify.selftest.model_fuzz.asked_of import asked_of
+from spark_verify.selftest.model_fuzz.compare import disagreements
+from spark_verify.selftest.model_fuzz.verdict_of import verdict_of
+
+reference = import_module("checkers.reference.check")
+CORRECT: None = None
+OF_COPIES = (
+    *(Property.DUPLICATE, Property.SEQUENCE_DENSE),
+    *(Property.PRODUCER_ORDER, Property.REAL_TIME_ORDER),
+)
+"""The rules that a record breaks that is there twice."""
+FIRST_SEED = 77_000_000_000
+RUNS_OF_CORRECT = 60
+RUNS_OF_A_BUG = 8
+
+
+@cache
+def runs(bug: Bug | None) -> Sequence[Simulated]:
+    """Simulated runs: of a correct Kafka those that lost something, or those of the first seeds that show a
+    bug."""
+    bugs = frozenset({bug} - {None})
+    wanted = RUNS_OF_A_BUG if bug else RUNS_OF_CORRECT
+    found: list[Simulated] = []
+    for seed in range(FIRST_SEED, FIRST_SEED + 20 * wanted):
+        run = simulate(draw_case(seed, bugs))
+        if run.manifested if bug else run.truth.lost:
+            found.append(run)
+        if len(found) == wanted:
+            break
+    return found
+
+
+def disagreeing(bug: Bug | None) -> Iterator[Simulated]:
+    """The runs of which the verdict is not the truth."""
+    for run in runs(bug):
+        if disagreements(run, verdict_of(run.history, asked_of(run))):
+            yield run
+
+
+def without(*wanted: Property) -> tuple[Any, str, Any]:
+    """The reference, some rules of which find nothing."""
+    nothing = dict.fromkeys(wanted, lambda facts: iter(()))
+    return reference, "RULES", dict(reference.RULES) | nothing
+
+
+def without_control(wanted: Property) -> tuple[Any, str, Any]:
+    """The same of the control plane's rules."""
+    return control_plane, "RULES", dict(control_plane.RULES) | {wanted: lambda context: RuleResult()}
+
+
+def permits(*reasons: Reason) -> tuple[Any, str, Any]:
+    """The contract, but that these reasons are always permitted."""
+    honest = clauses.rule
+
+    def rule(record, its_fate, *others):
+        ruling = honest(record, its_fate, *others)
+        return replace(ruling, kind="permitted") if its_fate.reason in reasons else ruling
+
+    return losses, "rule", rule
+
+
+def with_topic(**settings: Any) -> tuple[Any, str, Any]:
+    """The contract of a topic with other settings."""
+    honest = clauses.rule
+
+    def rule(record, its_fate, evidence, realised, topic: TopicPromise):
+        return honest(record, its_fate, evidence, realised, replace(topic, **settings))
+
+    return losses, "rule", rule
+
+
+def anything_goes(self: effects.Effects, block: Any) -> BlockLabels:
+    """Whatever follows from nothing is permitted."""
+    return BlockLabels.all_alike(Label("permitted", "why not"), len(block))
+
+
+def an_outage_excuses(record, election, evidence):
+    """Whatever the disk held."""
+    own = [outage for outage in evidence.outages if outage.node == election.leader and outage.unclean]
+    return (Reason.PAGES_LOST, own[0], "") if own else None
+
+
+def nobody_is_deposed(node, now, states, away):
+    """A deposed leader acknowledges nothing."""
+    return timeline.NONE
+
+
+def deposed_for_ever(node, now, states, away):
+    """A deposed leader may acknowledge to the end of the run, dead or alive."""
+    return timeline.NEVER_NS
+
+
+def clean_if_named(before, leader, anew):
+    """Whoever is elected was in sync."""
+    return "clean"
+
+
+WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
+    "a record may go from the middle of the log": (permits(Reason.NO_ELECTION), Bug.LOG_START_JUMPS),
+    "who was elected does not matter": (permits(Reason.IN_SYNC), Bug.ISR_JOIN_TOO_EARLY),
+    "a leader that wrote it may lack it": (permits(Reason.IN_SYNC), Bug.TRUNCATE_TO_HIGH_WATERMARK),
+    "an unclean election never is": (with_topic(unclean=False), CORRECT),
+    "min.insync.replicas is 1": (with_topic(min_isr=1), Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN),
+    "min.insync.replicas is 4": (with_topic(min_isr=4), CORRECT),
+    "no unclean shutdown counts": ((clauses, "_unclean_shutdowns", lambda *_: ()), CORRECT),
+    "an outage excuses whatever the disk held": (
+        (fate, "_lost_by_outage", an_outage_excuses),
+        Bug.OFFSETS_REUSED_AFTER_RESTART,
+    ),
+    "no outage takes anything": ((fate, "_lost_by_outage", lambda *_: None), CORRECT),
+    "nothing was replicated": ((fate, "_replicated", lambda *_: False), Bug.TRUNCATE_TO_HIGH_WATERMARK),
+    "everything was replicated": ((fate, "_replicated", lambda *_: True), CORRECT),
+    "nobody is a zombie": ((timeline, "_deposed_until", nobody_is_deposed), CORRECT),
+    "a zombie lives for ever": ((timeline, "_deposed_until", deposed_for_ever), Bug.TWO_LEADERS_IN_ONE_EPOCH),
+    "every election is clean": ((timeline, "_kind", clean_if_named), CORRECT),
+    "epochs begin at 0": (
+        (partition_evidence.PartitionEvidence, "start_of", lambda self, epoch: EpochStart(low=0, high=0)),
+        CORRECT,
+    ),
+    "copies and order promise nothing": (
+        (effects.Effects, "_retry", anything_goes),
+        Bug.CLIENT_RESENDS_UNDER_NEW_EPOCH,
+    ),
+    "the acks are not checked for min.insync.replicas": (
+        (reference, "ack_contract", lambda history, sends: RuleResult()),
+        Bug.ACK_BEFORE_MIN_ISR,
+    ),
+    "fenced brokers may be in sync": (
+        without_control(Property.FENCED_OUT),
+        Bug.FENCED_BROKER_STAYS_IN_ISR,
+    ),
+    "anybody may lead": (without_control(Property.LEADER_LEGAL), Bug.UNCLEAN_ELECTION_FORBIDDEN),
+    "replicas may differ": (
+        without(Property.DIVERGENCE, Property.LOG_MATCHING, Property.ONE_LEADER),
+        Bug.FOLLOWER_WRITES_OTHER_BYTES,
+    ),
+    "records may be there twice": (
+        without(*OF_COPIES),
+        Bug.RETRY_APPENDED_TWICE,
+    ),
+    "what clients re-send may be there twice": (
+        without(*OF_COPIES),
+        Bug.CLIENT_RESENDS_UNDER_NEW_EPOCH,
+    ),
+    "acknowledged records may be lost": (without(Property.ACKED_LOSS), CORRECT),
+}
+"""What is put in place of what, and the bug whose runs show it."""
+
+
+@pytest.mark.parametrize("bug", sorted({bug for _, bug in WEAKENED.values()}, key=str), ids=str)
+def test_the_honest_verdict_is_the_truth(bug):
+    assert len(runs(bug)) > 3
+    assert [run.case.to_json() for run in disagreeing(bug)] == []
+
+
+@pytest.mark.parametrize("name", WEAKENED)
+def test_a_weakened_verdict_is_not(name, monkeypatch):
+    place, bug = WEAKENED[name]
+    monkeypatch.setattr(*place)
+    assert next(disagreeing(bug), None) is not None
