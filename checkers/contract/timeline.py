@@ -309,7 +309,7 @@ def _changes(
 
 def _elections(states: Sequence[State], away: Mapping[int, Sequence[Downtime]]) -> list[Election]:
     """`away`: when no process of a node could act for one that led before, from its end until the next one
-    had registered; `anew`: who registered at a time."""
+    had registered."""
     found, led = [], states[0]
     for before, state in pairwise(states):
         if state.leader != NONE and state.leader_epoch > before.leader_epoch:
