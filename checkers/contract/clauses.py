@@ -42,9 +42,6 @@ MOVED = "moved"
 RETRY = "retry"
 MISSING_EVIDENCE = "missing evidence"
 
-OR = " or "
-"""Between the causes of one label, where the evidence allows several and the contract treats them alike."""
-
 CAUSES = (
     *(NOTHING_PROMISED, UNREPLICATED_TAIL, DEPOSED_LEADER),
     *(POWER_LOSS, UNCLEAN_SHUTDOWNS, ISR_OF_ONE, LAST_STANDING, LAST_KNOWN_ELR, UNCLEAN_ELECTION),

@@ -120,17 +120,28 @@ def _may_have_appended(
         # One epoch has one record at an offset: another one is there now.
         if each.epoch != now
         and evidence.start_of(each.epoch).low <= record.offset
-        and not _fell_short(each, record, evidence)
+        and not _fell_short(each, record, evidence, realised)
         and not _was_down(each, record, evidence, realised)
     ]
     return tuple(possible) or leaders
 
 
-def _fell_short(leader: Leadership, record: LostRecord, evidence: PartitionEvidence) -> bool:
+def _fell_short(
+    leader: Leadership, record: LostRecord, evidence: PartitionEvidence, realised: Realised
+) -> bool:
     """Whether the leader's own log shows that it had not appended the record when that was acknowledged: by
     what it reported next, or by how far its log reached when its process ended after that."""
     written_ns, offset = np.array([record.written_ns]), np.array([record.offset])
-    return bool(evidence.log_ends.leads_short(leader.leader, leader.epoch, written_ns, offset)[0])
+    if evidence.log_ends.leads_short(leader.leader, leader.epoch, written_ns, offset)[0]:
+        return True
+    ended_ns = realised.timeline.ended_ns(evidence.tp, leader.epoch)
+    for outage in evidence.outages:
+        reached = outage.before if outage.data_lost else outage.after
+        its_own = outage.node == leader.leader and record.since_ns <= outage.last_write_ns
+        its_own &= record.written_ns < outage.leads_ns  # not by a process that came after
+        if its_own and outage.since_ns < ended_ns and reached is not None and reached <= record.offset:
+            return True
+    return False
 
 
 def _was_down(

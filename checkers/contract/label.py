@@ -14,6 +14,8 @@ from checkers.contract.clauses import Kind
 from checkers.contract.fate import Fate
 
 Ints = npt.NDArray[np.int64]
+OR = " or "
+"""Between the causes of one label, where the evidence allows several and the contract treats them alike."""
 GRAVITY: tuple[Kind, ...] = ("violation", "undecided", "permitted")
 """The gravest first."""
 

@@ -17,7 +17,7 @@ from checkers.contract import clauses
 from checkers.contract.classes import between, classes_of
 from checkers.contract.clauses import Ruling, rule
 from checkers.contract.fate import Fate, LostRecord, fates
-from checkers.contract.label import GRAVITY, BlockLabels, Label
+from checkers.contract.label import GRAVITY, OR, BlockLabels, Label
 from checkers.contract.partition_evidence import FAR, PartitionEvidence, partition_evidence
 from checkers.contract.settings import Realised, TopicPromise
 from checkers.history.rows import TopicPartition
@@ -193,7 +193,7 @@ def _agreed(rulings: Sequence[tuple[Ruling, Fate]]) -> Label:
     others = tuple(other for _, other in rulings[1:])
     either = " / or: ".join(dict.fromkeys(ruling.clause for ruling, _ in rulings))
     if len({ruling.kind for ruling, _ in rulings}) == 1:
-        cause = clauses.OR.join(dict.fromkeys(ruling.cause for ruling, _ in rulings))
+        cause = OR.join(dict.fromkeys(ruling.cause for ruling, _ in rulings))
         return Label(first.kind, either, cause, fate, others)
     clause = f"the evidence allows both: {either}"
     return Label("undecided", clause, clauses.MISSING_EVIDENCE, fate, others)

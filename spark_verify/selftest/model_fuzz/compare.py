@@ -9,8 +9,8 @@ truth: how often that happens is counted beside.
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from checkers.contract.clauses import OR, UNREPLICATED_TAIL
-from checkers.contract.label import Label
+from checkers.contract.clauses import UNREPLICATED_TAIL
+from checkers.contract.label import OR, Label
 from checkers.history.rows import RecordId
 from checkers.history.tables import NONE
 from checkers.model import RecordTruth, Simulated

@@ -8,9 +8,9 @@ from spark_verify.selftest.model_fuzz.many_runs import Bugs, Tally
 _PAGE = """# The verdict against the truth
 
 Written by `python -m spark_verify.selftest.model_fuzz --tables docs/model.md`; the same seed gives the same
-tables. [trust.md](trust.md) says what they are good for. A run is a simulated Kafka (`checkers/model`)
-under random settings and faults, judged as `highwater check` judges a real one. *Manifested*: the planted
-bug changed the outcome of the run; of those runs none may be PASS.
+tables. [trust.md](trust.md) says what they are good for. A run is a simulated Kafka (`checkers/model`) under
+random settings and faults, judged as `highwater check` judges a real one. *Manifested*: the planted bug
+changed the outcome of the run; of those runs none may be PASS.
 
 ## A correct Kafka
 
