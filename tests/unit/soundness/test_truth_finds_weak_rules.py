@@ -114,7 +114,7 @@ def deposed_for_ever(node, now, states, away):
     return timeline.NEVER_NS
 
 
-def clean_if_named(before, leader, anew):
+def clean_if_named(before, now):
     """Whoever is elected was in sync."""
     return "clean"
 
