@@ -14,7 +14,7 @@ from spark_verify.passes import cut, join_parts
 from spark_verify.passes.cut import Cutting
 from spark_verify.passes.join_parts import Joined
 from spark_verify.passes.scan import Scan, scan
-from spark_verify.session.jobs import run
+from spark_verify.session.jobs import cores, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,9 +38,7 @@ def first_pass(
 
     `cutting`: None is as large parts as memory allows, and as small ones as occupy all cores.
     """
-    cutting = cutting or Cutting.for_cores(
-        spark.sparkContext.defaultParallelism, sum(task.rows for task in tasks)
-    )
+    cutting = cutting or Cutting.for_cores(cores(spark), sum(task.rows for task in tasks))
     plans = _plans(tasks, spark, cutting)
     scans = iter(run(spark, scan, [part for plan in plans for part in plan.parts], weight=_rows))
     scanned = [(plan, [next(scans) for _ in plan.parts]) for plan in plans]

@@ -124,7 +124,7 @@ class Counted:
 def count(task: PartitionTask) -> Counted:
     """Read it and count; raises MalformedHistory. Memory: a batch."""
     log_records, backed, counts, parts = count_final_log(task), _backed(task), SendCounts(), []
-    for batch in task.batches("sends", SEND_COLUMNS):
+    for batch, _ in numbered(task, "sends", SEND_COLUMNS):
         counts.add(task, batch)
         parts.append(added(sums(step) for step in steps(Ids.of(batch), task.batch_rows)))
         if backed is not None:

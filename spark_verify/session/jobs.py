@@ -44,7 +44,7 @@ def run(
         return []
     context = spark.sparkContext
     with spark_errors():
-        groups = balanced([weight(item) for item in items], _TASKS_PER_CORE * context.defaultParallelism)
+        groups = balanced([weight(item) for item in items], _TASKS_PER_CORE * cores(spark))
         tasks = [[(index, items[index]) for index in group] for group in groups]
         answers = context.parallelize(tasks, len(tasks)).flatMap(partial(_work, function)).collect()
     answers.sort(key=lambda answer: answer[0])
@@ -61,6 +61,12 @@ def spark_errors() -> Iterator[None]:
     except (Py4JError, OSError) as error:
         lines = str(getattr(error, "java_exception", error)).splitlines() or [type(error).__name__]
         raise SessionFailed(f"the Spark job failed: {lines[0]}") from None
+
+
+def cores(spark: "SparkSession") -> int:
+    """How many tasks run side by side; SessionFailed if the JVM is gone."""
+    with spark_errors():
+        return int(spark.sparkContext.defaultParallelism)
 
 
 def _value(answer: Result | _Failure) -> Result:

@@ -93,6 +93,7 @@ def test_an_ack_meets_a_span_if_any_part_of_it_does():
             "completed_ns": np.array([end for _, end in times]),
             "outcome": np.full(len(times), Outcome.OK, np.int8),
             "offset": np.arange(len(times)),
+            "row": np.arange(len(times)),
         }
     )
     assert backed.flagged()["sequence"].tolist() == [0, 3, 5]
