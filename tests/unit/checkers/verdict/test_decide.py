@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fakes.judged_run import ALL_CUT, LEADER_KILLED, QUIET, cut, down, led, lost, ns, world
+from fakes.judged_run import ALL_CUT, LEADER_KILLED, QUIET, cut, down, led, lost, ns, proof, sampled, world
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
@@ -141,6 +141,17 @@ def test_a_fault_without_evidence_makes_the_run_unknown(proven, recovered, sente
     object.__setattr__(fault, "proven", proven)
     object.__setattr__(fault, "recovered", recovered)
     assert decided(judged(), world(*QUIET, fault)) == ("UNKNOWN", [sentence])
+
+
+def test_a_log_that_begins_later_than_it_did_makes_the_run_unknown():
+    """Acks=0 permits every loss of its records, but nothing permits that a log is cut at its front."""
+    begun = replace(sampled(3, 5), log_start=0)
+    moved = world(*QUIET, begun, proof(50, log_start=16), acks="0")
+    assert decided(judged(), moved) == (
+        "UNKNOWN",
+        ["orders-0 began at offset 0 and begins at 16 now, though no setting of a run deletes records"],
+    )
+    assert decided(judged(), world(*QUIET, begun, proof(50)))[0] == "PASS"
 
 
 def test_an_undecided_partition_makes_the_run_unknown_and_gives_its_reason():
