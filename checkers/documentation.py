@@ -85,13 +85,14 @@ def _with_tables(source: EvidenceSource) -> str:
     return f"{source} ({tables})" if tables else f"{source} (in no table)"
 
 
-def rewritten(text: str, name: str, block: str) -> str:
-    """A document with `block` between the markers of this name; raises ValueError if it lacks them."""
-    begin, end = f"<!-- {name}: python -m checkers.documentation -->\n\n", f"\n\n<!-- end of {name} -->"
-    before, _, rest = text.partition(begin)
+def rewritten(page: str, name: str, block: str, *, module: str = "checkers.documentation") -> str:
+    """A page with `block` between the markers of this name, which say that `module` writes it; raises
+    ValueError if it lacks them."""
+    begin, end = f"<!-- {name}: python -m {module} -->\n\n", f"\n\n<!-- end of {name} -->"
+    before, _, rest = page.partition(begin)
     _, found, after = rest.partition(end)
     if not found:
-        raise ValueError(f"no markers {begin.strip()} and {end.strip()} in this document")
+        raise ValueError(f"no markers {begin.strip()} and {end.strip()} in this page")
     return f"{before}{begin}{block}{end}{after}"
 
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from checkers import documentation
 from faults.durations import write_duration
 from faults.kinds.kind import Cost, FaultKind
 from faults.kinds.registry import KINDS
 from faults.plan.storm import Storm
 
 PAGE = Path(__file__).parents[1] / "docs" / "faults.md"
-BEGIN, END = "<!-- kinds: python -m faults.documentation -->\n\n", "\n\n<!-- end of kinds -->"
 
 _EVIDENCE = (
     "`do:`",
@@ -69,11 +69,9 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 def rewritten(page: str) -> str:
     """The page with what is between its markers generated anew; ValueError if it has no markers."""
-    before, _, rest = page.partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise ValueError(f"no markers {BEGIN.strip()} and {END.strip()} in this page")
-    return f"{before}{BEGIN}{kinds_table()}\n\n{storm_defaults()}{END}{after}"
+    return documentation.rewritten(
+        page, "kinds", f"{kinds_table()}\n\n{storm_defaults()}", module="faults.documentation"
+    )
 
 
 def main() -> int:

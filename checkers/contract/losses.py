@@ -57,9 +57,7 @@ class LossLabels:
         written_ns = _written(placed, evidence)
         last_since = self._since(placed, placed.last_offset, written_ns, evidence)
         placed = replace(placed, invoked_ns=self._since(placed, placed.offset, written_ns, evidence))
-        columns = self._columns(placed, written_ns, evidence)
-        columns.append(between(last_since, self._time_marks(evidence)))
-        rows, of = classes_of(columns)
+        rows, of = classes_of(self._columns(placed, written_ns, last_since, evidence))
         classes = tuple(
             self._label(placed, row, int(written_ns[row]), int(last_since[row]), evidence, topic)
             for row in rows.tolist()
@@ -72,7 +70,9 @@ class LossLabels:
             self._evidence[tp] = partition_evidence(self._realised, tp)
         return self._evidence[tp]
 
-    def _columns(self, block: AnomalyBlock, written_ns: Ints, evidence: PartitionEvidence) -> list[Ints]:
+    def _columns(
+        self, block: AnomalyBlock, written_ns: Ints, last_since: Ints, evidence: PartitionEvidence
+    ) -> list[Ints]:
         """Numbers that are equal where no rule can tell two rows apart."""
         times = self._time_marks(evidence)
         offsets = evidence.offset_marks()
@@ -81,6 +81,7 @@ class LossLabels:
         return [
             between(block.invoked_ns, times),
             between(written_ns, times),
+            between(last_since, times),
             between(block.offset, [0, *offsets]),
             between(block.last_offset, [0, *offsets]),
             promises[of.reshape(-1)],

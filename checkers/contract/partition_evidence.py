@@ -259,6 +259,7 @@ def _of_fault(
 ) -> Outage:
     recovered_ns = fault.recovered_ns if fault.recovered_ns != NONE else NEVER_NS
     up_ns = down.up_ns if down.up_ns != NONE else fault.heal_ns
+    runs_ns = up_ns if up_ns != NONE else NEVER_NS
     until_ns = _in_sync_again(realised, tp, node, fault.inject_ns, recovered_ns)
     last_write_ns = min(max(fault.inject_ns, down.down_ns), until_ns)
     begin, end = fault.inject_ns - SECOND_NS, (up_ns if up_ns != NONE else recovered_ns) + SECOND_NS
@@ -269,8 +270,8 @@ def _of_fault(
         node=node,
         since_ns=fault.inject_ns,
         last_write_ns=last_write_ns + realised.timeline.slack_ns,
-        up_ns=up_ns if up_ns != NONE else NEVER_NS,
-        leads_ns=realised.timeline.registered_ns(node, up_ns if up_ns != NONE else NEVER_NS),
+        up_ns=runs_ns,
+        leads_ns=realised.timeline.registered_ns(node, runs_ns),
         until_ns=until_ns,
         unclean=node in fault.unclean,
         data_lost=node in fault.data_lost,

@@ -71,48 +71,37 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pause:
+class _OfNodes:
+    """A fault that hits nodes as a whole."""
+
+    at_s: float
+    hold_s: float
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause(_OfNodes):
     """The processes of nodes stand still; the hold is until they go on."""
 
-    at_s: float
-    hold_s: float
-    nodes: tuple[int, ...]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiskStall:
+class DiskStall(_OfNodes):
     """Every write to the disks of nodes blocks, without an error."""
 
-    at_s: float
-    hold_s: float
-    nodes: tuple[int, ...]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kill:
+class Kill(_OfNodes):
     """SIGKILL; the page cache survives. Started again after the hold."""
 
-    at_s: float
-    hold_s: float
-    nodes: tuple[int, ...]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CleanStop:
+class CleanStop(_OfNodes):
     """SIGTERM, a controlled shutdown. Started again after the hold."""
 
-    at_s: float
-    hold_s: float
-    nodes: tuple[int, ...]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PowerLoss:
+class PowerLoss(_OfNodes):
     """All nodes lose their power at one instant, and what was never synced. Started after the hold."""
-
-    at_s: float
-    hold_s: float
-    nodes: tuple[int, ...]
 
 
 Action: TypeAlias = Partition | Latency | Pause | DiskStall | Kill | CleanStop | PowerLoss

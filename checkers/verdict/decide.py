@@ -12,7 +12,7 @@ import numpy as np
 
 from checkers.contract.label import Labels
 from checkers.history.columnar import columns_of
-from checkers.history.rows import Context, Fault, TopicPartition
+from checkers.history.rows import Context, Fault
 from checkers.history.tables import NONE
 from checkers.judgement import Judgement
 from checkers.properties import DECIDED, Property
@@ -146,18 +146,14 @@ def _evidence(faults: Sequence[Fault]) -> Iterable[Reason]:
 
 def _log_starts(context: Context) -> Iterable[Reason]:
     """Whoever promised nothing to its producers, as acks=0, has not permitted that its log begins later."""
-    moved = [(proof.tp, _first_start(context, proof.tp), proof.log_start) for proof in context.proofs]
-    for tp, first, last in moved:
-        if NONE != first < last:
-            moved_to = f"{tp} began at offset {first} and begins at {last} now"
-            yield Reason(Verdict.UNKNOWN, f"{moved_to}, though no setting of a run deletes records")
-
-
-def _first_start(context: Context, tp: TopicPartition) -> int:
     samples = columns_of(context.watermarks, ("topic", "partition", "log_start"))
-    here = (samples["topic"] == tp.topic) & (samples["partition"] == tp.partition)
-    known = samples["log_start"][here & (samples["log_start"] != NONE)]
-    return int(known.min()) if len(known) else NONE
+    starts = samples["log_start"]
+    for proof in context.proofs:
+        here = (samples["topic"] == proof.topic) & (samples["partition"] == proof.partition)
+        first = starts[here & (starts != NONE)].min(initial=proof.log_start)
+        if first < proof.log_start:
+            moved = f"{proof.tp} began at offset {first} and begins at {proof.log_start} now"
+            yield Reason(Verdict.UNKNOWN, f"{moved}, though no setting of a run deletes records")
 
 
 def _vacuity(judgement: Judgement, faults: Sequence[Fault]) -> Iterable[Reason]:

@@ -7,7 +7,7 @@ Counterexample to "no property is violated, so nothing below the high watermark 
     an unacknowledged record that every consumer could see is gone: nobody would know
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from checkers.verdict.algebra import Reason, Verdict
 from checkers.verdict.exposure import Exposure
@@ -47,16 +47,19 @@ def _witnesses(exposure: Exposure, readers: int) -> Iterator[Reason]:
             f"no reader was given a record, and the scenario has {readers}: nobody saw what the log held",
         )
     if names := exposure.unwitnessed:
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         yield Reason(
             Verdict.UNKNOWN,
-            f"hw-loss: nothing was examined of {', '.join(names[:MOST_NAMED])}{more}: no reader was given a "
-            "record, and no sample has a high watermark",
+            f"hw-loss: nothing was examined of {_named(names)}: no reader was given a record, and no sample "
+            "has a high watermark",
         )
 
 
 def _replicas(exposure: Exposure) -> Iterator[Reason]:
     """Divergence hides in the one replica that nobody has read."""
     if unread := exposure.replicas_unread:
-        more = f" and {len(unread) - MOST_NAMED} more" if len(unread) > MOST_NAMED else ""
-        yield Reason(Verdict.UNKNOWN, f"replicas were not read: {', '.join(unread[:MOST_NAMED])}{more}")
+        yield Reason(Verdict.UNKNOWN, f"replicas were not read: {_named(unread)}")
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"

@@ -53,13 +53,6 @@ class StandingExec:
             self._idle.append(session)
         return result
 
-    def close(self) -> None:
-        """End the sessions that are idle; the others end with their commands' answers unread."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for session in idle:
-            session.close()
-
     def _take(self, what: str) -> "_Session":
         with self._lock:
             if self._idle:

@@ -16,15 +16,15 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from checkers.contract.settings import Realised
+from checkers.contract.timeline import SECOND_NS
 from checkers.history.columnar import columns_of
 from checkers.history.log_runs import LogRun
 from checkers.history.rows import Context, Fault, NodeEvent, TopicPartition
 from checkers.history.tables import NONE
 from checkers.verdict.algebra import Reason, Verdict
+from checkers.verdict.node_ends import SIGKILLED
 from harness.run_directory.manifest import Manifest
 
-SIGKILLED = 137
-SECOND_NS = 1_000_000_000
 NOTED_WITHIN_NS = 5 * SECOND_NS
 """The watch learns of an end from the engine, the fault asks for itself: 0.2 s apart on a busy machine."""
 WALL_SLACK_NS = 60 * SECOND_NS

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
+from checkers import documentation
 from harness.selftest.mutants.every import MUTANTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "selftest.md"
-BEGIN = "<!-- mutants: python -m harness.selftest.documentation -->\n\n"
-END = "\n\n<!-- end of mutants -->"
 
 
 def mutants_table() -> str:
@@ -32,11 +31,7 @@ def _lines() -> Iterator[str]:
 
 def rewritten(page: str) -> str:
     """The page with what is between its markers generated anew; ValueError if it has no markers."""
-    before, _, rest = page.partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise ValueError(f"no markers {BEGIN.strip()} and {END.strip()} in this page")
-    return f"{before}{BEGIN}{mutants_table()}{END}{after}"
+    return documentation.rewritten(page, "mutants", mutants_table(), module="harness.selftest.documentation")
 
 
 def main() -> int:

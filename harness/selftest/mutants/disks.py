@@ -58,13 +58,9 @@ def flip_byte_with_crc(copy: DamagedCopy) -> None:
 def other_records_everywhere(copy: DamagedCopy) -> None:
     """Every disk holds other records in a batch than the final read has got."""
     tp, _, batches = _a_disk(copy)
-    changed = middle(batches, "a batch")["base_offset"]
-    for broker in copy.brokers_of(tp):
-        rows = copy.batches(tp, broker)
-        for row in rows:
-            if row["base_offset"] == changed:
-                row |= {"digest": row["digest"] ^ 1, "crc": row["crc"] ^ 1}
-        copy.put_batches(tp, broker, rows)
+    _change_everywhere(
+        copy, tp, middle(batches, "a batch"), lambda row: {"digest": row["digest"] ^ 1, "crc": row["crc"] ^ 1}
+    )
 
 
 def swap_batches(copy: DamagedCopy) -> None:
@@ -103,25 +99,15 @@ def resurrect_tail(copy: DamagedCopy) -> None:
 def fall_back_in_epoch(copy: DamagedCopy) -> None:
     """A batch on every disk is of a later leader epoch than the one behind it."""
     tp, _, batches = _a_disk(copy)
-    changed = middle(batches, "a batch")["base_offset"]
-    for broker in copy.brokers_of(tp):
-        rows = copy.batches(tp, broker)
-        for row in rows:
-            if row["base_offset"] == changed:
-                row["leader_epoch"] += 1
-        copy.put_batches(tp, broker, rows)
+    batch = middle(batches, "a batch")
+    _change_everywhere(copy, tp, batch, lambda row: {"leader_epoch": row["leader_epoch"] + 1})
 
 
 def skip_sequence(copy: DamagedCopy) -> None:
     """On every disk a producer's sequence has a gap between two batches."""
     tp, _, batches = _a_disk(copy)
-    changed = _of_idempotent(batches)["base_offset"]
-    for broker in copy.brokers_of(tp):
-        rows = copy.batches(tp, broker)
-        for row in rows:
-            if row["base_offset"] == changed:
-                row["base_sequence"] += 1
-        copy.put_batches(tp, broker, rows)
+    batch = _of_idempotent(batches)
+    _change_everywhere(copy, tp, batch, lambda row: {"base_sequence": row["base_sequence"] + 1})
 
 
 def forge_snapshot(copy: DamagedCopy) -> None:
@@ -179,6 +165,18 @@ def _of_idempotent(batches: list[Row]) -> Row:
     before = {row["producer_id"] for row in batches[:half]}
     its = [row for row in batches[half:] if row["base_sequence"] >= 0 and row["producer_id"] in before]
     return first(its, "no idempotent producer")
+
+
+def _change_everywhere(
+    copy: DamagedCopy, tp: TopicPartition, batch: Row, change: Callable[[Row], Row]
+) -> None:
+    """On every replica the batch at this one's place gets the columns of `change`."""
+    for broker in copy.brokers_of(tp):
+        rows = copy.batches(tp, broker)
+        for row in rows:
+            if row["base_offset"] == batch["base_offset"]:
+                row |= change(row)
+        copy.put_batches(tp, broker, rows)
 
 
 def _change_replica(copy: DamagedCopy, change: Callable[[Row], Row]) -> None:

@@ -45,18 +45,12 @@ def hide_last_attempts(copy: DamagedCopy) -> None:
 
 def deny_record(copy: DamagedCopy) -> None:
     """A record is in the log, and its client says that it failed for certain."""
-    tp, record = _a_send(copy)
-    sends = copy.rows("sends", tp)
-    send_of(sends, record).update(outcome=Outcome.FAIL.value, offset=NONE, error="refused")
-    copy.put("sends", sends, tp)
+    _change_send(copy, lambda _: {"outcome": Outcome.FAIL.value, "offset": NONE, "error": "refused"})
 
 
 def acknowledge_elsewhere(copy: DamagedCopy) -> None:
     """A record was acknowledged at another offset than where it is."""
-    tp, record = _a_send(copy)
-    sends = copy.rows("sends", tp)
-    send_of(sends, record)["offset"] += 1
-    copy.put("sends", sends, tp)
+    _change_send(copy, lambda send: {"offset": send["offset"] + 1})
 
 
 def acknowledge_nothing(copy: DamagedCopy) -> None:
@@ -71,11 +65,7 @@ def acknowledge_nothing_nowhere(copy: DamagedCopy) -> None:
 
 def acknowledge_before_sending(copy: DamagedCopy) -> None:
     """A record was acknowledged before it was sent."""
-    tp, record = _a_send(copy)
-    sends = copy.rows("sends", tp)
-    send = send_of(sends, record)
-    send["completed_ns"] = send["invoked_ns"] - SECOND_NS
-    copy.put("sends", sends, tp)
+    _change_send(copy, lambda send: {"completed_ns": send["invoked_ns"] - SECOND_NS})
 
 
 def send_too_late(copy: DamagedCopy) -> None:
@@ -90,10 +80,7 @@ def send_too_late(copy: DamagedCopy) -> None:
 
 def send_other_content(copy: DamagedCopy) -> None:
     """A client had sent another content than what its record has."""
-    tp, record = _a_send(copy)
-    sends = copy.rows("sends", tp)
-    send_of(sends, record)["checksum"] += 1
-    copy.put("sends", sends, tp)
+    _change_send(copy, lambda send: {"checksum": send["checksum"] + 1})
 
 
 def send_to_another_partition(copy: DamagedCopy) -> None:
@@ -134,6 +121,15 @@ def _a_send(copy: DamagedCopy) -> tuple[TopicPartition, Row]:
     tp = busiest(copy)
     record = copy.rows("final_log", tp)[a_place(copy, tp)]
     return tp, {name: record[name] for name in ("producer", "sequence", "checksum")}
+
+
+def _change_send(copy: DamagedCopy, change: Callable[[Row], Row]) -> None:
+    """The send of a record gets the columns of `change`."""
+    tp, record = _a_send(copy)
+    sends = copy.rows("sends", tp)
+    send = send_of(sends, record)
+    send |= change(send)
+    copy.put("sends", sends, tp)
 
 
 def _acknowledged(copy: DamagedCopy, place: Callable[[int], int]) -> None:

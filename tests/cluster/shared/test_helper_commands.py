@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -16,11 +15,9 @@ EXECS = 20
 
 
 @pytest.fixture
-def commands(cluster: DockerCluster) -> Iterator[StandingExec]:
+def commands(cluster: DockerCluster) -> StandingExec:
     """Commands in the shared cluster's helper."""
-    commands = StandingExec(cluster.helper.container_id)
-    yield commands
-    commands.close()
+    return StandingExec(cluster.helper.container_id)
 
 
 def test_words_output_and_exit_code_come_as_they_are(commands: StandingExec) -> None:
