@@ -149,7 +149,7 @@ def _unsynced(
     if topic.flush_messages == 1 and record.acks in ("", "all"):
         clause = f"flush.messages=1: it was flushed before its acknowledgement; {removal} without it"
         return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=clause)
-    if record.acks in ("0", "1") and not _below_high_watermark(record, fate, evidence):
+    if not fate.replicated:
         clause = f"acks={record.acks}: broker {outage.node} lost it with its process; {removal}"
         return Ruling(kind="permitted", cause=UNREPLICATED_TAIL, clause=clause)
     unclean = _unclean_shutdowns(record, fate, evidence, realised)
@@ -159,41 +159,32 @@ def _unsynced(
             cause=_cause(record, fate, evidence, realised, unclean),
             clause=f"{_counted(unclean, topic.min_isr)}; {removal}",
         )
-    if not realised.elr and _stood_alone(fate, evidence, realised):
+    election = fate.removed_by
+    assert election is not None
+    if not realised.elr and election.isr == {election.leader}:
         clause = f"ELR off: the last in-sync replica, broker {outage.node}, shut down uncleanly; {removal}"
         return Ruling(kind="permitted", cause=LAST_STANDING, clause=clause)
     clause = f"{removal} without it, after {_counted(unclean, topic.min_isr)}"
     return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=clause)
 
 
-def _below_high_watermark(record: LostRecord, fate: Fate, evidence: PartitionEvidence) -> bool:
-    sampled = evidence.high_watermarks.get(fate.appended.epoch)
-    return record.seen or (sampled is not None and sampled.highest > record.offset)
-
-
 def _unclean_shutdowns(
     record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised
 ) -> tuple[Outage, ...]:
-    """Of those who held it: the most that were down, or not in sync again, at one moment up to the
-    election. Who was in sync when it was written, or came into the ISR later, held it."""
+    """Of those who held it: the outages of those who were not in sync again before the election. Who was in
+    sync when it was written, or came into the ISR later, held it."""
     election = fate.removed_by
     assert election is not None
     timeline = realised.timeline
-    holders = [
-        outage
-        for outage in evidence.outages
+    holders = {
+        outage.node: outage
+        for outage in sorted(evidence.outages, key=lambda outage: outage.data_lost)
         if outage.unclean
         and record.since_ns <= outage.last_write_ns
-        and outage.since_ns <= election.at_ns
+        and outage.since_ns <= election.at_ns <= outage.until_ns
         and timeline.in_sync(record.tp, outage.node, record.written_ns, outage.since_ns)
-    ]
-    together: tuple[Outage, ...] = ()
-    for latest in sorted(holders, key=lambda outage: outage.since_ns):
-        moment = latest.since_ns
-        at_once = {o.node: o for o in holders if o.since_ns <= moment < o.until_ns}
-        if len(at_once) > len(together):
-            together = tuple(at_once[node] for node in sorted(at_once))
-    return together
+    }
+    return tuple(holders[node] for node in sorted(holders))
 
 
 def _counted(unclean: Sequence[Outage], min_isr: int) -> str:

@@ -70,7 +70,8 @@ class Fate:
 
     `appended` is the leader that wrote it, `removed_by` the election that removed it (None: none fits),
     `start` the first offset of that election's epoch, `outage` the elected leader's, where that is the
-    reason. `missing` is the evidence that an UNKNOWN lacks.
+    reason. `replicated`: every in-sync replica had it, by the high watermark or an acknowledgement of
+    acks=all. `missing` is the evidence that an UNKNOWN lacks, or that would decide whether it was replicated.
     """
 
     appended: Leadership
@@ -78,6 +79,7 @@ class Fate:
     removed_by: Election | None = None
     start: int = NONE
     outage: Outage | None = None
+    replicated: bool = True
     missing: str = ""
 
 
@@ -103,7 +105,8 @@ def _under(
     removals = tuple(_removals(record, appended.epoch, evidence, realised))
     if not removals:
         return (Fate(appended=appended, reason=Reason.NO_ELECTION),)
-    return tuple(_fate(record, appended, election, evidence, realised) for election in removals)
+    found = (_fates_by(election, record, appended, evidence, realised) for election in removals)
+    return tuple(fate for each in found for fate in each)
 
 
 def _may_have_appended(
@@ -186,23 +189,29 @@ def _never_led(election: Election, evidence: PartitionEvidence, realised: Realis
     )
 
 
-def _fate(
+def _fates_by(
+    election: Election,
     record: LostRecord,
     appended: Leadership,
-    election: Election,
     evidence: PartitionEvidence,
     realised: Realised,
-) -> Fate:
+) -> Iterator[Fate]:
+    """The fates of a record that this election removed: two, where nothing shows whether it was
+    replicated."""
     start = evidence.start_of(election.leader_epoch)
-    reason, outage, missing = _reason(record, appended, election, evidence, realised)
-    return Fate(
-        appended=appended,
-        reason=reason,
-        removed_by=election,
-        start=start.high if start.low == start.high else NONE,
-        outage=outage,
-        missing=missing,
-    )
+    replicated = _replicated(record, appended, evidence)
+    unsampled = f"samples of the high watermark under leader epoch {appended.epoch}"
+    for either in (True, False) if replicated is None else (replicated,):
+        reason, outage, missing = _reason(record, appended, election, evidence, either)
+        yield Fate(
+            appended=appended,
+            reason=reason,
+            removed_by=election,
+            start=start.high if start.low == start.high else NONE,
+            outage=outage,
+            replicated=either,
+            missing=missing or (unsampled if replicated is None else ""),
+        )
 
 
 _Why = tuple[Reason, Outage | None, str]
@@ -213,30 +222,22 @@ def _reason(
     appended: Leadership,
     election: Election,
     evidence: PartitionEvidence,
-    realised: Realised,
+    replicated: bool,
 ) -> _Why:
     """The first reason that the evidence shows."""
-    replicated = _replicated(record, appended, evidence)
     another = election.leader != appended.leader
-    if appended.deposed_by and another and replicated is not True:
-        return _unless_unsampled(Reason.DEPOSED, replicated, appended)
-    if election.kind == "unclean" and replicated is not False:
+    if appended.deposed_by and another and not replicated:
+        return Reason.DEPOSED, None, ""
+    if election.kind == "unclean" and replicated:
         return Reason.UNCLEAN_ELECTION, None, ""
     lost = _lost_by_outage(record, election, evidence)
-    if lost is not None and (lost[0] is not Reason.UNKNOWN or replicated is not False):
+    if lost is not None and (lost[0] is not Reason.UNKNOWN or replicated):
         return _last_known(lost, election)
-    if another and replicated is False:
+    if another and not replicated:
         return Reason.UNREPLICATED, None, ""
     if election.kind == "not known":
         return Reason.UNKNOWN, None, "the metadata log: who was in sync at the election"
-    return _unless_unsampled(Reason.IN_SYNC, replicated, appended)
-
-
-def _unless_unsampled(reason: Reason, replicated: bool | None, appended: Leadership) -> _Why:
-    if replicated is None:
-        missing = f"samples of the high watermark under leader epoch {appended.epoch}"
-        return Reason.UNKNOWN, None, missing
-    return reason, None, ""
+    return Reason.IN_SYNC, None, ""
 
 
 def _replicated(record: LostRecord, appended: Leadership, evidence: PartitionEvidence) -> bool | None:

@@ -196,7 +196,8 @@ def _agreed(rulings: Sequence[tuple[Ruling, Fate]]) -> Label:
     if len({ruling.kind for ruling, _ in rulings}) == 1:
         cause = OR.join(dict.fromkeys(ruling.cause for ruling, _ in rulings))
         return Label(first.kind, either, cause, fate, others)
-    clause = f"the evidence allows both: {either}"
+    missing = dict.fromkeys(each.missing for _, each in rulings if each.missing)
+    clause = "".join(f"not measured: {each}; " for each in missing) + f"the evidence allows both: {either}"
     return Label("undecided", clause, clauses.MISSING_EVIDENCE, fate, others)
 
 

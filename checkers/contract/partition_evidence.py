@@ -1,7 +1,7 @@
 """What is known of one partition: all that the fate of its records is reconstructed from.
 
     epoch starts     where the log of each leader epoch begins: leader-epoch checkpoints of all replicas,
-                     the epochs of the final log, the leaders' own log ends
+                     the epochs of the final log, the leaders' own log lines and log ends
     high watermarks  the greatest one sampled under each leader epoch, and when
     outages          nodes whose process ended: uncleanly or not, with or without their unsynced pages,
                      how far their log reached before and after, and until when they were not in sync
@@ -193,7 +193,8 @@ def _starts(
     log_ends: LogEnds,
     outages: Sequence[Outage],
 ) -> dict[int, EpochStart]:
-    """Exact where a checkpoint or the log has the epoch; else bounded by what its leader measured."""
+    """Exact where a checkpoint or the log has the epoch, or a line of its leader; else bounded by what its
+    leader measured."""
     exact: dict[int, int] = {}
     for replica in realised.context.replicas:
         if replica.tp == tp:
@@ -207,8 +208,23 @@ def _starts(
         if election.leader_epoch not in exact:
             last = election is elections[-1]
             own = [outage for outage in outages if outage.node == election.leader]
-            found[election.leader_epoch] = _bounds(election, log_ends, own, log_end if last else FAR)
+            bounds = _bounds(election, log_ends, own, log_end if last else FAR)
+            found[election.leader_epoch] = _by_line(realised, tp, election, bounds)
     return found
+
+
+def _by_line(realised: Realised, tp: TopicPartition, election: Election, bounds: EpochStart) -> EpochStart:
+    """Where the leader itself wrote that it starts; a line that contradicts what was measured shows
+    nothing."""
+    starts = {
+        line.offset
+        for line in realised.context.broker_lines
+        if line.kind == "leader-start"
+        and (line.node, line.leader_epoch) == (election.leader, election.leader_epoch)
+        and line.tp == tp
+    }
+    start = starts.pop() if len(starts) == 1 else NONE
+    return EpochStart(low=start, high=start) if bounds.low <= start <= bounds.high else bounds
 
 
 def _bounds(election: Election, log_ends: LogEnds, outages: Sequence[Outage], high: int) -> EpochStart:
