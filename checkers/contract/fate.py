@@ -43,6 +43,9 @@ class LostRecord:
     written_ns: int
     acks: str
     seen: bool
+    missed_ns: int = NONE
+    """When a leader was seen not to have it; -1: it is not in the final log. In between the two another
+    unclean election may have brought it back."""
 
     @property
     def since_ns(self) -> int:
@@ -116,7 +119,7 @@ def _may_have_appended(
     offset, with a log that reached it, in a process that ran."""
     until_ns = max(record.written_ns, record.since_ns)
     leaders = realised.timeline.leaders(record.tp, record.since_ns, until_ns)
-    now = evidence.epoch_at(record.offset)
+    now = evidence.epoch_at(record.offset) if record.missed_ns == NONE else NONE
     possible = [
         each
         for each in leaders
@@ -167,7 +170,11 @@ def _removals(
 ) -> Iterator[Election]:
     """The elections that may have removed it: the first whose log begins at or below its offset."""
     oldest = min((run.epoch for run in evidence.survivors_from(record.offset)), default=FAR)
+    if record.missed_ns != NONE:
+        oldest = FAR
     for election in realised.timeline.elections(record.tp):
+        if record.missed_ns != NONE and election.at_ns > record.missed_ns + realised.timeline.slack_ns:
+            return
         if election.leader_epoch <= epoch or _never_led(election, evidence, realised):
             continue
         if oldest < election.leader_epoch:

@@ -86,6 +86,7 @@ class LossLabels:
             between(block.last_offset, [0, *offsets]),
             promises[of.reshape(-1)],
             (block.seen_ns != NONE).astype(np.int64),
+            between(_missed(block), times),
             *self._fell_short(block, written_ns, evidence),
         ]
 
@@ -170,6 +171,7 @@ class LossLabels:
             written_ns=written_ns,
             acks="" if anomaly.producer == NONE else promise.acks,
             seen=anomaly.seen_ns != NONE or block.property is Property.READ_UNCOMMITTED,
+            missed_ns=int(_missed(block)[row]),
         )
         ends = [record, replace(record, offset=anomaly.last_offset, invoked_ns=last_since_ns)][
             : 1 + (anomaly.last_offset > anomaly.offset)
@@ -182,6 +184,13 @@ class LossLabels:
             return Label("undecided", f"who led {record.tp} then is not known", clauses.MISSING_EVIDENCE)
         rulings = [(rule(record, fate, evidence, self._realised, topic), fate) for fate in found]
         return _agreed(rulings)
+
+
+def _missed(block: AnomalyBlock) -> Ints:
+    """When each record was seen to be missing, shape (rows,); -1: it is not in the final log."""
+    if block.property is Property.HW_MONOTONE:
+        return block.completed_ns
+    return np.full(len(block), NONE, np.int64)
 
 
 def _gravity(label: Label) -> int:
