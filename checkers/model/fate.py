@@ -14,7 +14,7 @@ from checkers.history.tables import Outcome
 from checkers.model.bugs import Bug
 from checkers.model.case import BROKERS, TOPIC
 from checkers.model.clients.reader import Reader
-from checkers.model.in_sync import InSync
+from checkers.model.in_sync import NEVER_S, InSync
 from checkers.model.kafka.cluster import Cluster, Shutdown, Started
 from checkers.model.kafka.controller import Record
 from checkers.model.kafka.log import Batch, Sent
@@ -37,7 +37,7 @@ def truth_of(
     """The truth of a run, and the bugs that show in it."""
     fates = _Fates(cluster, found, readers)
     records = tuple(fates.of(one) for one in sent if one.outcome == Outcome.OK and one.done)
-    exposed = [one for one in sent if fates.exposed(one) and (one.outcome != Outcome.OK or one.acks == "0")]
+    exposed = [one for one in sent if (one.outcome != Outcome.OK or one.acks == "0") and fates.exposed(one)]
     lost = tuple(fate for fate in map(fates.of_exposed, exposed) if not fate.survives)
     truth = Truth(records=records, exposed_lost=lost, wrong=wrong_of(cluster, found, readers))
     shows = truth.wrong or any(not fate.permitted for fate in (*records, *lost))
@@ -51,6 +51,7 @@ class _Fates:
         self, cluster: Cluster, found: Mapping[int, Sequence[Found]], readers: Sequence[Reader]
     ) -> None:
         self._settings, self._broken = cluster.case.settings, cluster.known.broken
+        self._readers = readers
         self._present = {id(one.record) for rows in found.values() for one in rows}
         self._batches: dict[int, list[Batch]] = {}
         for batch in cluster.known.batches:
@@ -71,9 +72,6 @@ class _Fates:
             number: InSync(changes, self._started.get(number, ()), cluster.known.unclean)
             for number, changes in of_partitions.items()
         }
-        self._read_s: dict[int, float] = {}
-        for one in (given for reader in readers for rows in reader.delivered for given in rows):
-            self._read_s[id(one.record)] = min(one.at_s, self._read_s.get(id(one.record), one.at_s))
 
     def exposed(self, record: Sent) -> bool:
         """Whether the record was below a leader's high watermark."""
@@ -175,6 +173,11 @@ class _Fates:
         name = "last known ELR elected" if known else "in-sync replica elected"
         return f"{name} without the data", False, facts
 
+    def _read_s(self, record: Sent) -> float:
+        """When a reader was first given the record."""
+        given = (one for reader in self._readers for one in reader.delivered[record.partition])
+        return min((one.at_s for one in given if one.record is record), default=NEVER_S)
+
     def _counted(self, record: Sent, batch: Batch, removal: Record, lost: Sequence[Shutdown]) -> str:
         """The name of a loss that enough unclean shutdowns explain: the first that applies.
 
@@ -185,7 +188,7 @@ class _Fates:
         if len(unclean) == 1 and any(in_sync.at(one.at_s) == unclean for one in lost):
             return "ISR of one with min.isr 1"
         acknowledged_s = record.completed_s if record.outcome == Outcome.OK else batch.covered_s
-        known_s = min(acknowledged_s, self._read_s.get(id(record), acknowledged_s))
+        known_s = min(acknowledged_s, self._read_s(record))
         since_s = dict.fromkeys(BROKERS, batch.appended_s)
         gone = {one.node for one in in_sync.without_recovery(since_s, removal.at_s) if one.power}
         if in_sync.at(known_s) <= gone:
