@@ -195,9 +195,8 @@ def _unclean_shutdowns(
 
 def _held(record: LostRecord, outage: Outage) -> bool:
     """Whether the node may have had the record when its process ended: its log was not measured to be
-    shorter. A kill leaves the log as it was."""
-    reached = outage.before if outage.data_lost else outage.after
-    return reached is None or reached > record.offset
+    shorter."""
+    return outage.reached is None or outage.reached > record.offset
 
 
 def _counted(unclean: Sequence[Outage], min_isr: int) -> str:

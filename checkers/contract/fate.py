@@ -142,7 +142,7 @@ def _fell_short(
         return True
     ended_ns = realised.timeline.ended_ns(evidence.tp, leader.epoch)
     for outage in evidence.outages:
-        reached = outage.before if outage.data_lost else outage.after
+        reached = outage.reached
         its_own = outage.node == leader.leader and record.since_ns <= outage.last_write_ns
         its_own &= record.written_ns < outage.leads_ns  # not by a process that came after
         if its_own and outage.since_ns < ended_ns and reached is not None and reached <= record.offset:
@@ -206,7 +206,7 @@ def _fates_by(
     """The fates of a record that this election removed: two, where nothing shows whether it was
     replicated."""
     start = evidence.start_of(election.leader_epoch)
-    replicated = _replicated(record, appended, evidence)
+    replicated = _replicated(record, appended, evidence, realised)
     unsampled = f"samples of the high watermark under leader epoch {appended.epoch}"
     for either in (True, False) if replicated is None else (replicated,):
         reason, outage, missing = _reason(record, appended, election, evidence, either)
@@ -247,13 +247,38 @@ def _reason(
     return Reason.IN_SYNC, None, ""
 
 
-def _replicated(record: LostRecord, appended: Leadership, evidence: PartitionEvidence) -> bool | None:
+def _replicated(
+    record: LostRecord, appended: Leadership, evidence: PartitionEvidence, realised: Realised
+) -> bool | None:
     """Whether every replica that was in sync had it: it was below the high watermark of its epoch. An
-    acks=all acknowledgement is the promise of that. None: nobody sampled that epoch."""
+    acks=all acknowledgement is the promise of that. None: nobody sampled that epoch, or no sample is above
+    it, but the logs of all of them reached it."""
     if record.acks in ("", "all") or record.seen:
         return True
     sampled = evidence.high_watermarks.get(appended.epoch)
-    return None if sampled is None else sampled.highest > record.offset
+    if sampled is not None and sampled.highest > record.offset:
+        return True
+    return None if sampled is None or _all_reached(record, appended, evidence, realised) else False
+
+
+def _all_reached(
+    record: LostRecord, appended: Leadership, evidence: PartitionEvidence, realised: Realised
+) -> bool:
+    """Whether there were followers in sync, and the log of each was measured to reach it under its epoch."""
+    state = realised.timeline.at(record.tp, record.written_ns)
+    if state is None or state.leader_epoch != appended.epoch:
+        return False
+    ended_ns = realised.timeline.ended_ns(record.tp, appended.epoch)
+    reached = {
+        outage.node: outage.reached
+        for outage in evidence.outages
+        if record.since_ns <= outage.last_write_ns and outage.since_ns < ended_ns
+    }
+    followers = state.isr - {appended.leader}
+    return bool(followers) and all(
+        max(reached.get(node) or NONE, evidence.log_ends.greatest(node, appended.epoch)) > record.offset
+        for node in followers
+    )
 
 
 def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionEvidence) -> _Why | None:

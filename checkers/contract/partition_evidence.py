@@ -77,6 +77,11 @@ class Outage:
     after: int | None
     fault: str
 
+    @property
+    def reached(self) -> int | None:
+        """How far its log reached when its process ended: a kill leaves it as it was; None: not measured."""
+        return self.before if self.data_lost else self.after
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEnds:
@@ -91,6 +96,16 @@ class LogEnds:
         """The least log end that a broker reported under an epoch; FAR if none."""
         own = self.log_end[(self.broker == broker) & (self.leader_epoch == epoch)]
         return int(own.min()) if len(own) else FAR
+
+    def greatest(self, broker: int, epoch: int) -> int:
+        """The greatest log end that a broker reported under an epoch; -1 if none."""
+        own = self.log_end[(self.broker == broker) & (self.leader_epoch == epoch)]
+        return int(own.max()) if len(own) else NONE
+
+    def greatest_of_all(self) -> set[int]:
+        """`greatest` of every broker and epoch."""
+        pairs = set(zip(self.broker.tolist(), self.leader_epoch.tolist(), strict=True))
+        return {self.greatest(broker, epoch) for broker, epoch in pairs}
 
     def leads_short(self, broker: int, epoch: int, since_ns: Ints, offset: Ints) -> Bools:
         """Whether a leader's first report under its epoch since a time was of a log that does not reach an
@@ -149,6 +164,7 @@ class PartitionEvidence:
         marks.update(mark for run in self.runs for mark in (run.first, run.last + 1))
         marks.update(mark for start in self.starts.values() for mark in (start.low, start.high))
         marks.update(each.highest for each in self.high_watermarks.values())
+        marks.update(self.log_ends.greatest_of_all())
         for outage in self.outages:
             marks.update(mark for mark in (outage.before, outage.after) if mark is not None)
         return sorted(marks - {NONE, FAR})

@@ -127,13 +127,31 @@ def test_what_was_perhaps_replicated_is_undecided_where_only_one_of_its_fates_is
 
 def test_lost_pages_excuse_no_acks_1_record_that_may_have_been_replicated():
     """Broker 1 loses its power and leads again; nobody sampled a high watermark under its epoch."""
-    unsampled = world(*ALL_CUT, acks="1", min_isr=4)
-    record = lost(offset=7, sent=2, acked=3)
-    assert label(record, unsampled).kind == "undecided"
-    assert judged(record, world(*ALL_CUT, sampled(3, 5), acks="1", min_isr=4)) == (
-        "permitted",
-        "acks=1 unreplicated tail",
+    its = label(lost(offset=7, sent=2, acked=3), world(*ALL_CUT, acks="1", min_isr=4))
+    assert its.kind == "undecided"
+    assert its.clause.startswith("not measured: samples of the high watermark under leader epoch 5; ")
+
+
+def sampled_too_early(reached):
+    """The last sample under epoch 5, at 2.9 s, is not above offset 7, acknowledged with acks=1 at 3 s; all
+    lose their power at 4 s, and the logs of the followers end at `reached`. Broker 2 is elected uncleanly."""
+    return world(
+        led(0, 1, 5, ALL),
+        sampled(2.9, 5),
+        down(4, *ALL, kind="power-loss", recovered=15),
+        *power_cut(4, 1, before=9, after=0, mounted=8),
+        *(row for node in (2, 3) for row in power_cut(4, node, before=reached, after=0, mounted=8)),
+        led(9, -1, 6, ()),
+        led(10, 2, 7, (2,)),
+        LogRun(7, 0, 20),
+        acks="1",
     )
+
+
+def test_what_the_logs_of_all_in_sync_replicas_reached_may_have_been_replicated_after_the_last_sample():
+    record = lost(offset=7, sent=2.95, acked=3)
+    assert judged(record, sampled_too_early(7)) == ("permitted", "acks=1 unreplicated tail")
+    assert judged(record, sampled_too_early(8)) == ("undecided", "missing evidence")
 
 
 def started(epoch, node, offset) -> BrokerLine:

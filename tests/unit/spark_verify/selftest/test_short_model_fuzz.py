@@ -17,6 +17,7 @@ ONCE_DISAGREEING = (
     (1_000_000_809, None),  # unclean election of what nobody saw replicated
     (4_000_000_200, None),  # in the ISR, and measured to lack the record
     (4_000_000_413, None),  # a high watermark that fell and rose again by two unclean elections
+    (2_000_000_028, Bug.UNCLEAN_ELECTION_FORBIDDEN),  # replicated after the last sample
     (1_000_000_005, Bug.ACK_BEFORE_MIN_ISR),  # a high watermark above what fewer than min.isr have
 )
 """Seeds of cases, with the bug that was planted."""
