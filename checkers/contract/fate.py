@@ -251,34 +251,51 @@ def _replicated(
     record: LostRecord, appended: Leadership, evidence: PartitionEvidence, realised: Realised
 ) -> bool | None:
     """Whether every replica that was in sync had it: it was below the high watermark of its epoch. An
-    acks=all acknowledgement is the promise of that. None: nobody sampled that epoch, or no sample is above
-    it, but the logs of all of them reached it."""
+    acks=all acknowledgement is the promise of that. No sample above it shows that nobody saw it so, but for
+    two cases, None: its epoch was not sampled, or the logs of all of them are known to have reached it."""
     if record.acks in ("", "all") or record.seen:
         return True
     sampled = evidence.high_watermarks.get(appended.epoch)
     if sampled is not None and sampled.highest > record.offset:
         return True
-    return None if sampled is None or _all_reached(record, appended, evidence, realised) else False
+    followers = _followers(record, appended, realised)
+    if sampled is None:
+        short = any(_lags(node, record, appended, evidence) for node in followers)
+        return False if short else None
+    reached = [_reached(node, record, appended, evidence, realised) for node in followers]
+    return None if reached and min(reached) > record.offset else False
 
 
-def _all_reached(
-    record: LostRecord, appended: Leadership, evidence: PartitionEvidence, realised: Realised
-) -> bool:
-    """Whether there were followers in sync, and the log of each was measured to reach it under its epoch."""
+def _followers(record: LostRecord, appended: Leadership, realised: Realised) -> frozenset[int]:
+    """Who was in sync with the leader when it was acknowledged; nobody if its epoch was over."""
     state = realised.timeline.at(record.tp, record.written_ns)
-    if state is None or state.leader_epoch != appended.epoch:
-        return False
+    its_own = state is not None and state.leader_epoch == appended.epoch
+    return state.isr - {appended.leader} if state is not None and its_own else frozenset()
+
+
+def _lags(node: int, record: LostRecord, appended: Leadership, evidence: PartitionEvidence) -> bool:
+    """Whether a follower's log did not reach it under its epoch, by a report of after its
+    acknowledgement."""
+    last = evidence.log_ends.last(node, appended.epoch)
+    return last is not None and record.written_ns <= last[0] and last[1] <= record.offset
+
+
+def _reached(
+    node: int,
+    record: LostRecord,
+    appended: Leadership,
+    evidence: PartitionEvidence,
+    realised: Realised,
+) -> int:
+    """How far a follower's log is known to have reached under an epoch; -1 if nobody measured it."""
     ended_ns = realised.timeline.ended_ns(record.tp, appended.epoch)
-    reached = {
-        outage.node: outage.reached
+    at_its_end = [
+        outage.reached or NONE
         for outage in evidence.outages
-        if record.since_ns <= outage.last_write_ns and outage.since_ns < ended_ns
-    }
-    followers = state.isr - {appended.leader}
-    return bool(followers) and all(
-        max(reached.get(node) or NONE, evidence.log_ends.greatest(node, appended.epoch)) > record.offset
-        for node in followers
-    )
+        if outage.node == node and record.since_ns <= outage.last_write_ns and outage.since_ns < ended_ns
+    ]
+    last = evidence.log_ends.last(node, appended.epoch)
+    return max([*at_its_end, last[1] if last else NONE])
 
 
 def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionEvidence) -> _Why | None:

@@ -138,6 +138,7 @@ class LossLabels:
         timeline, slack = self._realised.timeline, self._realised.timeline.slack_ns
         events = [state.since_ns for state in timeline.states(evidence.tp)]
         events += [election.deposed_until_ns for election in timeline.elections(evidence.tp)]
+        events += [at_ns for at_ns, _ in evidence.log_ends.last_of_all()]
         for outage in evidence.outages:
             events += [outage.since_ns, outage.last_write_ns, outage.leads_ns, outage.until_ns]
         return [

@@ -97,15 +97,15 @@ class LogEnds:
         own = self.log_end[(self.broker == broker) & (self.leader_epoch == epoch)]
         return int(own.min()) if len(own) else FAR
 
-    def greatest(self, broker: int, epoch: int) -> int:
-        """The greatest log end that a broker reported under an epoch; -1 if none."""
-        own = self.log_end[(self.broker == broker) & (self.leader_epoch == epoch)]
-        return int(own.max()) if len(own) else NONE
+    def last(self, broker: int, epoch: int) -> tuple[int, int] | None:
+        """(time, log end) of a broker's last report under an epoch; None if it gave none."""
+        return self.last_before(broker, FAR, epoch)
 
-    def greatest_of_all(self) -> set[int]:
-        """`greatest` of every broker and epoch."""
+    def last_of_all(self) -> list[tuple[int, int]]:
+        """`last` of every broker and epoch."""
         pairs = set(zip(self.broker.tolist(), self.leader_epoch.tolist(), strict=True))
-        return {self.greatest(broker, epoch) for broker, epoch in pairs}
+        found = [self.last(broker, epoch) for broker, epoch in sorted(pairs)]
+        return [each for each in found if each is not None]
 
     def leads_short(self, broker: int, epoch: int, since_ns: Ints, offset: Ints) -> Bools:
         """Whether a leader's first report under its epoch since a time was of a log that does not reach an
@@ -164,7 +164,7 @@ class PartitionEvidence:
         marks.update(mark for run in self.runs for mark in (run.first, run.last + 1))
         marks.update(mark for start in self.starts.values() for mark in (start.low, start.high))
         marks.update(each.highest for each in self.high_watermarks.values())
-        marks.update(self.log_ends.greatest_of_all())
+        marks.update(log_end for _, log_end in self.log_ends.last_of_all())
         for outage in self.outages:
             marks.update(mark for mark in (outage.before, outage.after) if mark is not None)
         return sorted(marks - {NONE, FAR})

@@ -125,6 +125,30 @@ def test_what_was_perhaps_replicated_is_undecided_where_only_one_of_its_fates_is
     assert its.clause.startswith("not measured: samples of the high watermark under leader epoch 6; ")
 
 
+def unsampled_until(reported):
+    """Nobody samples a high watermark under epoch 6. Broker 3 is in sync; `reported`: when it last says that
+    its log ends at 6. It is elected without offset 8, acknowledged at 9 s."""
+    return world(
+        led(0, 1, 5, ALL),
+        sampled(2, 5),
+        down(4, 1, recovered=25),
+        led(5, 2, 6, (2, 3)),
+        log_end(reported, 3, 6, epoch=6),
+        down(12, 2, recovered=25),
+        led(16, 3, 7, (3,)),
+        LogRun(5, 0, 4),
+        LogRun(6, 5, 5),
+        LogRun(7, 6, 40),
+        acks="1",
+    )
+
+
+def test_a_follower_that_reports_a_shorter_log_after_the_acknowledgement_shows_the_unreplicated_tail():
+    record = lost(offset=8, sent=8, acked=9)
+    assert judged(record, unsampled_until(9.1)) == ("permitted", "acks=1 unreplicated tail")
+    assert label(record, unsampled_until(8.9)).kind == "undecided"
+
+
 def test_lost_pages_excuse_no_acks_1_record_that_may_have_been_replicated():
     """Broker 1 loses its power and leads again; nobody sampled a high watermark under its epoch."""
     its = label(lost(offset=7, sent=2, acked=3), world(*ALL_CUT, acks="1", min_isr=4))
