@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from checkers.contract.fate import Fate, LostRecord, Reason
+from checkers.contract.fate import Fate, Reason
+from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import Outage, PartitionEvidence
 from checkers.contract.settings import Realised, TopicPromise
 from checkers.history.tables import NONE

@@ -16,8 +16,9 @@ from checkers.anomalies import AnomalyBlock, Ints
 from checkers.contract import clauses
 from checkers.contract.classes import between, classes_of
 from checkers.contract.clauses import Ruling, rule
-from checkers.contract.fate import Fate, LostRecord, fates
+from checkers.contract.fate import Fate, fates
 from checkers.contract.label import GRAVITY, OR, BlockLabels, Label
+from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import FAR, PartitionEvidence, partition_evidence
 from checkers.contract.settings import Realised, TopicPromise
 from checkers.history.rows import TopicPartition
