@@ -19,9 +19,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from checkers.contract.fate import Fate, LostRecord, Reason
+from checkers.contract.fate import Fate, Reason
+from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import Outage, PartitionEvidence
 from checkers.contract.settings import Realised, TopicPromise
+from checkers.history.tables import NONE
 
 Kind = Literal["violation", "permitted", "undecided"]
 
@@ -101,6 +103,9 @@ def _elected_as(kind: str) -> str:
 def _no_election(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -> str:
     if record.offset < evidence.log_start:
         return f"the log start moved to offset {evidence.log_start}, and no setting deletes records"
+    if record.missed_ns != NONE:
+        missed = realised.clock.seconds(record.missed_ns)
+        return f"no election between its write and {missed}, when it was not there, begins at or below it"
     if any(True for _ in evidence.survivors_from(record.offset)):
         return (
             "it was taken from the middle of the log: records behind it survive, and no election since then "
@@ -149,51 +154,50 @@ def _unsynced(
     if topic.flush_messages == 1 and record.acks in ("", "all"):
         clause = f"flush.messages=1: it was flushed before its acknowledgement; {removal} without it"
         return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=clause)
-    if record.acks in ("0", "1") and not _below_high_watermark(record, fate, evidence):
+    if not fate.replicated:
         clause = f"acks={record.acks}: broker {outage.node} lost it with its process; {removal}"
         return Ruling(kind="permitted", cause=UNREPLICATED_TAIL, clause=clause)
-    unclean = _unclean_shutdowns(record, fate, evidence, realised)
+    not_back = _unclean_shutdowns(record, fate, evidence, realised)
+    unclean = [outage for outage in not_back if _held(record, outage)]
     if len(unclean) >= topic.min_isr:
+        alone = len(unclean) == 1 and _stood_alone(fate, evidence, realised)
         return Ruling(
             kind="permitted",
-            cause=_cause(record, fate, evidence, realised, unclean),
+            cause=ISR_OF_ONE if alone else _cause(record, fate, realised, not_back),
             clause=f"{_counted(unclean, topic.min_isr)}; {removal}",
         )
-    if not realised.elr and _stood_alone(fate, evidence, realised):
+    election = fate.removed_by
+    assert election is not None
+    if not realised.elr and election.isr == {election.leader}:
         clause = f"ELR off: the last in-sync replica, broker {outage.node}, shut down uncleanly; {removal}"
         return Ruling(kind="permitted", cause=LAST_STANDING, clause=clause)
     clause = f"{removal} without it, after {_counted(unclean, topic.min_isr)}"
     return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=clause)
 
 
-def _below_high_watermark(record: LostRecord, fate: Fate, evidence: PartitionEvidence) -> bool:
-    sampled = evidence.high_watermarks.get(fate.appended.epoch)
-    return record.seen or (sampled is not None and sampled.highest > record.offset)
-
-
 def _unclean_shutdowns(
     record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised
 ) -> tuple[Outage, ...]:
-    """Of those who held it: the most that were down, or not in sync again, at one moment up to the
-    election. Who was in sync when it was written, or came into the ISR later, held it."""
+    """The unclean shutdowns of those who were in sync when it was written, or came into the ISR later, and
+    were not in sync again before the election: one for each node."""
     election = fate.removed_by
     assert election is not None
     timeline = realised.timeline
-    holders = [
-        outage
-        for outage in evidence.outages
+    found = {
+        outage.node: outage
+        for outage in sorted(evidence.outages, key=lambda outage: outage.data_lost)
         if outage.unclean
         and record.since_ns <= outage.last_write_ns
-        and outage.since_ns <= election.at_ns
+        and outage.since_ns <= election.at_ns <= outage.until_ns
         and timeline.in_sync(record.tp, outage.node, record.written_ns, outage.since_ns)
-    ]
-    together: tuple[Outage, ...] = ()
-    for latest in sorted(holders, key=lambda outage: outage.since_ns):
-        moment = latest.since_ns
-        at_once = {o.node: o for o in holders if o.since_ns <= moment < o.until_ns}
-        if len(at_once) > len(together):
-            together = tuple(at_once[node] for node in sorted(at_once))
-    return together
+    }
+    return tuple(found[node] for node in sorted(found))
+
+
+def _held(record: LostRecord, outage: Outage) -> bool:
+    """Whether the node may have had the record when its process ended: its log was not measured to be
+    shorter."""
+    return outage.reached is None or outage.reached > record.offset
 
 
 def _counted(unclean: Sequence[Outage], min_isr: int) -> str:
@@ -212,17 +216,10 @@ def _stood_alone(fate: Fate, evidence: PartitionEvidence, realised: Realised) ->
     return state is not None and state.isr == {fate.outage.node}
 
 
-def _cause(
-    record: LostRecord,
-    fate: Fate,
-    evidence: PartitionEvidence,
-    realised: Realised,
-    unclean: Sequence[Outage],
-) -> str:
+def _cause(record: LostRecord, fate: Fate, realised: Realised, not_back: Sequence[Outage]) -> str:
+    """The first that applies. Who was in sync: when it was acknowledged, or first given to a reader."""
     state = realised.timeline.at(record.tp, record.written_ns)
-    cut = {outage.node for outage in unclean if outage.data_lost}
-    if len(unclean) == 1 and _stood_alone(fate, evidence, realised):
-        return ISR_OF_ONE
+    cut = {outage.node for outage in not_back if outage.data_lost}
     if state is not None and state.isr <= cut:
         return POWER_LOSS
     return LAST_KNOWN_ELR if fate.reason is Reason.LAST_KNOWN_ELR else UNCLEAN_SHUTDOWNS

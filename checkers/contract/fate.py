@@ -21,33 +21,11 @@ from enum import Enum
 
 import numpy as np
 
+from checkers.contract.lost_record import LostRecord, replicated_of
 from checkers.contract.partition_evidence import FAR, Outage, PartitionEvidence
 from checkers.contract.settings import Realised
 from checkers.contract.timeline import NEVER_NS, Election, Leadership
-from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LostRecord:
-    """A record that is gone from `offset`.
-
-    It was appended in [invoked_ns, written_ns]: between the call of its send (-1: not known) and the first
-    sign that it was there. `acks` is what its producer waited for ("": nobody knows who wrote it, or it does
-    not matter), `seen` whether a reader was given it.
-    """
-
-    tp: TopicPartition
-    offset: int
-    invoked_ns: int
-    written_ns: int
-    acks: str
-    seen: bool
-
-    @property
-    def since_ns(self) -> int:
-        """The earliest time at which it may have been appended."""
-        return self.written_ns if self.invoked_ns == NONE else self.invoked_ns
 
 
 class Reason(Enum):
@@ -70,7 +48,8 @@ class Fate:
 
     `appended` is the leader that wrote it, `removed_by` the election that removed it (None: none fits),
     `start` the first offset of that election's epoch, `outage` the elected leader's, where that is the
-    reason. `missing` is the evidence that an UNKNOWN lacks.
+    reason. `replicated`: every in-sync replica had it, by the high watermark or an acknowledgement of
+    acks=all. `missing` is the evidence that an UNKNOWN lacks, or that would decide whether it was replicated.
     """
 
     appended: Leadership
@@ -78,6 +57,7 @@ class Fate:
     removed_by: Election | None = None
     start: int = NONE
     outage: Outage | None = None
+    replicated: bool = True
     missing: str = ""
 
 
@@ -103,7 +83,8 @@ def _under(
     removals = tuple(_removals(record, appended.epoch, evidence, realised))
     if not removals:
         return (Fate(appended=appended, reason=Reason.NO_ELECTION),)
-    return tuple(_fate(record, appended, election, evidence, realised) for election in removals)
+    found = (_fates_by(election, record, appended, evidence, realised) for election in removals)
+    return tuple(fate for each in found for fate in each)
 
 
 def _may_have_appended(
@@ -113,7 +94,7 @@ def _may_have_appended(
     offset, with a log that reached it, in a process that ran."""
     until_ns = max(record.written_ns, record.since_ns)
     leaders = realised.timeline.leaders(record.tp, record.since_ns, until_ns)
-    now = evidence.epoch_at(record.offset)
+    now = evidence.epoch_at(record.offset) if record.missed_ns == NONE else NONE
     possible = [
         each
         for each in leaders
@@ -136,7 +117,7 @@ def _fell_short(
         return True
     ended_ns = realised.timeline.ended_ns(evidence.tp, leader.epoch)
     for outage in evidence.outages:
-        reached = outage.before if outage.data_lost else outage.after
+        reached = outage.reached
         its_own = outage.node == leader.leader and record.since_ns <= outage.last_write_ns
         its_own &= record.written_ns < outage.leads_ns  # not by a process that came after
         if its_own and outage.since_ns < ended_ns and reached is not None and reached <= record.offset:
@@ -164,7 +145,11 @@ def _removals(
 ) -> Iterator[Election]:
     """The elections that may have removed it: the first whose log begins at or below its offset."""
     oldest = min((run.epoch for run in evidence.survivors_from(record.offset)), default=FAR)
+    if record.missed_ns != NONE:
+        oldest = FAR
     for election in realised.timeline.elections(record.tp):
+        if record.missed_ns != NONE and election.at_ns > record.missed_ns + realised.timeline.slack_ns:
+            return
         if election.leader_epoch <= epoch or _never_led(election, evidence, realised):
             continue
         if oldest < election.leader_epoch:
@@ -186,23 +171,29 @@ def _never_led(election: Election, evidence: PartitionEvidence, realised: Realis
     )
 
 
-def _fate(
+def _fates_by(
+    election: Election,
     record: LostRecord,
     appended: Leadership,
-    election: Election,
     evidence: PartitionEvidence,
     realised: Realised,
-) -> Fate:
+) -> Iterator[Fate]:
+    """The fates of a record that this election removed: two, where nothing shows whether it was
+    replicated."""
     start = evidence.start_of(election.leader_epoch)
-    reason, outage, missing = _reason(record, appended, election, evidence, realised)
-    return Fate(
-        appended=appended,
-        reason=reason,
-        removed_by=election,
-        start=start.high if start.low == start.high else NONE,
-        outage=outage,
-        missing=missing,
-    )
+    replicated = replicated_of(record, appended, evidence, realised)
+    unsampled = f"samples of the high watermark under leader epoch {appended.epoch}"
+    for either in (True, False) if replicated is None else (replicated,):
+        reason, outage, missing = _reason(record, appended, election, evidence, either)
+        yield Fate(
+            appended=appended,
+            reason=reason,
+            removed_by=election,
+            start=start.high if start.low == start.high else NONE,
+            outage=outage,
+            replicated=either,
+            missing=missing or (unsampled if replicated is None else ""),
+        )
 
 
 _Why = tuple[Reason, Outage | None, str]
@@ -213,39 +204,22 @@ def _reason(
     appended: Leadership,
     election: Election,
     evidence: PartitionEvidence,
-    realised: Realised,
+    replicated: bool,
 ) -> _Why:
     """The first reason that the evidence shows."""
-    replicated = _replicated(record, appended, evidence)
     another = election.leader != appended.leader
-    if appended.deposed_by and another and replicated is not True:
-        return _unless_unsampled(Reason.DEPOSED, replicated, appended)
-    if election.kind == "unclean" and replicated is not False:
+    if appended.deposed_by and another and not replicated:
+        return Reason.DEPOSED, None, ""
+    if election.kind == "unclean" and replicated:
         return Reason.UNCLEAN_ELECTION, None, ""
     lost = _lost_by_outage(record, election, evidence)
-    if lost is not None and (lost[0] is not Reason.UNKNOWN or replicated is not False):
+    if lost is not None and (lost[0] is not Reason.UNKNOWN or replicated):
         return _last_known(lost, election)
-    if another and replicated is False:
+    if another and not replicated:
         return Reason.UNREPLICATED, None, ""
     if election.kind == "not known":
         return Reason.UNKNOWN, None, "the metadata log: who was in sync at the election"
-    return _unless_unsampled(Reason.IN_SYNC, replicated, appended)
-
-
-def _unless_unsampled(reason: Reason, replicated: bool | None, appended: Leadership) -> _Why:
-    if replicated is None:
-        missing = f"samples of the high watermark under leader epoch {appended.epoch}"
-        return Reason.UNKNOWN, None, missing
-    return reason, None, ""
-
-
-def _replicated(record: LostRecord, appended: Leadership, evidence: PartitionEvidence) -> bool | None:
-    """Whether every replica that was in sync had it: it was below the high watermark of its epoch. An
-    acks=all acknowledgement is the promise of that. None: nobody sampled that epoch."""
-    if record.acks in ("", "all") or record.seen:
-        return True
-    sampled = evidence.high_watermarks.get(appended.epoch)
-    return None if sampled is None else sampled.highest > record.offset
+    return Reason.IN_SYNC, None, ""
 
 
 def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionEvidence) -> _Why | None:

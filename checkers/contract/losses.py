@@ -16,8 +16,9 @@ from checkers.anomalies import AnomalyBlock, Ints
 from checkers.contract import clauses
 from checkers.contract.classes import between, classes_of
 from checkers.contract.clauses import Ruling, rule
-from checkers.contract.fate import Fate, LostRecord, fates
+from checkers.contract.fate import Fate, fates
 from checkers.contract.label import GRAVITY, OR, BlockLabels, Label
+from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import FAR, PartitionEvidence, partition_evidence
 from checkers.contract.settings import Realised, TopicPromise
 from checkers.history.rows import TopicPartition
@@ -86,6 +87,7 @@ class LossLabels:
             between(block.last_offset, [0, *offsets]),
             promises[of.reshape(-1)],
             (block.seen_ns != NONE).astype(np.int64),
+            between(_missed(block), times),
             *self._fell_short(block, written_ns, evidence),
         ]
 
@@ -137,6 +139,7 @@ class LossLabels:
         timeline, slack = self._realised.timeline, self._realised.timeline.slack_ns
         events = [state.since_ns for state in timeline.states(evidence.tp)]
         events += [election.deposed_until_ns for election in timeline.elections(evidence.tp)]
+        events += [at_ns for at_ns, _ in evidence.log_ends.last_of_all()]
         for outage in evidence.outages:
             events += [outage.since_ns, outage.last_write_ns, outage.leads_ns, outage.until_ns]
         return [
@@ -170,6 +173,7 @@ class LossLabels:
             written_ns=written_ns,
             acks="" if anomaly.producer == NONE else promise.acks,
             seen=anomaly.seen_ns != NONE or block.property is Property.READ_UNCOMMITTED,
+            missed_ns=int(_missed(block)[row]),
         )
         ends = [record, replace(record, offset=anomaly.last_offset, invoked_ns=last_since_ns)][
             : 1 + (anomaly.last_offset > anomaly.offset)
@@ -184,6 +188,13 @@ class LossLabels:
         return _agreed(rulings)
 
 
+def _missed(block: AnomalyBlock) -> Ints:
+    """When each record was seen to be missing, shape (rows,); -1: it is not in the final log."""
+    if block.property is Property.HW_MONOTONE:
+        return block.completed_ns
+    return np.full(len(block), NONE, np.int64)
+
+
 def _gravity(label: Label) -> int:
     return GRAVITY.index(label.kind)
 
@@ -196,7 +207,8 @@ def _agreed(rulings: Sequence[tuple[Ruling, Fate]]) -> Label:
     if len({ruling.kind for ruling, _ in rulings}) == 1:
         cause = OR.join(dict.fromkeys(ruling.cause for ruling, _ in rulings))
         return Label(first.kind, either, cause, fate, others)
-    clause = f"the evidence allows both: {either}"
+    missing = dict.fromkeys(each.missing for _, each in rulings if each.missing)
+    clause = "".join(f"not measured: {each}; " for each in missing) + f"the evidence allows both: {either}"
     return Label("undecided", clause, clauses.MISSING_EVIDENCE, fate, others)
 
 

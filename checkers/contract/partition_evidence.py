@@ -1,7 +1,7 @@
 """What is known of one partition: all that the fate of its records is reconstructed from.
 
     epoch starts     where the log of each leader epoch begins: leader-epoch checkpoints of all replicas,
-                     the epochs of the final log, the leaders' own log ends
+                     the epochs of the final log, the leaders' own log lines and log ends
     high watermarks  the greatest one sampled under each leader epoch, and when
     outages          nodes whose process ended: uncleanly or not, with or without their unsynced pages,
                      how far their log reached before and after, and until when they were not in sync
@@ -77,6 +77,11 @@ class Outage:
     after: int | None
     fault: str
 
+    @property
+    def reached(self) -> int | None:
+        """How far its log reached when its process ended: a kill leaves it as it was; None: not measured."""
+        return self.before if self.data_lost else self.after
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEnds:
@@ -95,6 +100,16 @@ class LogEnds:
         """The least log end that a broker reported under an epoch; FAR if none."""
         own = self.log_end[(self.broker == broker) & (self.leader_epoch == epoch)]
         return int(own.min()) if len(own) else FAR
+
+    def last(self, broker: int, epoch: int) -> tuple[int, int] | None:
+        """(time, log end) of a broker's last report under an epoch; None if it gave none."""
+        return self.last_before(broker, FAR, epoch)
+
+    def last_of_all(self) -> list[tuple[int, int]]:
+        """`last` of every broker and epoch."""
+        pairs = set(zip(self.broker.tolist(), self.leader_epoch.tolist(), strict=True))
+        found = [self.last(broker, epoch) for broker, epoch in sorted(pairs)]
+        return [each for each in found if each is not None]
 
     def leads_short(self, broker: int, epoch: int, since_ns: Ints, offset: Ints) -> Bools:
         """Whether a leader's first report under its epoch since a time was of a log that does not reach an
@@ -156,6 +171,7 @@ class PartitionEvidence:
         marks.update(mark for run in self.runs for mark in (run.first, run.last + 1))
         marks.update(mark for start in self.starts.values() for mark in (start.low, start.high))
         marks.update(each.highest for each in self.high_watermarks.values())
+        marks.update(log_end for _, log_end in self.log_ends.last_of_all())
         for outage in self.outages:
             marks.update(mark for mark in (outage.before, outage.after) if mark is not None)
         return sorted(marks - {NONE, FAR})
@@ -201,7 +217,8 @@ def _starts(
     log_ends: LogEnds,
     outages: Sequence[Outage],
 ) -> dict[int, EpochStart]:
-    """Exact where a checkpoint or the log has the epoch; else bounded by what its leader measured."""
+    """Exact where a checkpoint or the log has the epoch, or a line of its leader; else bounded by what its
+    leader measured."""
     exact: dict[int, int] = {}
     for replica in realised.context.replicas:
         if replica.tp == tp:
@@ -215,8 +232,23 @@ def _starts(
         if election.leader_epoch not in exact:
             last = election is elections[-1]
             own = [outage for outage in outages if outage.node == election.leader]
-            found[election.leader_epoch] = _bounds(election, log_ends, own, log_end if last else FAR)
+            bounds = _bounds(election, log_ends, own, log_end if last else FAR)
+            found[election.leader_epoch] = _by_line(realised, tp, election, bounds)
     return found
+
+
+def _by_line(realised: Realised, tp: TopicPartition, election: Election, bounds: EpochStart) -> EpochStart:
+    """Where the leader itself wrote that it starts; a line that contradicts what was measured shows
+    nothing."""
+    starts = {
+        line.offset
+        for line in realised.context.broker_lines
+        if line.kind == "leader-start"
+        and (line.node, line.leader_epoch) == (election.leader, election.leader_epoch)
+        and line.tp == tp
+    }
+    start = starts.pop() if len(starts) == 1 else NONE
+    return EpochStart(low=start, high=start) if bounds.low <= start <= bounds.high else bounds
 
 
 def _bounds(election: Election, log_ends: LogEnds, outages: Sequence[Outage], high: int) -> EpochStart:

@@ -15,7 +15,7 @@ Counterexample to "the new leader ends the acks of the old one":
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
@@ -242,7 +242,7 @@ def _until_started(each: Downtime, started: Sequence[int]) -> Downtime:
 def _from_metadata(context: Context, clock: Clock) -> dict[TopicPartition, list[State]]:
     states: dict[TopicPartition, list[State]] = defaultdict(list)
     registered: dict[int, set[int]] = defaultdict(set)
-    for broker in context.brokers:
+    for broker in _new_processes(context.brokers):
         registered[broker.at_ms].add(broker.node)
     for row in sorted(context.metadata, key=lambda row: (row.log_offset, row.at_ms, row.partition_epoch)):
         known = states[row.tp]
@@ -263,14 +263,20 @@ def _from_metadata(context: Context, clock: Clock) -> dict[TopicPartition, list[
 
 
 def _registrations(brokers: Iterable[BrokerState], clock: Clock) -> Mapping[int, Sequence[int]]:
-    """When each node registered: a new broker epoch for each process that it started."""
+    """When each node registered."""
     found: dict[int, list[int]] = defaultdict(list)
+    for row in _new_processes(brokers):
+        found[row.node].append(clock.at(row.at_ms))
+    return found
+
+
+def _new_processes(brokers: Iterable[BrokerState]) -> Iterator[BrokerState]:
+    """The registrations among the changes of brokers: a new broker epoch for each process of a node."""
     epochs: dict[int, int] = {}
     for row in sorted(brokers, key=lambda row: row.log_offset):
         if row.registered and epochs.get(row.node) != row.broker_epoch:
             epochs[row.node] = row.broker_epoch
-            found[row.node].append(clock.at(row.at_ms))
-    return found
+            yield row
 
 
 def _from_samples(samples: Sequence[Watermark]) -> dict[TopicPartition, list[State]]:

@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 from checkers.history.rows import RecordId, TopicPartition
 from checkers.history.tables import Outcome
 from checkers.model.bugs import Bug
-from checkers.model.case import TOPIC, ModelSettings
+from checkers.model.case import BROKERS, TOPIC
 from checkers.model.clients.reader import Reader
-from checkers.model.kafka.cluster import Cluster, Elected, Started
+from checkers.model.in_sync import NEVER_S, InSync
+from checkers.model.kafka.cluster import Cluster, Shutdown, Started
+from checkers.model.kafka.controller import Record
 from checkers.model.kafka.log import Batch, Sent
 from checkers.model.kafka.partition_change import PartitionState
 from checkers.model.observe.clock import nanoseconds
@@ -33,10 +35,10 @@ def truth_of(
     readers: Sequence[Reader],
 ) -> tuple[Truth, frozenset[Bug]]:
     """The truth of a run, and the bugs that show in it."""
-    fates = _Fates(cluster, found)
+    fates = _Fates(cluster, found, readers)
     records = tuple(fates.of(one) for one in sent if one.outcome == Outcome.OK and one.done)
-    exposed = [one for one in sent if one.outcome != Outcome.OK and fates.exposed(one)]
-    lost = tuple(fate for fate in map(fates.of, exposed) if not fate.survives)
+    exposed = [one for one in sent if (one.outcome != Outcome.OK or one.acks == "0") and fates.exposed(one)]
+    lost = tuple(fate for fate in map(fates.of_exposed, exposed) if not fate.survives)
     truth = Truth(records=records, exposed_lost=lost, wrong=wrong_of(cluster, found, readers))
     shows = truth.wrong or any(not fate.permitted for fate in (*records, *lost))
     return truth, frozenset(cluster.manifested | (cluster.acted if shows else set()))
@@ -45,8 +47,11 @@ def truth_of(
 class _Fates:
     """What is known of all records, ready to be asked for each."""
 
-    def __init__(self, cluster: Cluster, found: Mapping[int, Sequence[Found]]) -> None:
+    def __init__(
+        self, cluster: Cluster, found: Mapping[int, Sequence[Found]], readers: Sequence[Reader]
+    ) -> None:
         self._settings, self._broken = cluster.case.settings, cluster.known.broken
+        self._readers = readers
         self._present = {id(one.record) for rows in found.values() for one in rows}
         self._batches: dict[int, list[Batch]] = {}
         for batch in cluster.known.batches:
@@ -56,22 +61,39 @@ class _Fates:
         for one in sorted(cluster.known.started, key=lambda each: (each.leader_epoch, each.at_s)):
             if one.at_s <= cluster.known.closed_s:
                 self._started.setdefault(one.partition, []).append(one)
-        self._elected: dict[tuple[int, int], Elected] = {}
-        for each in cluster.known.elected:
-            state = each.record.state
-            assert isinstance(state, PartitionState)
-            self._elected[state.partition, state.leader_epoch] = each
+        self._elected: dict[tuple[int, int], Record] = {}
+        of_partitions: dict[int, list[Record]] = {}
+        for each in cluster.controller.records:
+            if isinstance(each.state, PartitionState):
+                of_partitions.setdefault(each.state.partition, []).append(each)
+                if each.election:
+                    self._elected[each.state.partition, each.state.leader_epoch] = each
+        self._in_sync = {
+            number: InSync(changes, self._started.get(number, ()), cluster.known.unclean)
+            for number, changes in of_partitions.items()
+        }
 
     def exposed(self, record: Sent) -> bool:
         """Whether the record was below a leader's high watermark."""
         return any(batch.covered_s >= 0 for batch in self._batches.get(id(record), ()))
 
     def of(self, record: Sent) -> RecordTruth:
-        """The fate of a record."""
+        """The fate of a record that was acknowledged."""
+        return self._fate(record, exposed=False)
+
+    def of_exposed(self, record: Sent) -> RecordTruth:
+        """The fate of a record that was below a high watermark, whatever its producer was promised."""
+        return self._fate(record, exposed=True)
+
+    def _fate(self, record: Sent, *, exposed: bool) -> RecordTruth:
         survives = id(record) in self._present
-        copy = None if survives else self._copy(record)
+        copy = None if survives else self._copy(record, exposed=exposed)
         removal = None if copy is None else self._removal(record, copy)
-        cause, permitted, facts = ("", True, "") if survives else self._judge(record, copy, removal)
+        cause, permitted, facts = "", True, ""
+        if not survives and record.acks == "0" and not exposed:
+            cause, facts = "acks=0", "its producer waited for no broker"
+        elif not survives:
+            cause, permitted, facts = self._judge(record, copy, removal)
         return RecordTruth(
             id=RecordId(record.producer, record.sequence),
             tp=TopicPartition(TOPIC, record.partition),
@@ -84,15 +106,15 @@ class _Fates:
             facts=facts,
         )
 
-    def _copy(self, record: Sent) -> Batch | None:
+    def _copy(self, record: Sent, *, exposed: bool) -> Batch | None:
         """The copy of the record that was acknowledged, or exposed: the last one until then."""
         batches = self._batches.get(id(record), [])
-        if record.outcome != Outcome.OK:
+        if exposed:
             batches = [batch for batch in batches if batch.covered_s >= 0]
         until = [batch for batch in batches if batch.appended_s <= record.completed_s or batch.covered_s >= 0]
         return max(until, key=lambda one: one.leader_epoch, default=None)
 
-    def _removal(self, record: Sent, copy: Batch) -> Elected | None:
+    def _removal(self, record: Sent, copy: Batch) -> Record | None:
         """The election of the first leader after which no leader had the record."""
         batches = {id(batch) for batch in self._batches[id(record)]}
         first = None
@@ -102,26 +124,24 @@ class _Fates:
                 first = None if has else first or one
         return None if first is None else self._elected.get((first.partition, first.leader_epoch))
 
-    def _judge(self, record: Sent, copy: Batch | None, removal: Elected | None) -> Fate:
-        if record.acks == "0":
-            return "acks=0", True, "its producer waited for no broker"
+    def _judge(self, record: Sent, copy: Batch | None, removal: Record | None) -> Fate:
         if copy is None:
             return "acknowledged without being written (client)", False, "no leader appended it"
         if removal is None:
             return "hole", False, "no election removed it"
-        state = removal.record.state
+        state = removal.state
         assert isinstance(state, PartitionState)
         if bug := self._broken.get((id(copy), state.leader)):
             return f"bug: {bug.name}", False, f"broker {state.leader} has lost it by the bug"
         if record.acks == "1" and copy.covered_s < 0:
             return self._unreplicated(copy, removal)
-        return _replicated(copy, removal, self._settings)
+        return self._replicated(record, copy, removal)
 
-    def _unreplicated(self, batch: Batch, removal: Elected) -> Fate:
+    def _unreplicated(self, batch: Batch, removal: Record) -> Fate:
         """A record of acks=1 that was below no high watermark."""
         epoch, partition = batch.leader_epoch, batch.records[0].partition
         later = [one for key, one in self._elected.items() if key[0] == partition and key[1] > epoch]
-        successor_s = min((one.record.at_s for one in later), default=removal.record.at_s)
+        successor_s = min((one.at_s for one in later), default=removal.at_s)
         if batch.appended_s > successor_s:
             return (
                 "deposed leader",
@@ -130,50 +150,65 @@ class _Fates:
             )
         return "acks=1 unreplicated tail", True, "below no high watermark"
 
+    def _replicated(self, record: Sent, batch: Batch, removal: Record) -> Fate:
+        """A record of acks=all, or below a high watermark, that an election removed."""
+        before, leader = removal.before, _leader(removal)
+        assert before is not None
+        in_sync = self._in_sync[record.partition]
+        lost = in_sync.without_recovery(batch.held_since_s, removal.at_s)
+        unclean, powerless = {one.node for one in lost}, {one.node for one in lost if one.power}
+        facts = (
+            f"held by {sorted(batch.holders)}, of which {sorted(unclean)} shut down uncleanly, "
+            f"{sorted(powerless)} without power, and were not in sync again; elected is "
+            f"{leader} ({removal.election}) from ISR {before.isr}, ELR {before.elr}"
+        )
+        if removal.election == "unclean":
+            return "unclean election", self._settings.unclean_election, facts
+        if leader in powerless and self._settings.flush_messages != 1:
+            if len(unclean) >= self._settings.min_isr:
+                return self._counted(record, batch, removal, lost), True, facts
+            if not self._settings.elr and before.isr == (leader,):
+                return "last replica standing", True, facts
+        known = removal.election == "last-known-elr"
+        name = "last known ELR elected" if known else "in-sync replica elected"
+        return f"{name} without the data", False, facts
 
-def _removal_row(removal: Elected) -> Removal:
-    state = removal.record.state
+    def _read_s(self, record: Sent) -> float:
+        """When a reader was first given the record."""
+        given = (one for reader in self._readers for one in reader.delivered[record.partition])
+        return min((one.at_s for one in given if one.record is record), default=NEVER_S)
+
+    def _counted(self, record: Sent, batch: Batch, removal: Record, lost: Sequence[Shutdown]) -> str:
+        """The name of a loss that enough unclean shutdowns explain: the first that applies.
+
+        All replicas that were in sync are those when a client knew that it was there: by its
+        acknowledgement, or since a reader was given it.
+        """
+        in_sync, unclean = self._in_sync[record.partition], {one.node for one in lost}
+        if len(unclean) == 1 and any(in_sync.at(one.at_s) == unclean for one in lost):
+            return "ISR of one with min.isr 1"
+        acknowledged_s = record.completed_s if record.outcome == Outcome.OK else batch.covered_s
+        known_s = min(acknowledged_s, self._read_s(record))
+        since_s = dict.fromkeys(BROKERS, batch.appended_s)
+        gone = {one.node for one in in_sync.without_recovery(since_s, removal.at_s) if one.power}
+        if in_sync.at(known_s) <= gone:
+            return "power loss of all in-sync replicas"
+        if removal.election == "last-known-elr":
+            return "last known ELR elected without the data"
+        return "min.isr replicas shut down uncleanly"
+
+
+def _leader(removal: Record) -> int:
+    assert isinstance(removal.state, PartitionState)
+    return removal.state.leader
+
+
+def _removal_row(removal: Record) -> Removal:
+    state = removal.state
     assert isinstance(state, PartitionState)
     return Removal(
         leader=state.leader,
         leader_epoch=state.leader_epoch,
-        at_ns=nanoseconds(removal.record.at_s),
-        election=removal.record.election,
+        at_ns=nanoseconds(removal.at_s),
+        election=removal.election,
     )
-
-
-def _replicated(batch: Batch, removal: Elected, settings: ModelSettings) -> Fate:
-    """A record of acks=all, or below a high watermark, that an election removed."""
-    state, before, election = removal.record.state, removal.record.before, removal.record.election
-    assert isinstance(state, PartitionState)
-    assert before is not None
-    had = {node for node, since_s in batch.holders.items() if since_s <= removal.record.at_s}
-    unclean = {node for node in had if removal.unclean_s.get(node, -1e9) > batch.holders[node]}
-    powerless = {node for node in had if removal.power_lost_s.get(node, -1e9) > batch.holders[node]}
-    facts = (
-        f"held by {sorted(had)}, of which {sorted(unclean)} shut down uncleanly, {sorted(powerless)} without "
-        f"power; elected is {state.leader} ({election}) from ISR {before.isr}, ELR {before.elr}"
-    )
-    counted = len(unclean) >= settings.min_isr
-    if election == "unclean":
-        return "unclean election", settings.unclean_election, facts
-    if state.leader not in powerless or settings.flush_messages == 1:
-        name = "last known ELR elected" if election == "last-known-elr" else "in-sync replica elected"
-        return f"{name} without the data", False, facts
-    if counted:
-        return _counted(batch, unclean, powerless, removal), True, facts
-    if not settings.elr and before.isr == (state.leader,):
-        return "last replica standing", True, facts
-    name = "last known ELR elected" if election == "last-known-elr" else "in-sync replica elected"
-    return f"{name} without the data", False, facts
-
-
-def _counted(batch: Batch, unclean: set[int], powerless: set[int], removal: Elected) -> str:
-    """The name of a loss that enough unclean shutdowns explain: the first that applies."""
-    if len(unclean) == 1 and unclean <= removal.alone:
-        return "ISR of one with min.isr 1"
-    if set(batch.isr) <= powerless:
-        return "power loss of all in-sync replicas"
-    if removal.record.election == "last-known-elr":
-        return "last known ELR elected without the data"
-    return "min.isr replicas shut down uncleanly"

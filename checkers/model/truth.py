@@ -46,7 +46,8 @@ class RecordTruth:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
     """Of the whole run: `records` has every send that was reported as written; `exposed_lost` those that were
-    not, but were below a leader's high watermark, and are not in the final log.
+    not, or whose producer waited for no broker, but which were below a leader's high watermark, and are not
+    in the final log.
 
     `wrong` are the names of what is wrong in the run beside lost records, each with a place: what a correct
     Kafka and a correct client never do. Empty without bugs.

@@ -57,6 +57,7 @@ def _fall(tp: TopicPartition, top: Watermark, sample: Watermark) -> Anomaly:
         last_offset=top.high_watermark - 1,
         producer=NONE,
         sequence=NONE,
+        completed_ns=sample.at_ns,
         seen_ns=top.at_ns,
         note=(
             f"it was {top.high_watermark} under leader epoch {top.leader_epoch}, "

@@ -82,7 +82,7 @@ def fallen_watermarks(context: Context) -> Iterator[AnomalyBlock]:
             producer=nothing,
             sequence=nothing,
             invoked_ns=nothing,
-            completed_ns=nothing,
+            completed_ns=found.at_ns,
             seen_ns=found.top_ns,
             acked_offset=nothing,
             note=partial(_fallen, found),

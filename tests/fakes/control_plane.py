@@ -41,13 +41,13 @@ def state(offset, leader, epochs, isr, *, ms=None, replicas=(1, 2, 3), on=0, **m
     )
 
 
-def broker(offset, node, *, fenced=False, stopping=False, registered=True, ms=None) -> BrokerState:
+def broker(offset, node, *, fenced=False, stopping=False, registered=True, ms=None, epoch=1) -> BrokerState:
     """A broker's registration after the record at `offset`."""
     return BrokerState(
         at_ms=WALL_MS + (offset if ms is None else ms),
         log_offset=offset,
         node=node,
-        broker_epoch=1,
+        broker_epoch=epoch,
         registered=registered,
         fenced=fenced,
         in_controlled_shutdown=stopping,

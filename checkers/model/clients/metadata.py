@@ -1,7 +1,14 @@
 """Which broker a client takes for the leader of each partition: by the word of any broker that it reaches."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from checkers.model.case import BROKERS
 from checkers.model.kafka.cluster import Cluster
+from checkers.model.kafka.network import Edge
+
+EDGES: Mapping[int, Edge] = MappingProxyType({number: ("client", str(number)) for number in BROKERS})
+"""The connection of clients to each broker."""
 
 
 class ClientMetadata:
@@ -15,7 +22,7 @@ class ClientMetadata:
     def refresh(self) -> None:
         """Ask one broker that answers, whichever."""
         cluster = self._cluster
-        answering = [one for one in BROKERS if cluster.network.answers(("client", str(one)))]
+        answering = [one for one in BROKERS if cluster.network.answers(EDGES[one])]
         if not answering:
             return
         broker = cluster.brokers[answering[int(cluster.rng.random() * len(answering))]]
@@ -27,4 +34,4 @@ class ClientMetadata:
     def reachable_leader(self, partition: int) -> int:
         """The leader, if a connection to it can be opened; -1 if not, or if none is known."""
         leader = self.leaders.get(partition, -1)
-        return leader if leader >= 0 and self._cluster.network.usable(("client", str(leader))) else -1
+        return leader if leader >= 0 and self._cluster.network.usable(EDGES[leader]) else -1

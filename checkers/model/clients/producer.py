@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from checkers.history.tables import NONE, Outcome
 from checkers.model.bugs import Bug
 from checkers.model.case import ProducerSettings
-from checkers.model.clients.metadata import ClientMetadata
+from checkers.model.clients.metadata import EDGES, ClientMetadata
 from checkers.model.kafka.cluster import Cluster
 from checkers.model.kafka.leader import ProduceRequest
 from checkers.model.kafka.log import Sent
@@ -160,7 +160,7 @@ class Producer:
         return Batched(partition, records, self._epoch if self.settings.idempotence else NONE, sequence)
 
     def _dispatch(self, lane: Lane, batch: Batched, leader: int) -> None:
-        cluster, edge = self._cluster, ("client", str(leader))
+        cluster, edge = self._cluster, EDGES[leader]
         lane.leader = leader
         batch.attempt += 1
         batch.edge, batch.sent_s = edge, cluster.loop.now_s

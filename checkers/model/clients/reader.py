@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from checkers.history.tables import NONE
 from checkers.model.bugs import Bug
-from checkers.model.clients.metadata import ClientMetadata
+from checkers.model.clients.metadata import EDGES, ClientMetadata
 from checkers.model.kafka.cluster import Cluster
 from checkers.model.kafka.follower import Follower
 from checkers.model.kafka.leader import Leader
@@ -59,10 +59,10 @@ class Reader:
     def _leading(self, partition: int) -> Replica | None:
         """The replica that this reader takes for the leader, if that answers as a leader."""
         leader = self._metadata.leaders.get(partition, NONE)
-        if leader == NONE or not self._cluster.network.usable(("client", str(leader))):
-            self._metadata.refresh()
-            return None
-        if not self._cluster.network.answers(("client", str(leader))):
+        network = self._cluster.network
+        if leader == NONE or not network.answers(EDGES[leader]):
+            if leader == NONE or not network.usable(EDGES[leader]):
+                self._metadata.refresh()
             return None
         replica = self._cluster.brokers[leader].replicas.get(partition)
         if replica is not None and isinstance(replica.role, Follower) and replica.role.exposes:

@@ -1,6 +1,6 @@
 """A whole simulated cluster, and what is truly known of it: elections, starts of leaders, truncations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -46,14 +46,12 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Elected:
-    """An election, and which brokers had shut down uncleanly, or lost their power, until then, and when."""
+class Shutdown:
+    """A broker's process ended uncleanly; `power`: its unsynced pages went with it."""
 
-    record: Record
-    unclean_s: Mapping[int, float]
-    power_lost_s: Mapping[int, float]
-    alone: frozenset[int]
-    """Those that were the whole ISR when they shut down uncleanly."""
+    node: int
+    at_s: float
+    power: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -61,13 +59,8 @@ class Known:
     """The truth as it happens."""
 
     started: list[Started] = field(default_factory=list)
-    elected: list[Elected] = field(default_factory=list)
-    unclean_s: dict[int, float] = field(default_factory=dict)
-    """By broker: when it last shut down uncleanly."""
-    power_lost_s: dict[int, float] = field(default_factory=dict)
-    """By broker: when it last lost its power."""
-    unclean_isr: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
-    """By broker and partition: the ISR when it last shut down uncleanly."""
+    unclean: list[Shutdown] = field(default_factory=list)
+    """By time."""
     lines: list[Line] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
     broken: dict[tuple[int, int], Bug] = field(default_factory=dict)
@@ -164,28 +157,13 @@ class Cluster:
         """The controller has committed a change of a partition."""
         state = record.state
         assert isinstance(state, PartitionState)
-        if record.election:
-            known = self.known
-            unclean_s, power_lost_s = dict(known.unclean_s), dict(known.power_lost_s)
-            alone = {
-                node
-                for (node, number), isr in known.unclean_isr.items()
-                if number == state.partition and isr == (node,)
-            }
-            known.elected.append(
-                Elected(record=record, unclean_s=unclean_s, power_lost_s=power_lost_s, alone=frozenset(alone))
-            )
-            if record.election in ("unclean", "last-known-elr"):
-                for node in CONTROLLERS:
-                    self._line(node, "unclean-election", state.partition, state.leader_epoch, late_s=0.01)
+        if record.election in ("unclean", "last-known-elr"):
+            for node in CONTROLLERS:
+                self._line(node, "unclean-election", state.partition, state.leader_epoch, late_s=0.01)
 
     def shut_down_uncleanly(self, number: int, *, power: bool) -> None:
         """A broker was killed, or has lost its power."""
-        self.known.unclean_s[number] = self.loop.now_s
-        for partition, state in self.controller.partitions.items():
-            self.known.unclean_isr[number, partition] = state.isr
-        if power:
-            self.known.power_lost_s[number] = self.loop.now_s
+        self.known.unclean.append(Shutdown(node=number, at_s=self.loop.now_s, power=power))
 
     def leader_started(self, replica: Replica) -> None:
         """A broker begins to lead."""

@@ -20,7 +20,7 @@ class EventLoop:
     def at(self, at_s: float, callback: Callback, *arguments: Any) -> None:  # noqa: ANN401 - the callback's
         """Call back at a time, not before now."""
         self._count += 1
-        heappush(self._queue, (max(at_s, self.now_s), self._count, callback, arguments))
+        heappush(self._queue, (at_s if at_s > self.now_s else self.now_s, self._count, callback, arguments))
 
     def after(self, delay_s: float, callback: Callback, *arguments: Any) -> None:  # noqa: ANN401
         """Call back once `delay_s` have passed."""

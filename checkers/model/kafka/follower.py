@@ -127,6 +127,7 @@ class Follower:
             crc=batch.crc ^ 0x5A5A5A5A,
             bytes_of=batch,
             holders=batch.holders,
+            held_since_s=batch.held_since_s,
         )
 
     def _take_high_watermark(self, of_leader: int) -> None:

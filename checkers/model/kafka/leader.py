@@ -134,7 +134,6 @@ class Leader:
             base_sequence=request.base_sequence,
             appended_s=now_s,
             crc=self._cluster.rng.getrandbits(32),
-            isr=replica.isr,
         )
         for place, record in enumerate(request.records):
             record.written.append((batch.base_offset + place, self.epoch, replica.broker.number, now_s))
@@ -212,7 +211,8 @@ class Leader:
     def _advance(self) -> None:
         """Move the high watermark to what every replica has that is in the ISR, or is about to be."""
         replica, bugs = self.replica, self._cluster.bugs
-        if len(replica.isr) < self._cluster.case.settings.min_isr and Bug.ACK_BEFORE_MIN_ISR not in bugs:
+        short = len(replica.isr) < self._cluster.case.settings.min_isr
+        if short and Bug.ACK_BEFORE_MIN_ISR not in bugs:
             return
         isr, now_s = self._maximal_isr(), self._cluster.loop.now_s
         if self._pending is not None and Bug.HIGH_WATERMARK_BEFORE_ISR_COMMIT in bugs:
@@ -226,6 +226,8 @@ class Leader:
             if to > max(replica.high_watermark, min(committed, default=to)):
                 self._cluster.act(Bug.HIGH_WATERMARK_BEFORE_ISR_COMMIT)
         if to > replica.high_watermark:
+            if short:
+                self._cluster.act(Bug.ACK_BEFORE_MIN_ISR)
             self._cluster.covered(replica, replica.high_watermark, to)
             replica.high_watermark = to
             self._complete()

@@ -46,14 +46,14 @@ class Batch:
     base_sequence: int
     appended_s: float
     crc: int
-    isr: tuple[int, ...] = ()
-    """The ISR by which its leader appended it."""
     bytes_of: "Batch | None" = None
     """The batch that this one is a wrong copy of."""
     covered_s: float = -1.0
     """When a leader that had it first had its high watermark above it."""
     holders: dict[int, float] = field(default_factory=dict)
-    """Which brokers had it, and since when."""
+    """Which brokers had it, and when they last got it."""
+    held_since_s: dict[int, float] = field(default_factory=dict)
+    """Which brokers had it, and when they first got it."""
 
     @property
     def end_offset(self) -> int:

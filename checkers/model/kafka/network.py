@@ -34,16 +34,26 @@ class Node:
         return self.up and not self.paused
 
 
+class Link:
+    """An edge: how often it is cut, how late its answers are, and which of its connections is the present
+    one. `asked_s` and `answered_s` are when the last message in each direction arrives: none overtakes it.
+    """
+
+    __slots__ = ("answered_s", "asked_s", "begin", "connection", "cuts", "delay_s", "end")
+
+    def __init__(self, begin: Node, end: Node) -> None:
+        self.begin, self.end = begin, end
+        self.cuts, self.connection = 0, 0
+        self.delay_s = self.asked_s = self.answered_s = 0.0
+
+
 class Network:
     """All nodes and edges. Listeners are called when connections are lost, or can be opened."""
 
     def __init__(self, loop: EventLoop, rng: Random) -> None:
         self._loop, self._rng = loop, rng
         self.nodes: dict[str, Node] = {}
-        self._cuts: dict[Edge, int] = {}
-        self._delays_s: dict[Edge, float] = {}
-        self._connections: dict[Edge, int] = {}
-        self._last_s: dict[tuple[Edge, str], float] = {}
+        self._links: dict[Edge, Link] = {}
         self.changes = 0
         """How often an edge or a node has changed: what is reachable stays so as long as it does."""
         self._listeners: list[Callable[[Edge, bool], None]] = []
@@ -52,49 +62,53 @@ class Network:
         """Call `changed(edge, usable)` when connections over an edge are lost or can be opened again."""
         self._listeners.append(changed)
 
+    def _link(self, edge: Edge) -> Link:
+        link = self._links.get(edge)
+        if link is None:
+            link = self._links[edge] = Link(self.nodes[edge[0]], self.nodes[edge[1]])
+        return link
+
     def usable(self, edge: Edge) -> bool:
         """Whether a connection over the edge can be opened: no cut, and the process at its end is there."""
-        return not self._cuts.get(edge) and self.nodes[edge[1]].serving
+        link = self._links.get(edge) or self._link(edge)
+        return not link.cuts and link.end.serving
 
     def answers(self, edge: Edge) -> bool:
         """Whether a request over the edge is answered at once."""
-        node = self.nodes[edge[1]]
-        return not self._cuts.get(edge) and node.serving and not node.paused
-
-    def connection(self, edge: Edge) -> int:
-        """Which connection over the edge is the present one; a message of an older one does not arrive."""
-        return self._connections.get(edge, 0)
+        link = self._links.get(edge) or self._link(edge)
+        node = link.end
+        return not link.cuts and node.serving and not node.paused
 
     def request(self, edge: Edge, callback: Callback, *arguments: Any) -> None:  # noqa: ANN401
         """Deliver a request to the node at the end of the edge; it may get lost."""
-        self._send(edge, edge[1], 0.0, callback, arguments)
+        link = self._links.get(edge) or self._link(edge)
+        if link.cuts:
+            return
+        at_s = self._loop.now_s + SHORTEST_S + self._rng.random() * (LONGEST_S - SHORTEST_S)
+        at_s = link.asked_s = max(at_s, link.asked_s)
+        node = link.end
+        self._loop.at(at_s, self._arrive, link, link.connection, node, node.incarnation, callback, arguments)
 
     def answer(self, edge: Edge, callback: Callback, *arguments: Any) -> None:  # noqa: ANN401
         """Deliver an answer to the node at the begin of the edge; it may get lost."""
-        self._send(edge, edge[0], self._delays_s.get(edge, 0.0), callback, arguments)
-
-    def _send(
-        self, edge: Edge, to: str, late_s: float, callback: Callback, arguments: tuple[Any, ...]
-    ) -> None:
-        if self._cuts.get(edge):
+        link = self._links.get(edge) or self._link(edge)
+        if link.cuts:
             return
-        node, rng = self.nodes[to], self._rng
-        at_s = self._loop.now_s + late_s + SHORTEST_S + rng.random() * (LONGEST_S - SHORTEST_S)
-        at_s = self._last_s[edge, to] = max(at_s, self._last_s.get((edge, to), 0.0))
-        self._loop.at(
-            at_s, self._arrive, edge, self.connection(edge), node, node.incarnation, callback, arguments
-        )
+        at_s = self._loop.now_s + link.delay_s + SHORTEST_S + self._rng.random() * (LONGEST_S - SHORTEST_S)
+        at_s = link.answered_s = max(at_s, link.answered_s)
+        node = link.begin
+        self._loop.at(at_s, self._arrive, link, link.connection, node, node.incarnation, callback, arguments)
 
     def _arrive(
         self,
-        edge: Edge,
+        link: Link,
         connection: int,
         node: Node,
         incarnation: int,
         callback: Callback,
         arguments: tuple[Any, ...],
     ) -> None:
-        if connection != self._connections.get(edge, 0) or incarnation != node.incarnation:
+        if connection != link.connection or incarnation != node.incarnation:
             return
         if node.paused:
             node.backlog.append((callback, arguments))
@@ -104,22 +118,25 @@ class Network:
     def cut(self, edge: Edge, *, refuse: bool) -> None:
         """Cut an edge; several cuts of one edge add up."""
         self.changes += 1
-        self._cuts[edge] = self._cuts.get(edge, 0) + 1
-        self._connections[edge] = self.connection(edge) + 1
+        link = self._link(edge)
+        link.cuts += 1
+        link.connection += 1
         if refuse:
             self._changed(edge)
 
     def heal(self, edge: Edge) -> None:
         """Take one cut away; with the last one, old connections are closed."""
         self.changes += 1
-        self._cuts[edge] -= 1
-        if not self._cuts[edge]:
-            self._connections[edge] = self.connection(edge) + 1
+        link = self._link(edge)
+        link.cuts -= 1
+        if not link.cuts:
+            link.connection += 1
             self._changed(edge)
 
     def delay(self, edge: Edge, by_s: float) -> None:
         """Answers over the edge take longer by `by_s`, or less if it is negative."""
-        self._delays_s[edge] = max(0.0, self._delays_s.get(edge, 0.0) + by_s)
+        link = self._link(edge)
+        link.delay_s = max(0.0, link.delay_s + by_s)
 
     def end(self, node: Node) -> None:
         """The process of a node ends: its connections are closed, in both directions."""
@@ -160,7 +177,7 @@ class Network:
             for edge in ((name, node.name), (node.name, name))
         ]
         for edge in edges:
-            self._connections[edge] = self.connection(edge) + 1
+            self._link(edge).connection += 1
         for edge in edges:
             self._changed(edge)
 

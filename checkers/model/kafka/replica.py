@@ -73,7 +73,8 @@ class Replica:
     def append(self, batch: Batch) -> None:
         """Append, as leader or follower; flush as flush.messages says."""
         self.log.append(batch)
-        batch.holders[self.broker.number] = self.broker.cluster.loop.now_s
+        now_s = batch.holders[self.broker.number] = self.broker.cluster.loop.now_s
+        batch.held_since_s.setdefault(self.broker.number, now_s)
         self.unflushed += len(batch.records)
         if self.unflushed >= self.broker.cluster.case.settings.flush_messages:
             self.flush()

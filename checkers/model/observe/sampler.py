@@ -2,6 +2,7 @@
 
 from checkers.history.rows import ReplicaOffset, Watermark
 from checkers.model.case import BROKERS, TOPIC
+from checkers.model.clients.metadata import EDGES
 from checkers.model.kafka.cluster import Cluster
 from checkers.model.kafka.leader import Leader
 from checkers.model.observe.clock import nanoseconds
@@ -9,8 +10,18 @@ from checkers.model.observe.clock import nanoseconds
 EVERY_S, ANSWER_S = 0.25, 0.03
 HEARTBEAT_S = 5.0
 Key = tuple[int, int]
+"""Partition and broker."""
 State = tuple[int, int, int]
 """Leader epoch, log start, log end."""
+
+
+class _Seen:
+    """A state of a replica: when it was last seen, and when it was last written down."""
+
+    __slots__ = ("newest_s", "state", "written_s")
+
+    def __init__(self, at_s: float, state: State) -> None:
+        self.newest_s, self.written_s, self.state = at_s, at_s, state
 
 
 class Sampler:
@@ -20,8 +31,7 @@ class Sampler:
         self._cluster = cluster
         self.watermarks: list[Watermark] = []
         self.replica_offsets: list[ReplicaOffset] = []
-        self._written: dict[Key, tuple[float, State]] = {}
-        self._newest: dict[Key, tuple[float, State]] = {}
+        self._seen: dict[Key, _Seen] = {}
         self.stopped = False
         for number in BROKERS:
             cluster.loop.after(cluster.between(0.0, EVERY_S), self._sample, number)
@@ -32,7 +42,7 @@ class Sampler:
             self._interrupted(number)
             return
         cluster.loop.after(EVERY_S + ANSWER_S * (0.1 + cluster.rng.random()), self._sample, number)
-        if not cluster.network.answers(("client", str(number))):
+        if not cluster.network.answers(EDGES[number]):
             self._interrupted(number)
             return
         now_s, broker = cluster.loop.now_s, cluster.brokers[number]
@@ -59,26 +69,25 @@ class Sampler:
                 )
 
     def _take(self, now_s: float, key: Key, state: State) -> None:
-        newest, written = self._newest.get(key), self._written.get(key)
-        self._newest[key] = (now_s, state)
-        if newest is None or written is None:
-            self._write(key, now_s, state)
-        elif newest[1] != state:
-            if newest != written:
-                self._write(key, *newest)
-            self._write(key, now_s, state)
-        elif now_s - written[0] >= HEARTBEAT_S:
-            self._write(key, now_s, state)
+        seen = self._seen.get(key)
+        if seen is not None and seen.state == state:
+            seen.newest_s = now_s
+            if now_s - seen.written_s < HEARTBEAT_S:
+                return
+            seen.written_s = now_s
+        else:
+            self._write_last(key, seen)
+            self._seen[key] = _Seen(now_s, state)
+        self.note(now_s, *key, state, "live")
 
     def _interrupted(self, number: int) -> None:
-        for key in [key for key in self._newest if key[1] == number]:
-            newest = self._newest.pop(key)
-            if newest != self._written.pop(key):
-                self._write(key, *newest)
+        for key in [key for key in self._seen if key[1] == number]:
+            self._write_last(key, self._seen.pop(key))
 
-    def _write(self, key: Key, at_s: float, state: State) -> None:
-        self._written[key] = (at_s, state)
-        self.note(at_s, key[0], key[1], state, "live")
+    def _write_last(self, key: Key, seen: _Seen | None) -> None:
+        """Write down when a state was last seen, unless that was done at once."""
+        if seen is not None and seen.newest_s != seen.written_s:
+            self.note(seen.newest_s, *key, seen.state, "live")
 
     def note(self, at_s: float, partition: int, broker: int, state: State, source: str) -> None:
         """Write down how far a replica reaches."""

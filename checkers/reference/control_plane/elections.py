@@ -96,6 +96,14 @@ def _is_last_known_leader(
 ) -> bool:
     """Nobody in sync or eligible is left. A broker that shut down uncleanly leaves the ELR by its new
     registration, in the same append as the election."""
-    anew = {state.node for state in brokers if state.at_ms == row.at_ms}
-    left = ({*before.isr, *before.elr}) - anew
+    left = ({*before.isr, *before.elr}) - _registered_at(row.at_ms, brokers)
     return before.last_known_elr == (row.leader,) and not left
+
+
+def _registered_at(at_ms: int, brokers: Sequence[BrokerState]) -> set[int]:
+    """Whose new processes registered at a time: the first record with their broker epoch is of then."""
+    first: dict[tuple[int, int], BrokerState] = {}
+    for state in sorted(brokers, key=lambda state: state.log_offset):
+        if state.registered:
+            first.setdefault((state.node, state.broker_epoch), state)
+    return {state.node for state in first.values() if state.at_ms == at_ms}

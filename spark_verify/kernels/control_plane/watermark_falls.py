@@ -13,12 +13,13 @@ from spark_verify.partition_task import Bools, Ints
 class Falls:
     """The falls of one partition by time, all of shape (falls,), int64.
 
-    `value` is the sample that fell, `top` the greatest one before it under its epoch or an older one,
-    `top_ns` when that was first answered.
+    `value` is the sample that fell, at `at_ns`, `top` the greatest one before it under its epoch or an
+    older one, `top_ns` when that was first answered.
     """
 
     value: Ints
     epoch: Ints
+    at_ns: Ints
     top: Ints
     top_epoch: Ints
     top_ns: Ints
@@ -42,7 +43,14 @@ def falls(at_ns: Ints, epoch: Ints, value: Ints) -> Falls:
         begins[own] = below & ~again
     at = np.flatnonzero(begins)
     first = np.array([_first_top(epoch, value, top, place) for place in at.tolist()], np.int64)
-    return Falls(value=value[at], epoch=epoch[at], top=top[at], top_epoch=epoch[first], top_ns=at_ns[first])
+    return Falls(
+        value=value[at],
+        epoch=epoch[at],
+        at_ns=at_ns[at],
+        top=top[at],
+        top_epoch=epoch[first],
+        top_ns=at_ns[first],
+    )
 
 
 def _greatest_before(values: Ints) -> Ints:

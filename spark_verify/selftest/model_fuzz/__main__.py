@@ -12,7 +12,13 @@ from random import Random
 from checkers.model import Bug, Case, simulate
 from spark_verify.selftest.model_fuzz.asked_of import asked_of
 from spark_verify.selftest.model_fuzz.compare import disagreements
-from spark_verify.selftest.model_fuzz.many_runs import Bugs, judge_broken, judge_correct
+from spark_verify.selftest.model_fuzz.many_runs import (
+    Bugs,
+    judge_broken,
+    judge_correct,
+    processes,
+    summed,
+)
 from spark_verify.selftest.model_fuzz.side_by_side import in_words, side_by_side
 from spark_verify.selftest.model_fuzz.tables import broken_table, correct_table, names_of, page
 from spark_verify.selftest.model_fuzz.through_spark import sample, spark_disagrees
@@ -28,12 +34,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.replay:
         return replay(Case.from_json(asked.replay))
     began = time.monotonic()
-    correct = judge_correct(asked.seed, asked.runs)
-    of_correct = correct_table(correct, asked.seed)
-    print(of_correct, flush=True)
     sets = [frozenset({bug}) for bug in Bug if not asked.bug or bug.name in asked.bug]
     sets += pairs(asked.seed) if not asked.bug else []
-    broken = list(judge_broken(asked.seed, sets, manifested=asked.manifested, most_runs=asked.most_runs))
+    with processes() as pool:
+        parts = judge_correct(pool, asked.seed, asked.runs)
+        under_way = judge_broken(
+            pool, asked.seed, sets, manifested=asked.manifested, most_runs=asked.most_runs
+        )
+        correct = summed(parts)
+        of_correct = correct_table(correct, asked.seed)
+        print(of_correct, flush=True)
+        broken = list(under_way)
     of_broken = broken_table(broken, asked.manifested, asked.seed)
     print(of_broken, flush=True)
     if asked.tables:

@@ -75,8 +75,15 @@ def test_the_last_known_leader_is_elected_when_nobody_is_eligible():
 def test_the_last_known_leader_is_elected_in_the_append_that_empties_the_elr():
     """The record of broker 2's new registration follows in the same append."""
     elected = state(12, 1, (2, 2), (1,), ms=12, **LAST_KNOWN)
-    anew = broker(13, 2, fenced=True, ms=12)
+    anew = broker(13, 2, fenced=True, ms=12, epoch=13)
     assert named(ruled(CREATED, LOST, elected, anew)) == []
+
+
+def test_an_eligible_replica_that_is_only_fenced_in_that_append_is_not_passed_over():
+    """The broker epoch is the one of before: no new process, so broker 2 has what it had."""
+    elected = state(12, 1, (2, 2), (1,), ms=12, **LAST_KNOWN)
+    before, fenced = broker(1, 2, epoch=1), broker(13, 2, fenced=True, ms=12, epoch=1)
+    assert named(ruled(CREATED, LOST, elected, before, fenced)) == [(1, 2)]
 
 
 def test_the_last_known_leader_does_not_pass_over_an_eligible_replica():

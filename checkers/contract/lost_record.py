@@ -1,0 +1,93 @@
+"""A lost record, and whether every replica that was in sync had it before it was lost.
+
+Invariant: "not replicated" says that nobody saw it replicated though somebody looked; where nobody looked, or
+the followers' logs had reached it, nothing is said.
+Evidence: acknowledgements of acks=all, reads, samples of the high watermark, the followers' own log ends.
+Counterexample to "no sample of the high watermark is above it":
+    an acks=1 record is acknowledged at offset 7, 0.1 s after the last sample; all brokers lose their power
+    each log was measured to end at 9: they all had it, and the high watermark may have been above it
+"""
+
+from dataclasses import dataclass
+
+from checkers.contract.partition_evidence import PartitionEvidence
+from checkers.contract.settings import Realised
+from checkers.contract.timeline import Leadership
+from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostRecord:
+    """A record that is gone from `offset`.
+
+    It was appended in [invoked_ns, written_ns]: between the call of its send (-1: not known) and the first
+    sign that it was there. `acks` is what its producer waited for ("": nobody knows who wrote it, or it does
+    not matter), `seen` whether a reader was given it.
+    """
+
+    tp: TopicPartition
+    offset: int
+    invoked_ns: int
+    written_ns: int
+    acks: str
+    seen: bool
+    missed_ns: int = NONE
+    """When a leader was seen not to have it; -1: it is not in the final log. In between the two another
+    unclean election may have brought it back."""
+
+    @property
+    def since_ns(self) -> int:
+        """The earliest time at which it may have been appended."""
+        return self.written_ns if self.invoked_ns == NONE else self.invoked_ns
+
+
+def replicated_of(
+    record: LostRecord, appended: Leadership, evidence: PartitionEvidence, realised: Realised
+) -> bool | None:
+    """Whether every replica that was in sync had it: it was below the high watermark of its epoch. An
+    acks=all acknowledgement is the promise of that. No sample above it shows that nobody saw it so, but for
+    two cases, None: its epoch was not sampled, or the logs of all of them are known to have reached it."""
+    if record.acks in ("", "all") or record.seen:
+        return True
+    sampled = evidence.high_watermarks.get(appended.epoch)
+    if sampled is not None and sampled.highest > record.offset:
+        return True
+    followers = _followers(record, appended, realised)
+    if sampled is None:
+        short = any(_lags(node, record, appended, evidence) for node in followers)
+        return False if short else None
+    reached = [_reached(node, record, appended, evidence, realised) for node in followers]
+    return None if reached and min(reached) > record.offset else False
+
+
+def _followers(record: LostRecord, appended: Leadership, realised: Realised) -> frozenset[int]:
+    """Who was in sync with the leader when it was acknowledged; nobody if its epoch was over."""
+    state = realised.timeline.at(record.tp, record.written_ns)
+    its_own = state is not None and state.leader_epoch == appended.epoch
+    return state.isr - {appended.leader} if state is not None and its_own else frozenset()
+
+
+def _lags(node: int, record: LostRecord, appended: Leadership, evidence: PartitionEvidence) -> bool:
+    """Whether a follower's log did not reach it under its epoch, by a report of after its
+    acknowledgement."""
+    last = evidence.log_ends.last(node, appended.epoch)
+    return last is not None and record.written_ns <= last[0] and last[1] <= record.offset
+
+
+def _reached(
+    node: int,
+    record: LostRecord,
+    appended: Leadership,
+    evidence: PartitionEvidence,
+    realised: Realised,
+) -> int:
+    """How far a follower's log is known to have reached under an epoch; -1 if nobody measured it."""
+    ended_ns = realised.timeline.ended_ns(record.tp, appended.epoch)
+    at_its_end = [
+        outage.reached or NONE
+        for outage in evidence.outages
+        if outage.node == node and record.since_ns <= outage.last_write_ns and outage.since_ns < ended_ns
+    ]
+    last = evidence.log_ends.last(node, appended.epoch)
+    return max([*at_its_end, last[1] if last else NONE])

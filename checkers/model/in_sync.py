@@ -1,0 +1,75 @@
+"""Who was in sync, by the controller's word, and who shut down uncleanly and was not in sync again.
+
+KIP-966 counts the unclean shutdowns of in-sync replicas until each is in sync again: so many may lose what
+they had, however their processes and disks came back meanwhile.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from checkers.model.kafka.cluster import Shutdown, Started
+from checkers.model.kafka.controller import Record
+from checkers.model.kafka.partition_change import PartitionState
+
+NEVER_S = float("inf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """From `at_s` on these are in sync."""
+
+    at_s: float
+    isr: frozenset[int]
+
+
+class InSync:
+    """The in-sync replicas of one partition over time, and the unclean shutdowns of all brokers."""
+
+    def __init__(
+        self, records: Iterable[Record], started: Sequence[Started], shutdowns: Sequence[Shutdown]
+    ) -> None:
+        """`records` and `started` are those of the partition, in the order of the metadata log."""
+        self._started, self._shutdowns = started, shutdowns
+        self._changes = [_change(one) for one in records]
+
+    def at(self, at_s: float) -> frozenset[int]:
+        """Who was in sync at a time."""
+        return self._changes[self._place(at_s)].isr
+
+    def without_recovery(self, since_s: Mapping[int, float], until_s: float) -> list[Shutdown]:
+        """The unclean shutdowns of brokers since a time, that had been in sync then or since then, and were
+        not in sync again before `until_s`. `since_s`: by broker."""
+        return [
+            one
+            for one in self._shutdowns
+            if since_s.get(one.node, NEVER_S) <= one.at_s <= until_s
+            and self._was_in_sync(one.node, since_s[one.node], one.at_s)
+            and not self._is_back(one, until_s)
+        ]
+
+    def _place(self, at_s: float) -> int:
+        return max(0, bisect_right(self._changes, at_s, key=lambda each: each.at_s) - 1)
+
+    def _was_in_sync(self, node: int, since_s: float, until_s: float) -> bool:
+        first, last = self._place(since_s), self._place(until_s)
+        return any(node in each.isr for each in self._changes[first : last + 1])
+
+    def _is_back(self, one: Shutdown, until_s: float) -> bool:
+        """Whether it has come back into the ISR, or led again without having left it."""
+        if any(each.leader == one.node and one.at_s < each.at_s < until_s for each in self._started):
+            return True
+        place = self._place(one.at_s)
+        out = False
+        for each in self._changes[place:]:
+            if each.at_s >= until_s:
+                return False
+            if out and one.node in each.isr:
+                return True
+            out = one.node not in each.isr
+        return False
+
+
+def _change(record: Record) -> Change:
+    assert isinstance(record.state, PartitionState)
+    return Change(at_s=record.at_s, isr=frozenset(record.state.isr))

@@ -1,0 +1,238 @@
+"""Which unclean shutdowns count, which name a loss has, and what lacks a sample: found by simulated runs."""
+
+from dataclasses import replace
+
+from fakes.judged_run import ALL_CUT, cut, down, led, log_end, lost, power_cut, sampled, world
+
+from checkers.anomalies import Anomalies
+from checkers.contract.judge_contract import judge_contract
+from checkers.contract.label import Label
+from checkers.history.log_runs import LogRun
+from checkers.history.rows import BrokerLine
+
+ALL = (1, 2, 3)
+IN_SYNC_WITHOUT = ("violation", "in-sync replica elected without the data")
+
+
+def label(anomaly, run) -> Label:
+    """The label of one anomaly."""
+    return judge_contract(Anomalies.of([anomaly]), run)[0]
+
+
+def judged(anomaly, run) -> tuple[str, str]:
+    """Its kind and its cause."""
+    its = label(anomaly, run)
+    return its.kind, its.cause
+
+
+def one_after_another(rejoined):
+    """Broker 2 loses its power at 4 s, broker 1, which leads, at 9 s, and leads again without the record.
+    `rejoined`: what the metadata log says of broker 2 in between."""
+    return world(
+        led(0, 1, 5, ALL),
+        down(4, 2, kind="power-loss", recovered=7),
+        *power_cut(4, 2, before=30, after=0, mounted=6),
+        *rejoined,
+        down(9, 1, kind="power-loss", recovered=14),
+        *power_cut(9, 1, before=30, after=0, mounted=13),
+        led(11, -1, 6, (), last_known=(1,)),
+        led(14, 1, 7, (1,)),
+        LogRun(7, 0, 20),
+    )
+
+
+def test_a_broker_that_was_not_in_sync_again_counts_however_long_ago_it_shut_down():
+    run = one_after_another([led(5, 1, 5, (1, 3)), led(5.5, 1, 5, (1,), elr=(3,))])
+    its = label(lost(offset=7, sent=2, acked=3), run)
+    assert (its.kind, its.cause) == ("permitted", "last known ELR elected without the data")
+    assert "2 unclean shutdowns ≥ min.insync.replicas 2 before the ISR recovered: brokers 1, 2" in its.clause
+
+
+def test_a_broker_that_was_in_sync_again_before_the_election_does_not_count():
+    """Broker 2 has the record again when it is in sync at 7 s: then broker 1 alone has lost it."""
+    run = one_after_another([led(5, 1, 5, (1, 3)), led(7, 1, 5, ALL)])
+    its = label(lost(offset=7, sent=2, acked=3), run)
+    assert (its.kind, its.cause) == IN_SYNC_WITHOUT
+    assert "1 unclean shutdown < min.insync.replicas 2 before the ISR recovered: broker 1" in its.clause
+
+
+def alone_at_last(followers_reached):
+    """Brokers 2 and 3 lose their power at 4 s, and are in the ISR until 6 s; broker 1 acknowledges offset 35
+    with acks=1 at 4.1 s, and loses its power, alone in the ISR, at 9 s."""
+    return world(
+        led(0, 1, 5, ALL),
+        sampled(3, 35),
+        down(4, 2, 3, kind="power-loss", recovered=14),
+        *(row for node in (2, 3) for row in power_cut(4, node, before=followers_reached, after=0, mounted=8)),
+        led(6, 1, 5, (1,)),
+        sampled(8, 60, isr=(1,)),
+        down(9, 1, kind="power-loss", recovered=14),
+        *power_cut(9, 1, before=60, after=0, mounted=13),
+        led(11, -1, 6, (), last_known=(1,)),
+        led(14, 1, 7, (1,)),
+        LogRun(7, 0, 20),
+        acks="1",
+        min_isr=1,
+    )
+
+
+def test_a_broker_whose_log_was_measured_to_end_below_a_record_did_not_hold_it():
+    record = lost(offset=35, sent=3.95, acked=4.1, seen=7)
+    assert judged(record, alone_at_last(35)) == ("permitted", "ISR of one with min.isr 1")
+    assert judged(record, alone_at_last(36)) == ("permitted", "power loss of all in-sync replicas")
+
+
+def test_a_replica_may_become_the_last_one_standing_after_its_own_shutdown():
+    """Without ELR: broker 2 loses its power at 4 s; before the controller knows, broker 1 stops and broker 2
+    is elected. The controller waits for it alone, and it comes back without its log."""
+    run = world(
+        led(0, 1, 5, (1, 2)),
+        down(4, 2, kind="power-loss", recovered=13),
+        *power_cut(4, 2, before=30, after=0, mounted=11),
+        led(5, 2, 6, (2,)),
+        led(8, -1, 7, (2,)),
+        led(12, 2, 8, (2,)),
+        LogRun(8, 0, 20),
+        elr=False,
+    )
+    assert judged(lost(offset=7, sent=2, acked=3), run) == ("permitted", "last replica standing")
+
+
+UNSAMPLED = (
+    led(0, 1, 5, ALL),
+    sampled(2, 5),
+    down(4, 1, recovered=25),
+    led(5, 2, 6, (2,)),
+    down(12, 2, recovered=25),
+    led(16, 3, 7, (3,)),
+    LogRun(5, 0, 4),
+    LogRun(7, 5, 40),
+)
+"""Nobody samples a high watermark under epoch 6; then broker 3, not in sync, is elected."""
+
+
+def test_an_unclean_election_of_what_nobody_saw_replicated_has_both_names():
+    record = lost(offset=8, sent=8, acked=9)
+    its = label(record, world(*UNSAMPLED, acks="1", unclean=True))
+    assert its.kind == "permitted"
+    assert "unclean election" in its.cause.split(" or ")
+    assert "acks=1 unreplicated tail" in its.cause.split(" or ")
+
+
+def test_what_was_perhaps_replicated_is_undecided_where_only_one_of_its_fates_is_permitted():
+    its = label(lost(offset=8, sent=8, acked=9), world(*UNSAMPLED, acks="1", unclean=False))
+    assert its.kind == "undecided"
+    assert its.clause.startswith("not measured: samples of the high watermark under leader epoch 6; ")
+
+
+def unsampled_until(reported):
+    """Nobody samples a high watermark under epoch 6. Broker 3 is in sync; `reported`: when it last says that
+    its log ends at 6. It is elected without offset 8, acknowledged at 9 s."""
+    return world(
+        led(0, 1, 5, ALL),
+        sampled(2, 5),
+        down(4, 1, recovered=25),
+        led(5, 2, 6, (2, 3)),
+        log_end(reported, 3, 6, epoch=6),
+        down(12, 2, recovered=25),
+        led(16, 3, 7, (3,)),
+        LogRun(5, 0, 4),
+        LogRun(6, 5, 5),
+        LogRun(7, 6, 40),
+        acks="1",
+    )
+
+
+def test_a_follower_that_reports_a_shorter_log_after_the_acknowledgement_shows_the_unreplicated_tail():
+    record = lost(offset=8, sent=8, acked=9)
+    assert judged(record, unsampled_until(9.1)) == ("permitted", "acks=1 unreplicated tail")
+    assert label(record, unsampled_until(8.9)).kind == "undecided"
+
+
+def test_lost_pages_excuse_no_acks_1_record_that_may_have_been_replicated():
+    """Broker 1 loses its power and leads again; nobody sampled a high watermark under its epoch."""
+    its = label(lost(offset=7, sent=2, acked=3), world(*ALL_CUT, acks="1", min_isr=4))
+    assert its.kind == "undecided"
+    assert its.clause.startswith("not measured: samples of the high watermark under leader epoch 5; ")
+
+
+def sampled_too_early(reached):
+    """The last sample under epoch 5, at 2.9 s, is not above offset 7, acknowledged with acks=1 at 3 s; all
+    lose their power at 4 s, and the logs of the followers end at `reached`. Broker 2 is elected uncleanly."""
+    return world(
+        led(0, 1, 5, ALL),
+        sampled(2.9, 5),
+        down(4, *ALL, kind="power-loss", recovered=15),
+        *power_cut(4, 1, before=9, after=0, mounted=8),
+        *(row for node in (2, 3) for row in power_cut(4, node, before=reached, after=0, mounted=8)),
+        led(9, -1, 6, ()),
+        led(10, 2, 7, (2,)),
+        LogRun(7, 0, 20),
+        acks="1",
+    )
+
+
+def test_what_the_logs_of_all_in_sync_replicas_reached_may_have_been_replicated_after_the_last_sample():
+    record = lost(offset=7, sent=2.95, acked=3)
+    assert judged(record, sampled_too_early(7)) == ("permitted", "acks=1 unreplicated tail")
+    assert judged(record, sampled_too_early(8)) == ("undecided", "missing evidence")
+
+
+def started(epoch, node, offset) -> BrokerLine:
+    """A leader's own line."""
+    place = {"topic": "orders", "partition": 0, "at_ms": 0, "node": node}
+    return BrokerLine(**place, kind="leader-start", leader_epoch=epoch, offset=offset)
+
+
+TWICE = (
+    led(0, 1, 5, ALL),
+    sampled(3, 20),
+    cut(4, healed=30),
+    led(5, 2, 6, (2, 3)),
+    *(row for node in (2, 3) for row in power_cut(7, node, before=20, after=0, mounted=9)),
+    down(7, 2, 3, kind="power-loss", recovered=13),
+    led(8, -1, 7, (), last_known=(2,)),
+    led(12, 2, 8, (2,)),
+    LogRun(8, 0, 20),
+)
+"""Nothing on any disk says where epoch 6 began: at or below offset 7, or was it epoch 8 that removed it?"""
+
+
+def test_a_leaders_own_line_shows_where_its_epoch_begins():
+    record = lost(offset=7, sent=2, acked=3)
+    assert label(record, world(*TWICE)).kind == "undecided"
+    assert label(record, world(*TWICE, started(6, 2, 20))).kind == "permitted"
+    assert judged(record, world(*TWICE, started(6, 2, 5))) == IN_SYNC_WITHOUT
+
+
+def test_a_line_of_another_broker_or_one_that_contradicts_the_log_ends_shows_nothing():
+    record = lost(offset=7, sent=2, acked=3)
+    assert label(record, world(*TWICE, started(6, 3, 20))).kind == "undecided"
+    measured = (log_end(4.9, 2, 20), log_end(5.5, 2, 20, epoch=6))
+    assert label(record, world(*TWICE, *measured, started(6, 2, 5))).kind == "permitted"
+
+
+def unclean_and_back(fell_at):
+    """Broker 1 leads 24 records and is paused; broker 3, without any, is elected uncleanly at 8 s; then
+    broker 1 uncleanly again, and its records are back. The high watermark was seen at 0 at `fell_at`."""
+    run = world(
+        led(0, 1, 5, ALL),
+        sampled(3, 24),
+        led(6, 1, 5, (1,)),
+        led(8, 3, 6, (3,)),
+        led(14, 1, 7, (1,)),
+        LogRun(5, 0, 26),
+        LogRun(7, 27, 90),
+        unclean=True,
+        elr=False,
+    )
+    fall = lost("hw-monotone", offset=0, last=23, sent=None, acked=fell_at, seen=3, producer=-1, sequence=-1)
+    return judged(replace(fall, acked_offset=-1), run)
+
+
+def test_a_high_watermark_may_fall_by_an_unclean_election_and_rise_by_the_next():
+    assert unclean_and_back(9) == ("permitted", "unclean election")
+
+
+def test_a_high_watermark_that_fell_before_any_election_fell_by_none():
+    assert unclean_and_back(5) == ("violation", "hole")
