@@ -1,6 +1,7 @@
 """Samples of what each broker reports: high watermarks of what it leads, log ends of what it has."""
 
 from checkers.history.rows import ReplicaOffset, Watermark
+from checkers.history.tables import NONE
 from checkers.model.case import BROKERS, TOPIC
 from checkers.model.clients.metadata import EDGES
 from checkers.model.kafka.cluster import Cluster
@@ -46,7 +47,7 @@ class Sampler:
             self._interrupted(number)
             return
         now_s, broker = cluster.loop.now_s, cluster.brokers[number]
-        at_ns = nanoseconds(now_s)
+        at_ns = nanoseconds(now_s + ANSWER_S)
         for partition, view in broker.view.items():
             replica = broker.replicas.get(partition)
             if replica is None or replica.leader_epoch != view.leader_epoch:
@@ -90,10 +91,12 @@ class Sampler:
             self.note(seen.newest_s, *key, seen.state, "live")
 
     def note(self, at_s: float, partition: int, broker: int, state: State, source: str) -> None:
-        """Write down how far a replica reaches."""
+        """Write down how far a replica reaches; a live one's answer is noted when it has come."""
+        live = source == "live"
         self.replica_offsets.append(
             ReplicaOffset(
-                at_ns=nanoseconds(at_s),
+                at_ns=nanoseconds(at_s + ANSWER_S * live),
+                asked_ns=nanoseconds(at_s) if live else NONE,
                 topic=TOPIC,
                 partition=partition,
                 broker=broker,
