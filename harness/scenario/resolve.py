@@ -25,10 +25,10 @@ from faults.plan.validate import validate
 from faults.targets.facts import Facts, TopicFacts
 from harness.errors import ScenarioError, UsageError
 from harness.scenario.complaints import at, complaints, unknown, unknown_key
-from harness.scenario.model import Scenario
+from harness.scenario.model import Scenario, topology_of
 from harness.scenario.positions import Document, load, override
 from harness.scenario.positions import Path as KeyPath
-from harness.scenario.rules import contradictions, topology_of
+from harness.scenario.rules.every import contradictions
 
 SHIPPED = Path(__file__).parent / "library"
 SEED_BITS = 32
@@ -112,7 +112,7 @@ def _validated(document: Document) -> Scenario:
         scenario = Scenario.model_validate(document.data)
     except ValidationError as error:
         raise ScenarioError(complaints(error, document, Scenario)) from None
-    found = [at(document, path, text) for path, text in contradictions(scenario)]
+    found = [at(document, each.path, each.text, of_key=each.of_key) for each in contradictions(scenario)]
     if found:
         raise ScenarioError(found)
     return scenario
