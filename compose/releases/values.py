@@ -35,9 +35,9 @@ def refusal(setting: Setting, value: str) -> str:
 
 
 def _out_of_range(setting: Setting, text: str) -> str:
-    half = Decimal(2) ** (BITS.get(setting.type, 1024) - 1)
-    least = Decimal(setting.least) if setting.least else -half
-    greatest = Decimal(setting.greatest) if setting.greatest else half - 1
+    reach = Decimal(2) ** (BITS[setting.type] - 1) if setting.type in BITS else Decimal("Infinity")
+    least = Decimal(setting.least) if setting.least else -reach
+    greatest = Decimal(setting.greatest) if setting.greatest else reach - 1
     if Decimal(text) < least:
         return f"{text} is too small; allowed: at least {least}"
     return f"{text} is too large; allowed: at most {greatest}" if Decimal(text) > greatest else ""

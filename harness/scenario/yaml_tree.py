@@ -13,8 +13,8 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, ScalarEvent
 from ruamel.yaml.scanner import RoundTripScanner
 
-MOST_CHARACTERS = 1 << 20
-"""A storm of 5,000 steps, written out, is about 700,000."""
+MOST_CHARACTERS = 1 << 21
+"""A storm of 10,000 steps, written out, has about 1,400,000."""
 MOST_LEVELS = 12
 """The deepest value of a scenario, a list in a step of the schedule, is at level 5."""
 MOST_BITS = 64
@@ -27,7 +27,7 @@ class OutOfBounds(MarkedYAMLError):
 def yaml_tree(text: str) -> Any:  # noqa: ANN401 - YAML holds any value
     """The tree of one document, with positions. Raises OutOfBounds, or YAMLError for what is no YAML."""
     if len(text) > MOST_CHARACTERS:
-        raise OutOfBounds(problem=f"{len(text)} characters are too many; allowed: at most {MOST_CHARACTERS}")
+        raise OutOfBounds(problem=f"the text is too large; allowed: at most {MOST_CHARACTERS} characters")
     parser = YAML(typ="rt")
     parser.Scanner, parser.Composer, parser.Constructor = _Scanner, _Composer, _Constructor
     try:

@@ -11,10 +11,10 @@ from harness.scenario.rules.contradiction import Contradiction, Rule
 from harness.scenario.rules.settings import deletion, settings
 from harness.scenario.rules.sizes import batches, retention_outlasts_the_load, volumes, warm_up
 from harness.scenario.rules.topics import topics
-from harness.scenario.rules.workload import storm, workload
+from harness.scenario.rules.workload import schedule, workload
 
 STAGES: Sequence[Sequence[Rule]] = (
-    (topics, cluster, release, deletion, workload, client_settings, deadlines, acceptance, storm),
+    (topics, cluster, release, deletion, workload, client_settings, deadlines, acceptance, schedule),
     (settings,),
     (batches, volumes, warm_up, retention_outlasts_the_load),
     (client,),

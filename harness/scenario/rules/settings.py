@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from compose.releases.settings import Scope, releases_with, settings_of
+from compose.releases.settings import Scope, Setting, releases_with, settings_of
 from compose.releases.values import refusal
 from harness.scenario.deletion import deleting
 from harness.scenario.model import Scenario
@@ -14,7 +14,10 @@ from harness.scenario.rules.contradiction import Contradiction
 LISTENERS = ("listener.name.client.", "listener.name.broker.", "listener.name.controller.")
 """A setting of brokers may be given for one listener, by its name."""
 MOST_SHOWN = 40
-"""Names in a message; the topics' are fewer."""
+"""Names in a message; those of topics are fewer."""
+ALIKE = 0.8
+"""As `difflib` counts: a letter or two of a name are wrong, not a word."""
+OTHER: Mapping[Scope, Scope] = {"topic": "broker", "broker": "topic"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +68,19 @@ def _without_listener(name: str, scope: Scope) -> str:
 
 
 def _unknown(name: str, each: Configured, release: str) -> str:
-    """That the release has no such setting; and the nearest one it has, or which releases have it."""
+    """That the release has no such setting; and the nearest one, or where there is one of that name."""
     known = settings_of(release, each.scope)
     text = f"Kafka {release} has no setting {name!r} of {each.whose}"
     if elsewhere := releases_with(name, each.scope):
         return f"{text}; it is one of {elsewhere[0]} to {elsewhere[-1]}"
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    if len(known) > MOST_SHOWN:
-        return f"{text}{hint or f'; allowed: its {len(known)} settings of brokers'}"
-    return f"{text}{hint or ';'} allowed: {', '.join(sorted(known))}"
+    if near := difflib.get_close_matches(name, known, n=1, cutoff=ALIKE):
+        return f"{text}; did you mean {near[0]}?"
+    if name in settings_of(release, OTHER[each.scope]):
+        return f"{text}; it is one of {OTHER[each.scope]}s"
+    return f"{text}; allowed: {_names(known)}"
+
+
+def _names(known: Mapping[str, Setting]) -> str:
+    names = sorted(known)
+    more = f" and {len(names) - MOST_SHOWN} more of its documentation" if len(names) > MOST_SHOWN else ""
+    return f"{', '.join(names[:MOST_SHOWN])}{more}"

@@ -35,8 +35,10 @@ def _name(name: str, earlier: list[str]) -> str:
     """What is wrong with a topic's name; Kafka takes `.` and `_` for the same letter in its metrics."""
     if name in earlier:
         return f"topic {name!r} is named twice"
-    if name in (".", "..") or name in OF_KAFKA:
-        return f"{name!r} is refused by Kafka, or is a topic of its own; allowed: any other name"
+    if name in (".", ".."):
+        return f"{name!r} is no name for Kafka; allowed: any other"
+    if name in OF_KAFKA:
+        return f"{name!r} is a topic of Kafka's own; allowed: any other"
     alike = [each for each in earlier if each.replace(".", "_") == name.replace(".", "_")]
     return f"{name!r} differs from {alike[0]!r} in . and _ only, which Kafka refuses" if alike else ""
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from checkers.history.payload import HEADER_BYTES
+from faults.plan.validate import MOST_STEPS
 from harness.scenario.model import Scenario
 from harness.scenario.rules.contradiction import Contradiction
 
@@ -18,7 +19,10 @@ def workload(scenario: Scenario) -> Iterator[Contradiction]:
         yield Contradiction(path=("workload", "record"), text=text)
 
 
-def storm(scenario: Scenario) -> Iterator[Contradiction]:
-    """A storm and faults of one's own exclude each other."""
+def schedule(scenario: Scenario) -> Iterator[Contradiction]:
+    """A storm and faults of one's own exclude each other, and a schedule has an end."""
     if scenario.storm is not None and scenario.faults:
         yield Contradiction(path=("storm",), text="a scenario has faults or a storm, not both")
+    if len(scenario.faults) > MOST_STEPS:
+        text = f"{len(scenario.faults)} steps are too many; allowed: at most {MOST_STEPS}"
+        yield Contradiction(path=("faults",), text=text)
