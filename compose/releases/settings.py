@@ -47,9 +47,9 @@ def settings_of(release: str, scope: Scope) -> Mapping[str, Setting]:
     return {cells[1]: _setting(cells) for cells in rows}
 
 
-def releases_with(name: str, scope: Scope) -> tuple[str, ...]:
-    """The releases that define a setting, oldest first; none if no release does."""
-    return tuple(release for release in releases() if name in settings_of(release, scope))
+def releases_with(name: str, scope: Scope) -> str:
+    """The releases that define a setting, as in "3.6.0-3.9.2,4.1.0"; "" if none does."""
+    return _spans(tuple(each for each in releases() if name in settings_of(each, scope)), releases())
 
 
 Cells = tuple[str, ...]

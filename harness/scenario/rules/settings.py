@@ -72,11 +72,11 @@ def _unknown(name: str, each: Configured, release: str) -> str:
     known = settings_of(release, each.scope)
     text = f"Kafka {release} has no setting {name!r} of {each.whose}"
     if elsewhere := releases_with(name, each.scope):
-        return f"{text}; it is one of {elsewhere[0]} to {elsewhere[-1]}"
+        return f"{text}; only {elsewhere} have it"
     if near := difflib.get_close_matches(name, known, n=1, cutoff=ALIKE):
         return f"{text}; did you mean {near[0]}?"
     if name in settings_of(release, OTHER[each.scope]):
-        return f"{text}; it is one of {OTHER[each.scope]}s"
+        return f"{text}; {OTHER[each.scope]}s have it"
     return f"{text}; allowed: {_names(known)}"
 
 
