@@ -80,9 +80,13 @@ class Outage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEnds:
-    """Each replica's own log end as its broker reported it: arrays of shape (n,), int64, by time."""
+    """Each replica's own log end as its broker reported it: arrays of shape (n,), int64, by `asked_ns`.
+
+    A broker measures it between the question, at that time, and its answer, at `at_ns`.
+    """
 
     at_ns: npt.NDArray[np.int64]
+    asked_ns: npt.NDArray[np.int64]
     broker: npt.NDArray[np.int64]
     leader_epoch: npt.NDArray[np.int64]
     log_end: npt.NDArray[np.int64]
@@ -94,27 +98,30 @@ class LogEnds:
 
     def leads_short(self, broker: int, epoch: int, since_ns: Ints, offset: Ints) -> Bools:
         """Whether a leader's first report under its epoch since a time was of a log that does not reach an
-        offset: a leader never cuts its log, so it had not appended there. Shapes (rows,)."""
+        offset: a leader never cuts its log, so it had not appended there. Shapes (rows,).
+
+        A question asked before that time may have been answered for an earlier one."""
         own = np.flatnonzero((self.broker == broker) & (self.leader_epoch == epoch))
-        place = np.searchsorted(self.at_ns[own], since_ns, "left")
+        place = np.searchsorted(self.asked_ns[own], since_ns, "left")
         ends = np.append(self.log_end[own], FAR)
         return np.asarray((since_ns != NONE) & (ends[place] <= offset))
 
     def last_short(self, leaders: Iterable[tuple[int, int]], offset: int, before_ns: int) -> int:
-        """When one of these leaders (broker, epoch) last reported, before a time, a log that does not reach
-        an offset; 0 if none did: what is there may have been appended at any time."""
+        """Since when what is at an offset may have been appended: the question to which one of these leaders
+        (broker, epoch) last reported, before a time, a log that does not reach it; 0 if none did."""
         found = 0
         for broker, epoch in leaders:
             its = (self.broker == broker) & (self.leader_epoch == epoch)
             its &= (self.at_ns < before_ns) & (self.log_end <= offset)
-            found = max(found, int(self.at_ns[its].max(initial=0)))
+            found = max(found, int(self.asked_ns[its].max(initial=0)))
         return found
 
     def last_before(self, broker: int, at_ns: int, epoch: int) -> tuple[int, int] | None:
-        """(time, log end) of a broker's last report under an epoch up to a time; None if it gave none."""
+        """(time of the question, log end) of a broker's last report under an epoch up to a time; None if it
+        gave none."""
         its = (self.broker == broker) & (self.leader_epoch == epoch) & (self.at_ns <= at_ns)
         own = np.flatnonzero(its)
-        return (int(self.at_ns[own[-1]]), int(self.log_end[own[-1]])) if len(own) else None
+        return (int(self.asked_ns[own[-1]]), int(self.log_end[own[-1]])) if len(own) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,12 +182,13 @@ def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvide
 
 def _measured(rows: Sequence[ReplicaOffset], tp: TopicPartition) -> tuple[LogEnds, list[ReplicaOffset]]:
     """What brokers reported of a partition, as columns; and what was read from disks, as rows."""
-    names = ("topic", "partition", "source", "at_ns", "broker", "leader_epoch", "log_end")
-    columns = columns_of(rows, names)
+    names = ("topic", "partition", "source", "at_ns", "asked_ns", "broker", "leader_epoch", "log_end")
+    columns = dict(columns_of(rows, names))
+    columns["asked_ns"] = np.where(columns["asked_ns"] == NONE, columns["at_ns"], columns["asked_ns"])
     here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
     live = columns["source"] == "live"
     reported = np.flatnonzero(here & live)
-    order = reported[np.argsort(columns["at_ns"][reported], kind="stable")]
+    order = reported[np.argsort(columns["asked_ns"][reported], kind="stable")]
     log_ends = LogEnds(**{name: columns[name][order].astype(np.int64) for name in names[3:]})
     return log_ends, [rows[at] for at in np.flatnonzero(here & ~live).tolist()]
 

@@ -285,6 +285,8 @@ class ClientEvent:
 class ReplicaOffset(_Placed):
     """The log of one replica at a time, as `source` measured it: `log_end` is the offset of its next record.
 
+    It was measured between `asked_ns` and `at_ns`; `asked_ns` -1: at `at_ns`.
+
     `source`: live (asked of the broker), disk-down (read from the disk of a node that is down),
     before-power-loss (the node is paused), after-power-loss (from the disk that is mounted again).
     """
@@ -295,6 +297,7 @@ class ReplicaOffset(_Placed):
     log_start: int = NONE
     log_end: int = NONE
     source: str = "live"
+    asked_ns: int = NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

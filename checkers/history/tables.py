@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from checkers.places import Place
 
-SCHEMA_VERSION = "1.2"
+SCHEMA_VERSION = "1.3"
 """Major and minor. A major change gives a column another meaning; a minor one adds columns to a table, and
 `upgrade` says what a file from before means by them. "1" is 1.0."""
 
@@ -141,7 +141,7 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "i64 at_ns since_ns", "i32 producer broker", "i64 disconnects timeouts retries"
         ),
         "replica_offsets": _schema(
-            "i64 at_ns",
+            "i64 at_ns asked_ns",
             "str topic",
             "i32 partition broker leader_epoch",
             "i64 log_start log_end",

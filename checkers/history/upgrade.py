@@ -5,6 +5,7 @@ their `unclean` nodes, at the injection; a stop ended those of all its nodes, wh
 All were started again when the fault was healed.
 1.1: `metadata` had no `log_offset` and no `recovering`: the order is that of the rows, and nobody knows of a
 leader that recovers from an unclean election. The OPTIONAL tables did not exist: they were not collected.
+1.2: `replica_offsets` had no `asked_ns`: a broker's answer was dropped if it took longer than a second.
 
 A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
 """
@@ -23,9 +24,12 @@ ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
         "faults": MappingProxyType({"down": 1, "down_ns": 1, "up_ns": 1}),
         "metadata": MappingProxyType({"log_offset": 2, "recovering": 2}),
+        "replica_offsets": MappingProxyType({"asked_ns": 3}),
     }
 )
 """By table: the columns that a minor version added, and which one."""
+
+ANSWERED_WITHIN_NS = 1_000_000_000
 
 
 def minor_of(version: str) -> int | None:
@@ -48,6 +52,8 @@ def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
         rows = _with_outages(rows)
     if table == "metadata" and minor < 2:
         rows = _with_defaults(rows)
+    if table == "replica_offsets" and minor < 3:
+        rows = _with_asked(rows)
     return rows.select(TABLES[table].names)
 
 
@@ -69,3 +75,10 @@ def _with_defaults(changes: pa.Table) -> pa.Table:
     for name, value in (("log_offset", NONE), ("recovering", False)):
         changes = changes.append_column(name, pa.array([value] * count, schema.field(name).type))
     return changes
+
+
+def _with_asked(measured: pa.Table) -> pa.Table:
+    asked = [
+        row["at_ns"] - ANSWERED_WITHIN_NS if row["source"] == "live" else NONE for row in measured.to_pylist()
+    ]
+    return measured.append_column("asked_ns", pa.array(asked, pa.int64()))

@@ -26,4 +26,4 @@ def write_measured_logs(
 def _row(log: MeasuredLog) -> dict[str, object]:
     """A disk does not say in which epoch it was read."""
     columns = asdict(log)
-    return {**columns, "broker": columns.pop("node"), "leader_epoch": NONE}
+    return {**columns, "broker": columns.pop("node"), "leader_epoch": NONE, "asked_ns": NONE}

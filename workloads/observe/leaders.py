@@ -9,6 +9,7 @@ Every replica is asked for its log start and log end, at the epoch that its brok
 beside its high watermark.
 """
 
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -72,6 +73,7 @@ def state_of(partitions: Collection[TopicPartition]) -> Ask[BrokerReport]:
         replica_starts = _offsets(broker, has, EARLIEST, replica=DEBUGGING)
         stable = _offsets(broker, may_lead, LATEST, READ_COMMITTED)
         high_watermarks = _offsets(broker, may_lead, LATEST)
+        asked_ns = time.monotonic_ns()
         log_ends = _offsets(broker, has, LATEST, replica=DEBUGGING)
         led = sorted(log_starts.keys() & stable.keys() & high_watermarks.keys())
         return BrokerReport(
@@ -87,7 +89,7 @@ def state_of(partitions: Collection[TopicPartition]) -> Ask[BrokerReport]:
                 )
                 for tp in led
             ),
-            replicas=replicas_of(number, known, replica_starts, log_ends),
+            replicas=replicas_of(number, known, replica_starts, log_ends, asked_ns),
         )
 
     return ask

@@ -10,12 +10,12 @@ sampled, and between two that are further apart nothing was sampled at all.
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from checkers.history.rows import TopicPartition
-from checkers.history.tables import TABLES
+from checkers.history.tables import NONE, TABLES
 from compose.kafka.broker_api import PartitionAnswer
 from workloads.record.journal import Journal
 
@@ -25,13 +25,17 @@ LIVE = "live"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaState:
-    """One replica as its own broker reports it, at the leader epoch that this broker knows."""
+    """One replica as its own broker reports it, at the leader epoch that this broker knows.
+
+    `asked_ns` is when it was asked for the log end, which it measured then or later; no part of the state.
+    """
 
     tp: TopicPartition
     broker: int
     leader_epoch: int
     log_start: int
     log_end: int
+    asked_ns: int = field(default=NONE, compare=False)
 
 
 def replicas_of(
@@ -39,6 +43,7 @@ def replicas_of(
     known: Mapping[TopicPartition, PartitionAnswer],
     log_starts: Mapping[TopicPartition, int],
     log_ends: Mapping[TopicPartition, int],
+    asked_ns: int,
 ) -> tuple[ReplicaState, ...]:
     """The replicas that a broker has, from its answers; without those of which it reports no log end."""
     return tuple(
@@ -48,6 +53,7 @@ def replicas_of(
             leader_epoch=known[tp].leader_epoch,
             log_start=log_starts[tp],
             log_end=log_ends[tp],
+            asked_ns=asked_ns,
         )
         for tp in sorted(log_starts.keys() & log_ends.keys())
     )
@@ -111,7 +117,7 @@ def columns(samples: Sequence[tuple[int, ReplicaState]]) -> list[pa.Array]:
         "partition": [state.tp.partition for state in states],
         **{
             name: [getattr(state, name) for state in states]
-            for name in ("broker", "leader_epoch", "log_start", "log_end")
+            for name in ("asked_ns", "broker", "leader_epoch", "log_start", "log_end")
         },
         "source": [LIVE] * len(states),
     }

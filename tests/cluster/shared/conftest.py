@@ -5,7 +5,8 @@ It ends with the last of them: tests that start clusters of their own have the m
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -20,6 +21,23 @@ READY_S = 60.0
 SETTLED_S = 30.0
 VOLUME_MIB = 4096
 """Every test leaves its topics: some write as fast as it goes."""
+TELLING = re.compile(r"WARN|ERROR|ISR|[Tt]runcat|leader|failed")
+"""What of a broker's log may say why a test failed."""
+READ_LINES, SHOWN_LINES = 20_000, 150
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails shows what the nodes said: the cluster ends with the tests, and its logs with it."""
+    report = yield
+    cluster = getattr(item, "funcargs", {}).get("cluster")
+    if report.failed and call.when == "call" and isinstance(cluster, DockerCluster):
+        for node in (*cluster.brokers, *cluster.controllers):
+            lines = [line for line in cluster.tail(node, READ_LINES).splitlines() if TELLING.search(line)]
+            report.sections.append((f"log of node {node}", "\n".join(lines[-SHOWN_LINES:])))
+    return report
 
 
 @pytest.fixture(scope="package")

@@ -120,10 +120,10 @@ def test_a_newer_minor_version_is_read_if_its_columns_are_known(tmp_path):
     """What it adds to other tables does not matter here."""
     path, stamp = tmp_path / "faults.parquet", {"highwater.table": "faults"}
     newer = TABLES["faults"].empty_table()
-    pq.write_table(newer.replace_schema_metadata(stamp | {"highwater.schema_version": "1.3"}), path)
+    pq.write_table(newer.replace_schema_metadata(stamp | {"highwater.schema_version": "1.9"}), path)
     assert read_unit(path, "faults").schema == TABLES["faults"]
     wider = newer.append_column("weather", pa.array([], pa.string()))
-    pq.write_table(wider.replace_schema_metadata(stamp | {"highwater.schema_version": "1.3"}), path)
+    pq.write_table(wider.replace_schema_metadata(stamp | {"highwater.schema_version": "1.9"}), path)
     with pytest.raises(MalformedHistory, match="wrong columns: unknown weather"):
         read_unit(path, "faults")
 
@@ -137,12 +137,27 @@ def test_versions(version, minor):
     assert minor_of(version) == minor
 
 
-def test_what_is_written_today_is_stamped_1_2(tmp_path):
+def test_what_is_written_today_is_stamped_1_3(tmp_path):
     """And has every column."""
     path = tmp_path / "faults.parquet"
     write_table(path, "faults", TABLES["faults"].empty_table())
-    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.2"
+    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.3"
     assert schema_at("metadata", 2) == TABLES["metadata"]
+
+
+def test_a_log_end_of_a_1_2_file_was_measured_in_the_second_before_its_answer(tmp_path):
+    """One that was read from a disk, when it was written down."""
+    row = dict.fromkeys(TABLES["replica_offsets"].names, 0) | {"topic": "t", "at_ns": 3_000_000_000}
+    rows = [row | {"source": "live"}, row | {"source": "disk-down"}]
+    old = pa.Table.from_pylist(rows, schema_at("replica_offsets", 2))
+    assert "asked_ns" not in old.column_names
+    path = tmp_path / "replica_offsets.parquet"
+    stamp = {"highwater.schema_version": "1.2", "highwater.table": "replica_offsets"}
+    pq.write_table(old.replace_schema_metadata(stamp), path)
+    assert read_unit(path, "replica_offsets", columns=("at_ns", "asked_ns")).to_pydict() == {
+        "at_ns": [3_000_000_000, 3_000_000_000],
+        "asked_ns": [2_000_000_000, -1],
+    }
 
 
 RECORDED = Path(__file__).parents[3] / "fixtures" / "runs-of-schema-1"

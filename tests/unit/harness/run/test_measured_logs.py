@@ -23,6 +23,7 @@ def test_a_measurement_is_a_row_of_replica_offsets(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "history/replica_offsets.parquet").to_pylist() == [
         {
             "at_ns": 7,
+            "asked_ns": -1,
             "topic": "orders",
             "partition": 0,
             "broker": 2,
