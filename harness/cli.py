@@ -126,8 +126,11 @@ def _add_scenario(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     show = verbs.add_parser("show", help="a shipped scenario's file")
     show.add_argument("name", metavar="NAME")
     show.set_defaults(command=commands.scenario_show)
-    validate = verbs.add_parser("validate", help="check a scenario without running it")
-    validate.add_argument("file", metavar="FILE", help="a file, or a shipped name")
+    validate = verbs.add_parser("validate", help="check scenarios without running them")
+    validate.add_argument(
+        "files", nargs="+", metavar="FILE", help="a file, a shipped name, or - for standard input"
+    )
+    validate.add_argument("--seed", type=_seed, help="of every random choice; the plan it gives is printed")
     validate.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP
     )

@@ -4,10 +4,9 @@ import json
 import sys
 from argparse import Namespace
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import EXIT_ERROR, EXIT_SURVIVED, HighwaterError
+from harness.errors import EXIT_ERROR, EXIT_SURVIVED, HighwaterError, UsageError
 
 if TYPE_CHECKING:
     from compose.setup.doctor import Check
@@ -104,13 +103,14 @@ def scenario_show(arguments: Namespace) -> int:
 
 
 def scenario_validate(arguments: Namespace) -> int:
-    """`highwater scenario validate`: complain, or describe in one line what would run."""
-    from harness import api
+    """`highwater scenario validate`: describe each in a line, and complain at the end."""
+    from harness.scenario.validate import Validation
 
-    resolved = api.resolved(arguments.file, sets=arguments.sets)
-    scenario = resolved.scenario
-    faults = ", ".join(f"{step.kind} {step.asked}" for step in resolved.steps) or "no faults"
-    print(f"{Path(arguments.file).name}: valid. {scenario.name}: Kafka {scenario.cluster.kafka}, {faults}")
+    validation = Validation(names=arguments.files, sets=arguments.sets, seed=arguments.seed)
+    for line in validation.descriptions():
+        print(line, flush=True)
+    if validation.refused:
+        raise UsageError("\n".join(validation.refused))
     return 0
 
 

@@ -23,8 +23,9 @@ import numpy as np
 
 from checkers.history.rows import TopicPartition
 from compose.kafka.brokers import Brokers
+from workloads.clients.check_settings import check_settings
 from workloads.clients.consumer import tailing_reader
-from workloads.clients.producer import PURGED_WITHIN_S, ProducerLoop, check_settings
+from workloads.clients.producer import PURGED_WITHIN_S, ProducerLoop
 from workloads.clients.reader import ReaderLoop
 from workloads.errors import NotWarm
 from workloads.observe.leaders import LeaderState

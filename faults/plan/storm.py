@@ -17,7 +17,7 @@ from faults.errors import BadStep
 from faults.kinds.kind import Shape, StormRule
 from faults.kinds.registry import KINDS
 from faults.kinds.step import After, At, Head, Start, Step
-from faults.plan.validate import validate
+from faults.plan.validate import MOST_STEPS, validate
 from faults.targets.facts import Facts
 
 RULES: Mapping[str, StormRule] = {name: kind.storm for name, kind in KINDS.items() if kind.storm is not None}
@@ -61,6 +61,11 @@ class Storm:
     def shortest_s(self) -> float:
         """Below this duration, an unlucky draw would leave out a kind."""
         return len(_musts(self.kinds)) * (self.holds.high_s + self.gaps.high_s + RECOVERY_S)
+
+    @property
+    def longest_s(self) -> float:
+        """Above this duration, a draw of short times would give more steps than a plan may have."""
+        return MOST_STEPS * (self.holds.low_s + self.gaps.low_s + RECOVERY_S)
 
 
 def storm(asked: Storm, *, seed: int, facts: Facts) -> tuple[Step, ...]:
@@ -124,6 +129,9 @@ def _check(asked: Storm, facts: Facts) -> None:
     if asked.duration_s < asked.shortest_s:
         given = f"{asked.duration_s:g}s"
         raise BadStep("duration", given, f"at least {asked.shortest_s:g}s, for {', '.join(asked.kinds)}")
+    if asked.duration_s > asked.longest_s:
+        given = f"{asked.duration_s:g}s"
+        raise BadStep("duration", given, f"at most {asked.longest_s:g}s, or longer holds and gaps")
 
 
 def _musts(kinds: Sequence[str]) -> list[tuple[str, Shape]]:

@@ -13,6 +13,9 @@ from faults.targets.conditions import Condition, FollowerBehind
 from faults.targets.facts import Facts, check_partition, check_target
 from faults.targets.target import Target, TopicPartition
 
+MOST_STEPS = 10_000
+"""Half a day of faults, one after the other."""
+
 
 def validate(steps: tuple[Step, ...], facts: Facts) -> tuple[Step, ...]:
     """The same steps with the default partition written into every role that leaves it out."""

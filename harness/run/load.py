@@ -3,11 +3,11 @@
 import time
 from collections.abc import Mapping
 
+from harness.scenario.load_plan import WARM_S
 from harness.terminal.progress import LoadFigures
 from workloads.record.recorder import RecordedSends
 from workloads.run import Workload
 
-WARM_S = 30.0
 STOP_S = 15.0
 
 

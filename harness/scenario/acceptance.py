@@ -28,6 +28,8 @@ METRICS: Mapping[str, str] = {
     "failed.ratio": "number",
     "acked.count": "number",
 }
+WHOLE = frozenset({"acked.count"})
+"""Metrics that are whole numbers."""
 GREATEST: Mapping[str, float] = {"indeterminate.ratio": 1.0, "failed.ratio": 1.0}
 """The greatest value of a metric that has one; the least value of each is 0."""
 LINE = re.compile(r"(?P<metric>[a-z.]+)\s*(?P<sign><=|>=|<|>)\s*(?P<bound>\S+)")

@@ -12,6 +12,9 @@ from pydantic_core import ErrorDetails
 
 from harness.scenario.positions import Document, Path
 
+MOST_SHOWN = 200
+"""Characters of a wrong value that a complaint repeats."""
+
 
 def complaints(error: ValidationError, document: Document, model: type[BaseModel]) -> list[str]:
     """One line for each error, in the order of the file's keys as pydantic met them."""
@@ -63,7 +66,12 @@ def _as_one_sentence(found: ErrorDetails) -> str:
     message = found["msg"].removeprefix("Value error, ")
     if found["type"] == "value_error":
         return message
-    return f"{message[0].lower()}{message[1:]}, found {found['input']!r}"
+    return f"{message[0].lower()}{message[1:]}, found {_shown(found['input'])}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 def keys_of(model: type[BaseModel]) -> list[str]:

@@ -1,8 +1,10 @@
-"""Settings by which Kafka itself deletes or restamps records: with them, what is gone proves nothing.
+"""Settings by which Kafka itself deletes, moves or restamps records: with them, what is gone proves nothing.
 
-A record that compaction, or retention inside the run, has deleted is gone as one that was lost is; and a
-record under LogAppendTime has another timestamp than the one that was sent. So a scenario may not ask for
-either. Then a log start that moves has no legal reason, and what was below it is lost.
+A record that compaction, or retention inside the run, has deleted is gone as one that was lost is; what
+tiered storage has moved is on no broker's disk; and a record under LogAppendTime has another timestamp than
+the one that was sent. The metadata log, from which elections are known, has a retention of its own. So a
+scenario may not ask for any of them. Then a log start that moves has no legal reason, and what was below it
+is lost.
 """
 
 import re
@@ -18,9 +20,11 @@ _TIMES_S: Mapping[str, float] = {
     "log.retention.ms": 0.001,
     "log.retention.minutes": 60.0,
     "log.retention.hours": 3600.0,
+    "metadata.max.retention.ms": 0.001,
 }
 """How long records are kept, by a topic's or the brokers' name; and its unit in seconds."""
-_SIZES = ("retention.bytes", "log.retention.bytes")
+_SIZES = ("retention.bytes", "log.retention.bytes", "metadata.max.retention.bytes")
+_REMOTE = ("remote.storage.enable", "remote.log.storage.system.enable")
 _POLICIES = ("cleanup.policy", "log.cleanup.policy")
 _STAMPS = ("message.timestamp.type", "log.message.timestamp.type")
 
@@ -37,7 +41,9 @@ def deleting(config: Mapping[str, str], load_s: float = 0.0) -> Iterator[tuple[s
             yield from ((key, text) for text in _size(value))
         elif key in _POLICIES and value.strip().lower() != "delete":
             yield key, f"{value!r} removes records that were not lost; allowed: delete"
-        elif key in _STAMPS and value != "CreateTime":
+        elif key in _REMOTE and value.strip().lower() != "false":
+            yield key, f"{value!r} moves records off the brokers' disks; allowed: false"
+        elif key in _STAMPS and value.strip() != "CreateTime":
             yield key, f"{value!r} replaces the timestamps that were sent; allowed: CreateTime"
 
 

@@ -21,10 +21,15 @@ LOSS_SETTINGS: Mapping[str, str] = {
 OF_BROKERS: Mapping[str, str] = {
     "flush.messages": "log.flush.interval.messages",
     "flush.ms": "log.flush.interval.ms",
+    "max.message.bytes": "message.max.bytes",
+    "segment.bytes": "log.segment.bytes",
 }
 """The brokers' name of a topic's setting, where it is another one."""
 
-FORMS = {**LOSS_SETTINGS, **{of_broker: LOSS_SETTINGS[name] for name, of_broker in OF_BROKERS.items()}}
+FORMS = {
+    **LOSS_SETTINGS,
+    **{of_broker: LOSS_SETTINGS[name] for name, of_broker in OF_BROKERS.items() if name in LOSS_SETTINGS},
+}
 PATTERNS = {NUMBER: re.compile(r"-?\d+"), BOOLEAN: re.compile(r"true|false", re.IGNORECASE)}
 
 

@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING
 from harness.scenario.model import Scenario
 
 if TYPE_CHECKING:
+    from workloads.clients.check_settings import RefusedSetting
     from workloads.plan import WorkloadPlan
+
+WARM_S = 30.0
+"""Within which every producer must have an acknowledgement on every partition, if the load is to be warm."""
 
 # The Kafka client is imported where it is used: `highwater --help` does not wait for it.
 
@@ -29,9 +33,16 @@ def load_plan(scenario: Scenario, seed: int) -> "WorkloadPlan":
     )
 
 
-def client_refusal(scenario: Scenario) -> str:
-    """Why the client library does not take these settings; "" if it does. Connects to nothing."""
-    from workloads.clients.producer import check_settings
+def refused_settings(scenario: Scenario) -> "list[RefusedSetting]":
+    """Each setting in `workload.client` that the client library does not take by itself."""
+    from workloads.clients import check_settings
+
+    return list(check_settings.refused_settings(load_plan(scenario, seed=0)))
+
+
+def refused_by_client(scenario: Scenario) -> str:
+    """Why the client library does not take all settings together, or the records; "" if it does."""
+    from workloads.clients.check_settings import check_settings
     from workloads.errors import PlanRefused
 
     try:

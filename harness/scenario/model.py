@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from checkers.contract.settings import Acks
 from checkers.verdict.decide import Expectation
-from compose.spec.topology import DEFAULT_RELEASE, DEFAULT_VOLUME_BYTES
+from compose.spec.topology import DEFAULT_RELEASE, DEFAULT_VOLUME_BYTES, Topology
 from harness.scenario.acceptance import AcceptLine
 from harness.scenario.units import Duration, Rate, Size
 
@@ -119,3 +119,17 @@ class Scenario(Part):
     def as_plain(self) -> dict[str, Any]:
         """A resolved scenario as it is written to a file, with every default spelled out."""
         return self.model_dump(mode="json", by_alias=True, exclude={"storm"})
+
+
+def topology_of(cluster: ClusterPart) -> Topology:
+    """The cluster part as a topology; TopologyError if there can be no such cluster."""
+    return Topology(
+        brokers=cluster.brokers,
+        controllers=cluster.controllers,
+        combined=cluster.combined,
+        kafka=cluster.kafka,
+        elr=cluster.elr,
+        broker_config=cluster.broker_config,
+        controller_config=cluster.controller_config,
+        volume_mib=cluster.volume >> 20,
+    )

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from harness.errors import ScenarioError
+from harness.scenario.yaml_tree import OutOfBounds, yaml_tree
 
 Path = tuple[str | int, ...]
 """Keys and list indices from the root, for example ("faults", 0, "do")."""
@@ -42,9 +42,9 @@ class Document:
 def load(text: str, filename: str) -> Document:
     """Parse one YAML document whose root is a map; raises ScenarioError with the place otherwise."""
     try:
-        tree = YAML(typ="rt").load(text)
+        tree = yaml_tree(text)
     except YAMLError as error:
-        raise ScenarioError([f"{filename}:{_mark(error)}: not YAML: {_problem(error)}"]) from None
+        raise ScenarioError([f"{filename}:{_mark(error)}: {_problem(error)}"]) from None
     if not isinstance(tree, CommentedMap):
         raise ScenarioError([f"{filename}:1:1: a scenario is a map of keys, found {_kind(tree)}"])
     document = Document(filename=filename, data={})
@@ -57,9 +57,10 @@ def _mark(error: YAMLError) -> str:
     return f"{mark.line + 1}:{mark.column + 1}" if mark else "1:1"
 
 
-def _problem(error: YAMLError) -> str:
+def _problem(error: YAMLError, what: str = "not YAML") -> str:
     marked = (error.problem or error.context) if isinstance(error, MarkedYAMLError) else None
-    return str(marked or error).splitlines()[0]
+    text = str(marked or error).splitlines()[0]
+    return text if isinstance(error, OutOfBounds) else f"{what}: {text}"
 
 
 def _kind(tree: object) -> str:
@@ -109,9 +110,9 @@ def override(document: Document, assignments: Sequence[str]) -> None:
 
 def _value_of(text: str, place: str) -> Any:  # noqa: ANN401 - YAML holds any value
     try:
-        return _walk(YAML(typ="rt").load(text), (), Document(filename=place, data={}))
+        return _walk(yaml_tree(text), (), Document(filename=place, data={}))
     except YAMLError as error:
-        raise ScenarioError([f"{place}: the value is not YAML: {_problem(error)}"]) from None
+        raise ScenarioError([f"{place}: {_problem(error, 'the value is not YAML')}"]) from None
 
 
 def _resolve_path(data: Mapping[str, Any], words: Sequence[str], place: str) -> Path:

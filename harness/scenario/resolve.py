@@ -25,10 +25,11 @@ from faults.plan.validate import validate
 from faults.targets.facts import Facts, TopicFacts
 from harness.errors import ScenarioError, UsageError
 from harness.scenario.complaints import at, complaints, unknown, unknown_key
-from harness.scenario.model import Scenario
+from harness.scenario.model import Scenario, topology_of
 from harness.scenario.positions import Document, load, override
 from harness.scenario.positions import Path as KeyPath
-from harness.scenario.rules import contradictions, topology_of
+from harness.scenario.rules.every import contradictions
+from harness.scenario.yaml_tree import MOST_CHARACTERS
 
 SHIPPED = Path(__file__).parent / "library"
 SEED_BITS = 32
@@ -112,7 +113,7 @@ def _validated(document: Document) -> Scenario:
         scenario = Scenario.model_validate(document.data)
     except ValidationError as error:
         raise ScenarioError(complaints(error, document, Scenario)) from None
-    found = [at(document, path, text) for path, text in contradictions(scenario)]
+    found = [at(document, each.path, each.text, of_key=each.of_key) for each in contradictions(scenario)]
     if found:
         raise ScenarioError(found)
     return scenario
@@ -160,7 +161,8 @@ def find(name: str) -> tuple[str, str]:
         if not path.exists() and "/" not in name and not name.endswith((".yaml", ".yml")):
             raise UsageError(f"scenario: {unknown(name, shipped())}; or give the path of a file")
     try:
-        return path.read_text(), str(path if path.parent != SHIPPED else path.name)
+        with path.open(encoding="utf-8") as file:
+            return file.read(MOST_CHARACTERS + 1), str(path if path.parent != SHIPPED else path.name)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UsageError(f"{path}: cannot be read: {reason}") from None

@@ -20,7 +20,6 @@ from workloads.clients.delivery_reports import DeliveryReports
 from workloads.clients.outcome import error_name, outcome
 from workloads.clients.protocol import ClientReports
 from workloads.clients.send_counts import CountedSends, SendCounts
-from workloads.errors import PlanRefused
 from workloads.pace import Pace
 from workloads.payload import Block, Encoder
 from workloads.plan import QUIET, WorkloadPlan
@@ -70,14 +69,6 @@ def producer_settings(plan: WorkloadPlan, bootstrap: str) -> dict[str, Any]:
         **QUIET,
         **plan.client,
     }
-
-
-def check_settings(plan: WorkloadPlan) -> None:
-    """Raise PlanRefused for client settings that the client does not take; nothing is connected to."""
-    try:
-        Producer(producer_settings(plan, ""))
-    except KafkaException as error:
-        raise PlanRefused(f"client settings {dict(plan.client)}: {error.args[0].str()}") from error
 
 
 class Instance:

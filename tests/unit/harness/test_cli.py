@@ -78,8 +78,8 @@ def test_a_client_setting_that_the_client_does_not_take_is_refused_before_anythi
     file.write_text("name: mine\ntopics: [{name: orders}]\nworkload:\n  client: {acks.all: true}\n")
     assert main(["scenario", "validate", str(file)]) == 2
     assert capsys.readouterr().err == (
-        f"highwater: {file}:4:11: workload.client: client settings {{'acks.all': 'true'}}: "
-        'No such configuration property: "acks.all"\n'
+        f"highwater: {file}:4:12: workload.client.acks.all: the client has no setting 'acks.all'; "
+        "did you mean acks?\n"
     )
 
 

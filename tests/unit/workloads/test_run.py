@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError
 from fakes.mock_kafka import PRODUCE, MockKafka
 
 from checkers.history.rows import TopicPartition
-from workloads.clients.producer import check_settings
+from workloads.clients.check_settings import check_settings
 from workloads.errors import NotWarm, PlanRefused, ThreadStuck, WorkloadDied
 from workloads.plan import WorkloadPlan
 from workloads.record.journal import Journal

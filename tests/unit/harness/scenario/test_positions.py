@@ -39,7 +39,7 @@ def test_what_was_never_written_is_placed_at_its_nearest_parent() -> None:
             'x.yaml:2:1: not YAML: found duplicate key "a" with value "2" (original value: "1")',
         ),
         ("a: [1\nb: 2\n", "x.yaml:2:2: not YAML: expected ',' or ']', but got ':'"),
-        ("a: *b\n", "x.yaml:1:4: not YAML: found undefined alias 'b'"),
+        ("a: *b\n", "x.yaml:1:4: the alias *b is refused; allowed: the value itself, written out"),
     ],
 )
 def test_what_is_not_a_map_of_keys_is_refused_with_its_place(text: str, complaint: str) -> None:

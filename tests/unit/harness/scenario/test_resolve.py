@@ -132,13 +132,13 @@ def refusal(old: str, new: str) -> str:
         (
             "rate: 2000/s",
             "client: {linger.millis: 5}",
-            "demo.yaml:5:31: workload.client: client settings {'linger.millis': '5'}: "
-            'No such configuration property: "linger.millis"',
+            "demo.yaml:5:32: workload.client.linger.millis: the client has no setting 'linger.millis'; "
+            "did you mean linger.ms?",
         ),
         (
             "rate: 2000/s",
             "client: {linger.ms: soon}",
-            "demo.yaml:5:31: workload.client: client settings {'linger.ms': 'soon'}: "
+            "demo.yaml:5:43: workload.client.linger.ms: 'soon' is refused: "
             "Invalid value for configuration property",
         ),
         (

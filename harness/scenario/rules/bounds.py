@@ -1,0 +1,70 @@
+"""Bounds that never hold: deadlines of no time at all, and acceptance lines that exclude each other."""
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+
+from faults.durations import write_duration
+from harness.scenario.acceptance import WHOLE, Bound, parse_bound
+from harness.scenario.model import Scenario
+from harness.scenario.positions import Path
+from harness.scenario.rules.contradiction import Contradiction
+
+LONGEST_DELIVERY_S = 2_147_483.647
+"""What librdkafka's 32 bits hold of milliseconds; a larger number would be taken for another one."""
+LONGEST_LOAD_S = 365 * 86_400.0
+SHARES = frozenset({"indeterminate.ratio", "failed.ratio"})
+"""Of all sends; no send is counted in both, so together they are at most 1."""
+
+
+def deadlines(scenario: Scenario) -> Iterator[Contradiction]:
+    """Times that are zero where nothing can be done in no time, or longer than anything counts."""
+    for path, value_s, greatest_s in (
+        (("settle", "full_isr"), scenario.settle.full_isr_s, LONGEST_LOAD_S),
+        (("settle", "final_read"), scenario.settle.final_read_s, LONGEST_LOAD_S),
+        (("workload", "delivery_timeout"), scenario.workload.delivery_timeout_s, LONGEST_DELIVERY_S),
+    ):
+        if not 0 < value_s <= greatest_s:
+            yield _out_of_range(path, value_s, f"more than 0s, at most {write_duration(greatest_s)}")
+    for key, value_s in (("lasts", scenario.workload.lasts_s), ("tail", scenario.workload.tail_s)):
+        if value_s > LONGEST_LOAD_S:
+            yield _out_of_range(("workload", key), value_s, f"at most {write_duration(LONGEST_LOAD_S)}")
+
+
+def _out_of_range(path: Path, value_s: float, allowed: str) -> Contradiction:
+    return Contradiction(path=path, text=f"{write_duration(value_s)} is refused; allowed: {allowed}")
+
+
+def acceptance(scenario: Scenario) -> Iterator[Contradiction]:
+    """Each line that some line before it excludes."""
+    bounds = [parse_bound(line) for line in scenario.accept]
+    for (_, first), (index, second) in combinations(enumerate(bounds), 2):
+        if _exclude_each_other(first, second):
+            text = f"{second.text!r} and {first.text!r} cannot both hold"
+            yield Contradiction(path=("accept", index), text=text)
+
+
+def _exclude_each_other(one: Bound, other: Bound) -> bool:
+    if one.metric == other.metric:
+        low, high = sorted((one, other), key=lambda bound: bound.sign in ("<", "<="))
+        return _is_lower(low) and not _is_lower(high) and not _meet(low, high)
+    both_lower = _is_lower(one) and _is_lower(other)
+    return both_lower and {one.metric, other.metric} <= SHARES and not _share(one, other)
+
+
+def _is_lower(bound: Bound) -> bool:
+    return bound.sign in (">", ">=")
+
+
+def _meet(low: Bound, high: Bound) -> bool:
+    """Whether any value is above `low` and below `high`."""
+    if low.metric in WHOLE:
+        least = math.floor(low.bound) + 1 if low.sign == ">" else math.ceil(low.bound)
+        return high.holds(least)
+    return low.bound < high.bound or (low.bound == high.bound and low.sign == ">=" and high.sign == "<=")
+
+
+def _share(one: Bound, other: Bound) -> bool:
+    """Whether two shares of the same whole can be so large."""
+    total = one.bound + other.bound
+    return total < 1 or (total == 1 and one.sign == other.sign == ">=")

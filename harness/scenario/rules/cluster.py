@@ -1,0 +1,35 @@
+"""Clusters that cannot exist: counts of nodes, and releases."""
+
+from collections.abc import Iterator
+
+from compose.errors import TopologyError
+from compose.releases.settings import releases
+from harness.scenario.complaints import unknown
+from harness.scenario.model import ClusterPart, Scenario, topology_of
+from harness.scenario.rules.contradiction import Contradiction
+
+MOST_VOLUME_BYTES = 1 << 44
+"""16 TiB: the largest file of ext4, in which a node's file system is kept."""
+
+
+def cluster(scenario: Scenario) -> Iterator[Contradiction]:
+    """What `Topology` refuses; its message opens with the setting."""
+    try:
+        topology_of(scenario.cluster)
+    except TopologyError as refusal:
+        setting, _, reason = str(refusal).partition(": ")
+        key = setting.replace(" ", "_")
+        if key in ClusterPart.model_fields:
+            yield Contradiction(path=("cluster", key), text=reason)
+        else:
+            yield Contradiction(path=("cluster",), text=str(refusal))
+    if scenario.cluster.volume > MOST_VOLUME_BYTES:
+        text = f"{scenario.cluster.volume >> 30}GiB is more than a file can hold; allowed: at most 16384GiB"
+        yield Contradiction(path=("cluster", "volume"), text=text)
+
+
+def release(scenario: Scenario) -> Iterator[Contradiction]:
+    """A release that there is not, or whose settings are not known."""
+    if scenario.cluster.kafka not in releases():
+        text = unknown(scenario.cluster.kafka, releases()).replace("unknown", "unknown release", 1)
+        yield Contradiction(path=("cluster", "kafka"), text=text)

@@ -1,0 +1,86 @@
+"""Kafka settings that the release does not know, cannot take, or by which records go without being lost."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from compose.releases.settings import Scope, Setting, releases_with, settings_of
+from compose.releases.values import refusal
+from harness.scenario.deletion import deleting
+from harness.scenario.model import Scenario
+from harness.scenario.positions import Path
+from harness.scenario.rules.contradiction import Contradiction
+
+LISTENERS = ("listener.name.client.", "listener.name.broker.", "listener.name.controller.")
+"""A setting of brokers may be given for one listener, by its name."""
+MOST_SHOWN = 40
+"""Names in a message; those of topics are fewer."""
+ALIKE = 0.8
+"""As `difflib` counts: a letter or two of a name are wrong, not a word."""
+OTHER: Mapping[Scope, Scope] = {"topic": "broker", "broker": "topic"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configured:
+    """A map of Kafka settings in a scenario; `whose` is what the settings are of."""
+
+    path: Path
+    whose: str
+    scope: Scope
+    config: Mapping[str, str]
+
+
+def deletion(scenario: Scenario) -> Iterator[Contradiction]:
+    """Settings by which records go without being lost, or change their timestamps."""
+    for each in _configured(scenario):
+        for key, text in deleting(each.config, scenario.workload.lasts_s):
+            yield Contradiction(path=(*each.path, key), text=text)
+
+
+def settings(scenario: Scenario) -> Iterator[Contradiction]:
+    """Settings that the release of the nodes does not know, and values that it does not take."""
+    release = scenario.cluster.kafka
+    for each in _configured(scenario):
+        known = settings_of(release, each.scope)
+        for key, value in each.config.items():
+            path, name = (*each.path, key), _without_listener(key, each.scope)
+            if name not in known:
+                yield Contradiction(path=path, text=_unknown(name, each, release), of_key=True)
+            elif text := refusal(known[name], value):
+                yield Contradiction(path=path, text=text)
+
+
+def _configured(scenario: Scenario) -> Iterator[Configured]:
+    for index, topic in enumerate(scenario.topics):
+        path = ("topics", index, "config")
+        yield Configured(path=path, whose="topics", scope="topic", config=topic.config)
+    of_cluster = scenario.cluster
+    for key, whose, config in (
+        ("broker_config", "brokers", of_cluster.broker_config),
+        ("controller_config", "controllers", of_cluster.controller_config),
+    ):
+        yield Configured(path=("cluster", key), whose=whose, scope="broker", config=config)
+
+
+def _without_listener(name: str, scope: Scope) -> str:
+    prefix = next((each for each in LISTENERS if scope == "broker" and name.startswith(each)), "")
+    return name.removeprefix(prefix)
+
+
+def _unknown(name: str, each: Configured, release: str) -> str:
+    """That the release has no such setting; and the nearest one, or where there is one of that name."""
+    known = settings_of(release, each.scope)
+    text = f"Kafka {release} has no setting {name!r} of {each.whose}"
+    if elsewhere := releases_with(name, each.scope):
+        return f"{text}; only {elsewhere} have it"
+    if near := difflib.get_close_matches(name, known, n=1, cutoff=ALIKE):
+        return f"{text}; did you mean {near[0]}?"
+    if name in settings_of(release, OTHER[each.scope]):
+        return f"{text}; {OTHER[each.scope]}s have it"
+    return f"{text}; allowed: {_names(known)}"
+
+
+def _names(known: Mapping[str, Setting]) -> str:
+    names = sorted(known)
+    more = f" and {len(names) - MOST_SHOWN} more of its documentation" if len(names) > MOST_SHOWN else ""
+    return f"{', '.join(names[:MOST_SHOWN])}{more}"

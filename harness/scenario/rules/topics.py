@@ -1,0 +1,65 @@
+"""Topics that cannot be created, or that no acks=all write could ever reach."""
+
+from collections.abc import Iterator
+
+from compose.errors import TopologyError
+from compose.spec.server_properties import server_properties
+from harness.scenario.model import ClusterPart, Scenario, TopicPart, topology_of
+from harness.scenario.positions import Path
+from harness.scenario.rules.contradiction import Contradiction
+
+MIN_ISR = "min.insync.replicas"
+MOST_PARTITIONS = 32_767
+"""A partition's number among all of the load is written with 16 bits."""
+OF_KAFKA = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
+
+
+def topics(scenario: Scenario) -> Iterator[Contradiction]:
+    """The rules of names, of replicas and of in-sync replicas."""
+    default_min_isr = _min_isr_of_brokers(scenario.cluster)
+    for index, topic in enumerate(scenario.topics):
+        path: Path = ("topics", index)
+        if refused := _name(topic.name, [each.name for each in scenario.topics[:index]]):
+            yield Contradiction(path=(*path, "name"), text=refused)
+        brokers = scenario.cluster.brokers
+        if topic.replication > brokers:
+            text = f"{topic.replication} replicas do not fit on {brokers} broker{'s' if brokers > 1 else ''}"
+            yield Contradiction(path=(*path, "replication"), text=text)
+        yield from _min_isr(topic, path, default_min_isr)
+    if (partitions := sum(topic.partitions for topic in scenario.topics)) > MOST_PARTITIONS:
+        text = f"{partitions} partitions are too many; allowed: at most {MOST_PARTITIONS} in all topics"
+        yield Contradiction(path=("topics",), text=text)
+
+
+def _name(name: str, earlier: list[str]) -> str:
+    """What is wrong with a topic's name; Kafka takes `.` and `_` for the same letter in its metrics."""
+    if name in earlier:
+        return f"topic {name!r} is named twice"
+    if name in (".", ".."):
+        return f"{name!r} is no name for Kafka; allowed: any other"
+    if name in OF_KAFKA:
+        return f"{name!r} is a topic of Kafka's own; allowed: any other"
+    alike = [each for each in earlier if each.replace(".", "_") == name.replace(".", "_")]
+    return f"{name!r} differs from {alike[0]!r} in . and _ only, which Kafka refuses" if alike else ""
+
+
+def _min_isr_of_brokers(cluster: ClusterPart) -> str:
+    """A topic's setting if it has none of its own; "1" for a cluster that another rule refuses."""
+    try:
+        return server_properties(topology_of(cluster), 1, client_address="")[MIN_ISR]
+    except TopologyError:
+        return "1"
+
+
+def _min_isr(topic: TopicPart, path: Path, default: str) -> Iterator[Contradiction]:
+    key = (*path, "config", MIN_ISR)
+    text = topic.config.get(MIN_ISR, default)
+    if not text.isdecimal() or int(text) < 1:
+        yield Contradiction(path=key, text=f"expected a number of replicas from 1, found {text!r}")
+    elif int(text) > topic.replication:
+        whose = "" if key[-1] in topic.config else ", the brokers' setting"
+        yield Contradiction(
+            path=key,
+            text=f"{text} in-sync replicas of {topic.replication}{whose}: "
+            "every acks=all write would be refused",
+        )

@@ -1,0 +1,56 @@
+"""Checks scenarios without running them: each is described, or its complaints are kept for the end."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from faults.plan.parse import write_step
+from harness.errors import UsageError
+from harness.scenario.resolve import Resolved, find, resolve
+from harness.scenario.yaml_tree import MOST_CHARACTERS
+
+STDIN = "-"
+
+
+@dataclass(slots=True, kw_only=True)
+class Validation:
+    """Scenarios to check: names, files, or "-" for standard input. `seed` None: each file's own, or drawn."""
+
+    names: Sequence[str]
+    sets: Sequence[str] = ()
+    seed: int | None = None
+    refused: list[str] = field(default_factory=list)
+    """The complaints about each scenario that is refused, once they have been described."""
+
+    def descriptions(self) -> Iterator[str]:
+        """A line for each scenario that is valid; with a seed, also the plan that it gives."""
+        for name in self.names:
+            try:
+                text, filename = _from_stdin() if name == STDIN else find(name)
+                resolved = resolve(text, filename, sets=self.sets, seed=self.seed)
+            except UsageError as refusal:
+                self.refused.append(str(refusal))
+                continue
+            yield _description(Path(filename if name == STDIN else name).name, resolved)
+            if self.seed is not None:
+                yield from _plan(resolved)
+
+
+def _from_stdin() -> tuple[str, str]:
+    try:
+        return sys.stdin.read(MOST_CHARACTERS + 1), "<stdin>"
+    except UnicodeDecodeError:
+        raise UsageError("<stdin>: cannot be read: it is not text") from None
+
+
+def _description(name: str, resolved: Resolved) -> str:
+    scenario = resolved.scenario
+    faults = ", ".join(f"{step.kind} {step.asked}" for step in resolved.steps) or "no faults"
+    return f"{name}: valid. {scenario.name}: Kafka {scenario.cluster.kafka}, {faults}"
+
+
+def _plan(resolved: Resolved) -> Iterator[str]:
+    yield f"  seed {resolved.seed}"
+    for step in resolved.steps:
+        yield f"  - {{{', '.join(f'{key}: {value}' for key, value in write_step(step).items())}}}"

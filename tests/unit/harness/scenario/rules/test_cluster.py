@@ -1,0 +1,69 @@
+"""Clusters and topics that cannot be."""
+
+import pytest
+from fakes.refusals import complaints
+
+
+def test_a_release_that_there_is_not_is_refused_with_those_there_are() -> None:
+    assert complaints(cluster="kafka: 4.3.7") == (
+        "demo.yaml:2:18: cluster.kafka: unknown release '4.3.7'; did you mean 4.3.1? allowed: 3.6.0, 3.6.1, "
+        "3.6.2, 3.7.0, 3.7.1, 3.7.2, 3.8.0, 3.8.1, 3.9.0, 3.9.1, 3.9.2, 4.0.0, 4.0.1, 4.0.2, 4.1.0, 4.1.1, "
+        "4.1.2, 4.2.0, 4.2.1, 4.3.0, 4.3.1",
+    )
+
+
+def test_a_volume_is_a_file_of_ext4() -> None:
+    assert complaints(cluster="volume: 16384GiB") == ()
+    assert complaints(cluster="volume: 16385GiB") == (
+        "demo.yaml:2:19: cluster.volume: 16385GiB is more than a file can hold; allowed: at most 16384GiB",
+    )
+
+
+@pytest.mark.parametrize(
+    ("topics", "complaint"),
+    [
+        (
+            "{name: orders, replication: 4}",
+            "demo.yaml:3:38: topics[0].replication: 4 replicas do not fit on 3 brokers",
+        ),
+        (
+            "{name: orders, replication: 0}",
+            "demo.yaml:3:38: topics[0].replication: input should be greater than or equal to 1, found 0",
+        ),
+        (
+            "{name: orders, partitions: -1}",
+            "demo.yaml:3:37: topics[0].partitions: input should be greater than or equal to 1, found -1",
+        ),
+        (
+            "{name: a}, {name: b}, {name: a}",
+            "demo.yaml:3:39: topics[2].name: topic 'a' is named twice",
+        ),
+        (
+            "{name: a.b}, {name: a_b}",
+            "demo.yaml:3:30: topics[1].name: 'a_b' differs from 'a.b' in . and _ only, which Kafka refuses",
+        ),
+        (
+            "{name: ..}",
+            "demo.yaml:3:17: topics[0].name: '..' is no name for Kafka; allowed: any other",
+        ),
+        (
+            "{name: __consumer_offsets}",
+            "demo.yaml:3:17: topics[0].name: '__consumer_offsets' is a topic of Kafka's own; "
+            "allowed: any other",
+        ),
+        (
+            "{name: orders, config: {min.insync.replicas: 4}}",
+            "demo.yaml:3:55: topics[0].config.min.insync.replicas: 4 in-sync replicas of 3: "
+            "every acks=all write would be refused",
+        ),
+    ],
+)
+def test_a_topic_that_kafka_would_not_create_or_not_write_to_is_refused(topics: str, complaint: str) -> None:
+    assert complaints(topics=topics) == (complaint,)
+
+
+def test_the_partitions_of_all_topics_together_have_a_limit() -> None:
+    many = ", ".join(f"{{name: t{number}, partitions: 1000}}" for number in range(33))
+    assert complaints(topics=many, workload="warm: false") == (
+        "demo.yaml:3:9: topics: 33000 partitions are too many; allowed: at most 32767 in all topics",
+    )
