@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import EXIT_ERROR, EXIT_SURVIVED, HighwaterError
+from harness.errors import EXIT_ERROR, EXIT_SURVIVED, HighwaterError, UsageError
 
 if TYPE_CHECKING:
     from compose.setup.doctor import Check
@@ -42,6 +42,43 @@ def run(arguments: Namespace) -> int:
     if len(result.reports) > 1:
         print(side_by_side(result.reports), file=progress, flush=True)
     return result.exit_code
+
+
+def suite(arguments: Namespace) -> int:
+    """`highwater suite`: draw runs until the budget is spent, or go on with a suite."""
+    from harness import api
+    from harness.campaign.suites.table import table
+
+    progress = sys.stderr if arguments.json else sys.stdout
+    if (arguments.suite is None) == (arguments.resume is None):
+        raise UsageError("suite: give the name or file of a suite, or --resume DIR")
+    if arguments.resume is not None:
+        if arguments.seed is not None or arguments.shard is not None:
+            raise UsageError("suite: --resume goes on with the seed and the shard that the suite has")
+        record = api.resume_suite(
+            arguments.resume,
+            budget_s=arguments.budget,
+            spark_master=arguments.spark_master,
+            progress=progress,
+            argv=sys.argv[1:],
+        )
+    else:
+        if arguments.budget is None:
+            raise UsageError("suite: give a --budget, as in --budget 60m")
+        record = api.suite(
+            arguments.suite,
+            budget_s=arguments.budget,
+            seed=arguments.seed,
+            shard=arguments.shard or "1/1",
+            out=arguments.out,
+            spark_master=arguments.spark_master,
+            progress=progress,
+            argv=sys.argv[1:],
+        )
+    if arguments.json:
+        print(record.as_text(), end="")
+    print(f"\n{table(record)}", file=progress, flush=True)
+    return EXIT_ERROR if record.exit_code is None else record.exit_code
 
 
 def check(arguments: Namespace) -> int:

@@ -3,7 +3,7 @@
 What is damaged or not there becomes a reason of the replicas that it concerns, never an error.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from spark_verify.segments.data_directory import (
     SegmentFile,
     last_snapshot,
     partition_folders,
+    read_while_running,
     reasons_not_copied,
     segment_files,
 )
@@ -31,6 +32,8 @@ class Disk:
 
     broker: int
     clean: bool = False
+    running: bool = False
+    """Whether the broker ran while its directory was copied."""
     folders: Mapping[TopicPartition, Path] = field(default_factory=dict)
     high_watermarks: Offsets = field(default_factory=dict)
     recovery_points: Offsets = field(default_factory=dict)
@@ -61,18 +64,28 @@ def list_replicas(
     copied = [each.name for each in replicas_dir.iterdir()] if replicas_dir.is_dir() else []
     brokers = {broker for _, broker in wanted} | {int(name) for name in copied if name.isdecimal()}
     why_not = reasons_not_copied(replicas_dir)
+    running = _running(replicas_dir, brokers)
     disks = {
-        broker: _read_disk(replicas_dir / str(broker), broker, why_not.get(broker)) for broker in brokers
+        broker: _read_disk(replicas_dir / str(broker), broker, why_not.get(broker), broker in running)
+        for broker in brokers
     }
     wanted |= {(tp, broker) for tp in partitions for broker, disk in disks.items() if tp in disk.folders}
     return [_listed(tp, disks[broker]) for tp, broker in sorted(wanted)]
 
 
-def _read_disk(directory: Path, broker: int, why_not: str | None) -> Disk:
-    disk = Disk(broker=broker)
+def _running(replicas_dir: Path, brokers: Collection[int]) -> Collection[int]:
+    """The brokers that ran; all of them if it is not readable which."""
+    try:
+        return read_while_running(replicas_dir)
+    except (OSError, ValueError):
+        return brokers
+
+
+def _read_disk(directory: Path, broker: int, why_not: str | None, running: bool) -> Disk:
+    disk = Disk(broker=broker, running=running)
     try:
         disk.folders = partition_folders(directory)
-        disk.clean = (directory / checkpoints.CLEAN_SHUTDOWN).exists()
+        disk.clean = not running and (directory / checkpoints.CLEAN_SHUTDOWN).exists()
     except OSError as error:
         disk.reasons.append(
             f"the disk of broker {broker} was not copied: {why_not or error.strerror or error}"

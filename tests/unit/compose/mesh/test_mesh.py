@@ -7,6 +7,7 @@ import pytest
 from compose.errors import MeshError
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.mesh.probe import EdgeProbe
+from compose.mesh.toxiproxy import ProxyState
 from compose.mesh.traffic import Traffic
 from compose.protocols import Edge
 from compose.spec.mesh_plan import proxies
@@ -21,6 +22,7 @@ class FakeServer:
     def __init__(self) -> None:
         self.changes: list[str] = []
         self.broken: set[str] = set()
+        self.reported: dict[str, ProxyState] = {}
 
     def refuse(self, name: str) -> None:
         self._note("refuse", name)
@@ -36,6 +38,9 @@ class FakeServer:
 
     def move(self, name: str, upstream: str) -> None:
         self._note(f"move to {upstream}", name)
+
+    def states(self) -> dict[str, ProxyState]:
+        return self.reported
 
     def _note(self, what: str, name: str) -> None:
         if name in self.broken:

@@ -33,10 +33,11 @@ STEPS = [
     "stop_producers",
     "wait_in_sync",
     "final_read",
-    "save_timeline",
     "stop",
+    "copy_metadata",
     "end_brokers",
     "stop watching",
+    "save_timeline",
     "seal",
     "audit",
 ]
@@ -51,6 +52,7 @@ PHASE_OF = {
     "final_read": "final_read",
     "save_timeline": "metadata",
     "stop": "disks",
+    "copy_metadata": "disks",
     "stop watching": "disks",
     "seal": "seal",
 }
