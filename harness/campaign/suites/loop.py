@@ -118,10 +118,13 @@ class SuiteLoop:
         mine = by_cluster(of_shard(drawn, shard_of(self._record)), self._cluster_of)
         for one, following in with_next(each for each in mine if each.index not in done):
             takes_s = self._expected_s(one.entry)
-            if not self._budget().has_room(takes_s, is_first=not self._record.judged()):
+            if not self._budget().has_room(takes_s, is_first=not self._has_made_any()):
                 return
             keeps = following is not None and self._can_share(one, following, takes_s)
             yield Choice(drawn=one, expected_s=takes_s, keeps_cluster=keeps)
+
+    def _has_made_any(self) -> bool:
+        return any(row.state == "judged" or row.seconds is not None for row in self._record.runs)
 
     def _cluster_of(self, entry: int) -> str:
         return repr(self._scenarios[entry].topology)

@@ -91,16 +91,21 @@ def _read_disk(directory: Path, broker: int, why_not: str | None, running: bool)
             f"the disk of broker {broker} was not copied: {why_not or error.strerror or error}"
         )
         return disk
-    disk.high_watermarks = _offsets(directory / checkpoints.HIGH_WATERMARKS, disk.reasons)
-    disk.recovery_points = _offsets(directory / checkpoints.RECOVERY_POINTS, disk.reasons)
-    disk.log_starts = _offsets(directory / checkpoints.LOG_STARTS, disk.reasons)
+    disk.high_watermarks = _offsets(directory / checkpoints.HIGH_WATERMARKS, disk)
+    disk.recovery_points = _offsets(directory / checkpoints.RECOVERY_POINTS, disk)
+    disk.log_starts = _offsets(directory / checkpoints.LOG_STARTS, disk)
     return disk
 
 
-def _offsets(file: Path, reasons: list[str]) -> Offsets:
-    with _noting(reasons), suppress(FileNotFoundError):
-        return checkpoints.offsets(file)
+def _offsets(file: Path, disk: Disk) -> Offsets:
+    with _noting(disk.reasons), suppress(FileNotFoundError):
+        return {} if _is_unwritten(file, disk) else checkpoints.offsets(file)
     return {}
+
+
+def _is_unwritten(file: Path, disk: Disk) -> bool:
+    """A broker that starts makes its checkpoints as empty files, and first writes them up to a minute later."""
+    return disk.running and file.stat().st_size == 0
 
 
 @contextmanager
@@ -124,7 +129,8 @@ def _listed(tp: TopicPartition, disk: Disk) -> ListedReplica:
         if not listed.segments:
             listed.reasons.append("its folder has no segment")
     with _noting(listed.reasons), suppress(FileNotFoundError):  # a log without records has no epochs
-        listed.epochs = checkpoints.leader_epochs(folder / checkpoints.LEADER_EPOCHS)
+        file = folder / checkpoints.LEADER_EPOCHS
+        listed.epochs = _NO_EPOCHS if _is_unwritten(file, disk) else checkpoints.leader_epochs(file)
     with _noting(listed.reasons):
         listed.states = _states(tp, disk.broker, folder)
     return listed
