@@ -104,7 +104,7 @@ def _offsets(file: Path, disk: Disk) -> Offsets:
 
 
 def _is_unwritten(file: Path, disk: Disk) -> bool:
-    """A broker that starts makes its checkpoints as empty files, and first writes them up to a minute later."""
+    """A broker that starts makes its checkpoints as empty files, and may write them a minute later."""
     return disk.running and file.stat().st_size == 0
 
 

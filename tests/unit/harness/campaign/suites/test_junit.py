@@ -33,7 +33,8 @@ def test_each_verdict_is_what_a_dashboard_makes_of_it(tmp_path: Path) -> None:
 def test_a_run_is_named_by_scenario_and_seed_and_has_its_time_and_directory(tmp_path: Path) -> None:
     (case,) = read(tmp_path, record(row(4, "PASS", scenario="storm", seed=99)))
     assert (case.classname, case.name, case.time) == ("small.storm", "storm, seed 99, run 4", 60.5)
-    assert {each.name: each.value for each in case.properties()} == {
+    properties = case.child(junitparser.Properties)
+    assert {each.name: each.value for each in properties} == {
         "directory": "0004_storm_99",
         "cluster": "cafe",
     }
