@@ -251,7 +251,8 @@ class DockerCluster:
 
     def begin_run(self) -> None:
         """Collect the nodes' logs from now on; what a run before has announced is over with it."""
-        self._logs_since_ns = max(0, self._clock.read().engine_ns)
+        clocks = self._clock.read()
+        self._logs_since_ns = clocks.engine_ns if clocks.engine_ns >= 0 else clocks.wall_ns
         self._planned = PlannedEnds()
 
     def collect(self, into: Path) -> None:
