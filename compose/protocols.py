@@ -23,6 +23,9 @@ PROXY = -1
 
 Role = Literal["broker", "controller", "combined", "proxy"]
 
+MetadataLog = Callable[[], list[dict[str, object]]]
+"""Decodes a copy of the metadata log: dicts of offset, timestamp_ms, type, data, in order of offset."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Edge:
@@ -181,6 +184,9 @@ class Mesh(Protocol):
     def is_cut(self, edge: Edge) -> bool:
         """Whether any owner holds `edge`."""
 
+    def disturbed(self) -> Mapping[Edge, str]:
+        """Edges that are not simply open, by the word of the proxies themselves, and how."""
+
     def bytes(self) -> Mapping[Edge, int]:
         """Bytes of answers that came back over each edge since the start of the cluster; never falls.
 
@@ -262,6 +268,9 @@ class Cluster(Protocol):
     def disallow_end(self, node: int, *, owner: str) -> None:
         """Undo `allow_end`."""
 
+    def allowed_ends(self, node: int) -> tuple[str, ...]:
+        """For whom the node may halt by itself now."""
+
     def ended_by(self, node: int) -> str | None:
         """For whom the node was ended that has exited now; None: nobody asked for its end."""
 
@@ -289,6 +298,9 @@ class Cluster(Protocol):
         Every later read or write fails with EIO until the node was killed and started again.
         """
 
+    def room_bytes(self, node: int) -> int:
+        """Bytes that are free on the node's file system, which must be readable. Raises DiskError."""
+
     def log_bytes(self, node: int) -> int:
         """Bytes in the `*.log` files of the node's data directory, as its file system shows them now.
 
@@ -305,11 +317,14 @@ class Cluster(Protocol):
         topics are left out. DiskError if the disk cannot be read.
         """
 
-    def save_replicas(self, topics: Collection[str], into: Path) -> Mapping[int, str]:
+    def save_replicas(
+        self, topics: Collection[str], into: Path, *, of: Literal["exited", "running"] = "exited"
+    ) -> Mapping[int, str]:
         """Copy each broker's replicas of `topics`, and its checkpoints, from its disk to `into`/<broker>/.
 
-        For brokers that have ended. Returns by broker why its replicas could not be copied as a whole, "" if
-        they were; of a broker that failed, nothing stays in `into`.
+        For brokers that have ended; or for brokers that run, if nobody writes to `topics` any more. Returns
+        by broker why its replicas could not be copied as a whole, "" if they were; of a broker that failed,
+        nothing stays in `into`.
         """
 
     def cpu_ns(self, node: int) -> int:
@@ -321,11 +336,17 @@ class Cluster(Protocol):
     def active_controller(self) -> int | None:
         """The leader of the greatest epoch in the quorum members' states; None while there is none."""
 
+    def copy_metadata(self) -> MetadataLog:
+        """Copy the KRaft metadata log as it is now; while the cluster is there, the result decodes it."""
+
     def metadata_records(self) -> list[dict[str, object]]:
         """The decoded KRaft metadata log: dicts of offset, timestamp_ms, type, data, in order of offset."""
 
+    def begin_run(self) -> None:
+        """Another run begins: the nodes' logs are collected from now on, and nothing is announced."""
+
     def collect(self, into: Path) -> None:
-        """Write each node's log and server.properties to `into`/<node>/."""
+        """Write each node's log (since the last `begin_run`) and server.properties to `into`/<node>/."""
 
 
 class View(Protocol):

@@ -58,6 +58,8 @@ from harness.scenario.resolve import Resolved, find, resolve, scenario_text
 if TYPE_CHECKING:
     from checkers.judgement import Judgement
     from harness.campaign.suite import SuiteResult
+    from harness.campaign.suites.directory import Suite as OpenSuite
+    from harness.campaign.suites.record import SuiteRecord as FinishedSuite
     from harness.selftest.selftest import SelfTest
 
 __all__ = [
@@ -72,9 +74,11 @@ __all__ = [
     "Verdict",
     "check",
     "resolved",
+    "resume_suite",
     "run",
     "run_all",
     "selftest",
+    "suite",
 ]
 
 LOCAL_SPARK = "local[*]"
@@ -183,6 +187,73 @@ def run_all(
     _prepare_images({each.topology.kafka for each in scenarios}, stream)
     with LiveRunSteps(spark_master) as steps:
         return run_suite(scenarios, steps, options)
+
+
+def suite(
+    name: str | Path,
+    *,
+    budget_s: float,
+    seed: int | None = None,
+    shard: str = "1/1",
+    out: str | Path = "runs",
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "FinishedSuite":
+    """Draw runs from a suite, a shipped name or a file, until `budget_s` is spent; all of them are judged.
+
+    `shard` "2/3" makes the second of three parts of one draw; `seed` is the same for all parts. The suite's
+    directory is made below `out`: suite.json, junit.xml, and the run directories. Raises UsageError,
+    ScenarioError.
+    """
+    from harness.campaign.suites.directory import create
+    from harness.campaign.suites.draw import Shard
+    from harness.campaign.suites.plan import read_plan
+
+    try:
+        part = Shard.parse(shard)
+    except ValueError as error:
+        raise UsageError(f"shard: {error}") from None
+    plan = read_plan(str(name))
+    if part.of > 1 and seed is None and plan.seed is None:
+        raise UsageError("shard: all parts of a draw need the same seed; give it with --seed")
+    for entry in plan.scenarios:
+        resolved(entry.scenario, seed=0, sets=entry.set)
+    made = create(plan, budget_s=budget_s, seed=seed, shard=part, out=Path(out))
+    return _run_suite(made, spark_master, progress or sys.stderr, argv)
+
+
+def resume_suite(
+    directory: str | Path,
+    *,
+    budget_s: float | None = None,
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "FinishedSuite":
+    """Go on with a suite that was killed or interrupted, within the budget that it has left, or a new one.
+
+    No run is made twice: one that was under way is judged if it was written to its end, else drawn again.
+    Raises RunDirectoryError where there is no suite or it still goes on, HistoryError if it cannot be read.
+    """
+    from harness.campaign.suites.directory import reopen
+
+    opened = reopen(Path(directory), budget_s=budget_s)
+    return _run_suite(opened, spark_master, progress or sys.stderr, argv)
+
+
+def _run_suite(
+    opened: "OpenSuite", spark_master: str, progress: TextIO, argv: Sequence[str]
+) -> "FinishedSuite":
+    from harness.campaign.suites.loop import run_suite
+    from harness.run.live_steps import LiveRunSteps
+
+    entries = zip(opened.record.plan.scenarios, opened.record.sources, strict=True)
+    scenarios = [resolve(its.text, its.filename, sets=entry.set, seed=0) for entry, its in entries]
+    _prepare_images({each.topology.kafka for each in scenarios}, progress)
+    print(f"suite {opened.record.name}, seed {opened.record.seed}: {opened.path}", file=progress, flush=True)
+    with LiveRunSteps(spark_master) as steps:
+        return run_suite(opened, steps, progress=progress, argv=argv)
 
 
 def _prepare_images(releases: Collection[str], out: TextIO) -> None:

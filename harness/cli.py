@@ -1,4 +1,4 @@
-"""The command line: `highwater run | check | selftest | scenario | setup | doctor | clean`.
+"""The command line: `highwater run | suite | check | selftest | scenario | setup | doctor | clean`.
 
 Exit codes: 0 PASS · 1 FAIL · 2 usage or scenario error · 3 UNKNOWN · 4 ERROR · 130/143 interrupted. A crash
 of the tool itself is an ERROR in one sentence, never a traceback and never exit 1.
@@ -65,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"highwater {version('highwater')}")
     kinds = top.add_subparsers(required=True, metavar="COMMAND")
     _add_run(kinds)
+    _add_suite(kinds)
     _add_check(kinds)
     _add_selftest(kinds)
     _add_scenario(kinds)
@@ -92,6 +93,19 @@ def _add_run(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     run.add_argument("--json", action="store_true", help="verdicts as JSON on stdout, progress on stderr")
     _add_master(run)
     run.set_defaults(command=commands.run)
+
+
+def _add_suite(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    suite = kinds.add_parser("suite", help="draw runs from a suite until a budget of time is spent")
+    suite.add_argument("suite", nargs="?", metavar="SUITE", help="a shipped name (nightly), or a file")
+    suite.add_argument("--budget", type=_duration, metavar="TIME", help="for example 60m")
+    suite.add_argument("--seed", type=_seed, help="of the draw; drawn if not given")
+    suite.add_argument("--shard", metavar="I/N", help="this machine's part of the draw; give --seed too")
+    suite.add_argument("--resume", type=Path, metavar="DIR", help="go on with the suite in DIR")
+    suite.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
+    suite.add_argument("--json", action="store_true", help="suite.json on stdout, progress on stderr")
+    _add_master(suite)
+    suite.set_defaults(command=commands.suite)
 
 
 def _add_check(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -146,6 +160,18 @@ def _seed(text: str) -> int:
     if not 0 <= seed < 1 << 63:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 2^63-1")
     return seed
+
+
+def _duration(text: str) -> float:
+    from harness.scenario.units import duration_s
+
+    try:
+        seconds = duration_s(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is no time at all")
+    return seconds
 
 
 def _count(text: str) -> int:

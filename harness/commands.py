@@ -4,12 +4,14 @@ import json
 import sys
 from argparse import Namespace
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from harness.errors import EXIT_ERROR, EXIT_SURVIVED, HighwaterError, UsageError
 
 if TYPE_CHECKING:
     from compose.setup.doctor import Check
+    from harness.campaign.suites.record import SuiteRecord
 
 # Arrow, Spark, Docker and the Kafka client take seconds to import; a command imports the ones it needs.
 
@@ -41,6 +43,52 @@ def run(arguments: Namespace) -> int:
     if len(result.reports) > 1:
         print(side_by_side(result.reports), file=progress, flush=True)
     return result.exit_code
+
+
+def suite(arguments: Namespace) -> int:
+    """`highwater suite`: draw runs until the budget is spent, or go on with a suite."""
+    from harness.campaign.suites.table import table
+
+    progress = sys.stderr if arguments.json else sys.stdout
+    if (arguments.suite is None) == (arguments.resume is None):
+        raise UsageError("suite: give the name or file of a suite, or --resume DIR")
+    made = _drawn_suite if arguments.resume is None else _resumed_suite
+    record = made(arguments, progress)
+    if arguments.json:
+        print(record.as_text(), end="")
+    print(f"\n{table(record)}", file=progress, flush=True)
+    return EXIT_ERROR if record.exit_code is None else record.exit_code
+
+
+def _drawn_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
+    from harness import api
+
+    if arguments.budget is None:
+        raise UsageError("suite: give a --budget, as in --budget 60m")
+    return api.suite(
+        arguments.suite,
+        budget_s=arguments.budget,
+        seed=arguments.seed,
+        shard=arguments.shard or "1/1",
+        out=arguments.out,
+        spark_master=arguments.spark_master,
+        progress=progress,
+        argv=sys.argv[1:],
+    )
+
+
+def _resumed_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
+    from harness import api
+
+    if arguments.seed is not None or arguments.shard is not None:
+        raise UsageError("suite: --resume goes on with the seed and the shard that the suite has")
+    return api.resume_suite(
+        arguments.resume,
+        budget_s=arguments.budget,
+        spark_master=arguments.spark_master,
+        progress=progress,
+        argv=sys.argv[1:],
+    )
 
 
 def check(arguments: Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The audit of replicas: what the disks of all brokers hold after their clean stop, as tables of the history.
+"""The audit of replicas: what the disks of all brokers hold at the end of a run, as tables of the history.
 
     <replicas_dir>/<broker>/...              a copy of each broker's data directory
     history/replica_batches/<topic>-<p>/     a row for each batch on each replica
@@ -8,6 +8,10 @@
 The driver lists the replicas and reads the small files (`list_replicas`); workers read the segments
 (`audit_piece`), one task for each 256 MB of a replica. A replica that cannot be read whole, or is not there,
 is a row that says why: nothing about it is decided.
+
+The brokers have stopped cleanly, or the copies were made while they ran. Of the latter nothing is `clean`,
+and one that ends below the high watermark of the final read is not complete: it may have been copied too
+early, and a replica that really lacks records looks the same.
 """
 
 import shutil
@@ -46,7 +50,11 @@ def audit(replicas_dir: Path, history_dir: Path, spark: "SparkSession", *, run: 
     shutil.rmtree(history_dir / REPLICA_BATCHES, ignore_errors=True)
     (history_dir / REPLICA_BATCHES).mkdir(parents=True)
     read = iter(run_job(spark, audit_piece, [p for each in pieces for p in each], weight=lambda p: p.bytes))
-    replicas = [_replica(each, [next(read) for _ in its]) for each, its in zip(listed, pieces, strict=True)]
+    ends = {proof.tp: proof.high_watermark for proof in proofs if proof.complete}
+    replicas = [
+        _replica(each, [next(read) for _ in its], ends.get(each.tp, NONE))
+        for each, its in zip(listed, pieces, strict=True)
+    ]
     _write(history_dir, "producer_states", [state for each in listed for state in each.states], run)
     _write(history_dir, "replicas", replicas, run)
 
@@ -75,7 +83,8 @@ def _pieces(listed: ListedReplica, history_dir: Path, run: str) -> list[Piece]:
     ]
 
 
-def _replica(listed: ListedReplica, reads: Sequence[PieceRead]) -> Replica:
+def _replica(listed: ListedReplica, reads: Sequence[PieceRead], high_watermark: int) -> Replica:
+    """A replica's row; `high_watermark` is that of the final read, -1 without a proof."""
     disk, key = listed.disk, (listed.tp.topic, listed.tp.partition)
     log_start_checkpoint = disk.log_starts.get(key, NONE)
     reasons = [*listed.reasons, *(reason for read in reads for reason in read.reasons)]
@@ -84,13 +93,19 @@ def _replica(listed: ListedReplica, reads: Sequence[PieceRead]) -> Replica:
     for base, size in torn:
         if last is not None and base != last.base_offset:
             reasons.append(f"segment {base} ends with {size} bytes of no whole batch, and others follow it")
+    # An empty segment begins where the log ends.
+    log_end = max([last.base_offset, *(read.log_end for read in reads)]) if last else NONE
+    if disk.running and NONE < log_end < high_watermark:
+        reasons.append(
+            f"broker {disk.broker} ran while its disk was copied, and the copy ends at {log_end}, below the "
+            f"high watermark {high_watermark} of the final read"
+        )
     return Replica(
         topic=listed.tp.topic,
         partition=listed.tp.partition,
         broker=disk.broker,
         log_start=max(log_start_checkpoint, first.base_offset) if first else NONE,
-        # An empty segment begins where the log ends.
-        log_end=max([last.base_offset, *(read.log_end for read in reads)]) if last else NONE,
+        log_end=log_end,
         recovery_point=disk.recovery_points.get(key, NONE),
         hw_checkpoint=disk.high_watermarks.get(key, NONE),
         log_start_checkpoint=log_start_checkpoint,

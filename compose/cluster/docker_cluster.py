@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Literal
 
 from compose.docker import containers
 from compose.docker.labels import RUN
@@ -21,6 +22,7 @@ from compose.protocols import (
     ClockReading,
     ContainerState,
     LogExtent,
+    MetadataLog,
     ProcessEvent,
     Role,
     StartTimings,
@@ -46,7 +48,7 @@ class DockerCluster:
         self.topology, self.clients, self.mesh = topology, clients, mesh
         self.timings: StartTimings | None = None
         self._labels, self._nodes, self._properties, self._disks = labels, nodes, properties, disks
-        self._proxy_id, self._planned = proxy_id, PlannedEnds()
+        self._proxy_id, self._planned, self._logs_since_ns = proxy_id, PlannedEnds(), 0
         self._clock = engine_clock(proxy_id)
         self._restarts = dict.fromkeys(nodes, 0)
         self._addresses = {number: self.address(number) for number in nodes}
@@ -136,6 +138,10 @@ class DockerCluster:
         """It may not, any more."""
         self._planned.disallow(node, owner=owner)
 
+    def allowed_ends(self, node: int) -> tuple[str, ...]:
+        """For whom the node may halt by itself now."""
+        return self._planned.allowed(node)
+
     def ended_by(self, node: int) -> str | None:
         """For whom the node was ended."""
         code = self.state(node).exit_code
@@ -195,12 +201,20 @@ class DockerCluster:
         self._node(node)
         return self._disks.log_ends(node)
 
-    def save_replicas(self, topics: Collection[str], into: Path) -> dict[int, str]:
-        """Copy the replicas of `topics` from the disks of the brokers that have ended; why not, by broker."""
+    def room_bytes(self, node: int) -> int:
+        """Bytes that are free on the node's file system."""
+        self._node(node)
+        return self._disks.room_bytes(node)
+
+    def save_replicas(
+        self, topics: Collection[str], into: Path, *, of: Literal["exited", "running"] = "exited"
+    ) -> dict[int, str]:
+        """Copy the replicas of `topics` from the disks of the brokers in that state; why not, by broker."""
         status = {node: self.state(node).status for node in self.brokers}
-        ended = [node for node in self.brokers if status[node] == "exited"]
-        alive = {node: f"it has not ended: {status[node]}" for node in self.brokers if node not in ended}
-        return alive | replica_files.save(self._disks, ended, topics, into)
+        ready = [node for node in self.brokers if status[node] == of]
+        wanted = "it has not ended" if of == "exited" else "it does not run"
+        others = {node: f"{wanted}: {status[node]}" for node in self.brokers if node not in ready}
+        return others | replica_files.save(self._disks, ready, topics, into)
 
     def cpu_ns(self, node: int) -> int:
         """CPU time of the node in its present life: from the kernel, or else from the engine."""
@@ -221,10 +235,25 @@ class DockerCluster:
         leader = quorum.leader(self._disks.show(quorum.STATE_FILE, alive)) if alive else None
         return leader if leader in alive else None
 
+    def copy_metadata(self) -> MetadataLog:
+        """A copy of the metadata log of the controller that has the most of it, to be decoded."""
+        copy = metadata_dump.copied(self._labels, self.release_of, self.controllers, self._disks)
+
+        def decode() -> list[dict[str, object]]:
+            with self._dumping:
+                return copy.records()
+
+        return decode
+
     def metadata_records(self) -> list[dict[str, object]]:
         """The decoded metadata log of the controller that has the most of it."""
-        with self._dumping:
-            return metadata_dump.records(self._labels, self.release_of, self.controllers, self._disks)
+        return self.copy_metadata()()
+
+    def begin_run(self) -> None:
+        """Collect the nodes' logs from now on; what a run before has announced is over with it."""
+        clocks = self._clock.read()
+        self._logs_since_ns = clocks.engine_ns if clocks.engine_ns >= 0 else clocks.wall_ns
+        self._planned = PlannedEnds()
 
     def collect(self, into: Path) -> None:
         """Write `server.log` and `server.properties` of each node below `into`."""
@@ -241,7 +270,7 @@ class DockerCluster:
 
     def _log(self, number: int) -> str:
         try:
-            return containers.logs(self._nodes[number].container_id)
+            return containers.logs(self._nodes[number].container_id, since_ns=self._logs_since_ns)
         except ComposeError as error:
             return f"[no log of node {number}: {error}]\n"
 

@@ -118,10 +118,14 @@ def remove(container_id: str, *, name: str) -> None:
         client().api.remove_container(container_id, force=True, v=False)
 
 
-def logs(container_id: str, *, lines: int | None = None) -> str:
-    """What the container wrote to stdout and stderr; the last `lines` of it."""
+def logs(container_id: str, *, lines: int | None = None, since_ns: int = 0) -> str:
+    """What the container wrote to stdout and stderr; the last `lines` of it, from `since_ns` on.
+
+    `since_ns` is a time of the engine's wall clock.
+    """
     with asking(f"reading the log of container {container_id[:12]}"):
-        raw = client().api.logs(container_id, tail="all" if lines is None else lines)
+        since = since_ns / 1e9 if since_ns else None
+        raw = client().api.logs(container_id, tail="all" if lines is None else lines, since=since)
     return bytes(raw).decode(errors="replace")
 
 

@@ -1,8 +1,14 @@
-"""The KRaft metadata log as records, decoded by Kafka's own DumpLogSegments in one JVM (about 1 s)."""
+"""The KRaft metadata log as records, decoded by Kafka's own DumpLogSegments in one JVM (about 1 s).
+
+Copying the log takes a moment, decoding it a JVM. So the two are apart, and who decodes later decodes what
+the log was when it was copied.
+"""
 
 import json
 import re
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from compose.docker import containers
 from compose.docker.containers import ContainerSpec
@@ -23,22 +29,37 @@ DUMPING = re.compile(r"Dumping (\S+)")
 RECORD = re.compile(r"\| offset: (\d+) CreateTime: (-?\d+) .*? payload: (\{.*\})$")
 
 
-def records(
-    labels: Mapping[str, str], release_of: Callable[[int], str], controllers: Sequence[int], disks: Disks
-) -> list[dict[str, object]]:
-    """Decode the longest log of `controllers`, with the tool of that node's release. Raises ComposeError.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopiedLog:
+    """A copy of one controller's log, in the run's directory on the engine's machine, until it is decoded."""
 
-    Each record is a dict of `offset`, `timestamp_ms`, `type` and `data`. What stems from a snapshot, where
-    the log no longer begins at 0, comes first and has offset -1.
-    """
+    labels: Mapping[str, str]
+    release: str
+    directory: str
+    names: Sequence[str]
+    disks: Disks
+
+    def records(self) -> list[dict[str, object]]:
+        """Decode it and delete the copy. Raises ComposeError.
+
+        Each record is a dict of `offset`, `timestamp_ms`, `type` and `data`. What stems from a snapshot,
+        where the log no longer begins at 0, comes first and has offset -1.
+        """
+        try:
+            return list(parse(_dump(self.labels, self.release, self.directory, self.names)))
+        finally:
+            self.disks.discard(self.directory)
+
+
+def copied(
+    labels: Mapping[str, str], release_of: Callable[[int], str], controllers: Sequence[int], disks: Disks
+) -> CopiedLog:
+    """Copy the longest log of `controllers`; the tool of its release decodes it. Raises ComposeError."""
     listings = {node: disks.files(node, METADATA_LOG) for node in controllers}
     node = max(listings, key=lambda number: _extent(listings[number]))
     names = _wanted(listings[node])
-    directory = disks.copy_out(node, METADATA_LOG, names, to=f"metadata-{node}")
-    try:
-        return list(parse(_dump(labels, release_of(node), directory, names)))
-    finally:
-        disks.discard(directory)
+    directory = disks.copy_out(node, METADATA_LOG, names, to=f"metadata-{node}-{secrets.token_hex(4)}")
+    return CopiedLog(labels=labels, release=release_of(node), directory=directory, names=names, disks=disks)
 
 
 def parse(text: str) -> Iterator[dict[str, object]]:

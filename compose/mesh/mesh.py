@@ -1,12 +1,13 @@
 """The live mesh: who holds which edge cut, and the state that its proxies are therefore in."""
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from compose.errors import MeshError
 from compose.mesh.probe import EdgeProbe
+from compose.mesh.toxiproxy import ProxyState
 from compose.mesh.traffic import Traffic
 from compose.protocols import CutMode, Edge
 from compose.spec.mesh_plan import Proxy
@@ -37,6 +38,9 @@ class ProxyServer(Protocol):
 
     def move(self, name: str, upstream: str) -> None:
         """Forward to another address."""
+
+    def states(self) -> Mapping[str, ProxyState]:
+        """Every proxy as the server has it now."""
 
 
 class ToxiproxyMesh:
@@ -112,6 +116,27 @@ class ToxiproxyMesh:
     def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
         """Seconds to the answer of a Kafka request, by edge, if one came in time; see probe.py."""
         return self._edge_probe.round_trips(self._known(edges), within_s=within_s)
+
+    def disturbed(self) -> Mapping[Edge, str]:
+        """Edges that are not simply open, by the proxy server's own word or by an owner. Raises MeshError."""
+        states = self._server.states()
+        with self._lock:
+            return {
+                edge: wrong
+                for edge, proxies in self._proxies.items()
+                if (wrong := self._disturbance(edge, [states.get(proxy.name) for proxy in proxies]))
+            }
+
+    def _disturbance(self, edge: Edge, states: Sequence[ProxyState | None]) -> str:
+        if owners := (*self._owners[edge], *self._delays[edge]):
+            return f"held by {', '.join(owners)}"
+        if None in states:
+            return "its proxy is gone"
+        known = [state for state in states if state is not None]
+        if not all(state.enabled for state in known):
+            return "its proxy is disabled"
+        toxics = {toxic for state in known for toxic in state.toxics}
+        return f"its proxy has {', '.join(sorted(toxics))}" if toxics else ""
 
     def moved(self, node: int, address: str) -> None:
         """Let every edge to `node` lead to its new `address`."""

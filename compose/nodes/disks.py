@@ -161,6 +161,10 @@ class Disks:
         """Bytes that are free where the run's disks are, on the engine's machine."""
         return int(self.helper.disk("free", self.directory)) << 20
 
+    def room_bytes(self, node: int) -> int:
+        """Bytes that are free on the node's own file system, which must be readable. Raises DiskError."""
+        return int(self.helper.disk("room", self.devices[node])) << 20
+
     def discard(self, path: str) -> None:
         """Delete a directory that `copy_out` made."""
         self.helper.disk("remove", path)

@@ -76,6 +76,12 @@ class PlannedEnds:
             self._close(node, lambda one: one.codes != HALTED)
             self._starts[node] = [self._closed(one) for one in self._starts.get(node, [])]
 
+    def allowed(self, node: int) -> tuple[str, ...]:
+        """For whom the node may halt by itself now."""
+        with self._lock:
+            open_now = (one for one in self._ends.get(node, []) if one.is_open and one.codes == HALTED)
+            return tuple(one.owner for one in open_now)
+
     def owner_of_end(self, node: int, at_ns: int, exit_code: int) -> str | None:
         """Who had announced an end of that time with that exit code (-1: any); None: nobody."""
         with self._lock:

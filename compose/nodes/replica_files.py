@@ -40,7 +40,9 @@ def save(disks: Disks, brokers: Collection[int], topics: Collection[str], into: 
         wanted = {node: found for node, found in listed.items() if isinstance(found, dict)}
         size = sum(sum(sizes.values()) for sizes in wanted.values())
         full = _no_room(size, into, free.result())
-        copied = pool.map(lambda node: full or _saved(disks, node, wanted[node], into / str(node)), wanted)
+        copied = pool.map(
+            lambda node: full or _saved(disks, node, topics, wanted[node], into / str(node)), wanted
+        )
         unread = {node: found for node, found in listed.items() if isinstance(found, str)}
         return unread | dict(zip(wanted, copied, strict=True))
 
@@ -92,9 +94,14 @@ def _no_room(size: int, into: Path, free_there: int | str) -> str:
     )
 
 
-def _saved(disks: Disks, node: int, files: Mapping[str, int], into: Path) -> str:
+def _saved(disks: Disks, node: int, topics: Collection[str], files: Mapping[str, int], into: Path) -> str:
+    """Once more if a file has changed meanwhile: a broker that runs replaces its checkpoints every 5 s."""
     try:
-        _copy(disks, node, files, into)
+        try:
+            _copy(disks, node, files, into)
+        except DiskError:
+            shutil.rmtree(into, ignore_errors=True)
+            _copy(disks, node, wanted_files(disks.tree(node), topics), into)
     except (ComposeError, OSError) as error:
         shutil.rmtree(into, ignore_errors=True)
         return f"its replicas could not be copied: {error}"

@@ -133,6 +133,11 @@ copy) # DEVICE FROM TO NAME...: copies files of the directory FROM of the disk t
     mkdir -p "$to"
     for name; do cp "$from/$name" "$to/"; done
     ;;
+room) # DEVICE: prints the MiB that are free on the disk
+    mounted "$1"
+    readable
+    free_mib /mnt
+    ;;
 free) # DIRECTORY: prints the MiB that are free there
     free_mib "$1"
     ;;

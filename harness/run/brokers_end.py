@@ -2,6 +2,22 @@
 
 Nothing here costs the run its other evidence. A broker that does not stop in time is killed, and its disk is
 read all the same. Why a broker's disk is not there is in `<run>/replicas/not-read.json`.
+
+A run that leaves its cluster to another one does not stop its brokers: their disks are read while they run
+(`copy_running`). What that shows, and what it does not:
+
+- A broker appends to a segment by writing to its file, and reads what it serves from there, so the kernel's
+  page cache has every byte that was appended. The helper mounts the same device: one file system in one
+  kernel, and so the same page cache. What it reads of a segment is what the broker would serve.
+- The copy is made when the producers have ended, every partition was read to a proven end and the load's last
+  client is gone: nobody appends. A follower that still caught up would be short: a copy that ends below the
+  proven high watermark is no evidence, see `spark_verify/audit.py`, and the run is UNKNOWN.
+- Not shown is what is on the disk itself. A clean stop, which flushes first, does not show it either; a power
+  cut does.
+- Recovery points, high watermarks and producer snapshots are written every few seconds, when a segment is
+  rolled, or at a clean stop: here they lag behind the log. So each replica counts as one whose broker did not
+  stop cleanly, and what only a clean stop decides (checkpoint-sane) is undecided for it. A suite gives a
+  scenario `clean_stop` where that is to be decided.
 """
 
 import json
@@ -10,12 +26,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
+from typing import Literal
 
 from compose.errors import ComposeError
 from compose.kafka import broker_log
 from compose.protocols import Cluster
 from harness.run_directory.layout import RunDir, write_whole
-from spark_verify.segments.data_directory import NOT_READ
+from spark_verify.segments.data_directory import NOT_READ, READ_WHILE_RUNNING
 
 STOP_S = 15.0
 """Three brokers that end together take 1 to 3 s; one that no controller answers would wait for 5 minutes."""
@@ -24,16 +41,31 @@ STOP_S = 15.0
 def end_brokers(cluster: Cluster, topics: Collection[str], run: RunDir) -> tuple[str, ...]:
     """Stop every broker, then keep the nodes' logs and the replicas of `topics`; a line for each trouble."""
     slow = stop(cluster)
+    unread = _copy(cluster, topics, run, of="exited")
+    return tuple(
+        f"broker {node}: {trouble}" for troubles in (slow, unread) for node, trouble in troubles.items()
+    )
+
+
+def copy_running(cluster: Cluster, topics: Collection[str], run: RunDir) -> tuple[str, ...]:
+    """The same of brokers that go on; nobody writes to `topics` any more."""
+    unread = _copy(cluster, topics, run, of="running")
+    run.replicas.mkdir(parents=True, exist_ok=True)
+    write_whole(run.replicas / READ_WHILE_RUNNING, json.dumps(sorted(cluster.brokers)) + "\n")
+    return tuple(f"broker {node}: {trouble}" for node, trouble in unread.items())
+
+
+def _copy(
+    cluster: Cluster, topics: Collection[str], run: RunDir, *, of: Literal["exited", "running"]
+) -> dict[int, str]:
     with ThreadPoolExecutor(1) as pool:
         logs = pool.submit(_collect_logs, cluster, run)
-        saved = cluster.save_replicas(topics, run.replicas)
+        saved = cluster.save_replicas(topics, run.replicas, of=of)
         unread = {node: reason for node, reason in saved.items() if reason}
         logs.result()
     if unread:
         write_whole(run.replicas / NOT_READ, json.dumps(unread, indent=2) + "\n")
-    return tuple(
-        f"broker {node}: {trouble}" for troubles in (slow, unread) for node, trouble in troubles.items()
-    )
+    return unread
 
 
 def stop(cluster: Cluster) -> dict[int, str]:

@@ -1,8 +1,7 @@
 """The steps of a real run: a Docker cluster, Kafka clients, faults, Spark. Each is a few calls."""
 
-import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from threading import Event
 from types import TracebackType
@@ -10,12 +9,12 @@ from types import TracebackType
 import pyarrow as pa
 
 from checkers.history.metadata_log.replay import replay
+from checkers.history.metadata_log.since import states_since
 from checkers.history.rows import ConfigChange, Proof
 from checkers.history.tables import NONE, TABLES, unit_path, write_table
-from compose.cluster.start import DockerCluster, start
-from compose.errors import ComposeError
+from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
-from compose.protocols import Cluster
+from compose.protocols import Cluster, MetadataLog
 from compose.spec import images
 from faults.clock import SystemClock
 from faults.schedule.record import FaultEvent
@@ -25,6 +24,7 @@ from harness.report.audit import audit_replicas
 from harness.report.judge import judge
 from harness.report.report import Report
 from harness.run import brokers_end, topics
+from harness.run.kept_cluster import KeptCluster
 from harness.run.load import LiveLoad
 from harness.run.measured_logs import write_measured_logs
 from harness.run.steps import OnEvent, StartedCluster
@@ -52,7 +52,7 @@ class LiveRunSteps:
 
     def __init__(self, spark_master: str) -> None:
         """Nothing is started yet."""
-        self._verifier = SparkVerifier(spark_master)
+        self._verifier, self._clusters = SparkVerifier(spark_master), KeptCluster()
         self._active: dict[int, str] = {}
 
     def __enter__(self) -> "LiveRunSteps":
@@ -63,28 +63,38 @@ class LiveRunSteps:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End Spark."""
-        self._verifier.close()
+        """End Spark, and the cluster that a run has left for another one."""
+        try:
+            self.end_kept_cluster()
+        finally:
+            self._verifier.close()
+
+    def end_kept_cluster(self) -> None:
+        """End the cluster that a run has left for another one, if there is any. Raises ComposeError."""
+        self._clusters.close()
 
     @contextmanager
     def cluster(self, resolved: Resolved, run: RunDir) -> Iterator[DockerCluster]:
         """A started cluster; its name in the engine is a short random id."""
         self._active.clear()
-        with start(resolved.topology, run_id=secrets.token_hex(4), workdir=run.path) as cluster:
-            try:
-                yield cluster
-            finally:
-                if not run.nodes.exists():
-                    with suppress(ComposeError):
-                        cluster.collect(run.nodes)
+        with self._clusters.lease(resolved.topology, run) as cluster:
+            yield cluster
+
+    def keep(self, cluster: Cluster) -> None:
+        """Leave the cluster to a next run of its topology."""
+        self._clusters.keep(cluster)
 
     def describe(self, cluster: Cluster) -> StartedCluster:
         """The cluster that was started, for the manifest."""
         releases = map(cluster.release_of, (*cluster.controllers, *cluster.brokers))
+        served = self._clusters.served(cluster)
+        is_new = cluster.timings is not None and not served
         return StartedCluster(
             run_id=cluster.run_id,
             images=(*dict.fromkeys(map(images.kafka_image, releases)), images.toxiproxy_image()),
-            ready=None if cluster.timings is None else ClusterReady(**asdict(cluster.timings)),
+            ready=ClusterReady(**asdict(cluster.timings)) if cluster.timings and is_new else None,
+            served=served,
+            why_new=self._clusters.why_new(cluster),
         )
 
     @contextmanager
@@ -93,7 +103,8 @@ class LiveRunSteps:
     ) -> Iterator[LiveWatch]:
         """A watch that has begun."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
-        with watch(cluster, run.path, partitions, on_event, run.id) as started:
+        new = not self._clusters.served(cluster)
+        with watch(cluster, run.path, partitions, on_event, run.id, new=new) as started:
             yield started
 
     def make_topics(self, cluster: Cluster, resolved: Resolved) -> tuple[ManifestTopic, ...]:
@@ -172,10 +183,19 @@ class LiveRunSteps:
                 run=run.id,
             )
 
-    def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
-        """Replay the metadata log into the history; Kafka's internal topics are left out."""
-        tables = replay(cluster.metadata_records())
-        configs = (*reported(read_manifest(run).topics), *tables.configs)
+    def copy_metadata(self, cluster: Cluster) -> MetadataLog:
+        """A copy of the metadata log, and what decodes it."""
+        return self._clusters.copy_metadata(cluster)
+
+    def save_timeline(self, log: MetadataLog, run: RunDir) -> None:
+        """Replay the metadata log into the history; Kafka's internal topics are left out.
+
+        Of a cluster that has served other runs, only what is of the run's topics and of its time.
+        """
+        manifest, tables = read_manifest(run), replay(log())
+        if manifest.cluster_served:
+            tables = states_since(tables, {topic.name for topic in manifest.topics})
+        configs = (*reported(manifest.topics), *tables.configs)
         _write(run, "metadata", [asdict(row) for row in tables.metadata if not row.topic.startswith("__")])
         _write(run, "brokers", [asdict(row) for row in tables.brokers])
         _write(run, "configs", [asdict(row) for row in configs])
@@ -184,10 +204,20 @@ class LiveRunSteps:
         """Stop the brokers, keep what they leave, and write the table of their lines."""
         names = [topic.name for topic in resolved.scenario.topics]
         troubles = brokers_end.end_brokers(cluster, names, run)
+        self._write_lines(cluster, names, run)
+        return troubles
+
+    def copy_disks(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
+        """Keep what running brokers hold, and write the table of their lines."""
+        names = [topic.name for topic in resolved.scenario.topics]
+        troubles = brokers_end.copy_running(cluster, names, run)
+        self._write_lines(cluster, names, run)
+        return troubles
+
+    def _write_lines(self, cluster: Cluster, names: Sequence[str], run: RunDir) -> None:
         lines = brokers_end.broker_lines(run, {*cluster.brokers, *cluster.controllers})
         if lines is not None:
-            _write(run, "broker_lines", lines)
-        return troubles
+            _write(run, "broker_lines", [line for line in lines if line["topic"] in ("", *names)])
 
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
         """Seal the journals. The proofs come last: without them nothing is decided."""

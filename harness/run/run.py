@@ -1,11 +1,15 @@
 """One run, in call order: from a resolved scenario to a report.
 
-start the cluster, watch it → make the topics → start the load, wait until it is warm → run the schedule →
-stop the load, heal, wait until every replica is in sync → read every partition to a proven end → save the
-metadata timeline → stop the brokers, keep their logs and what their disks hold → seal the history → read
-every replica → judge it all, while the cluster is torn down.
+observe   start the cluster, watch it → make the topics → start the load, wait until it is warm → run the
+          schedule → stop the load, heal, wait until every replica is in sync → read every partition to a
+          proven end → copy the metadata log → stop the brokers, keep their logs and what their disks hold
+conclude  decode the metadata log → seal the history → read every replica → judge it all, while the cluster is
+          torn down
 
-Whatever happens, the run directory shows how far it came, and nothing of the cluster stays.
+A run that shares its cluster with others copies the disks of running brokers instead, and leaves the cluster
+to the next run, which may go on while this one is concluded.
+
+Whatever happens, the run directory shows how far it came, and nothing stays of a cluster that is not kept.
 """
 
 import shutil
@@ -17,7 +21,7 @@ from dataclasses import dataclass
 
 from checkers.history.rows import Proof
 from checkers.verdict.algebra import Verdict
-from compose.protocols import Cluster
+from compose.protocols import Cluster, MetadataLog
 from harness.errors import Interrupted, is_ours
 from harness.report.audit import is_audited
 from harness.report.report import Report, crashed
@@ -35,7 +39,10 @@ JOIN_POLL_S = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What one run works with; the steps below all take it."""
+    """What one run works with; the steps below all take it.
+
+    `keeps_cluster`: another run may follow on the same cluster, so its brokers are not stopped.
+    """
 
     resolved: Resolved
     run: RunDir
@@ -43,6 +50,7 @@ class Job:
     steps: RunSteps
     progress: Progress
     interrupts: Interrupts
+    keeps_cluster: bool = False
 
     @contextmanager
     def phase(self, name: Phase, text: str) -> Iterator[None]:
@@ -52,34 +60,67 @@ class Job:
             yield
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What is not in the run directory yet when the last question to the cluster was answered."""
+
+    metadata: MetadataLog
+    proofs: tuple[Proof, ...]
+
+
 def run(job: Job) -> Report:
     """Run the scenario and judge it; raises Interrupted when the user wants no verdict any more."""
     with TearDown() as down:
-        try:
-            _observe(job, down)
-        except Interrupted:
-            job.record.finish("interrupted", f"torn down on request in phase {job.record.manifest.phase}")
-            raise
-        except Exception as error:  # a crash anywhere must still leave a run that can be judged
-            _note_crash(job, error)
-            down.close()
-        else:
-            _note_end(job)
-        down.begin()
+        observed = observe(job, down)
         with job.interrupts.orderly():
-            report = _judge(job)
+            return conclude(job, down, observed)
+
+
+def observe(job: Job, down: TearDown) -> Observed | None:
+    """All that asks the cluster anything; None if it failed. Raises Interrupted."""
+    try:
+        return _observe(job, down)
+    except Interrupted:
+        _note_interrupt(job)
+        raise
+    except Exception as error:  # a crash anywhere must still leave a run that can be judged
+        _note_crash(job, error)
+        down.close()
+        return None
+
+
+def conclude(job: Job, down: TearDown, observed: Observed | None) -> Report:
+    """Write what was observed, tear down what is open, judge; from any thread. Raises Interrupted."""
+    if observed is not None:
+        _write(job, down, observed)
+    down.begin()
+    report = _judge(job)
+    down.close()
     return report.with_problem(down.problem) if down.problem else report
 
 
-def _observe(job: Job, down: TearDown) -> None:
-    """All that needs a cluster, up to the sealed history."""
+def _observe(job: Job, down: TearDown) -> Observed:
     cluster, watch = _start_cluster(job, down)
     load = _start_load(job, cluster, down)
     with job.interrupts.orderly():
         _run_schedule(job, cluster, load, watch)
         _settle(job, cluster, load)
         proofs = _final_read(job, cluster)
-        _save(job, cluster, load, watch, proofs)
+        metadata = _copy(job, cluster, load, watch)
+    return Observed(metadata=metadata, proofs=proofs)
+
+
+def _write(job: Job, down: TearDown, observed: Observed) -> None:
+    try:
+        _save(job, observed)
+    except Interrupted:
+        _note_interrupt(job)
+        raise
+    except Exception as error:  # as above
+        _note_crash(job, error)
+        down.close()
+    else:
+        _note_end(job)
 
 
 def _start_cluster(job: Job, down: TearDown) -> tuple[Cluster, RunWatch]:
@@ -89,7 +130,15 @@ def _start_cluster(job: Job, down: TearDown) -> tuple[Cluster, RunWatch]:
     with job.phase("cluster", f"starting the cluster: {nodes}"):
         cluster = down.open(job.steps.cluster(job.resolved, job.run))
         started = job.steps.describe(cluster)
-        job.record.cluster_started(run_id=started.run_id, images=started.images, ready=started.ready)
+        job.record.cluster_started(
+            run_id=started.run_id,
+            images=started.images,
+            ready=started.ready,
+            served=started.served,
+            why_new=started.why_new,
+        )
+        if started.served:
+            job.progress.event(f"the cluster has served {started.served} runs, and was proven clean")
         on_event = job.progress.event
         watch = down.open(job.steps.watch(cluster, job.resolved, job.run, on_event=on_event))
     with job.phase("topics", "creating the topics, until every broker knows every leader"):
@@ -151,27 +200,39 @@ def _final_read(job: Job, cluster: Cluster) -> tuple[Proof, ...]:
     return proofs
 
 
-def _save(job: Job, cluster: Cluster, load: Load, watch: RunWatch, proofs: tuple[Proof, ...]) -> None:
-    """The proofs are written last: a crash before that leaves a run in which nothing is decided."""
-    with job.phase("metadata", "reading the metadata log"):
-        job.steps.save_timeline(cluster, job.run)
-    with job.phase("disks", "stopping the brokers, keeping what their disks hold"):
+def _copy(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> MetadataLog:
+    """The last that the cluster is needed for. The metadata log is copied before any broker is stopped: what
+    that brings is no part of the run."""
+    stopping = "" if job.keeps_cluster else "stopping the brokers, "
+    with job.phase("disks", f"{stopping}keeping what their disks hold"):
         job.progress.follow_load(None)
         load.stop()
-        _end_brokers(job, cluster)
+        metadata = job.steps.copy_metadata(cluster)
+        _keep_disks(job, cluster)
         watch.stop()
-    with job.phase("seal", "sealing the history"):
         job.record.recorded(load.recorded())
-        job.record.sealed(job.steps.seal(job.run, proofs))
+        if job.keeps_cluster:
+            job.steps.keep(cluster)
+    return metadata
+
+
+def _save(job: Job, observed: Observed) -> None:
+    """The proofs are written last: a crash before that leaves a run in which nothing is decided."""
+    with job.phase("metadata", "decoding the metadata log"):
+        job.steps.save_timeline(observed.metadata, job.run)
+    with job.phase("seal", "sealing the history"):
+        job.record.sealed(job.steps.seal(job.run, observed.proofs))
     with job.phase("audit", "reading every replica"):
         _audit(job)
     job.record.files_written()
 
 
-def _end_brokers(job: Job, cluster: Cluster) -> None:
+def _keep_disks(job: Job, cluster: Cluster) -> None:
     """What cannot be had of the disks is not decided; everything else is."""
+    job.record.reads_disks("running" if job.keeps_cluster else "stopped")
+    copy = job.steps.copy_disks if job.keeps_cluster else job.steps.end_brokers
     try:
-        troubles = job.steps.end_brokers(cluster, job.resolved, job.run)
+        troubles = copy(cluster, job.resolved, job.run)
     except Exception as error:  # whatever it was, the run has all its other evidence
         troubles = (f"the brokers' disks were not kept: {_named(error)}",)
     for trouble in troubles:
@@ -192,6 +253,10 @@ def _note_end(job: Job) -> None:
         job.record.finish("interrupted", "the user asked to stop before the schedule had ended")
     else:
         job.record.finish("complete")
+
+
+def _note_interrupt(job: Job) -> None:
+    job.record.finish("interrupted", f"torn down on request in phase {job.record.manifest.phase}")
 
 
 def _note_crash(job: Job, error: Exception) -> None:

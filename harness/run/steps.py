@@ -11,7 +11,7 @@ from threading import Event
 from typing import Protocol
 
 from checkers.history.rows import Proof
-from compose.protocols import Cluster
+from compose.protocols import Cluster, MetadataLog
 from harness.report.report import Report
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import ClusterReady, ManifestProducer, ManifestTopic
@@ -25,11 +25,16 @@ OnEvent = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedCluster:
-    """What the manifest keeps of a cluster; `run_id` is in the labels of everything that belongs to it."""
+    """What the manifest keeps of a cluster; `run_id` is in the labels of everything that belongs to it.
+
+    `served` is how many runs it had served before; `why_new`: why it was started for this one, if it was.
+    """
 
     run_id: str
     images: tuple[str, ...]
     ready: ClusterReady | None
+    served: int = 0
+    why_new: str = ""
 
 
 class Load(Protocol):
@@ -98,8 +103,17 @@ class RunSteps(Protocol):
     def final_read(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[Proof, ...]:
         """Read every partition to a proven end and write it; one proof each."""
 
-    def save_timeline(self, cluster: Cluster, run: RunDir) -> None:
-        """Write the timeline of the metadata log."""
+    def copy_metadata(self, cluster: Cluster) -> MetadataLog:
+        """Copy the metadata log as it is now; the result decodes it, while the cluster is there."""
+
+    def save_timeline(self, log: MetadataLog, run: RunDir) -> None:
+        """Decode the metadata log, and write what it says of the run."""
+
+    def keep(self, cluster: Cluster) -> None:
+        """The run needs its cluster no more, and another one may have it."""
+
+    def copy_disks(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
+        """As `end_brokers`, but no broker is stopped: nobody writes to the run's topics any more."""
 
     def end_brokers(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
         """Stop every broker, then keep the nodes' logs and what the brokers' disks hold of each replica.

@@ -1,4 +1,4 @@
-"""Creates a scenario's topics, and reads back the settings they really got: the contract rests on them."""
+"""Creates and deletes topics, and reads back the settings they really got: the contract rests on them."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,17 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it re-expor
     ResourceType,
 )
 
+from compose.errors import ViewError
+from compose.host.waiting import wait_until
+from compose.protocols import View
 from harness.errors import StepFailed
 from harness.run_directory.manifest import ManifestTopic
 from harness.scenario.kafka_settings import LOSS_SETTINGS
 from harness.scenario.model import TopicPart
 
 ANSWER_S = 30.0
+DELETED_S = 10.0
+"""A broker learns of a deletion with its next fetch of the metadata log, within half a second."""
 
 
 def create(bootstrap: str, topics: Sequence[TopicPart]) -> None:
@@ -27,6 +32,27 @@ def create(bootstrap: str, topics: Sequence[TopicPart]) -> None:
             future.result(ANSWER_S)
         except KafkaException as error:
             raise StepFailed(f"topic {name}", f"the brokers refused it: {error.args[0].str()}") from None
+
+
+def delete_all(bootstrap: str, view: View) -> None:
+    """Delete every topic that is not internal, until no broker knows one. StepFailed, ViewError."""
+    names = sorted({topic for topic, _ in view.leaders()})
+    if not names:
+        return
+    admin = _client(bootstrap)
+    for name, future in admin.delete_topics(names, operation_timeout=ANSWER_S).items():
+        try:
+            future.result(ANSWER_S)
+        except KafkaException as error:
+            raise StepFailed(f"topic {name}", f"it was not deleted: {error.args[0].str()}") from None
+    wait_until(
+        "topics that a broker knows: none",
+        lambda: sorted({topic for topic, _ in view.leaders()}),
+        lambda known: not known,
+        within_s=DELETED_S,
+        every_s=0.05,
+        error=ViewError,
+    )
 
 
 def read_back(bootstrap: str, topics: Sequence[TopicPart]) -> tuple[ManifestTopic, ...]:

@@ -1,6 +1,7 @@
 """The Spark verifier as one callable: its session starts in the background and is there when needed."""
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,9 @@ from spark_verify.session.session import SessionOptions, StartingSession, start_
 from spark_verify.verify import verify_all
 from spark_verify.warm_up import warm_up
 
+STAYS_WARM_S = 45.0
+"""Spark ends workers that were idle for a minute."""
+
 
 class SparkVerifier:
     """One Spark session for any number of histories."""
@@ -23,6 +27,7 @@ class SparkVerifier:
         self._options = SessionOptions(master=master)
         self._starting: StartingSession | None = None
         self._lock = threading.Lock()
+        self._used_s = -STAYS_WARM_S
 
     def begin(self) -> StartingSession:
         """Begin to start the session, once; returns at once."""
@@ -31,7 +36,12 @@ class SparkVerifier:
             return self._starting
 
     def warm_up(self) -> None:
-        """Have the session judge something small, in a thread of its own; that it fails is no error here."""
+        """Have the session judge something small, in a thread of its own; that it fails is no error here.
+
+        Nothing to do for a session that is at work, or was a moment ago.
+        """
+        if time.monotonic() - self._used_s < STAYS_WARM_S:
+            return
         threading.Thread(target=self._warm, name="spark-warm-up", daemon=True).start()
 
     def _warm(self) -> None:
@@ -46,6 +56,7 @@ class SparkVerifier:
 
     def verify_all(self, histories: Sequence[Path]) -> list[Judgement]:
         """Judge several in the same jobs. Raises as a call does, if any of them cannot be read."""
+        self._used_s = time.monotonic()
         try:
             return verify_all(histories, self.begin().result())
         except (SparkVerifyError, JavaMissing) as error:

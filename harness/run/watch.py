@@ -4,9 +4,10 @@ It begins when the cluster is ready and ends just before the history is sealed, 
 there is something to observe is in the history, also of a run that is killed. It changes nothing.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,9 +29,14 @@ STOP_S = 70.0
 class LiveWatch:
     """Watches from when it is made until `stop`."""
 
-    def __init__(self, cluster: Cluster, recorder: Recorder, on_event: OnEvent) -> None:
-        """`on_event` gets a sentence at once for each start or end that nobody had planned."""
+    def __init__(self, cluster: Cluster, recorder: Recorder, on_event: OnEvent, *, new: bool = True) -> None:
+        """`on_event` gets a sentence at once for each start or end that nobody had planned.
+
+        Of a cluster that is not `new`, a process that was started before the watch has run since then, as far
+        as the run is concerned.
+        """
         self._on_event, self._recorder = on_event, recorder
+        self._since_ns = 0 if new else time.monotonic_ns()
         self._node_events = recorder.table("node_events")
         clocks, pressures = recorder.table("clocks"), recorder.table("pressure")
         self._watch = cluster.watch(self._note)
@@ -51,7 +57,7 @@ class LiveWatch:
             self._recorder.close()
 
     def _note(self, event: ProcessEvent) -> None:
-        row = row_of(event)
+        row = replace(row_of(event), at_ns=max(event.at_ns, self._since_ns))
         write_row(self._node_events, row)
         if not row.planned:
             self._on_event(node_ends.sentence(row, at="just now"))
@@ -59,11 +65,17 @@ class LiveWatch:
 
 @contextmanager
 def watch(
-    cluster: Cluster, run_dir: Path, partitions: Sequence[TopicPartition], on_event: OnEvent, run: str
+    cluster: Cluster,
+    run_dir: Path,
+    partitions: Sequence[TopicPartition],
+    on_event: OnEvent,
+    run: str,
+    *,
+    new: bool = True,
 ) -> Iterator[LiveWatch]:
     """Watch for the length of a `with` block, or until `stop`; all is recorded in the run's journals."""
     with Recorder(run_dir, partitions, run) as recorder:
-        made = LiveWatch(cluster, recorder, on_event)
+        made = LiveWatch(cluster, recorder, on_event, new=new)
         try:
             yield made
         finally:

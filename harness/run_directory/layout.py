@@ -85,6 +85,15 @@ def create(out: Path, scenario: str, seed: int, now: datetime | None = None) -> 
     raise HistoryError(f"{out / base}: a thousand runs have this name")
 
 
+def create_named(path: Path) -> RunDir:
+    """Make the directory `path` for a run, which gets a new id. HistoryError if it is there already."""
+    try:
+        path.mkdir(parents=True)
+    except FileExistsError:
+        raise HistoryError(f"{path}: there is a run of this name already") from None
+    return RunDir(path=path, id=str(uuid4()))
+
+
 def _point_latest_at(path: Path) -> None:
     link = path.parent / LATEST
     fresh = path.parent / f".{LATEST}-{path.name}"

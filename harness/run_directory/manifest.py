@@ -31,6 +31,7 @@ END_OF_TIME = 1 << 63
 """What an int64 of nanoseconds cannot hold."""
 
 State = Literal["running", "complete", "interrupted", "failed"]
+DisksOf = Literal["stopped", "running"]
 Phase = Literal[
     "",
     "cluster",
@@ -150,8 +151,10 @@ class Timings(ManifestPart):
     schedule_s: float | None = Field(default=None, description="faults, and the load after them")
     settle_s: float | None = Field(default=None, description="load stopped, all healed, replicas in sync")
     final_read_s: float | None = Field(default=None, description="every partition read to a proven end")
-    metadata_s: float | None = Field(default=None, description="metadata log read")
-    disks_s: float | None = Field(default=None, description="brokers stopped, their replicas copied")
+    metadata_s: float | None = Field(default=None, description="metadata log decoded")
+    disks_s: float | None = Field(
+        default=None, description="metadata log copied, brokers stopped, their replicas copied"
+    )
     seal_s: float | None = Field(default=None, description="journals turned into the history")
     audit_s: float | None = Field(default=None, description="copied replicas turned into tables")
 
@@ -206,6 +209,15 @@ class Manifest(ManifestPart):
     )
     sealed_ns: int | None = Field(
         default=None, description="when the last of `files` was written, on the history's clock"
+    )
+    cluster_served: int | None = Field(
+        default=None, ge=0, description="runs that the cluster had served before, in the same suite"
+    )
+    cluster_why_new: str | None = Field(
+        default=None, description="why the cluster was started for this run; empty if it was not"
+    )
+    disks_of: DisksOf | None = Field(
+        default=None, description="`stopped` or `running`: the brokers whose disks were read"
     )
     cut_short: bool = Field(
         default=False, description="whether the user asked to stop before the schedule had ended"

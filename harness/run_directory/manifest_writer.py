@@ -13,6 +13,7 @@ from harness.run_directory.digests import digests
 from harness.run_directory.layout import RunDir, write_whole
 from harness.run_directory.manifest import (
     ClusterReady,
+    DisksOf,
     Manifest,
     ManifestFile,
     ManifestProducer,
@@ -37,9 +38,23 @@ class ManifestWriter:
         """The manifest as it is on disk."""
         return self._manifest
 
-    def cluster_started(self, *, run_id: str, images: tuple[str, ...], ready: ClusterReady | None) -> None:
-        """Note which containers and images belong to the run, and how long they took to start."""
+    def cluster_started(
+        self,
+        *,
+        run_id: str,
+        images: tuple[str, ...],
+        ready: ClusterReady | None,
+        served: int = 0,
+        why_new: str = "",
+    ) -> None:
+        """Note which containers and images belong to the run, how long they took to start, how many runs they
+        had served before, and why they are new if they are."""
         self._replace(run_id=run_id, images=images, cluster_ready=ready)
+        self._replace(cluster_served=served, cluster_why_new=why_new)
+
+    def reads_disks(self, of: DisksOf) -> None:
+        """Note of which brokers the disks are about to be read."""
+        self._replace(disks_of=of)
 
     def topics_created(self, topics: tuple[ManifestTopic, ...]) -> None:
         """Note the topics with the settings that they really have."""

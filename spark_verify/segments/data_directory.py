@@ -19,6 +19,8 @@ from checkers.history.rows import TopicPartition
 METADATA_TOPIC = "__cluster_metadata"
 NOT_READ = "not-read.json"
 """Beside the copies of the brokers' directories: why there is none of a broker, by its id."""
+READ_WHILE_RUNNING = "read-while-running.json"
+"""Beside them too: the ids of the brokers that ran while their directories were copied."""
 _FOLDER = re.compile(r"(.+)-([0-9]{1,9})")
 _SEGMENT = re.compile(r"([0-9]{20})\.log")
 _SNAPSHOT = re.compile(r"([0-9]{20})\.snapshot")
@@ -40,6 +42,20 @@ def reasons_not_copied(replicas_dir: Path) -> Mapping[int, str]:
         return {int(broker): str(reason) for broker, reason in noted.items()}
     except (OSError, ValueError, AttributeError):
         return {}
+
+
+def read_while_running(replicas_dir: Path) -> frozenset[int]:
+    """The brokers that ran while their directories were copied; none if nothing says so.
+
+    What says so and cannot be read says it of no broker in particular: then OSError or ValueError.
+    """
+    file = replicas_dir / READ_WHILE_RUNNING
+    if not file.exists():
+        return frozenset()
+    noted = json.loads(file.read_text())
+    if not isinstance(noted, list) or not all(isinstance(each, int) for each in noted):
+        raise ValueError(f"{file}: not a list of brokers: {str(noted)[:100]}")
+    return frozenset(noted)
 
 
 def partition_folders(broker_dir: Path) -> dict[TopicPartition, Path]:

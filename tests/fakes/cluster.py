@@ -13,6 +13,7 @@ from compose.protocols import (
     CutMode,
     Edge,
     LogExtent,
+    MetadataLog,
     ProcessEvent,
     Role,
     StartTimings,
@@ -37,6 +38,7 @@ class FakeMesh:
     delays: dict[Edge, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
     traffic: dict[Edge, int] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
+    toxics: dict[Edge, str] = field(default_factory=dict)
 
     def cut(self, edges: Iterable[Edge], *, mode: CutMode, owner: str) -> None:
         for edge in edges:
@@ -62,6 +64,10 @@ class FakeMesh:
 
     def is_cut(self, edge: Edge) -> bool:
         return bool(self.owners[edge])
+
+    def disturbed(self) -> Mapping[Edge, str]:
+        held = {edge: ", ".join((*self.owners[edge], *self.delays[edge])) for edge in self.edges}
+        return {edge: f"held by {owners}" for edge, owners in held.items() if owners} | self.toxics
 
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         return frozenset(edge for edge in edges if not self.is_cut(edge))
@@ -113,6 +119,7 @@ class FakeCluster:
     cpu: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     frozen: set[int] = field(default_factory=set)
     unsaved: dict[int, str] = field(default_factory=dict)
+    room: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 1 << 30))
     fail_once: dict[str, Exception] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     owners: dict[int, str] = field(default_factory=dict)
@@ -185,6 +192,9 @@ class FakeCluster:
     def disallow_end(self, node: int, *, owner: str) -> None:
         self.allowed[node].discard(owner)
 
+    def allowed_ends(self, node: int) -> tuple[str, ...]:
+        return tuple(sorted(self.allowed[node]))
+
     def ended_by(self, node: int) -> str | None:
         return self.owners.get(node)
 
@@ -218,6 +228,10 @@ class FakeCluster:
         self.logs[node] -= self.unsynced[node]
         self.unsynced[node] = 0
 
+    def room_bytes(self, node: int) -> int:
+        self._do("room_bytes", node)
+        return self.room[node]
+
     def log_bytes(self, node: int) -> int:
         return self.logs[node]
 
@@ -229,8 +243,10 @@ class FakeCluster:
         self._do("log_ends", node)
         return {("orders", 0): LogExtent(log_start=0, log_end=self.log_bytes(node))}
 
-    def save_replicas(self, topics: Collection[str], into: Path) -> Mapping[int, str]:
-        self.calls.append(f"save_replicas {','.join(topics)}")
+    def save_replicas(
+        self, topics: Collection[str], into: Path, *, of: Status = "exited"
+    ) -> Mapping[int, str]:
+        self.calls.append(f"save_replicas {','.join(topics)}" + (" running" if of == "running" else ""))
         for node in self.brokers:
             if not self.unsaved.get(node):
                 (into / str(node)).mkdir(parents=True)
@@ -247,8 +263,15 @@ class FakeCluster:
     def active_controller(self) -> int | None:
         return self.controller
 
+    def copy_metadata(self) -> MetadataLog:
+        records = list(self.records)
+        return lambda: records
+
     def metadata_records(self) -> list[dict[str, object]]:
         return self.records
+
+    def begin_run(self) -> None:
+        self.calls.append("begin_run")
 
     def collect(self, into: Path) -> None:
         into.mkdir(parents=True, exist_ok=True)

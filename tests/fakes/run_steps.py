@@ -9,6 +9,7 @@ from threading import Event
 
 from checkers.history.rows import Proof
 from checkers.verdict.algebra import Verdict
+from compose.protocols import MetadataLog
 from fakes.cluster import FakeCluster
 from harness.report.report import Report
 from harness.run.steps import OnEvent, StartedCluster
@@ -131,8 +132,19 @@ class FakeRunSteps:
         self.take("final_read")
         return ()
 
-    def save_timeline(self, cluster: object, run: RunDir) -> None:
+    def copy_metadata(self, cluster: object) -> MetadataLog:
+        self.take("copy_metadata")
+        return list
+
+    def save_timeline(self, log: MetadataLog, run: RunDir) -> None:
         self.take("save_timeline")
+
+    def keep(self, cluster: object) -> None:
+        self.take("keep")
+
+    def copy_disks(self, cluster: object, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
+        self.take("copy_disks")
+        return ()
 
     def end_brokers(self, cluster: object, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
         self.take("end_brokers")

@@ -3,7 +3,7 @@
 What is damaged or not there becomes a reason of the replicas that it concerns, never an error.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from spark_verify.segments.data_directory import (
     SegmentFile,
     last_snapshot,
     partition_folders,
+    read_while_running,
     reasons_not_copied,
     segment_files,
 )
@@ -31,6 +32,8 @@ class Disk:
 
     broker: int
     clean: bool = False
+    running: bool = False
+    """Whether the broker ran while its directory was copied."""
     folders: Mapping[TopicPartition, Path] = field(default_factory=dict)
     high_watermarks: Offsets = field(default_factory=dict)
     recovery_points: Offsets = field(default_factory=dict)
@@ -61,33 +64,48 @@ def list_replicas(
     copied = [each.name for each in replicas_dir.iterdir()] if replicas_dir.is_dir() else []
     brokers = {broker for _, broker in wanted} | {int(name) for name in copied if name.isdecimal()}
     why_not = reasons_not_copied(replicas_dir)
+    running = _running(replicas_dir, brokers)
     disks = {
-        broker: _read_disk(replicas_dir / str(broker), broker, why_not.get(broker)) for broker in brokers
+        broker: _read_disk(replicas_dir / str(broker), broker, why_not.get(broker), broker in running)
+        for broker in brokers
     }
     wanted |= {(tp, broker) for tp in partitions for broker, disk in disks.items() if tp in disk.folders}
     return [_listed(tp, disks[broker]) for tp, broker in sorted(wanted)]
 
 
-def _read_disk(directory: Path, broker: int, why_not: str | None) -> Disk:
-    disk = Disk(broker=broker)
+def _running(replicas_dir: Path, brokers: Collection[int]) -> Collection[int]:
+    """The brokers that ran; all of them if it is not readable which."""
+    try:
+        return read_while_running(replicas_dir)
+    except (OSError, ValueError):
+        return brokers
+
+
+def _read_disk(directory: Path, broker: int, why_not: str | None, running: bool) -> Disk:
+    disk = Disk(broker=broker, running=running)
     try:
         disk.folders = partition_folders(directory)
-        disk.clean = (directory / checkpoints.CLEAN_SHUTDOWN).exists()
+        disk.clean = not running and (directory / checkpoints.CLEAN_SHUTDOWN).exists()
     except OSError as error:
         disk.reasons.append(
             f"the disk of broker {broker} was not copied: {why_not or error.strerror or error}"
         )
         return disk
-    disk.high_watermarks = _offsets(directory / checkpoints.HIGH_WATERMARKS, disk.reasons)
-    disk.recovery_points = _offsets(directory / checkpoints.RECOVERY_POINTS, disk.reasons)
-    disk.log_starts = _offsets(directory / checkpoints.LOG_STARTS, disk.reasons)
+    disk.high_watermarks = _offsets(directory / checkpoints.HIGH_WATERMARKS, disk)
+    disk.recovery_points = _offsets(directory / checkpoints.RECOVERY_POINTS, disk)
+    disk.log_starts = _offsets(directory / checkpoints.LOG_STARTS, disk)
     return disk
 
 
-def _offsets(file: Path, reasons: list[str]) -> Offsets:
-    with _noting(reasons), suppress(FileNotFoundError):
-        return checkpoints.offsets(file)
+def _offsets(file: Path, disk: Disk) -> Offsets:
+    with _noting(disk.reasons), suppress(FileNotFoundError):
+        return {} if _is_unwritten(file, disk) else checkpoints.offsets(file)
     return {}
+
+
+def _is_unwritten(file: Path, disk: Disk) -> bool:
+    """A broker that starts makes its checkpoints as empty files, and may write them a minute later."""
+    return disk.running and file.stat().st_size == 0
 
 
 @contextmanager
@@ -111,7 +129,8 @@ def _listed(tp: TopicPartition, disk: Disk) -> ListedReplica:
         if not listed.segments:
             listed.reasons.append("its folder has no segment")
     with _noting(listed.reasons), suppress(FileNotFoundError):  # a log without records has no epochs
-        listed.epochs = checkpoints.leader_epochs(folder / checkpoints.LEADER_EPOCHS)
+        file = folder / checkpoints.LEADER_EPOCHS
+        listed.epochs = _NO_EPOCHS if _is_unwritten(file, disk) else checkpoints.leader_epochs(file)
     with _noting(listed.reasons):
         listed.states = _states(tp, disk.broker, folder)
     return listed

@@ -278,3 +278,43 @@ def test_an_audit_replaces_what_an_earlier_one_left(replicas: Path, history_dir:
 
 def append(file: Path, content: bytes) -> None:
     file.write_bytes(file.read_bytes() + content)
+
+
+def read_while_running(replicas: Path, text: str = "[1]") -> None:
+    (replicas / "read-while-running.json").write_text(text)
+
+
+@pytest.mark.parametrize("text", ["[1]", "nonsense", '{"1": true}'])
+def test_a_broker_that_ran_while_its_disk_was_read_has_stopped_in_no_way(
+    replicas: Path, history_dir: Path, text: str
+) -> None:
+    """Not even with a mark of a clean stop, and not if it cannot be read which brokers ran."""
+    read_while_running(replicas, text)
+    replica = audited(replicas, history_dir)
+    assert (replica.clean, replica.complete, replica.log_end) == (False, True, 9)
+
+
+def test_a_copy_of_a_running_broker_that_ends_below_what_was_read_decides_nothing(
+    replicas: Path, history_dir: Path
+) -> None:
+    """It was copied too early, or the replica lacks what the others have: nobody knows which."""
+    (replicas / "1/orders-0/00000000000000000005.log").write_bytes(segment([made(5, 3, leader_epoch=2)]))
+    assert audited(replicas, history_dir).complete
+    read_while_running(replicas)
+    replica = audited(replicas, history_dir)
+    assert (replica.complete, replica.log_end) == (False, 8)
+    assert replica.reason == (
+        "broker 1 ran while its disk was copied, and the copy ends at 8, below the high watermark 9 of the "
+        "final read"
+    )
+
+
+def test_checkpoints_that_a_running_broker_has_not_written_yet_say_nothing(
+    replicas: Path, history_dir: Path
+) -> None:
+    """After a clean stop an empty one is damage."""
+    (replicas / "1/recovery-point-offset-checkpoint").write_text("")
+    assert not audited(replicas, history_dir).complete
+    read_while_running(replicas)
+    replica = audited(replicas, history_dir)
+    assert (replica.complete, replica.recovery_point, replica.hw_checkpoint) == (True, -1, 8)

@@ -7,6 +7,7 @@ import pytest
 from compose.errors import MeshError
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.mesh.probe import EdgeProbe
+from compose.mesh.toxiproxy import ProxyState
 from compose.mesh.traffic import Traffic
 from compose.protocols import Edge
 from compose.spec.mesh_plan import proxies
@@ -21,6 +22,7 @@ class FakeServer:
     def __init__(self) -> None:
         self.changes: list[str] = []
         self.broken: set[str] = set()
+        self.reported: dict[str, ProxyState] = {}
 
     def refuse(self, name: str) -> None:
         self._note("refuse", name)
@@ -36,6 +38,9 @@ class FakeServer:
 
     def move(self, name: str, upstream: str) -> None:
         self._note(f"move to {upstream}", name)
+
+    def states(self) -> dict[str, ProxyState]:
+        return self.reported
 
     def _note(self, what: str, name: str) -> None:
         if name in self.broken:
@@ -232,3 +237,35 @@ def test_unknown_edge() -> None:
     with pytest.raises(MeshError, match="no edge 101->1 in this cluster"):
         make_mesh(server).cut(edges("1->2", "101->1"), mode="refuse", owner="a")
     assert server.changes == []
+
+
+def state(*, enabled: bool = True, toxics: Iterable[str] = ()) -> ProxyState:
+    return ProxyState(listen="", upstream="", enabled=enabled, toxics=frozenset(toxics))
+
+
+def test_an_edge_is_disturbed_by_the_server_s_own_word_whatever_the_mesh_believes() -> None:
+    server = FakeServer()
+    mesh = make_mesh(server)
+    plan = proxies(Topology())
+    server.reported = {one.name: state() for one in plan}
+    assert mesh.disturbed() == {}
+    names = {str(one.edge): one.name for one in plan}
+    server.reported[names["1->2"]] = state(enabled=False)
+    server.reported[names["2->1"]] = state(toxics=["slow"])
+    del server.reported[names["client->3"]]
+    assert {str(edge): how for edge, how in mesh.disturbed().items()} == {
+        "client->3": "its proxy is gone",
+        "1->2": "its proxy is disabled",
+        "2->1": "its proxy has slow",
+    }
+
+
+def test_an_edge_that_is_held_is_disturbed_and_by_whom() -> None:
+    server = FakeServer()
+    mesh = make_mesh(server)
+    server.reported = {one.name: state() for one in proxies(Topology())}
+    mesh.cut([EDGE], mode="refuse", owner="cut")
+    mesh.slow([EDGE], delay_s=1, jitter_s=0, owner="lag")
+    assert mesh.disturbed() == {EDGE: "held by cut, lag"}
+    mesh.mend_all()
+    assert mesh.disturbed() == {}

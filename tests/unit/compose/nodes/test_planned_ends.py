@@ -92,3 +92,12 @@ def test_a_node_may_halt_by_itself_only_while_a_fault_allows_it() -> None:
     plan.disallow(1, owner="disk-full")
     owners = [plan.owner_of_end(1, at * S, code) for at, code in ((5, 1), (5, 137), (12, 1))]
     assert owners == ["disk-full", None, None]
+
+
+def test_for_whom_a_node_may_halt_is_known_until_it_may_not_any_more() -> None:
+    planned, _ = announced()
+    planned.allow(9, owner="disk-full")
+    planned.ending(9, owner="kill", codes=KILLED)
+    assert planned.allowed(9) == ("disk-full",)
+    planned.disallow(9, owner="disk-full")
+    assert planned.allowed(9) == ()

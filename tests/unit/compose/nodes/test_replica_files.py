@@ -148,3 +148,24 @@ def test_nothing_is_copied_where_the_room_is_short(tmp_path: Path) -> None:
 
 def test_no_broker_is_nothing_to_do(tmp_path: Path) -> None:
     assert replica_files.save(LocalDisks(directory=str(tmp_path)), (), ["orders"], tmp_path / "r") == {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changing(LocalDisks):
+    """A checkpoint that is listed with another size the first time."""
+
+    listed: list[int] = field(default_factory=list)
+
+    def tree(self, node: int) -> dict[str, int]:
+        sizes = LocalDisks.tree(self, node)
+        self.listed.append(node)
+        if len(self.listed) == 1:
+            sizes["meta.properties"] += 1
+        return sizes
+
+
+def test_a_file_that_changes_while_it_is_copied_is_copied_once_more(tmp_path: Path) -> None:
+    disks = Changing(directory=data(tmp_path, 1))
+    assert save(disks, (1,), ["orders"], tmp_path / "replicas") == {1: ""}
+    assert found(tmp_path / "replicas") == ["1/meta.properties", f"1/orders-0/{LOG}"]
+    assert len(disks.listed) >= 2

@@ -7,8 +7,9 @@ from pathlib import Path
 from fakes.cluster import FakeCluster
 
 from compose.errors import EngineUnreachable, NodeStateError
-from harness.run.brokers_end import broker_lines, end_brokers
+from harness.run.brokers_end import broker_lines, copy_running, end_brokers
 from harness.run_directory.layout import RunDir
+from spark_verify.segments.data_directory import read_while_running
 
 LOADED = (
     "[2026-11-21 22:34:40,849] INFO Completed load of Log(dir=/data/kafka/{0}-0, "
@@ -108,3 +109,12 @@ def test_logs_without_any_line_of_interest_were_collected_all_the_same(tmp_path:
     (tmp_path / "nodes/1").mkdir(parents=True)
     (tmp_path / "nodes/1/server.log").write_text("")
     assert broker_lines(RunDir(path=tmp_path), (1,)) == []
+
+
+def test_running_brokers_are_copied_without_being_stopped_and_it_is_noted_of_which(tmp_path: Path) -> None:
+    cluster = FakeCluster(unsaved={2: "its disk cannot be read: Input/output error"})
+    troubles = copy_running(cluster, ["orders-r3"], RunDir(path=tmp_path))
+    assert troubles == ("broker 2: its disk cannot be read: Input/output error",)
+    assert cluster.calls == ["save_replicas orders-r3 running"]
+    assert names(tmp_path / "replicas") == ["1", "3", "not-read.json", "read-while-running.json"]
+    assert read_while_running(tmp_path / "replicas") == {1, 2, 3}

@@ -108,7 +108,7 @@ def test_the_metadata_log_becomes_three_tables(tmp_path: Path) -> None:
         record(6, "CONFIG_RECORD", resourceType=2, resourceName="orders", name="flush.ms", value="7"),
     ]
     run = make_run(tmp_path, None)
-    LiveRunSteps("local[1]").save_timeline(cluster, run)
+    LiveRunSteps("local[1]").save_timeline(cluster.copy_metadata(), run)
     metadata, brokers, configs = (
         pq.read_table(run.history / f"{name}.parquet").to_pylist()
         for name in ("metadata", "brokers", "configs")

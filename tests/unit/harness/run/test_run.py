@@ -33,10 +33,11 @@ STEPS = [
     "stop_producers",
     "wait_in_sync",
     "final_read",
-    "save_timeline",
     "stop",
+    "copy_metadata",
     "end_brokers",
     "stop watching",
+    "save_timeline",
     "seal",
     "audit",
 ]
@@ -51,12 +52,15 @@ PHASE_OF = {
     "final_read": "final_read",
     "save_timeline": "metadata",
     "stop": "disks",
+    "copy_metadata": "disks",
     "stop watching": "disks",
     "seal": "seal",
 }
 
 
-def run_with(steps: FakeRunSteps, tmp_path: Path, scenario: str = SCENARIO) -> tuple[Report, Manifest]:
+def run_with(
+    steps: FakeRunSteps, tmp_path: Path, scenario: str = SCENARIO, *, keeps_cluster: bool = False
+) -> tuple[Report, Manifest]:
     """Run the scenario with `steps`; returns the report and the manifest that is left."""
     run_dir = layout.create(tmp_path, "demo", 1)
     resolved = resolve(scenario, "demo.yaml", seed=1)
@@ -68,6 +72,7 @@ def run_with(steps: FakeRunSteps, tmp_path: Path, scenario: str = SCENARIO) -> t
             steps=steps,
             progress=progress,
             interrupts=interrupts,
+            keeps_cluster=keeps_cluster,
         )
         report = run(job)
     return report, read_manifest(run_dir)
@@ -208,3 +213,22 @@ def test_ctrl_c_before_the_load_or_twice_tears_down_without_judging(
     manifest = read_manifest(layout.open_run(tmp_path / "latest"))
     assert manifest.state == "interrupted"
     assert manifest.problem == f"torn down on request in phase {PHASE_OF[step]}"
+
+
+def test_a_run_that_keeps_its_cluster_stops_no_broker_and_lets_go_of_it_when_all_is_copied(
+    tmp_path: Path,
+) -> None:
+    steps = FakeRunSteps()
+    _, manifest = run_with(steps, tmp_path, keeps_cluster=True)
+    assert "end_brokers" not in steps.taken
+    after = steps.taken[steps.taken.index("copy_metadata") :]
+    wanted = ("copy_disks", "stop watching", "keep", "cluster removed", "judge")
+    assert [step for step in after if step in wanted][:3] == ["copy_disks", "stop watching", "keep"]
+    assert (manifest.disks_of, manifest.state) == ("running", "complete")
+
+
+def test_a_run_that_fails_before_all_is_copied_does_not_leave_its_cluster_to_another(tmp_path: Path) -> None:
+    steps = FakeRunSteps(breaks={"copy_metadata": OSError("no space left")})
+    run_with(steps, tmp_path, keeps_cluster=True)
+    assert "keep" not in steps.taken
+    assert "cluster removed" in steps.taken

@@ -1,5 +1,6 @@
 """The watch over a run: what it sees is written down at once, and what nobody planned is told at once."""
 
+import time
 from pathlib import Path
 from threading import Event
 
@@ -89,3 +90,17 @@ def test_a_sampler_that_has_died_is_noticed(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(cluster, "read_clocks", fail)
     with pytest.raises(WorkloadDied, match="no clock"), watch(cluster, tmp_path, PARTITIONS, print, ""):
         assert asked.wait(5)
+
+
+def test_a_process_that_has_served_earlier_runs_is_seen_from_the_beginning_of_this_one(
+    tmp_path: Path,
+) -> None:
+    """No time of a history lies before its run."""
+    cluster, begin_ns = FakeCluster(at_ns=5), time.monotonic_ns()
+    with watch(cluster, tmp_path, PARTITIONS, print, "", new=False):
+        pass
+    rows = [
+        row for batch in journal.read(tmp_path / "journal/node_events.arrow") for row in batch.to_pylist()
+    ]
+    assert len(rows) == 6
+    assert all(begin_ns <= row["at_ns"] <= time.monotonic_ns() for row in rows)

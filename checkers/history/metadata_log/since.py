@@ -1,0 +1,48 @@
+"""What a metadata log says of one run on a cluster that has served others: of its topics, of its time.
+
+Invariant: the tables of a run are those that a cluster of its own would have left, but for what came before
+its first topic: then they have each broker's registration and each cluster-wide setting once, as it was.
+Evidence: the order of the log; the names of the run's topics, which no other run on the cluster has.
+Counterexample to "all registrations of the log are the run's":
+    an earlier run killed broker 2, which registered anew; in this run nobody dies
+    two registrations of broker 2 are in the table, and a loss would be explained by an unclean shutdown
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from checkers.history.metadata_log.replay import MetadataTables
+from checkers.history.rows import BrokerState, ConfigChange
+
+Row = TypeVar("Row", BrokerState, ConfigChange)
+
+
+def states_since(tables: MetadataTables, topics: Collection[str]) -> MetadataTables:
+    """The rows of `topics`, and of brokers and cluster-wide settings from the first of them on.
+
+    What a broker's registration or a setting was by then is one row, as it was last written.
+    """
+    metadata = tuple(row for row in tables.metadata if row.topic in topics)
+    began = min((row.log_offset for row in metadata), default=0)
+    configs = (row for row in tables.configs if row.kind != "topic" or row.name in topics)
+    return replace(
+        tables,
+        metadata=metadata,
+        brokers=_since(tables.brokers, began, lambda row: row.node),
+        configs=_since(configs, began, lambda row: (row.kind, row.name, row.key)),
+    )
+
+
+def _since(rows: Iterable[Row], began: int, of: Callable[[Row], Hashable]) -> tuple[Row, ...]:
+    """The last row of each thing before `began`, then all rows from there on; in the order of the log."""
+    earlier: dict[Hashable, Row] = {}
+    later: list[Row] = []
+    for row in rows:
+        if row.log_offset >= began:
+            later.append(row)
+        else:
+            earlier.pop(of(row), None)  # so that the order is that of the last rows
+            earlier[of(row)] = row
+    first: list[Row] = sorted(earlier.values(), key=lambda row: row.log_offset)
+    return tuple(first + later)

@@ -1,0 +1,133 @@
+"""The directory of a suite: its files beside the directories of its runs; how it is made, and reopened."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from compose.docker.labels import owner_of
+from harness.campaign.suites.draw import Shard
+from harness.campaign.suites.plan import SuitePlan, scenario_source
+from harness.campaign.suites.record import (
+    RunRow,
+    Source,
+    SuiteRecord,
+    read_record,
+    refuse_alive,
+    write_record,
+)
+from harness.errors import HistoryError
+from harness.report.report import Report
+from harness.run_directory.layout import RunDir
+from harness.run_directory.manifest import RunOwner, read_manifest
+from harness.scenario.resolve import draw_seed
+from harness.terminal.summary import report_text
+
+Judge = Callable[[RunDir], Report]
+UNDER_WAY = "the suite was killed while it was under way; drawn again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """A suite on disk."""
+
+    path: Path
+    record: SuiteRecord
+
+
+def create(plan: SuitePlan, *, budget_s: float, seed: int | None, shard: Shard, out: Path) -> Suite:
+    """Make `out`/<utc>_suite-<name>_<seed>/, numbered if that is taken, and write its first suite.json.
+
+    Without a `seed`, the plan's; else one is drawn. UsageError for a scenario that is not there.
+    """
+    chosen = next((each for each in (seed, plan.seed) if each is not None), None)
+    chosen = draw_seed() if chosen is None else chosen
+    sources = [scenario_source(entry) for entry in plan.scenarios]
+    record = SuiteRecord(
+        tool_version=version("highwater"),
+        name=plan.name,
+        seed=chosen,
+        shard=str(shard),
+        budget_s=budget_s,
+        owner=_owner(plan.name),
+        plan=plan,
+        sources=tuple(Source(filename=filename, text=text) for text, filename in sources),
+    )
+    part = "" if shard.of == 1 else f"_{shard.number}-of-{shard.of}"
+    path = _made(out, f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}_suite-{plan.name}_{chosen}{part}")
+    write_record(path, record)
+    return Suite(path=path, record=record)
+
+
+def reopen(path: Path, *, budget_s: float | None = None) -> Suite:
+    """The suite of a process that has ended, as one of this process. RunDirectoryError, HistoryError.
+
+    `budget_s` replaces its budget; what it has spent stays spent.
+    """
+    record = read_record(path)
+    refuse_alive(path, record)
+    ours = record.model_copy(
+        update={
+            "owner": _owner(record.name),
+            "state": "running",
+            "exit_code": None,
+            "missing": (),
+            "budget_s": budget_s or record.budget_s,
+        }
+    )
+    write_record(path, ours)
+    return Suite(path=path, record=ours)
+
+
+def settled(path: Path, rows: Sequence[RunRow], judge: Judge) -> tuple[RunRow, ...]:
+    """The rows, where none is under way any more.
+
+    A run that was written to its end, or had failed, is judged now; any other was interrupted, and its number
+    is drawn again.
+    """
+    return tuple(_settled(path, row, judge) if row.state == "running" else row for row in rows)
+
+
+def _settled(path: Path, row: RunRow, judge: Judge) -> RunRow:
+    run = RunDir(path=path / row.directory)
+    try:
+        manifest = read_manifest(run)
+    except HistoryError:
+        return row.model_copy(update={"state": "interrupted", "outcome": UNDER_WAY})
+    if manifest.state not in ("complete", "failed") or manifest.cut_short:
+        return row.model_copy(update={"state": "interrupted", "outcome": UNDER_WAY})
+    report = judge(run)
+    if manifest.state == "failed":
+        report = report.with_problem(manifest.problem)
+    report.write()
+    return judged(row, report)
+
+
+def judged(row: RunRow, report: Report) -> RunRow:
+    """The row of a run with its verdict."""
+    return row.model_copy(
+        update={
+            "state": "judged",
+            "verdict": report.verdict.value,
+            "outcome": report.headline,
+            "report": report_text(report),
+        }
+    )
+
+
+def _made(out: Path, base: str) -> Path:
+    for attempt in range(1, 1000):
+        path = out / (base if attempt == 1 else f"{base}-{attempt}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return path
+    raise HistoryError(f"{out / base}: a thousand suites have this name")
+
+
+def _owner(name: str) -> RunOwner:
+    owner = owner_of(name, os.getpid())
+    return RunOwner(pid=owner.pid, start=owner.start, host=owner.host)

@@ -1,0 +1,34 @@
+"""A scenario with topics of its own names, so that a cluster can serve several runs of it.
+
+Every row of a history that names a topic, every file on a broker's disk and every record of the metadata log
+then belongs to one run, by its name.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from harness.scenario.resolve import Resolved, resolve, scenario_text
+
+
+def with_topics_of(resolved: Resolved, run: str) -> Resolved:
+    """The same scenario on topics `<name>-<run>`; its faults name them too. It draws nothing.
+
+    ScenarioError if a name gets too long.
+    """
+    scenario = resolved.scenario
+    names = {topic.name for topic in scenario.topics}
+    topics = [topic.model_copy(update={"name": f"{topic.name}-{run}"}) for topic in scenario.topics]
+    faults = [{key: _renamed(value, names, run) for key, value in step.items()} for step in scenario.faults]
+    renamed = scenario.model_copy(update={"topics": topics, "faults": faults})
+    text = scenario_text(renamed.model_copy(update={"storm": None}))
+    return replace(resolve(text, f"{scenario.name}.yaml"), topology=resolved.topology)
+
+
+def _renamed(value: Any, names: Collection[str], run: str) -> Any:  # noqa: ANN401 - YAML holds any value
+    """A partition stands in brackets in a fault's words: leader(orders-3), isr.size(orders-0) <= 1."""
+    if not isinstance(value, str):
+        return value
+    one_of = "|".join(map(re.escape, sorted(names)))
+    return re.sub(rf"\(({one_of})-(\d+)\)", rf"(\1-{run}-\2)", value)

@@ -1,0 +1,98 @@
+"""A suite's file as typed data: which scenarios are drawn, how often, and how many runs there must be.
+
+docs/suite.md describes every key.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from harness.errors import ScenarioError, UsageError
+from harness.scenario.complaints import at, complaints, unknown
+from harness.scenario.model import Part
+from harness.scenario.positions import Document, load
+from harness.scenario.resolve import find, shipped
+
+LIBRARY = Path(__file__).parent / "library"
+
+
+class Entry(Part):
+    """One scenario of a suite."""
+
+    scenario: str = Field(min_length=1)
+    weight: int = Field(default=1, ge=1, le=1000)
+    repeat: int = Field(default=1, ge=1, le=1000)
+    at_least: int = Field(default=0, ge=0, le=1000)
+    at_most: int | None = Field(default=None, ge=1)
+    set: list[str] = Field(default=[])
+    clean_stop: bool = False
+
+
+class SuitePlan(Part):
+    """A whole suite file."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
+    about: str = ""
+    seed: int | None = Field(default=None, ge=0, lt=1 << 63)
+    scenarios: list[Entry] = Field(min_length=1)
+
+    def as_plain(self) -> dict[str, Any]:
+        """The plan with every default written out."""
+        return self.model_dump(mode="json")
+
+
+def read_plan(name: str) -> SuitePlan:
+    """The suite of a shipped name, or of a file. UsageError, ScenarioError with file, line and column.
+
+    A scenario that is a file is looked for beside the suite's file first.
+    """
+    text, path = _find(name)
+    document = load(text, str(path if path.parent != LIBRARY else path.name))
+    try:
+        plan = SuitePlan.model_validate(document.data)
+    except ValidationError as error:
+        raise ScenarioError(complaints(error, document, SuitePlan)) from None
+    if found := list(_contradictions(plan, document)):
+        raise ScenarioError(found)
+    found_at = [_beside(path, entry.scenario) for entry in plan.scenarios]
+    entries = [
+        entry.model_copy(update={"scenario": scenario})
+        for entry, scenario in zip(plan.scenarios, found_at, strict=True)
+    ]
+    return plan.model_copy(update={"scenarios": entries})
+
+
+def shipped_suites() -> list[str]:
+    """Names of the suites that come with the tool."""
+    return sorted(path.stem for path in LIBRARY.glob("*.yaml"))
+
+
+def scenario_source(entry: Entry) -> tuple[str, str]:
+    """The text of an entry's scenario, and its name for messages. UsageError."""
+    return find(entry.scenario)
+
+
+def _find(name: str) -> tuple[str, Path]:
+    path = LIBRARY / f"{name}.yaml" if name in shipped_suites() else Path(name)
+    if path.parent != LIBRARY and not path.exists() and not name.endswith((".yaml", ".yml")):
+        raise UsageError(f"suite: {unknown(name, shipped_suites())}; or give the path of a file")
+    try:
+        return path.read_text(), path
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UsageError(f"{path}: cannot be read: {reason}") from None
+
+
+def _beside(suite: Path, scenario: str) -> str:
+    """A scenario's name, or its path from the working directory."""
+    near = suite.parent / scenario
+    return str(near) if scenario not in shipped() and near.is_file() else scenario
+
+
+def _contradictions(plan: SuitePlan, document: Document) -> Iterator[str]:
+    for number, entry in enumerate(plan.scenarios):
+        if entry.at_most is not None and entry.at_least > entry.at_most:
+            path = ("scenarios", number, "at_least")
+            yield at(document, path, f"{entry.at_least} is more than at_most: {entry.at_most}")

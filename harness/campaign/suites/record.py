@@ -1,0 +1,164 @@
+"""suite.json: what a suite was asked for, its runs, and where its time went. Only this module reads it.
+
+The file is replaced as a whole whenever a run begins, was observed, or was judged. So the file of a suite
+that was killed says which run was under way; `--resume` goes on from there. docs/suite.md describes the keys.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from checkers.verdict.algebra import Verdict, worst
+from compose.docker.labels import Owner
+from harness.campaign.suites.draw import Shard
+from harness.campaign.suites.plan import SuitePlan
+from harness.errors import HistoryError, RunDirectoryError
+from harness.run_directory.layout import write_whole
+from harness.run_directory.manifest import ManifestPart, RunOwner
+
+SCHEMA_VERSION = 1
+FILE = "suite.json"
+MOST_SHOWN = 200
+
+RowState = Literal["running", "judged", "interrupted"]
+SuiteState = Literal["running", "complete", "interrupted"]
+VerdictName = Literal["PASS", "FAIL", "UNKNOWN", "ERROR"]
+
+
+class Source(ManifestPart):
+    """The text of one scenario of the plan, as it was when the suite began."""
+
+    filename: str
+    text: str
+
+
+class ClusterUse(ManifestPart):
+    """The cluster of one run."""
+
+    run_id: str = Field(description="in the labels of its containers")
+    served: int = Field(ge=0, description="runs that it had served before")
+    why_new: str = Field(description="why it was started for this run; empty if it was not")
+
+
+class RunSeconds(ManifestPart):
+    """Where the time of one run went. `wall_s` is from the end of the run before to the end of this one."""
+
+    wall_s: float = Field(description="until the next run could begin")
+    schedule_s: float = Field(description="the schedule: faults, and the load")
+    overhead_s: float = Field(description="the rest of `wall_s`")
+    parts: Mapping[str, float] = Field(description="of `overhead_s`, by phase; `other`: between the phases")
+    behind_s: float = Field(
+        default=0.0, description="decoding, sealing, audit, verdict, while the next run went on"
+    )
+
+
+class RunRow(ManifestPart):
+    """One run of the suite; a run that was interrupted and drawn again has two rows of the same `index`."""
+
+    index: int = Field(ge=0, description="its number in the draw")
+    entry: int = Field(ge=0, description="the place of its scenario in the plan")
+    scenario: str = Field(description="the scenario's name")
+    seed: int = Field(ge=0, description="the seed of the run")
+    required: bool = Field(description="whether the plan demands it (`at_least`)")
+    directory: str = Field(description="its run directory, below the suite's")
+    state: RowState = Field(description="`running`, `judged` or `interrupted`")
+    verdict: VerdictName | None = Field(default=None, description="if it was judged")
+    outcome: str = Field(default="", description="in one sentence; of an interrupted run, what became of it")
+    report: str = Field(default="", description="its summary as text")
+    cluster: ClusterUse | None = Field(default=None, description="the cluster it had")
+    seconds: RunSeconds | None = Field(default=None, description="where its time went")
+
+
+class OverheadOf(ManifestPart):
+    """The runs of one kind, and what they took beyond their schedules."""
+
+    runs: int = 0
+    mean_s: float = 0.0
+    most_s: float = 0.0
+
+
+class SuiteSeconds(ManifestPart):
+    """Where the time of a suite went."""
+
+    total_s: float = Field(default=0.0, description="all of it, over all its processes")
+    schedules_s: float = Field(default=0.0, description="the schedules of all runs")
+    overhead_s: float = Field(default=0.0, description="the rest")
+    new_cluster: OverheadOf = Field(default=OverheadOf(), description="runs that had a new cluster")
+    kept_cluster: OverheadOf = Field(
+        default=OverheadOf(), description="runs on the cluster of the run before"
+    )
+
+
+class SuiteRecord(ManifestPart):
+    """The whole file."""
+
+    schema_version: int = SCHEMA_VERSION
+    tool_version: str
+    name: str
+    seed: int = Field(ge=0)
+    shard: str
+    budget_s: float = Field(gt=0)
+    owner: RunOwner
+    state: SuiteState = "running"
+    exit_code: int | None = None
+    plan: SuitePlan
+    sources: tuple[Source, ...]
+    runs: tuple[RunRow, ...] = ()
+    missing: tuple[str, ...] = Field(default=(), description="required runs that were not made")
+    seconds: SuiteSeconds = SuiteSeconds()
+
+    def judged(self) -> Mapping[int, RunRow]:
+        """The runs that are done, by their number in the draw."""
+        return {row.index: row for row in self.runs if row.state == "judged"}
+
+    def worst_exit_code(self) -> int:
+        """That of the worst verdict; UNKNOWN if a required run was not made, ERROR without any run."""
+        verdicts = [Verdict(row.verdict) for row in self.judged().values() if row.verdict is not None]
+        if not verdicts:
+            return Verdict.ERROR.exit_code
+        return worst([*verdicts, *([Verdict.UNKNOWN] if self.missing else [])]).exit_code
+
+    def as_text(self) -> str:
+        """The file."""
+        return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=2) + "\n"
+
+
+def write_record(directory: Path, record: SuiteRecord) -> None:
+    """Replace the file."""
+    write_whole(directory / FILE, record.as_text())
+
+
+def read_record(directory: Path) -> SuiteRecord:
+    """The record of the suite in `directory`. RunDirectoryError if there is none; HistoryError if damaged."""
+    file = directory / FILE
+    if not file.is_file():
+        raise RunDirectoryError(f"{directory}: not the directory of a suite: it has no {FILE}")
+    try:
+        found: Any = json.loads(file.read_text())
+        version = found.get("schema_version") if isinstance(found, dict) else None
+        if version != SCHEMA_VERSION:
+            raise HistoryError(f"{file}: unknown schema_version {version!r}, this version reads 1")
+        return SuiteRecord.model_validate_json(file.read_text())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise HistoryError(f"{file}: {where}: {first['msg'][:MOST_SHOWN]}") from None
+    except (OSError, ValueError) as error:
+        raise HistoryError(f"{file}: not a readable suite: {error}") from None
+
+
+def refuse_alive(directory: Path, record: SuiteRecord) -> None:
+    """RunDirectoryError if the process of the suite still runs, or nobody here can tell."""
+    owner: Owner = record.owner.of(record.name)
+    if record.state == "running" and owner.life() != "dead":
+        raise RunDirectoryError(
+            f"{directory}: the suite still goes on, in process {record.owner.pid} of {record.owner.host}"
+        )
+
+
+def shard_of(record: SuiteRecord) -> Shard:
+    """The part of the draw that this suite makes."""
+    return Shard.parse(record.shard)

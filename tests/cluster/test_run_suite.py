@@ -1,0 +1,77 @@
+"""A small suite on a real cluster: two runs share it, and each has evidence of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import junitparser
+import pyarrow.parquet as pq
+import pytest
+
+from checkers.history.load import load
+from checkers.reference import check
+
+HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
+WITHIN_S = 300.0
+SCENARIO = """\
+name: small
+topics: [{name: orders, partitions: 2, replication: 3, config: {min.insync.replicas: 2}}]
+workload: {producers: 2, rate: 500/s, lasts: 3s}
+faults: [{name: kill, at: 2s, do: kill, target: leader, for: 3s}]
+"""
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a suite of two runs that ended well."""
+    here = tmp_path_factory.mktemp("suite")
+    (here / "small.yaml").write_text(SCENARIO)
+    (here / "two.yaml").write_text("name: two\nscenarios: [{scenario: small.yaml, at_most: 2}]\n")
+    argv = ("suite", str(here / "two.yaml"), "--budget", "10m", "--seed", "7", "--out", str(here / "runs"))
+    done = subprocess.run(
+        [*HIGHWATER, *argv], stdout=subprocess.PIPE, text=True, check=False, timeout=WITHIN_S
+    )
+    (made,) = (here / "runs").iterdir()
+    assert done.returncode == 0, done.stdout
+    return made
+
+
+def runs(suite: Path) -> list[Path]:
+    return sorted(path for path in suite.iterdir() if path.is_dir())
+
+
+def test_the_second_run_has_the_cluster_of_the_first(suite: Path) -> None:
+    rows = json.loads((suite / "suite.json").read_text())["runs"]
+    assert [row["cluster"]["served"] for row in rows] == [0, 1]
+    assert len({row["cluster"]["run_id"] for row in rows}) == 1
+    manifests = [json.loads((run / "manifest.json").read_text()) for run in runs(suite)]
+    assert [manifest["disks_of"] for manifest in manifests] == ["running", "stopped"]
+    assert [row["verdict"] for row in rows] == ["PASS", "PASS"]
+
+
+def test_each_run_has_its_own_topic_only_and_one_start_of_each_process_before_its_fault(suite: Path) -> None:
+    """The broker that the first run has killed registered anew; the second run knows nothing of that."""
+    for number, run in enumerate(runs(suite)):
+        metadata = pq.read_table(run / "history/metadata.parquet").to_pylist()
+        brokers = pq.read_table(run / "history/brokers.parquet").to_pylist()
+        assert {row["topic"] for row in metadata} == {f"orders-r{number}"}
+        began = min(row["log_offset"] for row in metadata)
+        epochs = {row["node"]: set() for row in brokers}
+        for row in brokers:
+            if row["log_offset"] < began:
+                epochs[row["node"]].add(row["broker_epoch"])
+        assert {node: len(known) for node, known in epochs.items()} == {1: 1, 2: 1, 3: 1}
+
+
+def test_replicas_of_running_brokers_are_whole_and_the_reference_finds_nothing(suite: Path) -> None:
+    first, last = (load(run / "history") for run in runs(suite))
+    for history, clean in ((first, False), (last, True)):
+        assert len(history.replicas) == 6
+        assert {(row.complete, row.clean) for row in history.replicas} == {(True, clean)}
+        assert not check(history).anomalies
+
+
+def test_the_file_for_dashboards_counts_two_runs_that_passed(suite: Path) -> None:
+    (found,) = junitparser.JUnitXml.fromfile(str(suite / "junit.xml"))
+    assert (found.tests, found.failures, found.errors, found.skipped) == (2, 0, 0, 0)

@@ -1,0 +1,262 @@
+"""The loop of a suite without a cluster: what is made and kept, what the files hold, how it is resumed."""
+
+import signal
+import sys
+from pathlib import Path
+from threading import Event
+
+import pytest
+from fakes.run_steps import FakeRunSteps
+
+from checkers.verdict.algebra import Verdict
+from harness.campaign.suites import loop
+from harness.campaign.suites.directory import Suite, create, reopen
+from harness.campaign.suites.draw import Shard
+from harness.campaign.suites.loop import run_suite
+from harness.campaign.suites.plan import read_plan
+from harness.campaign.suites.record import SuiteRecord, read_record
+from harness.errors import RunDirectoryError
+from harness.run_directory.layout import RunDir
+from harness.run_directory.manifest import read_manifest
+from harness.scenario.resolve import Resolved
+
+DEMO = """\
+name: {0}
+cluster: {{broker_config: {{replica.lag.time.max.ms: {1}}}}}
+topics: [{{name: orders, partitions: 2, replication: 3}}]
+workload: {{lasts: 0s, tail: 0s}}
+"""
+
+
+class SuiteSteps(FakeRunSteps):
+    """Steps of a suite: `clusters` has "new" or "kept" for each run that began."""
+
+    def __init__(self, **more) -> None:
+        super().__init__(**more)
+        self.clusters: list[str] = []
+        self.topologies: list[object] = []
+        self.verdicts: dict[int, Verdict] = {}
+        self._kept = False
+
+    def cluster(self, resolved: Resolved, run: RunDir):
+        self.clusters.append("kept" if self._kept else "new")
+        self.topologies.append(resolved.topology)
+        self._kept = False
+        return super().cluster(resolved, run)
+
+    def keep(self, cluster: object) -> None:
+        super().keep(cluster)
+        self._kept = True
+
+    def end_kept_cluster(self) -> None:
+        self.take("end_kept_cluster")
+
+    def judge(self, run: RunDir):
+        number = int(run.path.name[:4])
+        self.verdict = self.verdicts.get(number, Verdict.PASS)
+        return super().judge(run)
+
+
+def suite(tmp_path: Path, entries: str, *, budget_s: float = 3600, shard: str = "1/1") -> Suite:
+    """A suite of the scenarios a and b, which need different clusters."""
+    for name, lag in (("a", 1000), ("b", 2000)):
+        (tmp_path / f"{name}.yaml").write_text(DEMO.format(name, lag))
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"name: mine\nseed: 7\nscenarios: {entries}\n")
+    plan = read_plan(str(file))
+    return create(plan, budget_s=budget_s, seed=None, shard=Shard.parse(shard), out=tmp_path / "runs")
+
+
+def run(its: Suite, steps: SuiteSteps) -> SuiteRecord:
+    return run_suite(its, steps, progress=sys.stdout)
+
+
+ONE_OF_EACH = "[{scenario: a.yaml, at_most: 2}, {scenario: b.yaml, at_most: 1}]"
+
+
+def test_all_runs_are_made_judged_and_written_down(tmp_path: Path) -> None:
+    its = suite(tmp_path, ONE_OF_EACH)
+    done = run(its, SuiteSteps())
+    assert read_record(its.path) == done
+    assert (done.state, done.exit_code, len(done.runs)) == ("complete", 0, 3)
+    assert sorted(row.scenario for row in done.runs) == ["a", "a", "b"]
+    for row in done.runs:
+        run_dir = RunDir(path=its.path / row.directory)
+        assert read_manifest(run_dir).state == "complete"
+        assert run_dir.verdict.exists()
+        assert (row.state, row.verdict) == ("judged", "PASS")
+    assert (its.path / "junit.xml").exists()
+
+
+def test_a_cluster_is_kept_for_the_next_run_of_its_topology_only(tmp_path: Path) -> None:
+    steps = SuiteSteps()
+    two = "[{scenario: a.yaml, weight: 2, at_most: 4}, {scenario: b.yaml, weight: 3, at_most: 6}]"
+    run(suite(tmp_path, two), steps)
+    pairs = list(zip(steps.topologies, steps.topologies[1:], steps.clusters[1:], strict=False))
+    assert all((one == other) == (cluster == "kept") for one, other, cluster in pairs)
+    assert steps.clusters.count("new") == 3
+    assert steps.taken.count("copy_disks") == steps.taken.count("keep") == 7
+    assert steps.taken.count("end_brokers") == 3
+
+
+def test_a_scenario_that_wants_a_clean_stop_leaves_its_cluster_to_nobody(tmp_path: Path) -> None:
+    steps = SuiteSteps()
+    run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3, clean_stop: true}]"), steps)
+    assert steps.clusters == ["new", "new", "new"]
+    assert (steps.taken.count("end_brokers"), steps.taken.count("copy_disks")) == (3, 0)
+
+
+def test_each_run_has_topics_of_its_own(tmp_path: Path) -> None:
+    its = suite(tmp_path, "[{scenario: a.yaml, at_most: 2}]")
+    done = run(its, SuiteSteps())
+    texts = [(its.path / row.directory / "scenario.yaml").read_text() for row in done.runs]
+    assert ["name: orders-r0" in texts[0], "name: orders-r1" in texts[1]] == [True, True]
+
+
+def test_a_suite_goes_on_after_failures_and_ends_with_the_worst(tmp_path: Path) -> None:
+    steps = SuiteSteps()
+    steps.verdicts = {0: Verdict.FAIL, 1: Verdict.UNKNOWN}
+    done = run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]"), steps)
+    assert [row.verdict for row in done.runs] == ["FAIL", "UNKNOWN", "PASS"]
+    assert done.exit_code == 1
+
+
+def test_a_run_that_crashes_gets_no_successor_on_its_cluster(tmp_path: Path) -> None:
+    class Breaks(SuiteSteps):
+        def final_read(self, cluster, resolved, run):
+            if run.path.name.startswith("0000"):
+                raise OSError("no space left")
+            return super().final_read(cluster, resolved, run)
+
+    steps = Breaks()
+    done = run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]"), steps)
+    assert [row.verdict for row in done.runs] == ["ERROR", "PASS", "PASS"]
+    assert steps.clusters == ["new", "new", "kept"]
+    assert done.exit_code == 4
+
+
+def test_a_budget_that_is_spent_ends_the_suite_after_one_run(tmp_path: Path) -> None:
+    done = run(suite(tmp_path, "[{scenario: a.yaml}]", budget_s=0.001), SuiteSteps())
+    assert (len(done.runs), done.state, done.exit_code) == (1, "complete", 0)
+
+
+def test_what_there_must_be_and_was_not_made_in_time_is_unknown(tmp_path: Path) -> None:
+    done = run(suite(tmp_path, "[{scenario: a.yaml, at_least: 3}]", budget_s=0.001), SuiteSteps())
+    assert (done.missing, done.exit_code) == (("a, run 1", "a, run 2"), 3)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_signal_ends_the_suite_in_order_and_its_files_are_whole(tmp_path: Path, times: int) -> None:
+    """The first one: the run under way is healed and judged. The second one tears it down."""
+    its = suite(tmp_path, "[{scenario: a.yaml, at_most: 5}]")
+    steps = SuiteSteps(presses={"run_faults": times})
+    done = run(its, steps)
+    assert read_record(its.path) == done
+    assert (done.state, done.exit_code) == ("interrupted", 130)
+    assert [row.state for row in done.runs] == ["interrupted"]
+    assert (its.path / done.runs[0].directory / "verdict.json").exists() == (times == 1)
+    assert steps.taken.count("end_kept_cluster") == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupted_suite_is_resumed_without_a_run_lost_or_made_twice(tmp_path: Path) -> None:
+    its = suite(tmp_path, "[{scenario: a.yaml, at_most: 4}]")
+
+    class Presses(SuiteSteps):
+        def run_faults(self, cluster, resolved, run, *, stop: Event, on_event):
+            self.presses = {"run_faults": 1} if run.path.name.startswith("0002") else {}
+            return super().run_faults(cluster, resolved, run, stop=stop, on_event=on_event)
+
+    first = run(its, Presses())
+    assert [(row.index, row.state) for row in first.runs] == [
+        (0, "judged"),
+        (1, "judged"),
+        (2, "interrupted"),
+    ]
+    done = run(reopen(its.path), SuiteSteps())
+    assert [(row.index, row.state) for row in done.runs] == [
+        (0, "judged"),
+        (1, "judged"),
+        (2, "interrupted"),
+        (2, "judged"),
+        (3, "judged"),
+    ]
+    assert done.runs[3].directory == f"{done.runs[2].directory}-2"
+    assert done.runs[3].seed == done.runs[2].seed
+    assert (done.state, done.exit_code) == ("complete", 0)
+
+
+@pytest.mark.parametrize(
+    ("step", "state", "made_again"),
+    [("make_topics", "interrupted", 1), ("final_read", "interrupted", 1), ("judge", "judged", 0)],
+)
+def test_a_killed_suite_is_resumed_from_what_its_last_run_has_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, state: str, made_again: int
+) -> None:
+    """A run that was sealed is judged; any other one is made again."""
+    monkeypatch.setattr(loop, "MOST_BEHIND", 0)  # so that no other run has begun by then
+    its = suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]")
+    left = _left_by_a_process_killed_in(its, step)
+    assert [row.state for row in left.runs] == ["running"]
+    monkeypatch.setattr("harness.campaign.suites.directory.refuse_alive", lambda *_: None)
+    done = run(reopen(its.path), SuiteSteps())
+    assert done.runs[0].state == state
+    assert sorted(row.index for row in done.runs if row.state == "judged") == [0, 1, 2]
+    assert len(done.runs) == 3 + made_again
+
+
+def _left_by_a_process_killed_in(its: Suite, step: str) -> SuiteRecord:
+    """What is on disk at the moment: a copy is put back when the process that went on has ended."""
+    steps, saved = SuiteSteps(), {}
+    take = steps.take
+
+    def kill(name: str) -> None:
+        if name == step and not saved:
+            saved.update({path: path.read_bytes() for path in its.path.rglob("*") if path.is_file()})
+        take(name)
+
+    steps.take = kill  # type: ignore[method-assign]
+    run(its, steps)
+    for path in [path for path in its.path.rglob("*") if path.is_file() and path not in saved]:
+        path.unlink()
+    for directory in sorted((path for path in its.path.rglob("*") if path.is_dir()), reverse=True):
+        if not any(directory.iterdir()):
+            directory.rmdir()
+    for path, content in saved.items():
+        path.write_bytes(content)
+    return read_record(its.path)
+
+
+def test_a_suite_of_a_living_process_is_not_resumed(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="the suite still goes on"):
+        reopen(suite(tmp_path, "[{scenario: a.yaml}]").path)
+
+
+def test_shards_make_each_run_once(tmp_path: Path) -> None:
+    made = []
+    for number in (1, 2):
+        part = suite(
+            tmp_path, "[{scenario: a.yaml, at_most: 3}, {scenario: b.yaml, at_most: 2}]", shard=f"{number}/2"
+        )
+        made += [(row.index, row.seed) for row in run(part, SuiteSteps()).runs]
+    assert sorted(index for index, _ in made) == [0, 1, 2, 3, 4]
+    assert len({seed for _, seed in made}) == 5
+
+
+def test_a_verdict_is_found_behind_the_next_run(tmp_path: Path) -> None:
+    """The second run begins before the first is judged; no third one begins before that."""
+    begun = Event()
+
+    class Slow(SuiteSteps):
+        def make_topics(self, cluster, resolved):
+            if resolved.scenario.topics[0].name == "orders-r1":
+                begun.set()
+            return super().make_topics(cluster, resolved)
+
+        def judge(self, run):
+            assert begun.wait(10), "the second run waits for the verdict on the first"
+            return super().judge(run)
+
+    done = run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]"), Slow())
+    assert [row.verdict for row in done.runs] == ["PASS", "PASS", "PASS"]
+    assert loop.MOST_BEHIND == 1

@@ -1,0 +1,53 @@
+"""`highwater suite` on the command line: what is refused before anything starts, and with which words."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "suite: give the name or file of a suite, or --resume DIR"),
+        (["nightly"], "suite: give a --budget, as in --budget 60m"),
+        (["nightly", "--resume", "runs/x"], "suite: give the name or file of a suite, or --resume DIR"),
+        (["nigthly", "--budget", "1m"], "suite: unknown 'nigthly'; did you mean nightly? allowed: nightly"),
+        (["nightly", "--budget", "1m", "--shard", "3/2", "--seed", "1"], "shard: '3/2' is not a shard"),
+        (["nightly", "--budget", "1m", "--shard", "1/2"], "shard: all parts of a draw need the same seed"),
+        (["--resume", "runs/x", "--seed", "1"], "suite: --resume goes on with the seed and the shard"),
+        (["--resume", "no-such-suite"], "no-such-suite: not the directory of a suite"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(
+    arguments: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["suite", *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"highwater: {complaint}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("budget", ["60", "-1m", "0s", "soon"])
+def test_a_budget_has_a_unit_and_is_more_than_nothing(
+    budget: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["suite", "nightly", f"--budget={budget}"]) == 2
+    assert "--budget" in capsys.readouterr().err
+
+
+def test_a_scenario_of_a_suite_that_cannot_work_is_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own.yaml").write_text("name: own\ntopics: [{name: orders, replication: 4}]\n")
+    suite = tmp_path / "mine.yaml"
+    suite.write_text("name: mine\nscenarios: [{scenario: own.yaml}]\n")
+    assert main(["suite", str(suite), "--budget", "1m", "--out", str(tmp_path / "runs")]) == 2
+    place = f"{tmp_path / 'own.yaml'}:2:38: topics[0].replication"
+    assert capsys.readouterr().err == f"highwater: {place}: 4 replicas do not fit on 3 brokers\n"
+    assert not (tmp_path / "runs").exists()
