@@ -4,7 +4,6 @@ import json
 import sys
 from argparse import Namespace
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from harness.errors import EXIT_ERROR, EXIT_SURVIVED, HighwaterError, UsageError
