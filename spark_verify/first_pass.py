@@ -31,15 +31,13 @@ class Scanned:
     """What to read of it, and how: the whole as one task, or its parts."""
 
 
-def first_pass(
-    tasks: Sequence[PartitionTask], spark: "SparkSession", cutting: Cutting | None = None
-) -> list[Scanned]:
+def first_pass(tasks: Sequence[tuple[PartitionTask, Cutting | None]], spark: "SparkSession") -> list[Scanned]:
     """The scan of each partition, in order; raises MalformedHistory, SessionFailed, WorkerFailed.
 
-    `cutting`: None is as large parts as memory allows, and as small ones as occupy all cores.
+    How it is cut: None is as large parts as memory allows, and as small ones as occupy all cores.
     """
-    cutting = cutting or Cutting.for_cores(cores(spark), sum(task.rows for task in tasks))
-    plans = _plans(tasks, spark, cutting)
+    usual = Cutting.for_cores(cores(spark), sum(task.rows for task, _ in tasks))
+    plans = _plans([(task, cutting or usual) for task, cutting in tasks], spark)
     scans = iter(run(spark, scan, [part for plan in plans for part in plan.parts], weight=_rows))
     scanned = [(plan, [next(scans) for _ in plan.parts]) for plan in plans]
     whole = iter(_joined([each for each in scanned if len(each[1]) > 1], spark))
@@ -55,14 +53,14 @@ class _Plan:
     groups: "Mapping[str, cut.Groups]"
 
 
-def _plans(tasks: Sequence[PartitionTask], spark: "SparkSession", cutting: Cutting) -> list[_Plan]:
-    large = {at: cut.footers(task) for at, task in enumerate(tasks) if cutting.is_large(task)}
-    asked = {at: cut.surveys(tasks[at], groups) for at, groups in large.items() if groups}
+def _plans(tasks: Sequence[tuple[PartitionTask, Cutting]], spark: "SparkSession") -> list[_Plan]:
+    large = {at: cut.footers(task) for at, (task, cutting) in enumerate(tasks) if cutting.is_large(task)}
+    asked = {at: cut.surveys(tasks[at][0], groups) for at, groups in large.items() if groups}
     surveyed = iter(
         run(spark, cut.survey, [each for its in asked.values() for each in its], weight=lambda s: s.rows)
     )
     plans = []
-    for at, task in enumerate(tasks):
+    for at, (task, cutting) in enumerate(tasks):
         groups = large.get(at)
         if groups:
             groups = cut.with_surveys(groups, asked[at], [next(surveyed) for _ in asked[at]])

@@ -7,7 +7,7 @@ another shape.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,9 +69,8 @@ class AckSpans:
     """Shape (p,): which of them asked for acks=all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowGroup:
-    """A row group of a file that may hold rows of a part."""
+class RowGroup(NamedTuple):
+    """A row group of a file that may hold rows of a part. A tuple, as thousands of them go to workers."""
 
     number: int
     first_row: int

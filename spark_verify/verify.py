@@ -58,6 +58,16 @@ class _Scanned:
         return Ids.joined([found.ids for found in self.suspects if found]).unique()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A history, and how it is read, on which the answer does not depend."""
+
+    history_dir: Place | str
+    batch_rows: int = BATCH_ROWS
+    cutting: Cutting | None = None
+    """None: as memory and cores demand."""
+
+
 def verify(history_dir: Place | str, spark: "SparkSession") -> Judgement:
     """Judge one history, in a directory or at a URI; raises MalformedHistory, SessionFailed, WorkerFailed."""
     return verify_all([history_dir], spark)[0]
@@ -72,16 +82,26 @@ def verify_all(
 ) -> list[Judgement]:
     """Judge several histories with as many jobs as one needs; raises as `verify`, if any of them is
     malformed. The answer does not depend on `batch_rows` and `cutting`."""
-    opened = [open_history(place_of(each), batch_rows=batch_rows) for each in history_dirs]
-    cases = _scan(opened, spark, cutting)
+    return verify_each(
+        [Asked(history_dir=each, batch_rows=batch_rows, cutting=cutting) for each in history_dirs], spark
+    )
+
+
+def verify_each(asked: Sequence[Asked], spark: "SparkSession") -> list[Judgement]:
+    """The same, each history read in its own way."""
+    opened = [open_history(place_of(each.history_dir), batch_rows=each.batch_rows) for each in asked]
+    cases = _scan(opened, spark, [each.cutting for each in asked])
     _refuse_duplicate_ids(cases, spark)
     return [_judge(case, rows) for case, rows in zip(cases, _fetch(cases, spark), strict=True)]
 
 
 def _scan(
-    histories: Sequence[OpenedHistory], spark: "SparkSession", cutting: Cutting | None
+    histories: Sequence[OpenedHistory], spark: "SparkSession", cuttings: Sequence[Cutting | None]
 ) -> list[_Scanned]:
-    scanned = iter(first_pass([task for each in histories for task in each.tasks], spark, cutting))
+    tasks = [
+        (task, cutting) for each, cutting in zip(histories, cuttings, strict=True) for task in each.tasks
+    ]
+    scanned = iter(first_pass(tasks, spark))
     replica_tasks = [task for each in histories for task in each.replica_tasks]
     replicas = iter(run(spark, scan_replicas, replica_tasks, weight=_replica_rows))
     return [

@@ -1,5 +1,6 @@
 """Writes a history in memory as the Parquet files that checkers/history/load.py reads."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
@@ -9,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from checkers.history.rows import SINGLE_FILES, History
+from checkers.history.rows import SINGLE_FILES, History, TopicPartition
 from checkers.history.tables import (
     GROUP_ROWS,
     OPTIONAL,
@@ -30,14 +31,15 @@ def write(
     `group_rows` is the most rows of a row group of a bulk table.
     """
     put = partial(_write, run=run, plain=plain)
-    for tp in history.partitions:
-        for table, rows in (
-            ("sends", history.sends),
-            ("final_log", sorted(history.final_log, key=attrgetter("offset"))),
-            ("reads", history.reads),
-        ):
+    for table, rows in (
+        ("sends", history.sends),
+        ("final_log", sorted(history.final_log, key=attrgetter("offset"))),
+        ("reads", history.reads),
+    ):
+        rows_of = _by_partition(rows)
+        for tp in history.partitions:
             path = unit_path(history_dir, table, *tp)
-            put(path, table, (row for row in rows if row.tp == tp), *tp, group_rows=group_rows)
+            put(path, table, rows_of[tp], *tp, group_rows=group_rows)
     for table in SINGLE_FILES:
         if table in history.collected or table not in OPTIONAL:
             put(unit_path(history_dir, table), table, getattr(history, table))
@@ -47,6 +49,13 @@ def write(
         for (tp, broker), batches in groupby(placed, key=lambda batch: (batch.tp, batch.broker)):
             path = replica_path(history_dir, tp.topic, tp.partition, broker, 0)
             put(path, REPLICA_BATCHES, batches, *tp)
+
+
+def _by_partition(rows: Iterable[Any]) -> defaultdict[TopicPartition, list[Any]]:
+    found: defaultdict[TopicPartition, list[Any]] = defaultdict(list)
+    for row in rows:
+        found[row.tp].append(row)
+    return found
 
 
 def _write(
@@ -63,6 +72,5 @@ def _write(
     columns = [
         pa.array([getattr(row, name) for row in held], schema.field(name).type) for name in schema.names
     ]
-    path.parent.mkdir(parents=True, exist_ok=True)
     rows_of = pa.Table.from_arrays(columns, schema=schema)
     write_table(path, table, rows_of, *place, run=run, plain=plain, group_rows=group_rows)

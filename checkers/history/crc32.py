@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 SEED_BYTES = 4
 _MOST_COLUMNS = 32
 """Where rows differ in more columns, zlib is the faster."""
+_FEW_ROWS = 8
+"""Fewer rows are not worth a comparison."""
 _BITS = 8
 
 
@@ -24,6 +26,8 @@ def crc32_rows(rows: NDArray[np.uint8], seeds: NDArray[np.uint32] | None = None)
     None. With seeds, m must be at least SEED_BYTES."""
     if not rows.size:
         return np.zeros(len(rows), np.uint32) if seeds is None else seeds.copy()
+    if len(rows) < _FEW_ROWS:
+        return _one_by_one(rows, seeds)
     difference = rows ^ rows[0]
     first = 0
     if seeds is not None:
@@ -32,12 +36,16 @@ def crc32_rows(rows: NDArray[np.uint8], seeds: NDArray[np.uint32] | None = None)
         first = int(seeds[0])
     columns = np.flatnonzero(np.bitwise_or.reduce(difference, axis=0)).tolist()
     if len(columns) > _MOST_COLUMNS:
-        begin_with = repeat(0) if seeds is None else seeds.tolist()
-        return np.fromiter(map(zlib.crc32, map(bytes, rows), begin_with), np.uint32, len(rows))
+        return _one_by_one(rows, seeds)
     crcs = np.full(len(rows), zlib.crc32(rows[0].tobytes(), first), np.uint32)
     for column in columns:
         crcs ^= _contributions(rows.shape[1] - 1 - column).take(difference[:, column])
     return crcs
+
+
+def _one_by_one(rows: NDArray[np.uint8], seeds: NDArray[np.uint32] | None) -> NDArray[np.uint32]:
+    begin_with = repeat(0) if seeds is None else seeds.tolist()
+    return np.fromiter(map(zlib.crc32, map(bytes, rows), begin_with), np.uint32, len(rows))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -4,7 +4,7 @@
 order that `tables` promises. `load` builds the whole in memory, for the reference and for small runs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,17 +16,15 @@ from checkers.history.columnar import Rows
 from checkers.history.rows import ROW_OF, SINGLE_FILES, Context, History, Proof, Send, TopicPartition
 from checkers.history.tables import (
     OPTIONAL,
-    PARTITION_KEY,
     PARTITIONED,
     REPLICA_BATCHES,
     RUN_KEY,
     SCHEMA_VERSION,
     TABLE_KEY,
     TABLES,
-    TOPIC_KEY,
     VERSION_KEY,
     Outcome,
-    file_schema,
+    place_stamp,
     unit_path,
 )
 from checkers.history.upgrade import minor_of, schema_at, upgrade
@@ -130,16 +128,15 @@ def read_unit(
     partition or schema version, with other columns or types, or whose rows break the schema's promises.
     A file of an older minor version gets the columns that it lacks, see `upgrade`.
     """
-    file = open_unit(path, table, topic, partition)
-    minor = minor_of(_stamp(file.schema_arrow)[VERSION_KEY])
-    is_older = minor is not None and schema_at(table, minor) != TABLES[table]
+    file, minor = _checked(path, table, topic, partition)
+    is_older = schema_at(table, minor) != TABLES[table]
     try:
         rows = file.read(columns=list(columns) if columns and not is_older else None, use_threads=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise MalformedHistory(path, f"cannot be read: {_first_line(error)}") from None
     _check_rows(path, table, rows, topic, partition)
     rows = rows.replace_schema_metadata()
-    if minor is None or not is_older:
+    if not is_older:
         return rows
     return upgrade(table, minor, rows).select(columns or TABLES[table].names)
 
@@ -151,9 +148,7 @@ def open_unit(
 
     Raises MalformedHistory as `read_unit` does, but for what only the rows show: the caller checks those.
     """
-    file = _open(path)
-    _check_footer(path, file.schema_arrow, file_schema(table, topic, partition))
-    return file
+    return _checked(path, table, topic, partition)[0]
 
 
 def run_of(path: Place) -> str:
@@ -167,6 +162,12 @@ def run_of(path: Place) -> str:
 def rows_of(path: Place) -> int:
     """How many rows a file has by its footer; raises MalformedHistory as `run_of` does."""
     return int(_open(path).metadata.num_rows)
+
+
+def _checked(path: Place, table: str, topic: str | None, partition: int | None) -> tuple[pq.ParquetFile, int]:
+    """The file with its footer checked, and the minor version of the schema that it was written at."""
+    file = _open(path)
+    return file, _check_footer(path, file.schema_arrow, place_stamp(table, topic, partition))
 
 
 def _open(path: Place) -> pq.ParquetFile:
@@ -186,8 +187,9 @@ def _stamp(schema: pa.Schema) -> dict[str, str]:
     return {key.decode(): value.decode(errors="replace") for key, value in (schema.metadata or {}).items()}
 
 
-def _check_footer(path: Place, found: pa.Schema, stamped: pa.Schema) -> None:
-    """`stamped` is what this tool writes; the columns are those of the minor version that the file has."""
+def _check_footer(path: Place, found: pa.Schema, stamped: Mapping[str, str]) -> int:
+    """The minor version of the schema that the file has: its columns are those of it. `stamped` is what its
+    metadata must say."""
     stamp = _stamp(found)
     version = stamp.get(VERSION_KEY)
     if version is None:
@@ -195,17 +197,19 @@ def _check_footer(path: Place, found: pa.Schema, stamped: pa.Schema) -> None:
     minor = minor_of(version)
     if minor is None:
         raise MalformedHistory(path, f"schema version {version}; this tool reads {SCHEMA_VERSION}")
-    for key in (TABLE_KEY, TOPIC_KEY, PARTITION_KEY):
-        expected = stamped.metadata.get(key.encode())
-        if expected is not None and stamp.get(key) != expected.decode():
-            raise MalformedHistory(path, f"{key} is {stamp.get(key)!r}, expected {expected.decode()!r}")
+    for key, expected in stamped.items():
+        if stamp.get(key) != expected:
+            raise MalformedHistory(path, f"{key} is {stamp.get(key)!r}, expected {expected!r}")
     wanted = schema_at(stamp[TABLE_KEY], minor)
+    if found.equals(wanted):
+        return minor
     if found.names != wanted.names:
         raise MalformedHistory(path, f"wrong columns: {_difference(found.names, wanted.names)}")
     for column in wanted:
         if not found.field(column.name).type.equals(column.type):
             kind = found.field(column.name).type
             raise MalformedHistory(path, f"column {column.name} is {kind}, expected {column.type}")
+    return minor
 
 
 def _difference(found: list[str], wanted: list[str]) -> str:

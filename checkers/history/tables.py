@@ -225,10 +225,15 @@ def file_schema(
     `run` is the id of the run that the file belongs to.
     """
     stamp = {VERSION_KEY: SCHEMA_VERSION, TABLE_KEY: table, RUN_KEY: run}
-    if table in (*PARTITIONED, REPLICA_BATCHES):
-        assert topic is not None, f"{table} has files for each partition"
-        stamp |= {TOPIC_KEY: topic, PARTITION_KEY: str(partition)}
-    return TABLES[table].with_metadata(stamp)
+    return TABLES[table].with_metadata(stamp | place_stamp(table, topic, partition))
+
+
+def place_stamp(table: str, topic: str | None = None, partition: int | None = None) -> dict[str, str]:
+    """The metadata of a file that says of what it is."""
+    if table not in (*PARTITIONED, REPLICA_BATCHES):
+        return {TABLE_KEY: table}
+    assert topic is not None, f"{table} has files for each partition"
+    return {TABLE_KEY: table, TOPIC_KEY: topic, PARTITION_KEY: str(partition)}
 
 
 def write_options(table: str) -> dict[str, Any]:
@@ -290,8 +295,11 @@ def write_table(
     `rows` has the columns of TABLES[table] in any order and is cast to their types; a value
     that does not fit is an error. `plain`: see PLAIN_OPTIONS.
     """
-    schema = file_schema(table, topic, partition, run=run)
     growing = path.with_suffix(".growing")
     with open_writer(growing, table, topic, partition, run=run, plain=plain) as writer:
-        writer.write_table(rows.select(schema.names).cast(schema), row_group_size=group_rows)
+        if rows.schema.equals(TABLES[table]):  # of thousands of small files, this is a tenth of their time
+            stamped = rows.replace_schema_metadata(writer.schema.metadata)
+        else:
+            stamped = rows.select(writer.schema.names).cast(writer.schema)
+        writer.write_table(stamped, row_group_size=group_rows)
     growing.rename(path)

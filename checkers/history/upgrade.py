@@ -12,6 +12,7 @@ A file of a newer minor version is read if it has no column that this version la
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -32,6 +33,7 @@ ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
 ANSWERED_WITHIN_NS = 1_000_000_000
 
 
+@lru_cache(maxsize=256)
 def minor_of(version: str) -> int | None:
     """The minor version of a stamp; None if its major version is not the one that this tool reads."""
     found, own = _VERSION.fullmatch(version), _VERSION.fullmatch(SCHEMA_VERSION)
@@ -40,6 +42,7 @@ def minor_of(version: str) -> int | None:
     return int(found["minor"] or 0)
 
 
+@lru_cache(maxsize=256)
 def schema_at(table: str, minor: int) -> pa.Schema:
     """The columns of a table at a minor version of the schema."""
     added = ADDED_IN.get(table, {})

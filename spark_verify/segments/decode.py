@@ -166,4 +166,6 @@ def _out_of_range(decoded: DecodedRecords, batches: Batches) -> list[int]:
     delta = spans.offset_delta
     wrong = (delta < 0) | (delta > batches.column("last_offset_delta")[decoded.payloads.rows][spans.batch])
     wrong[1:] |= (delta[1:] <= delta[:-1]) & (spans.batch[1:] == spans.batch[:-1])
+    if not wrong.any():
+        return []
     return [int(row) for row in np.unique(decoded.payloads.rows[spans.batch[wrong]])]

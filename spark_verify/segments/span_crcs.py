@@ -12,7 +12,7 @@ from spark_verify.segments.record_starts import Ints
 
 _BLOCK_BYTES = 256 << 10
 _FEW = 8
-"""Fewer spans of one length are not worth a comparison."""
+"""Fewer spans, or fewer of one length, are not worth a comparison."""
 _LONGEST_BYTES = 4096
 """zlib's own speed is that of memory on longer ones, and the tables of a comparison cost more."""
 
@@ -24,21 +24,27 @@ def crc32_spans(
 
     A size below 0 counts as 0.
     """
+    if len(size) < _FEW:
+        return _one_by_one(data, begin, np.maximum(size, 0), seeds)
     crcs = seeds.copy()
-    sizes, counts = np.unique(size[size > 0], return_counts=True)
-    for each, count in zip(sizes.tolist(), counts.tolist(), strict=True):
-        rows = np.flatnonzero(size == each) if count < len(size) else np.arange(len(size))
-        if count < _FEW or not SEED_BYTES <= each <= _LONGEST_BYTES:
-            crcs[rows] = _one_by_one(data, begin[rows], each, seeds[rows])
-            continue
+    alone = size > 0
+    sizes, counts = np.unique(size[alone], return_counts=True)
+    together = (counts >= _FEW) & (sizes >= SEED_BYTES) & (sizes <= _LONGEST_BYTES)
+    for each in sizes[together].tolist():
+        rows = np.flatnonzero(size == each)
+        alone[rows] = False
         at_once = _BLOCK_BYTES // each
-        for first in range(0, count, at_once):
+        for first in range(0, len(rows), at_once):
             block = rows[first : first + at_once]
             found = gather(data, begin[block], f"V{each}")
             crcs[block] = crc32_rows(found.view(np.uint8).reshape(len(block), each), seeds[block])
+    rows = np.flatnonzero(alone)
+    crcs[rows] = _one_by_one(data, begin[rows], size[rows], seeds[rows])
     return crcs
 
 
-def _one_by_one(data: Bytes, begin: Ints, size: int, seeds: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+def _one_by_one(
+    data: Bytes, begin: Ints, size: Ints, seeds: npt.NDArray[np.uint32]
+) -> npt.NDArray[np.uint32]:
     slices = map(data.__getitem__, map(slice, begin.tolist(), (begin + size).tolist()))
     return np.fromiter(map(zlib.crc32, slices, seeds.tolist()), np.uint32, len(begin))

@@ -118,7 +118,7 @@ def mistake(base: SegmentSeen, damaged: Damaged, found: SegmentSeen) -> str:
         return f"{accounted} of {len(damaged.data)} bytes are accounted for"
     plain = plain_parser.parse(damaged.data)
     ours = [(batch.position, batch.crc_ok, batch.digest) for batch in found.batches]
-    theirs = [(batch.position, batch.crc_ok, batch.digest()) for batch in plain]
+    theirs = [(batch.position, batch.crc_ok, batch.digest) for batch in plain]
     if ours != theirs:
         return f"the plain parser differs: {sorted(set(ours) ^ set(theirs))[:4]}"
     unread = [batch for batch in found.batches if not batch.crc_ok and not batch.error]

@@ -15,8 +15,14 @@ _WORDS = (b"0", b"-1", b"99999999999999999999", b"orders", b"\xff", b"\n", b" ",
 
 
 def check_text_or_snapshot(rng: Random, folder: Path) -> tuple[str, bool, str]:
-    """Damage one file: its kind, whether the parser reported something, and what is wrong with its answer."""
-    return rng.choice((_epochs, _offsets, _properties, _clean_shutdown, _snapshot))(rng, folder)
+    """Damage one file: its kind, whether the parser reported something, and what is wrong with its answer.
+
+    The file is removed: one that is written over is flushed to the disk each time (ext4).
+    """
+    found = rng.choice((_epochs, _offsets, _properties, _clean_shutdown, _snapshot))(rng, folder)
+    for file in folder.iterdir():
+        file.unlink()
+    return found
 
 
 def _epochs(rng: Random, folder: Path) -> tuple[str, bool, str]:

@@ -3,10 +3,10 @@
     python -m spark_verify.selftest.fuzz --histories 5000 --seed 1
 
 Most histories are verified many to a job, through the same code as one alone; a sample goes through
-`verify` one by one. Other processes draw, write and judge (by the reference) the next ones meanwhile. Each
-history is a function of the seed and its number, so `--only N` shows one again. Ends with a kill table: for
-each kind of damage, done alone to a healthy history, how often it was noticed. Exits with 1 on a mismatch, or
-if damage that must be noticed was not.
+`verify` one by one. Other processes draw, write and judge (by the reference) the next ones meanwhile, and
+while Spark works on some histories this process opens others. Each history is a function of the seed and its
+number, so `--only N` shows one again. Ends with a kill table: for each kind of damage, done alone to a healthy
+history, how often it was noticed. Exits with 1 on a mismatch, or if damage that must be noticed was not.
 """
 
 import argparse
@@ -16,8 +16,9 @@ import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -30,12 +31,17 @@ from checkers.judgement import Judgement
 from checkers.reference import check
 from spark_verify.passes.cut import Cutting
 from spark_verify.session.session import SessionOptions, session
-from spark_verify.verify import verify, verify_all
+from spark_verify.verify import Asked, verify, verify_each
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BATCH = 125
+"""Histories that are written and read in one way."""
+_BATCHES_TOGETHER = 2
+"""How many batches are verified in the same jobs: each job costs as much as ten histories."""
+_SIDE_BY_SIDE = 2
+"""How many verifications go on at once."""
 _BATCH_ROWS = (2, 65_536, 7)
 """Small histories are read in batches of so few rows too, so that what spans two batches is tried."""
 _CUT_EVERY = 2
@@ -50,8 +56,8 @@ _SINGLE_EVERY = 4
 """One history of so many has one kind of damage, all kinds in turn; it counts in the kill table."""
 _AS_SEALED_EVERY = 5
 """One batch of so many is written as a run's history is; the others without compression, which is quicker."""
-_AHEAD = 3
-"""Batches that are made while one is verified."""
+_AHEAD = 4
+"""Batches that are made while others are verified."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,13 +125,28 @@ def fuzz(seed: int, numbers: Sequence[int], spark: "SparkSession", folder: Path)
     """Compare both implementations on each specimen; the files of those that differ stay in `folder`."""
     result = FuzzResult()
     printed = time.monotonic()
-    for batch in _prepared(seed, numbers, folder):
-        for one, found in _judged(batch, spark, folder):
+    for judged in _all_judged(seed, numbers, spark, folder):
+        for one, found in judged:
             _compare(one, found, folder / str(one.number), result)
         if time.monotonic() - printed > _PRINT_EVERY_S:
             printed = time.monotonic()
             print(f"{result.compared} compared, {len(result.mismatches)} mismatches", flush=True)
     return result
+
+
+def _all_judged(
+    seed: int, numbers: Sequence[int], spark: "SparkSession", folder: Path
+) -> Iterator[list[tuple[Prepared, Judgement]]]:
+    """All specimens in order, some batches at a time."""
+    coming: deque[Future[list[tuple[Prepared, Judgement]]]] = deque()
+    batches = _prepared(seed, numbers, folder)
+    with ThreadPoolExecutor(_SIDE_BY_SIDE) as threads:
+        while some := list(islice(batches, _BATCHES_TOGETHER)):
+            coming.append(threads.submit(_judged, some, spark, folder))
+            if len(coming) > _SIDE_BY_SIDE:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
 
 
 def _prepared(seed: int, numbers: Sequence[int], folder: Path) -> Iterator[list[Prepared]]:
@@ -154,20 +175,22 @@ def prepare(seed: int, numbers: Sequence[int], folder: Path) -> list[Prepared]:
 
 
 def _judged(
-    batch: Sequence[Prepared], spark: "SparkSession", folder: Path
-) -> Iterator[tuple[Prepared, Judgement]]:
-    together = [one for one in batch if not one.alone]
+    batches: Sequence[Sequence[Prepared]], spark: "SparkSession", folder: Path
+) -> list[tuple[Prepared, Judgement]]:
+    together = [(one, way) for batch in batches for one, way in _ways(batch, folder) if not one.alone]
+    found = verify_each([way for _, way in together], spark)
+    judged = [(one, judgement) for (one, _), judgement in zip(together, found, strict=True)]
+    alone = [one for batch in batches for one in batch if one.alone]
+    return judged + [(one, verify(folder / str(one.number), spark)) for one in alone]
+
+
+def _ways(batch: Sequence[Prepared], folder: Path) -> Iterator[tuple[Prepared, Asked]]:
+    """How each history of a batch is to be read."""
     turn = batch[0].number // _BATCH
-    found = verify_all(
-        [folder / str(one.number) for one in together],
-        spark,
-        batch_rows=_BATCH_ROWS[turn % len(_BATCH_ROWS)],
-        cutting=None if turn % _CUT_EVERY else random_cutting(Random(turn)),
-    )
-    yield from zip(together, found, strict=True)
+    cutting = None if turn % _CUT_EVERY else random_cutting(Random(turn))
     for one in batch:
-        if one.alone:
-            yield one, verify(folder / str(one.number), spark)
+        place, batch_rows = folder / str(one.number), _BATCH_ROWS[turn % len(_BATCH_ROWS)]
+        yield one, Asked(history_dir=place, batch_rows=batch_rows, cutting=cutting)
 
 
 def random_cutting(rng: Random) -> Cutting:

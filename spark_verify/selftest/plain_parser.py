@@ -1,11 +1,13 @@
 """Reads a segment one byte after the other, as the format is written down: what the parser must agree with.
 
-A few microseconds a field; it shares no code with `spark_verify.segments` but the decompression.
+A few microseconds a field; it shares no code with `spark_verify.segments` but the decompression. What a batch
+holds depends on its bytes alone, so a batch that lies in many damaged files is read once.
 """
 
 import struct
 import zlib
 from dataclasses import dataclass
+from functools import lru_cache
 
 import google_crc32c
 import numpy as np
@@ -15,6 +17,8 @@ from checkers.history.payload import Header, checksum
 from spark_verify.segments.codecs import NotDecompressed, decompress
 
 _MOST_RECORDS = 1 << 20
+_KEPT_BATCHES = 1 << 12
+"""Some three times as many as the healthy segments of a run of damaged files have."""
 
 
 class _Unreadable(Exception):
@@ -34,21 +38,12 @@ class PlainRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainBatch:
-    """One batch; `records` is None if they cannot be read, and for control batches."""
+    """One batch."""
 
     position: int
-    base_offset: int
     crc_ok: bool
-    records: tuple[PlainRecord, ...] | None
-
-    def digest(self) -> int:
-        """The digest of its records, -1 without any that can be read."""
-        if self.records is None:
-            return -1
-        ids = [_id(record.value or b"") for record in self.records]
-        sums = [checksum(r.value, r.key, r.headers, r.timestamp_ms) for r in self.records]
-        columns = ([r.offset for r in self.records], [i[0] for i in ids], [i[1] for i in ids], sums)
-        return digest(mix(*(np.array(column, np.int64) for column in columns)))
+    digest: int
+    """Of its records; -1 without any that can be read, and for control batches."""
 
 
 def parse(data: bytes) -> list[PlainBatch]:
@@ -60,27 +55,38 @@ def parse(data: bytes) -> list[PlainBatch]:
         magic = struct.unpack_from(">b", data, at + 16)[0]
         if length < {0: 14, 1: 22}.get(magic, 49) or at + 12 + length > len(data):
             break
-        batches.append(_batch(data, at, at + 12 + length, magic))
+        crc_ok, its_digest = _crc_and_digest(data[at : at + 12 + length])
+        batches.append(PlainBatch(position=at, crc_ok=crc_ok, digest=its_digest))
         at += 12 + length
     return batches
 
 
-def _batch(data: bytes, at: int, end: int, magic: int) -> PlainBatch:
-    (base,) = struct.unpack_from(">q", data, at)
-    if magic != 2:
-        return PlainBatch(position=at, base_offset=base, crc_ok=False, records=None)
-    (crc,) = struct.unpack_from(">I", data, at + 17)
-    attributes, last, base_ms, max_ms = struct.unpack_from(">hiqq", data, at + 21)
-    (count,) = struct.unpack_from(">i", data, at + 57)
-    crc_ok = google_crc32c.value(data[at + 21 : end]) == crc
-    records = None
-    if crc_ok and not attributes & 0x20:
-        try:
-            body = decompress(attributes & 7, data[at + 61 : end])
-            records = _records(body, base, last, base_ms, max_ms if attributes & 8 else None, count)
-        except (_Unreadable, NotDecompressed, UnicodeDecodeError, IndexError):
-            records = None
-    return PlainBatch(position=at, base_offset=base, crc_ok=crc_ok, records=records)
+@lru_cache(_KEPT_BATCHES)
+def _crc_and_digest(batch: bytes) -> tuple[bool, int]:
+    """Whether the CRC of one batch is right, and the digest of its records."""
+    (base,) = struct.unpack_from(">q", batch)
+    if batch[16] != 2:
+        return False, -1
+    (crc,) = struct.unpack_from(">I", batch, 17)
+    attributes, last, base_ms, max_ms = struct.unpack_from(">hiqq", batch, 21)
+    (count,) = struct.unpack_from(">i", batch, 57)
+    if google_crc32c.value(batch[21:]) != crc:
+        return False, -1
+    if attributes & 0x20:
+        return True, -1
+    try:
+        body = decompress(attributes & 7, batch[61:])
+        records = _records(body, base, last, base_ms, max_ms if attributes & 8 else None, count)
+    except (_Unreadable, NotDecompressed, UnicodeDecodeError, IndexError):
+        return True, -1
+    return True, _digest(records)
+
+
+def _digest(records: tuple[PlainRecord, ...]) -> int:
+    ids = [_id(record.value or b"") for record in records]
+    sums = [checksum(r.value, r.key, r.headers, r.timestamp_ms) for r in records]
+    columns = ([r.offset for r in records], [i[0] for i in ids], [i[1] for i in ids], sums)
+    return digest(mix(*(np.array(column, np.int64) for column in columns)))
 
 
 def _records(

@@ -129,7 +129,7 @@ BROKEN = {
         cut,
         "_in_part",
         lambda groups, first, last, honest=cut._in_part: tuple(
-            replace(each, owned=False) for each in honest(groups, first, last)
+            each._replace(owned=False) for each in honest(groups, first, last)
         ),
     ),
 }

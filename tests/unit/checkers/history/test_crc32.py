@@ -22,6 +22,15 @@ def test_rows_have_the_crcs_of_zlib(columns: int, size: int) -> None:
     assert crc32_rows(rows).tolist() == [zlib.crc32(row.tobytes()) for row in rows]
 
 
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9])
+def test_a_few_rows_have_the_crcs_of_zlib(count: int) -> None:
+    rows = rows_that_differ_in(3, size=20, count=count)
+    assert crc32_rows(rows).tolist() == [zlib.crc32(row.tobytes()) for row in rows]
+    seeds = np.arange(7, 7 + count, dtype=np.uint32)
+    wanted = [zlib.crc32(row.tobytes(), seed) for row, seed in zip(rows, seeds.tolist(), strict=True)]
+    assert crc32_rows(rows, seeds).tolist() == wanted
+
+
 @pytest.mark.parametrize("size", [4, 5, 200])
 def test_each_row_may_begin_with_another_crc(size: int) -> None:
     rows = rows_that_differ_in(3, size=size)
