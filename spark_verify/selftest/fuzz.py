@@ -5,8 +5,9 @@
 Most histories are verified many to a job, through the same code as one alone; a sample goes through
 `verify` one by one. Other processes draw, write and judge (by the reference) the next ones meanwhile, and
 while Spark works on some histories this process opens others. Each history is a function of the seed and its
-number, so `--only N` shows one again. Ends with a kill table: for each kind of damage, done alone to a healthy
-history, how often it was noticed. Exits with 1 on a mismatch, or if damage that must be noticed was not.
+number, so `--only N` shows one again. Ends with a kill table: for each kind of damage, done alone to a
+healthy history, how often it was noticed. Exits with 1 on a mismatch, or if damage that must be noticed was
+not.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Every fault on a real cluster under load: its effect is proven, and so is its recovery."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from threading import Event
 from typing import Any
 
@@ -48,7 +48,7 @@ PLAN: list[Mapping[str, object]] = [
 
 
 @pytest.fixture(scope="module")
-def records(shared_cluster: DockerCluster) -> dict[str, FaultRecord]:
+def records(shared_cluster: DockerCluster) -> Iterator[dict[str, FaultRecord]]:
     """The plan, run once, by the names of its steps."""
     cluster = shared_cluster
     view = ClusterView(cluster.bootstrap)
@@ -59,7 +59,8 @@ def records(shared_cluster: DockerCluster) -> dict[str, FaultRecord]:
     view.wait_until_settled(ORDERS, within_s=30)
     with traffic(cluster.bootstrap, ORDERS, partitions=PARTITIONS):
         done = run_schedule(parse_steps(PLAN), cluster, view, SystemClock(), stop=Event(), on_event=print)
-    return {record.name: record for record in done}
+    yield {record.name: record for record in done}
+    admin.delete_topics([ORDERS])[ORDERS].result(30)  # its replicas are not what the next test is about
 
 
 def effect(record: FaultRecord) -> dict[str, Any]:
