@@ -1,5 +1,5 @@
 # `make demo` and `make test` are all that a newcomer needs: both prepare the machine first, once.
-.PHONY: demo test test-fast scenarios fuzz bench object-store setup setup-python clean distclean
+.PHONY: demo test test-fast long scenarios fuzz bench object-store setup setup-python clean distclean
 .NOTPARALLEL:
 BIN := .venv/bin
 
@@ -21,6 +21,10 @@ lint:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# What takes minutes each on real clusters: self-tests of recorded runs, a suite.
+long: setup
+	$(BIN)/pytest tests/long
 
 # Every shipped scenario, three times each: some 45 minutes.
 scenarios: setup

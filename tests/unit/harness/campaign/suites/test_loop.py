@@ -149,14 +149,14 @@ def test_what_there_must_be_and_was_not_made_in_time_is_unknown(tmp_path: Path) 
 def test_a_signal_ends_the_suite_in_order_and_its_files_are_whole(tmp_path: Path, times: int) -> None:
     """The first one: the run under way is healed and judged. The second one tears it down."""
     its = suite(tmp_path, "[{scenario: a.yaml, at_most: 5}]")
-    steps = SuiteSteps(presses={"run_faults": times})
+    steps, handler = SuiteSteps(presses={"run_faults": times}), signal.getsignal(signal.SIGINT)
     done = run(its, steps)
     assert read_record(its.path) == done
     assert (done.state, done.exit_code) == ("interrupted", 130)
     assert [row.state for row in done.runs] == ["interrupted"]
     assert (its.path / done.runs[0].directory / "verdict.json").exists() == (times == 1)
     assert steps.taken.count("end_kept_cluster") == 1
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_an_interrupted_suite_is_resumed_without_a_run_lost_or_made_twice(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 import pytest
 from fakes.refusals import complaints
 
+from harness.scenario.rules import workload
+
 
 @pytest.mark.parametrize(
     ("lines", "complaint"),
@@ -85,11 +87,12 @@ def test_a_time_in_which_nothing_can_happen_or_without_end_is_refused(
     assert complaints(workload=workload, rest=rest) == (complaint,)
 
 
-def test_a_schedule_has_an_end() -> None:
-    steps = "faults:\n" + "  - {at: 1s, do: kill, target: leader, for: 3s}\n" * 10_001
-    assert complaints(rest=steps) == (
-        "demo.yaml:6:3: faults: 10001 steps are too many; allowed: at most 10000",
-    )
+def test_a_schedule_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert workload.MOST_STEPS == 10_000
+    monkeypatch.setattr(workload, "MOST_STEPS", 20)
+    steps = "faults:\n" + "  - {at: 1s, do: kill, target: leader, for: 3s}\n" * 21
+    assert complaints(rest=steps) == ("demo.yaml:6:3: faults: 21 steps are too many; allowed: at most 20",)
+    assert complaints(rest=steps.removesuffix("  - {at: 1s, do: kill, target: leader, for: 3s}\n")) == ()
     assert complaints(rest="storm: {duration: 13h}") == (
         "demo.yaml:5:19: storm.duration: '46800s' is refused; allowed: at most 45000s, or longer holds and "
         "gaps",
