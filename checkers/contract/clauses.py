@@ -82,7 +82,7 @@ def rule(
             return Ruling(kind="permitted", cause=UNREPLICATED_TAIL, clause=clause)
         case Reason.UNCLEAN_ELECTION:
             return _unclean_election(fate, realised, topic)
-        case Reason.PAGES_LOST | Reason.UNCLEAN_SHUTDOWN | Reason.LAST_KNOWN_ELR:
+        case Reason.PAGES_LOST | Reason.LAST_KNOWN_ELR:
             return _unsynced(record, fate, evidence, realised, topic)
 
 

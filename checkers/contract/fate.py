@@ -35,7 +35,6 @@ class Reason(Enum):
     UNREPLICATED = "it was never replicated"
     DEPOSED = "a deposed leader had acknowledged it"
     PAGES_LOST = "the elected leader had lost it with its unsynced pages"
-    UNCLEAN_SHUTDOWN = "the elected leader did not have it after an unclean shutdown"
     UNCLEAN_ELECTION = "the elected leader was neither in sync nor eligible"
     LAST_KNOWN_ELR = "the last known eligible replica was elected, and had not got it any more"
     IN_SYNC = "an in-sync replica was elected without it"
@@ -223,21 +222,25 @@ def _reason(
 
 
 def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionEvidence) -> _Why | None:
-    """The elected leader's own outage between the append and its election, if that took the record."""
+    """The elected leader's own outage between the append and its election, if that took the record.
+
+    Only a loss of power takes what was written: a process that is killed leaves its pages to the kernel, and
+    what its log lacks afterwards it had not got when it died.
+    """
     unmeasured: _Why | None = None
     for outage in evidence.outages:
         mine = outage.node == election.leader and outage.unclean
         if not mine or not (record.since_ns <= outage.last_write_ns and outage.since_ns <= election.at_ns):
             continue
-        if outage.before is not None and outage.before <= record.offset:
+        reached = outage.before if outage.data_lost else outage.after
+        if reached is not None and reached <= record.offset:
             continue  # it had not got it even then
         if outage.after is None:
             what = "after its power cut" if outage.data_lost else "after its unclean shutdown"
             missing = f"how far the log of broker {outage.node} reached {what}"
             unmeasured = unmeasured or (Reason.UNKNOWN, outage, missing)
         elif outage.after <= record.offset:
-            reason = Reason.PAGES_LOST if outage.data_lost else Reason.UNCLEAN_SHUTDOWN
-            return reason, outage, ""
+            return Reason.PAGES_LOST, outage, ""
     return unmeasured
 
 

@@ -171,3 +171,29 @@ def test_a_process_that_was_started_anew_is_no_zombie_of_the_one_before():
     )
     its = label(lost(offset=9, sent=9.4, acked=9.5), run)
     assert (its.kind, its.cause) == ("violation", "hole")
+
+
+def killed_without(last):
+    """All three are killed at 4 s; the log of broker 2, read from its disk, ends before offset `last`. Broker
+    2, the last known leader, is elected and begins its epoch there."""
+    return world(
+        led(0, 2, 5, ALL),
+        sampled(3.5, 30, leader=2),
+        down(4, 1, 2, 3, kind="kill", recovered=8),
+        log_end(7, 1, 30, source="disk-down"),
+        log_end(7, 2, last, source="disk-down"),
+        log_end(7, 3, 30, source="disk-down"),
+        led(6, -1, 6, (), last_known=(2,)),
+        led(9, 2, 7, (2,)),
+        led(12, 2, 7, ALL),
+        LogRun(5, 0, last - 1),
+        LogRun(7, last, 40),
+    )
+
+
+def test_a_kill_takes_nothing_from_a_log():
+    """However many replicas were killed: the kernel has what they wrote, so what the disk lacks afterwards
+    the broker had dropped before, though it was in sync."""
+    its = label(lost(offset=7, sent=2, acked=3), killed_without(7))
+    assert its.kind == "violation"
+    assert its.clause.endswith("without it, though it was the last in sync, and had it")
