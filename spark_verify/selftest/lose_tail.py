@@ -186,6 +186,7 @@ def _log_ends(partition: int, cuts: list[Cut]) -> list[dict[str, Any]]:
     return [
         {
             "at_ns": lost_ns + later_ns,
+            "asked_ns": NONE,
             "topic": TOPIC,
             "partition": partition,
             "broker": broker,
