@@ -91,9 +91,9 @@ def test_ci_runs_the_test_command_of_the_readme_and_nothing_more():
     assert "make test" in (ROOT / "README.md").read_text()
 
 
-def test_make_test_prepares_lints_and_runs_every_test_once():
+def test_make_test_prepares_lints_and_runs_all_tests_but_the_long_ones_once():
     folders = {path.parent.relative_to(ROOT).parts[1] for path in ROOT.glob("tests/**/test_*.py")}
-    assert folders == {"unit", "spark", "cluster"}
+    assert folders == {"unit", "spark", "cluster", "long"}, "a new folder belongs to a command of make"
     recipe = subprocess.run(
         ["make", "--no-print-directory", "-n", "test"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
