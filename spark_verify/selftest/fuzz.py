@@ -13,7 +13,6 @@ not.
 import argparse
 import shutil
 import sys
-import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -31,6 +30,7 @@ from checkers.history.rows import History
 from checkers.judgement import Judgement
 from checkers.reference import check
 from spark_verify.passes.cut import Cutting
+from spark_verify.selftest.scratch import scratch_folder
 from spark_verify.session.session import SessionOptions, session
 from spark_verify.verify import Asked, verify, verify_each
 
@@ -259,7 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     numbers = range(asked.histories) if asked.only is None else [asked.only]
     print(f"seed {asked.seed}", flush=True)
-    folder = Path(tempfile.mkdtemp(prefix="highwater-fuzz-"))
+    folder = scratch_folder("highwater-fuzz-")
     began = time.monotonic()
     with session(SessionOptions(master=asked.spark_master)) as spark:
         result = fuzz(asked.seed, numbers, spark, folder)

@@ -126,7 +126,7 @@ def written(tmp_path_factory) -> list[tuple[Path, Judgement]]:
     folder = tmp_path_factory.mktemp("histories")
     specimens = [fuzz.specimen(SEED, number) for number in range(100)]
     for one in specimens:
-        write(one.history, folder / str(one.number))
+        write(one.history, folder / str(one.number), plain=True)
     return [(folder / str(one.number), check(one.history)) for one in specimens]
 
 

@@ -1,5 +1,6 @@
 """Random histories are healthy, and the reference notices every kind of damage to them."""
 
+from functools import cache
 from random import Random
 
 import pytest
@@ -40,11 +41,32 @@ HARMLESS = {
 }
 
 
+@cache
+def drawn(seed):
+    """A healthy history, and the state of the dice after it was drawn."""
+    rng = Random(seed)
+    return random_history(rng), rng.getstate()
+
+
+def healthy(seed):
+    """A healthy history and the dice that drew it."""
+    history, state = drawn(seed)
+    rng = Random()
+    rng.setstate(state)
+    return history, rng
+
+
+@cache
+def judged(seed):
+    """The judgement of a healthy history."""
+    return check(drawn(seed)[0])
+
+
 def damaged_by(kind):
     """The judgement of each seed's history that the kind could damage."""
     for seed in SEEDS:
-        rng = Random(seed)
-        history = EditableHistory.of(random_history(rng))
+        untouched, rng = healthy(seed)
+        history = EditableHistory.of(untouched)
         try:
             KINDS[kind].apply(history, rng)
         except NotApplicable:
@@ -54,7 +76,7 @@ def damaged_by(kind):
 
 def test_healthy_histories_are_clean_whatever_the_seed():
     """Five hundred of them, in which every property has something to examine."""
-    judgements = [check(random_history(Random(seed))) for seed in range(500)]
+    judgements = [judged(seed) for seed in range(500)]
     assert [j.anomalies for j in judgements if j.anomalies] == []
     for each in DECIDED:
         assert sum(judgement.examined[each] for judgement in judgements) > 200
@@ -62,8 +84,8 @@ def test_healthy_histories_are_clean_whatever_the_seed():
 
 def test_healthy_histories_have_every_odd_shape():
     """No sends, no proofs, acks without an offset or above the high watermark, late log starts."""
-    histories = [random_history(Random(seed)) for seed in range(200)]
-    judgements = [check(history) for history in histories]
+    histories = [drawn(seed)[0] for seed in range(200)]
+    judgements = [judged(seed) for seed in range(200)]
     assert any(not history.sends for history in histories)
     assert any(judgement.undecided_partitions for judgement in judgements)
     assert any(judgement.totals.ok_without_offset for judgement in judgements)
@@ -135,8 +157,7 @@ def test_random_damage_breaks_every_property_sooner_or_later():
     """A property that no damage ever broke would be compared on nothing."""
     broken = set()
     for seed in range(300):
-        rng = Random(seed)
-        broken |= {a.property for a in check(damage(random_history(rng), rng)).anomalies}
+        broken |= {a.property for a in check(damage(*healthy(seed))).anomalies}
     assert broken == set(DECIDED)
 
 

@@ -1,6 +1,7 @@
 """A simulated run on disk is a history as `check` reads it: whole, well formed, and the same rows."""
 
 from dataclasses import fields
+from functools import cache
 
 import pytest
 
@@ -10,14 +11,19 @@ from checkers.history.tables import REPLICA_BATCHES
 from checkers.model import draw_case, simulate, write_run
 
 
+@cache
+def simulated(seed):
+    return simulate(draw_case(seed))
+
+
 def place(batch):
     return batch.partition, batch.broker, batch.base_offset
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_written_is_read_back(seed, tmp_path):
-    history = simulate(draw_case(seed)).history
-    write_run(simulate(draw_case(seed)), tmp_path, run="a-run")
+    history = simulated(seed).history
+    write_run(simulated(seed), tmp_path, run="a-run")
     found = load(tmp_path / "history")
     for one in fields(History):
         written, read = getattr(history, one.name), getattr(found, one.name)
@@ -30,6 +36,6 @@ def test_what_is_written_is_read_back(seed, tmp_path):
 
 
 def test_a_drawn_run_has_rows_in_every_table():
-    histories = [simulate(draw_case(seed)).history for seed in range(20)]
+    histories = [simulated(seed).history for seed in range(20)]
     empty = [one.name for one in fields(History) if not any(getattr(each, one.name) for each in histories)]
     assert empty == []
