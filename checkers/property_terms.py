@@ -101,9 +101,12 @@ TABLES_OF: Mapping[EvidenceSource, tuple[str, ...]] = MappingProxyType(
 """The tables of a history that hold each kind of evidence; what is not listed, no history holds today."""
 
 
+_OPTIONAL_OF = {source: frozenset(tables) & frozenset(OPTIONAL) for source, tables in TABLES_OF.items()}
+
+
 def is_collected(source: EvidenceSource, tables: Set[str]) -> bool:
     """Whether a history has this evidence; `tables` are those of the OPTIONAL ones that it has."""
-    return source in TABLES_OF and tables >= set(TABLES_OF[source]) & set(OPTIONAL)
+    return source in _OPTIONAL_OF and tables >= _OPTIONAL_OF[source]
 
 
 class LossRole(Enum):

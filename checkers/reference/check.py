@@ -132,7 +132,7 @@ def _counts(
     )
     examined = by_property(
         _units(
-            acks=list(facts.acked()),
+            acks=facts.acked(),
             log_records=len(facts.log),
             offsets=offsets,
             sampled=sum(

@@ -23,10 +23,11 @@ from harness.run_directory.digests import files_of, sha256_of
 from harness.run_directory.layout import RunDir
 from harness.selftest.damaged_copy import NotApplicable
 from harness.selftest.documentation import PAGE, rewritten
+from harness.selftest.judge_mutant import Result
 from harness.selftest.kill_table import WIDTH, heading, row, summary
 from harness.selftest.mutant import family
 from harness.selftest.mutants.every import MUTANTS, named
-from harness.selftest.selftest import Result, SelfTest
+from harness.selftest.selftest import SelfTest
 
 NOT_IN_THIS_RUN = {
     "move-record",
