@@ -57,9 +57,9 @@ class ExaminedUnit(StrEnum):
     WATERMARK_SAMPLE = (
         "a sample of a partition's high watermark (undecided: without one, or without an epoch)"
     )
-    READ_BEFORE_SAMPLE = (
-        "a read before some sample of its partition was asked for, under an epoch that had not ended "
-        "(undecided: one after all of them, or of a partition without a timeline)"
+    TIMED_WATERMARK_SAMPLE = (
+        "a sample of a partition's high watermark that says since when it may have been measured (undecided: "
+        "of a partition without a timeline, or without a complete final read)"
     )
     COMMITTED_OFFSET = "a committed offset of a consumer group"
     TRANSACTION = "a transaction"
