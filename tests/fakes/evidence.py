@@ -101,6 +101,7 @@ def whole_history() -> History:
             Watermark(
                 **place,
                 at_ns=at * SECOND,
+                asked_ns=at * SECOND - SECOND // 20,
                 leader=leader,
                 leader_epoch=epoch,
                 isr=BROKERS,
