@@ -109,7 +109,7 @@ def whole_history() -> History:
                 high_watermark=high,
                 last_stable=high,
             )
-            for at, leader, epoch, high in ((14, 1, 0, 3), (22, 2, 1, 10), (28, 2, 1, 12))
+            for at, leader, epoch, high in ((14, 1, 0, 3), (22, 2, 1, 11), (28, 2, 1, 12))
         ],
         replica_offsets=[
             ReplicaOffset(
