@@ -1,5 +1,6 @@
 """Mutants judged in another process: as in this one, with the verifier of this one."""
 
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
@@ -16,7 +17,7 @@ from harness.report.judge import judge
 from harness.run_directory.layout import RunDir
 from harness.selftest.damaged_copy import Original
 from harness.selftest.judge_mutant import Result, judge_mutant
-from harness.selftest.mutants.every import named
+from harness.selftest.mutants.every import MUTANTS, named
 from harness.selftest.processes import JudgeProcess
 from harness.selftest.selftest import SelfTest
 
@@ -28,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunDir:
 
 @pytest.fixture(scope="module")
 def process(run: RunDir) -> Iterator[JudgeProcess]:
-    started = JudgeProcess(run)
+    started = JudgeProcess(run, at_a_time=2)
     yield started
     started.end()
 
@@ -47,7 +48,7 @@ def test_another_process_judges_as_this_one_does(
 ) -> None:
     (mutant,) = named([name])
     known = frozenset(judge(run, reference).reasons)
-    found = process.judge(mutant, known, reference)
+    found = process.judges[0](mutant, known, reference)
     assert (found.verdict, found.lack) == (verdict, lack)
     assert found == judge_mutant(Original(run), mutant, known, reference)
 
@@ -57,8 +58,9 @@ def test_an_error_of_the_verifier_comes_back_as_a_crash(run: RunDir, process: Ju
         raise KeyError("outcome")
 
     (mutant,) = named(["drop-record"])
-    assert process.judge(mutant, frozenset(), verify).crash == "KeyError: 'outcome'"
-    assert process.judge(mutant, frozenset(), reference).verdict is Verdict.FAIL
+    judge_one = process.judges[1]
+    assert judge_one(mutant, frozenset(), verify).crash == "KeyError: 'outcome'"
+    assert judge_one(mutant, frozenset(), reference).verdict is Verdict.FAIL
 
 
 def test_a_process_that_has_ended_is_an_error_with_the_name_of_the_mutant(run: RunDir) -> None:
@@ -66,7 +68,7 @@ def test_a_process_that_has_ended_is_an_error_with_the_name_of_the_mutant(run: R
     process.end()
     (mutant,) = named(["drop-record"])
     with pytest.raises(HighwaterError, match="drop-record: the process that judged it has ended"):
-        process.judge(mutant, frozenset(), reference)
+        process.judges[0](mutant, frozenset(), reference)
 
 
 class Judge:
@@ -89,3 +91,9 @@ def test_each_judge_has_one_mutant_at_a_time_and_results_are_in_order(run: RunDi
     assert found == [each.name for each in mutants]
     assert not any(each.overlapped for each in judges)
     assert min(each.asked for each in judges) > 0
+
+
+def test_every_mutant_can_be_sent_to_a_process() -> None:
+    """What a process answers has the mutant in it."""
+    for mutant in MUTANTS:
+        assert pickle.loads(pickle.dumps(mutant)).name == mutant.name
