@@ -57,6 +57,10 @@ class ExaminedUnit(StrEnum):
     WATERMARK_SAMPLE = (
         "a sample of a partition's high watermark (undecided: without one, or without an epoch)"
     )
+    TIMED_WATERMARK_SAMPLE = (
+        "a sample of a partition's high watermark that says since when it may have been measured (undecided: "
+        "of a partition without a timeline, or without a complete final read)"
+    )
     COMMITTED_OFFSET = "a committed offset of a consumer group"
     TRANSACTION = "a transaction"
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from checkers.places import Place
 
-SCHEMA_VERSION = "1.3"
+SCHEMA_VERSION = "1.4"
 """Major and minor. A major change gives a column another meaning; a minor one adds columns to a table, and
 `upgrade` says what a file from before means by them. "1" is 1.0."""
 
@@ -89,7 +89,7 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "str topic",
             "i32 partition leader leader_epoch",
             "nodes isr",
-            "i64 log_start high_watermark last_stable",
+            "i64 log_start high_watermark last_stable asked_ns",
         ),
         "proofs": _schema(
             "str topic",

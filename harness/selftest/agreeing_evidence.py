@@ -40,7 +40,7 @@ def _tell_readers(
 
 
 def _record(row: Row | None) -> tuple[int, ...] | None:
-    return row and tuple(row[name] for name in _OF_A_RECORD)
+    return tuple(row[name] for name in _OF_A_RECORD) if row else None
 
 
 def _tell_disks(copy: DamagedCopy, tp: TopicPartition) -> None:

@@ -137,11 +137,11 @@ def test_versions(version, minor):
     assert minor_of(version) == minor
 
 
-def test_what_is_written_today_is_stamped_1_3(tmp_path):
+def test_what_is_written_today_is_stamped_1_4(tmp_path):
     """And has every column."""
     path = tmp_path / "faults.parquet"
     write_table(path, "faults", TABLES["faults"].empty_table())
-    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.3"
+    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.4"
     assert schema_at("metadata", 2) == TABLES["metadata"]
 
 
@@ -157,6 +157,20 @@ def test_a_log_end_of_a_1_2_file_was_measured_in_the_second_before_its_answer(tm
     assert read_unit(path, "replica_offsets", columns=("at_ns", "asked_ns")).to_pydict() == {
         "at_ns": [3_000_000_000, 3_000_000_000],
         "asked_ns": [2_000_000_000, -1],
+    }
+
+
+def test_of_a_sample_of_a_1_3_file_nobody_knows_when_it_was_asked(tmp_path):
+    """So no read is held against it."""
+    row = dict.fromkeys(TABLES["watermarks"].names, 0) | {"topic": "t", "isr": [1]}
+    old = pa.Table.from_pylist([row], schema_at("watermarks", 3))
+    assert "asked_ns" not in old.column_names
+    path = tmp_path / "watermarks.parquet"
+    stamp = {"highwater.schema_version": "1.3", "highwater.table": "watermarks"}
+    pq.write_table(old.replace_schema_metadata(stamp), path)
+    assert read_unit(path, "watermarks", columns=("at_ns", "asked_ns")).to_pydict() == {
+        "at_ns": [0],
+        "asked_ns": [-1],
     }
 
 

@@ -91,6 +91,7 @@ def test_every_mutant_that_applies_is_killed(tmp_path: Path) -> None:
         ("corrupt-record", Verdict.FAIL, "content"),
         ("duplicate-record", Verdict.FAIL, "duplicate"),
         ("deny-record", Verdict.FAIL, "resurrected"),
+        ("read-early", Verdict.FAIL, "early-read"),
         ("truncate-replica", Verdict.FAIL, "divergence"),
         ("drop-metadata-record", Verdict.FAIL, "epoch-step"),
         ("forge-election-of-a-stranger", Verdict.FAIL, "leader-legal"),
