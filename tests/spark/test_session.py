@@ -156,7 +156,7 @@ print(json.dumps({"places": places, "sends": judgement.totals.sends, "anomalies"
 
 
 def test_executors_run_the_code_that_was_shipped_to_them(tmp_path):
-    """On a cluster of an executor process, which works in a directory of its own; `make object-store` has two."""
+    """On a cluster of one executor, which works in a directory of its own; of two: `make object-store`."""
     history, folder = tmp_path / "history", tmp_path / "driver"
     write_history(history, Shape(sends=5_000))
     folder.mkdir()
