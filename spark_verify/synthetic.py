@@ -176,7 +176,7 @@ def _write_proofs(directory: Path, ends: list[int]) -> None:
         }
         for partition, end in enumerate(ends)
     ]
-    _write_rows(directory, "proofs", rows)
+    write_rows(directory, "proofs", rows)
 
 
 def _write_watermarks(directory: Path, shape: Shape, ends: list[int], samples: int = 600) -> None:
@@ -198,7 +198,7 @@ def _write_watermarks(directory: Path, shape: Shape, ends: list[int], samples: i
         for sample in range(samples + 1)
         for partition, end in enumerate(ends)
     ]
-    _write_rows(directory, "watermarks", rows)
+    write_rows(directory, "watermarks", rows)
 
 
 def _write_control_plane(directory: Path, shape: Shape) -> None:
@@ -222,14 +222,14 @@ def _write_control_plane(directory: Path, shape: Shape) -> None:
     ]
     setting = {"at_ms": NONE, "log_offset": NONE, "kind": "reported", "name": TOPIC, "removed": False}
     clocks = [START_NS + shape.sends // shape.partitions * _GAP_NS * part // 10 for part in range(11)]
-    _write_rows(directory, "metadata", states)
-    _write_rows(directory, "configs", [setting | {"key": "min.insync.replicas", "value": "2"}])
-    _write_rows(
+    write_rows(directory, "metadata", states)
+    write_rows(directory, "configs", [setting | {"key": "min.insync.replicas", "value": "2"}])
+    write_rows(
         directory,
         "producers",
         [{"producer": number, "acks": "all", "idempotence": True} for number in range(shape.producers)],
     )
-    _write_rows(directory, "clocks", [_reading(at_ns) for at_ns in clocks])
+    write_rows(directory, "clocks", [_reading(at_ns) for at_ns in clocks])
 
 
 def _reading(at_ns: int) -> dict[str, int]:
@@ -237,5 +237,6 @@ def _reading(at_ns: int) -> dict[str, int]:
     return {"at_ns": at_ns, "wall_ns": wall_ns, "engine_ns": wall_ns, "error_ns": 100_000}
 
 
-def _write_rows(directory: Path, table: str, rows: list[dict[str, Any]]) -> None:
+def write_rows(directory: Path, table: str, rows: list[dict[str, Any]]) -> None:
+    """Write a table of one file."""
     write_table(unit_path(directory, table), table, pa.Table.from_pylist(rows, schema=TABLES[table]))

@@ -158,11 +158,12 @@ def _unsynced(
     if not fate.replicated:
         clause = f"acks={record.acks}: broker {outage.node} lost it with its process; {removal}"
         return Ruling(kind="permitted", causes=(UNREPLICATED_TAIL,), clause=clause)
-    unclean = [each for each in _not_back(record, fate, evidence, realised) if _held(record, each)]
+    counted = _not_back(record, fate, evidence, realised, record.written_ns)
+    unclean = [outage for outage in counted if _held(record, outage)]
     if len(unclean) >= topic.min_isr:
         return Ruling(
             kind="permitted",
-            causes=_causes(record, fate, evidence, realised),
+            causes=_causes(record, fate, evidence, realised, counted),
             clause=f"{_counted(unclean, topic.min_isr)}; {removal}",
         )
     election = fate.removed_by
@@ -179,20 +180,19 @@ def _not_back(
     fate: Fate,
     evidence: PartitionEvidence,
     realised: Realised,
-    since_ns: int | None = None,
+    since_ns: int,
 ) -> tuple[Outage, ...]:
     """The unclean shutdowns of those who were in sync at `since_ns`, or came into the ISR later, and were not
-    in sync again before the election: one for each node. By default that is when the record was written."""
+    in sync again before the election: one for each node."""
     election = fate.removed_by
     assert election is not None
-    in_sync_ns = record.written_ns if since_ns is None else since_ns
     found = {
         outage.node: outage
         for outage in sorted(evidence.outages, key=lambda outage: outage.data_lost)
         if outage.unclean
         and record.since_ns <= outage.last_write_ns
         and outage.since_ns <= election.at_ns <= outage.until_ns
-        and realised.timeline.in_sync(record.tp, outage.node, in_sync_ns, outage.since_ns)
+        and realised.timeline.in_sync(record.tp, outage.node, since_ns, outage.since_ns)
     }
     return tuple(found[node] for node in sorted(found))
 
@@ -220,11 +220,14 @@ def _stood_alone(fate: Fate, evidence: PartitionEvidence, realised: Realised) ->
 
 
 def _causes(
-    record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised
+    record: LostRecord,
+    fate: Fate,
+    evidence: PartitionEvidence,
+    realised: Realised,
+    counted: Sequence[Outage],
 ) -> tuple[str, ...]:
     """What enough unclean shutdowns are called. It follows from who shut down after the record was appended,
     and from who was in sync when that was known; where either lies within what was measured, both names."""
-    counted = _not_back(record, fate, evidence, realised)
     at_most = _not_back(record, fate, evidence, realised, record.since_ns)
     at_least = tuple(outage for outage in counted if record.since_ns <= outage.since_ns)
     slack_ns = realised.timeline.slack_ns

@@ -83,7 +83,7 @@ def control_plane(opened: OpenedHistory, scans: Sequence[Scan]) -> dict[Property
     )
     reads = [(tp, scan.before) for tp, scan in scanned if scan.before]
     proven = [task.tp for task in opened.tasks if task.window]
-    early = early_reads(opened.context, proven, reads)
+    early = early_reads(opened.read_limits, proven, reads)
     shared = {each: rule(opened.context) for each, rule in SMALL_TABLES.items()}
     return {Property.ACK_CONTRACT: contract, Property.EARLY_READ: early} | shared
 

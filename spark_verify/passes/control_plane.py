@@ -15,7 +15,7 @@ from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.control_plane.ack_contract import backing_of, too_few_note, waits_for_all
 from checkers.reference.control_plane.backing import Backing, Span
-from checkers.reference.control_plane.early_read import ReadLimit, ReadLimits, early, read_limits
+from checkers.reference.control_plane.early_read import ReadLimit, ReadLimits, early
 from checkers.reference.control_plane.rule_result import NOT_COLLECTED, RuleResult
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
 from spark_verify.kernels.control_plane.reads_before import ReadsBefore
@@ -92,20 +92,20 @@ def fallen_watermarks(context: Context) -> Iterator[AnomalyBlock]:
         )
 
 
-def read_limits_by_partition(context: Context) -> Mapping[TopicPartition, Ints]:
+def times_of(limits: ReadLimits | None) -> Mapping[TopicPartition, Ints]:
     """For each partition the times before which it must be known how far readers had got; none at all if
     what was read early is not decided."""
-    limits = read_limits(context)
     if limits is None:
         return {}
     return {tp: np.array([each.before_ns for each in its], np.int64) for tp, its in limits.of.items()}
 
 
 def early_reads(
-    context: Context, proven: Iterable[TopicPartition], reads: Sequence[tuple[TopicPartition, ReadsBefore]]
+    limits: ReadLimits | None,
+    proven: Iterable[TopicPartition],
+    reads: Sequence[tuple[TopicPartition, ReadsBefore]],
 ) -> RuleResult:
     """What the samples say against how far the workers found readers to be, in the decided partitions."""
-    limits = read_limits(context)
     if limits is None:
         return NOT_COLLECTED
     examined, undecided = limits.counted(proven)

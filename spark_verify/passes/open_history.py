@@ -15,9 +15,10 @@ from checkers.history.rows import Context, Proof, TopicPartition
 from checkers.history.tables import NONE, PARTITIONED, unit_path
 from checkers.judgement import PartitionUndecided
 from checkers.places import Place, as_text
+from checkers.reference.control_plane.early_read import ReadLimits, read_limits
 from checkers.reference.facts import unanswered
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
-from spark_verify.passes.control_plane import read_limits_by_partition, spans_by_partition
+from spark_verify.passes.control_plane import spans_by_partition, times_of
 from spark_verify.passes.replicas.open_replicas import open_replicas
 from spark_verify.passes.replicas.scan_replicas import ReplicaTask
 
@@ -34,6 +35,8 @@ class OpenedHistory:
     """One for each partition, in order."""
     replica_tasks: Sequence[ReplicaTask] = ()
     """The same; none if no replica was collected."""
+    read_limits: ReadLimits | None = None
+    """None: what was read early is not decided."""
 
     def undecided_partitions(self) -> tuple[PartitionUndecided, ...]:
         """The partitions without a complete proof, with the reason why."""
@@ -52,7 +55,8 @@ def open_history(history_dir: Place, *, batch_rows: int = BATCH_ROWS) -> OpenedH
     history_dir = history_dir.absolute()  # workers have a working directory of their own
     context = load_context(history_dir)
     found, proofs = context.partitions, context.proofs
-    ack_spans, limits = spans_by_partition(context), read_limits_by_partition(context)
+    ack_spans, limits = spans_by_partition(context), read_limits(context)
+    limit_times = times_of(limits)
     no_answer = tuple(sorted(unanswered(context.producers)))
     sampled = _sampled(history_dir)
     windows = {proof.tp: _window(proof) for proof in proofs if proof.complete}
@@ -70,7 +74,7 @@ def open_history(history_dir: Place, *, batch_rows: int = BATCH_ROWS) -> OpenedH
                 if epoch.leader_epoch >= 0
             ),
             ack_spans=ack_spans.get(tp),
-            read_limits=limits.get(tp),
+            read_limits=limit_times.get(tp),
             unanswered=no_answer,
             batch_rows=batch_rows,
         )
@@ -82,6 +86,7 @@ def open_history(history_dir: Place, *, batch_rows: int = BATCH_ROWS) -> OpenedH
         context=context,
         tasks=tasks,
         replica_tasks=open_replicas(history_dir, tasks, proofs),
+        read_limits=limits,
     )
 
 

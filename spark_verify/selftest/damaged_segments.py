@@ -13,9 +13,9 @@ Kafka wrote. Ends with a table of what was damaged and how often that was report
 import argparse
 import os
 import resource
-import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ from spark_verify.selftest import damage_bytes, plain_parser
 from spark_verify.selftest.damage_bytes import Damaged
 from spark_verify.selftest.damaged_texts import check_text_or_snapshot
 from spark_verify.selftest.random_segments import random_segment
-from spark_verify.selftest.scratch import scratch_folder
+from spark_verify.selftest.scratch import roomy_memory
 
 SECONDS_A_FILE = 5.0
 """Of processor time. A bomb is decompressed up to its limit by each of the parsers: half a second."""
@@ -149,12 +149,12 @@ def run(numbers: Sequence[int], seed: int, real: Sequence[Path] = ()) -> DamageR
     before = _peak_bytes()
     bases: dict[int, tuple[bytes, SegmentSeen]] = {}
     reals = [path.read_bytes()[:_REAL_BYTES] for path in real]
-    with _removed_at_the_end(scratch_folder("highwater-damaged-")) as folder:
+    with tempfile.TemporaryDirectory(prefix="highwater-damaged-", dir=roomy_memory()) as folder:
         for number in numbers:
             rng = Random(f"{seed}/{number}")
             try:
                 with _deadline(SECONDS_A_FILE):
-                    kind, reported, failure = _one(number, rng, bases, reals, folder, seed)
+                    kind, reported, failure = _one(number, rng, bases, reals, Path(folder), seed)
             except Exception as error:  # whatever a parser raises is what is looked for
                 kind, reported, failure = "?", False, f"{type(error).__name__}: {error}"
             result.files += 1
@@ -200,14 +200,6 @@ def _one(
     found = seen(damaged.data, chunk_bytes=rng.choice(_CHUNKS))
     healthy = not found.tail_bytes and not any(batch.error for batch in found.batches)
     return damaged.kind, not healthy, mistake(base, damaged, found)
-
-
-@contextmanager
-def _removed_at_the_end(folder: Path) -> Iterator[Path]:
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import argparse
 import os
 import shutil
 import sys
+import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -32,7 +33,7 @@ from checkers.history.rows import History
 from checkers.judgement import Judgement
 from checkers.reference import check
 from spark_verify.passes.cut import Cutting
-from spark_verify.selftest.scratch import scratch_folder
+from spark_verify.selftest.scratch import roomy_memory
 from spark_verify.session.session import SessionOptions, session
 from spark_verify.verify import Asked, verify, verify_each
 
@@ -288,7 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     numbers = range(asked.histories) if asked.only is None else [asked.only]
     print(f"seed {asked.seed}", flush=True)
-    folder = scratch_folder("highwater-fuzz-")
+    folder = Path(tempfile.mkdtemp(prefix="highwater-fuzz-", dir=roomy_memory()))
     began = time.monotonic()
     result = fuzz_on_all_cores(asked.seed, numbers, asked.spark_master, folder)
     if not result.mismatches:

@@ -20,7 +20,7 @@ from checkers.history.load import load_context
 from checkers.history.rows import Context
 from checkers.history.tables import NONE, TABLES, Outcome, unit_path, write_table
 from checkers.places import Place
-from spark_verify.synthetic import NODES, START_NS, TOPIC, WALL_NS, Shape, write_history
+from spark_verify.synthetic import NODES, START_NS, TOPIC, WALL_NS, Shape, write_history, write_rows
 
 _KEPT, _AFTER = 0.1, 0.1
 """Parts of the records that were there before the loss and stay, and that came after it."""
@@ -48,10 +48,10 @@ def write_cut_history(directory: Path, *, lost: int) -> list[Cut]:
     _cut_proofs(directory, cuts)
     _cut_samples(directory, cuts)
     lost_ns = max(cut.at_ns for cut in cuts)
-    _write_rows(directory, "faults", [_power_loss(lost_ns)])
+    write_rows(directory, "faults", [_power_loss(lost_ns)])
     partitions = range(shape.partitions)
-    _write_rows(directory, "metadata", [row for each in partitions for row in _epochs(each, lost_ns)])
-    _write_rows(directory, "replica_offsets", [row for each in partitions for row in _log_ends(each, cuts)])
+    write_rows(directory, "metadata", [row for each in partitions for row in _epochs(each, lost_ns)])
+    write_rows(directory, "replica_offsets", [row for each in partitions for row in _log_ends(each, cuts)])
     return cuts
 
 
@@ -103,7 +103,7 @@ def _cut_proofs(directory: Path, cuts: list[Cut]) -> None:
     for proof, cut in zip(proofs, cuts, strict=True):
         for name in ("high_watermark", "last_stable", "log_end", "read_to"):
             proof[name] -= cut.end - cut.kept
-    _write_rows(directory, "proofs", proofs)
+    write_rows(directory, "proofs", proofs)
 
 
 def _cut_samples(directory: Path, cuts: list[Cut]) -> None:
@@ -129,7 +129,7 @@ def _cut_samples(directory: Path, cuts: list[Cut]) -> None:
             | dict.fromkeys(("high_watermark", "last_stable"), cut.end)
             | {"leader_epoch": 0}
         )
-    _write_rows(directory, "watermarks", sorted(samples, key=lambda sample: sample["at_ns"]))
+    write_rows(directory, "watermarks", sorted(samples, key=lambda sample: sample["at_ns"]))
 
 
 def _power_loss(at_ns: int) -> dict[str, Any]:
@@ -216,7 +216,3 @@ def _write(directory: Path, table: str, partition: int, arrays: Arrays) -> None:
     columns |= {"topic": pa.array([TOPIC] * count), "error": pa.array([""] * count)}
     path = unit_path(directory, table, TOPIC, partition)
     write_table(path, table, pa.table(columns), TOPIC, partition)
-
-
-def _write_rows(directory: Path, table: str, rows: list[dict[str, Any]]) -> None:
-    write_table(unit_path(directory, table), table, pa.Table.from_pylist(rows, schema=TABLES[table]))

@@ -6,7 +6,6 @@ made where one was just removed costs more: the file system looks for an inode t
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 _MEMORY = Path("/dev/shm")
@@ -14,7 +13,7 @@ _LEAST_BYTES = 2 << 30
 """A fuzz needs a tenth; a container has often no more than 64 MiB there."""
 
 
-def scratch_folder(prefix: str) -> Path:
-    """A new folder, which the caller removes."""
+def roomy_memory() -> Path | None:
+    """The folder whose files are in memory; None, as `tempfile` understands it, where there is no room."""
     is_roomy = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= _LEAST_BYTES
-    return Path(tempfile.mkdtemp(prefix=prefix, dir=_MEMORY if is_roomy else None))
+    return _MEMORY if is_roomy else None

@@ -26,6 +26,8 @@ from checkers.properties import Property
 from checkers.reference.control_plane.rule_result import NOT_COLLECTED, RuleResult, collected, states_of
 from checkers.reference.control_plane.wall_clock import WallClock, wall_clock
 
+NEVER_NS = 1 << 62
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class ReadLimit:
@@ -81,7 +83,7 @@ def _limits(
         if sample.asked_ns != NONE:
             limits.append(
                 ReadLimit(
-                    before_ns=min([sample.asked_ns, *ends_ns[epoch]]),
+                    before_ns=min(sample.asked_ns, ends_ns[epoch]),
                     answered_ns=sample.at_ns,
                     leader_epoch=epoch,
                     high_watermark=value,
@@ -91,10 +93,10 @@ def _limits(
     return sorted(limits)
 
 
-def _end_ns(epoch: int, states: Iterable[MetadataChange], clock: WallClock) -> list[int]:
-    """The earliest time at which a later epoch may have begun, if there is a later one."""
-    later = (clock.at(row.at_ms) - clock.slack_ns for row in states if row.leader_epoch > epoch)
-    return [at_ns for at_ns in [min(later, default=None)] if at_ns is not None]
+def _end_ns(epoch: int, states: Iterable[MetadataChange], clock: WallClock) -> int:
+    """The earliest time at which a later epoch may have begun."""
+    later = (clock.at(row.at_ms) for row in states if row.leader_epoch > epoch)
+    return min(later, default=NEVER_NS) - clock.slack_ns
 
 
 def early_read(context: Context, reads: Iterable[Read], proven: Collection[TopicPartition]) -> RuleResult:
@@ -145,13 +147,8 @@ def early(tp: TopicPartition, limit: ReadLimit, top: int, top_ns: int) -> Anomal
         sequence=NONE,
         completed_ns=limit.answered_ns,
         seen_ns=top_ns,
-        note=early_note(limit.high_watermark, limit.leader_epoch, top),
-    )
-
-
-def early_note(high_watermark: int, leader_epoch: int, top: int) -> str:
-    """Half a sentence."""
-    return (
-        f"a reader had offset {top} when the leader of epoch {leader_epoch} was asked, "
-        f"and it answered {high_watermark}"
+        note=(
+            f"a reader had offset {top} when the leader of epoch {limit.leader_epoch} was asked, "
+            f"and it answered {limit.high_watermark}"
+        ),
     )
