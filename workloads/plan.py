@@ -26,7 +26,9 @@ class WorkloadPlan:
     `topics` gives the number of partitions by name; every producer writes to all of them. `rate_per_s` is
     that of all producers together, None as fast as it goes. `spread` is how a record's partition is
     chosen: "even" in turn, "seeded" at random, both a function of the sequence alone. `client` are settings
-    of librdkafka that outrank those of this module, for producers.
+    of librdkafka that outrank those of this module, for producers. `slow_start`: until every partition has
+    acknowledged a producer, it keeps few records outstanding. Brokers that have just started serve a tenth of
+    what they serve a minute later; flooded, they miss their own heartbeats, and are fenced.
     """
 
     topics: Mapping[str, int]
@@ -41,6 +43,7 @@ class WorkloadPlan:
     seed: int = 0
     readers: int = 2
     max_outstanding: int = 20_000
+    slow_start: bool = False
     delivery_timeout_s: float = 60.0
     client: Mapping[str, Setting] = field(default_factory=dict)
 
@@ -75,14 +78,23 @@ class WorkloadPlan:
         return self.acks == "all" if self.idempotence is None else self.idempotence
 
     @property
+    def one_round(self) -> int:
+        """So many records in a row reach every partition (about: a seeded spread may need more)."""
+        return len(self.partitions) * self._in_a_row
+
+    @property
+    def _in_a_row(self) -> int:
+        """So many records in a row go to one partition."""
+        return 1 if self.rate_per_s else IN_A_ROW
+
+    @property
     def single_attempt(self) -> bool:
         """Whether a refused record can have had no earlier attempt that was written (see outcome.py)."""
         return self.acks != "all" and not self.idempotent and int(self.client.get("retries", 1)) == 0
 
     def lanes(self, sequences: NDArray[np.int64], producer: int) -> NDArray[np.int16]:
         """The lane of each record of a producer instance, by its sequence."""
-        in_a_row = 1 if self.rate_per_s else IN_A_ROW
-        shifted = sequences // in_a_row + producer
+        shifted = sequences // self._in_a_row + producer
         mixed = shifted if self.spread == "even" else _scatter(shifted, self.seed)
         return (mixed % len(self.partitions)).astype(np.int16)
 

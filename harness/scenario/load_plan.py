@@ -27,6 +27,7 @@ def load_plan(scenario: Scenario, seed: int) -> "WorkloadPlan":
         rate_per_s=workload.rate,
         record_bytes=workload.record,
         readers=workload.readers,
+        slow_start=workload.warm,
         seed=seed,
         delivery_timeout_s=workload.delivery_timeout_s,
         client=workload.client,

@@ -27,6 +27,9 @@ from workloads.plan import QUIET, WorkloadPlan
 POLL_S = 0.05
 """The longest a thread stays in one call of the client; between calls it checks for a stop and flushes."""
 
+COLD_ROUNDS = 4
+"""Outstanding during a slow start: so many records a partition, or large batches as fast as it goes."""
+
 FULL_S = 0.005
 STATISTICS_WITHIN_S = 2 * INTERVAL_MS / 1000
 PURGED_WITHIN_S = 5.0
@@ -91,14 +94,22 @@ class Instance:
     def drive(self, stop: Event, rate_per_s: float | None) -> None:
         """Send until `stop` is set or the client is fatal."""
         pace = Pace(rate_per_s, time.monotonic_ns())
-        block = max(1, min(self._encoder.block_limit, self._plan.max_outstanding // 4))
         while not stop.is_set() and self.fatal is None:
             now_ns = time.monotonic_ns()
-            full = self._reports.outstanding + block > self._plan.max_outstanding
+            most = self._most_outstanding
+            block = max(1, min(self._encoder.block_limit, most // 4))
+            full = self._reports.outstanding + block > most
             count = 0 if full else pace.due(now_ns, min(block, self._encoder.room(self._next)))
             if count:
                 self.send(count)
             self.settle(0.0 if count else FULL_S if full else pace.wait_s(now_ns))
+
+    @property
+    def _most_outstanding(self) -> int:
+        """How many sends may be outstanding now."""
+        cold = self._plan.slow_start and not self._reports.been_warm
+        most = self._plan.max_outstanding
+        return min(most, COLD_ROUNDS * self._plan.one_round) if cold else most
 
     def send(self, count: int) -> None:
         """Report the next `count` sends, then give them to the client."""

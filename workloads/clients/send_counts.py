@@ -20,6 +20,9 @@ class SendCounts:
         """`offsets_known`: not acks=0, so that an acknowledgement without an offset proves no write."""
         self.sent = self.acked = self.acked_without_offset = self.failed = self.indeterminate = 0
         self.instances = 0
+        self.been_warm = False
+        """Whether an instance has had an acknowledgement on every lane."""
+
         self.errors: Counter[str] = Counter()
         self.last_ack_ns = np.full(len(partitions), NONE, np.int64)
         self._offsets_known = offsets_known
@@ -41,6 +44,7 @@ class SendCounts:
         self.acked_without_offset += int(np.count_nonzero(offsets == NONE))
         self.last_ack_ns[lanes] = at_ns
         self._warm[lanes[offsets > NONE] if self._offsets_known else lanes] = True
+        self.been_warm = self.been_warm or bool(self._warm.all())
 
 
 class CountedSends:
@@ -52,6 +56,11 @@ class CountedSends:
         self.outstanding = 0
         """Sends of this instance that have not ended."""
         counts.begin_instance()
+
+    @property
+    def been_warm(self) -> bool:
+        """Whether this producer, in this instance or one before, has had an acknowledgement on every lane."""
+        return self._counts.been_warm
 
     @property
     def producer(self) -> int:

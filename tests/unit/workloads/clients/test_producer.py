@@ -80,7 +80,7 @@ def test_every_acknowledged_send_has_the_offset_where_it_is(tmp_path: Path) -> N
             assert offsets == list(range(len(offsets)))
 
 
-def test_a_clientthat_goes_fatal_is_replaced_and_what_it_had_outstanding_is_unknown(tmp_path: Path) -> None:
+def test_a_client_that_goes_fatal_is_replaced_and_what_it_had_outstanding_is_unknown(tmp_path: Path) -> None:
     with MockKafka(1, t=2) as kafka, producing(plan(), kafka.bootstrap, tmp_path) as counts:
         until(lambda: not counts.cold_lanes)
         kafka.answer(PRODUCE, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
@@ -144,7 +144,25 @@ def test_outstanding_sends_are_bounded_as_fast_as_it_goes(tmp_path: Path) -> Non
         assert len(sealed(tmp_path)) == counts.sent == 2000
 
 
-def test_a_record_that_the_clientdoes_not_take_failed(tmp_path: Path) -> None:
+def test_a_cold_cluster_is_not_flooded(tmp_path: Path) -> None:
+    """Until both partitions have acknowledged it, a producer has at most four records each outstanding."""
+    with MockKafka(2, t=2) as kafka:
+        kafka.lead("t", 0, 1)
+        kafka.lead("t", 1, 2)
+        kafka.down(2)
+        with producing(plan(slow_start=True), kafka.bootstrap, tmp_path) as counts:
+            until(lambda: counts.acked)
+            time.sleep(0.5)  # at 500/s, half of it to the broker that is down
+            assert 1 <= counts.sent - counts.acked <= 8
+            assert counts.cold_lanes == [1]
+            kafka.up(2)
+            until(lambda: not counts.cold_lanes)
+            kafka.down(2)  # warm once: the next trouble is not made smaller
+            until(lambda: counts.sent - counts.acked > 100)
+            kafka.up(2)
+
+
+def test_a_record_that_the_client_does_not_take_failed(tmp_path: Path) -> None:
     with MockKafka(1, t=2) as kafka:
         large = plan(record_bytes=3000, client={"message.max.bytes": 1000})
         with producing(large, kafka.bootstrap, tmp_path) as counts:
@@ -223,7 +241,7 @@ class JournalReader:
         """Nothing is ever reported: the harness might as well have been killed."""
 
 
-def test_no_record_is_given_to_the_clientbefore_it_is_on_file(tmp_path: Path, monkeypatch: Any) -> None:
+def test_no_record_is_given_to_the_client_before_it_is_on_file(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("workloads.clients.producer.PURGED_WITHIN_S", 0.1)
     client = JournalReader(tmp_path)
     with Recorder(tmp_path, plan().partitions) as recorder:
