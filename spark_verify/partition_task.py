@@ -7,6 +7,7 @@ another shape.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,14 +204,20 @@ class PartitionTask:
         self, part: Part, file: pq.ParquetFile, path: Place, table: str, columns: Sequence[str]
     ) -> Iterator[Slice]:
         names = list(dict.fromkeys([*columns, "offset"]))
-        for group in part.groups[table]:
-            first_row = group.first_row
-            for rows in self.read_groups(file, path, (group.number,), names):
-                inside = part.inside(values_of(path, "offset", rows.column("offset")), owned=group.owned)
-                if group.owned or inside.any():
+        for run in _runs(part.groups[table]):
+            first_row, owned = run[0].first_row, run[0].owned
+            for rows in self.read_groups(file, path, [group.number for group in run], names):
+                inside = part.inside(values_of(path, "offset", rows.column("offset")), owned=owned)
+                if owned or inside.any():
                     some = None if inside.all() else inside
-                    yield Slice(path=path, rows=rows, first_row=first_row, owned=group.owned, inside=some)
+                    yield Slice(path=path, rows=rows, first_row=first_row, owned=owned, inside=some)
                 first_row += len(rows)
+
+
+def _runs(groups: Sequence[RowGroup]) -> Iterator[list[RowGroup]]:
+    """Groups behind each other of which a part owns all or none: they are read as one."""
+    for _, run in groupby(enumerate(groups), key=lambda each: (each[1].owned, each[1].number - each[0])):
+        yield [group for _, group in run]
 
 
 def values_of(path: Place, name: str, column: pa.Array) -> npt.NDArray[Any]:
