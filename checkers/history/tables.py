@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from checkers.places import Place
 
-SCHEMA_VERSION = "1.3"
+SCHEMA_VERSION = "1.4"
 """Major and minor. A major change gives a column another meaning; a minor one adds columns to a table, and
 `upgrade` says what a file from before means by them. "1" is 1.0."""
 
@@ -104,7 +104,7 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "str name kind target",
             "nodes nodes",
             "strings edges",
-            "i64 inject_ns effect_ns heal_ns recovered_ns",
+            "i64 planned_begin_ns planned_end_ns inject_ns begin_ns effect_ns end_ns heal_ns recovered_ns",
             "bool proven recovered",
             "nodes down",
             "times down_ns up_ns",

@@ -6,12 +6,13 @@ All were started again when the fault was healed.
 1.1: `metadata` had no `log_offset` and no `recovering`: the order is that of the rows, and nobody knows of a
 leader that recovers from an unclean election. The OPTIONAL tables did not exist: they were not collected.
 1.2: `replica_offsets` had no `asked_ns`: a broker's answer was dropped if it took longer than a second.
+1.3: `faults` had no `planned_begin_ns`, `planned_end_ns`, `begin_ns`, `end_ns`: nobody knows how late a step was.
 
 A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -21,9 +22,11 @@ from checkers.history.tables import NONE, SCHEMA_VERSION, TABLES
 
 _VERSION = re.compile(r"(?P<major>\d+)(?:\.(?P<minor>\d+))?")
 
+PLANNED = ("planned_begin_ns", "planned_end_ns", "begin_ns", "end_ns")
+
 ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
-        "faults": MappingProxyType({"down": 1, "down_ns": 1, "up_ns": 1}),
+        "faults": MappingProxyType({"down": 1, "down_ns": 1, "up_ns": 1, **dict.fromkeys(PLANNED, 4)}),
         "metadata": MappingProxyType({"log_offset": 2, "recovering": 2}),
         "replica_offsets": MappingProxyType({"asked_ns": 3}),
     }
@@ -53,6 +56,8 @@ def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
     """The rows with all columns of today, in their order; `minor` is the version they were written at."""
     if table == "faults" and minor < 1:
         rows = _with_outages(rows)
+    if table == "faults" and minor < 4:
+        rows = _with_none(rows, PLANNED)
     if table == "metadata" and minor < 2:
         rows = _with_defaults(rows)
     if table == "replica_offsets" and minor < 3:
@@ -78,6 +83,12 @@ def _with_defaults(changes: pa.Table) -> pa.Table:
     for name, value in (("log_offset", NONE), ("recovering", False)):
         changes = changes.append_column(name, pa.array([value] * count, schema.field(name).type))
     return changes
+
+
+def _with_none(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    for name in names:
+        rows = rows.append_column(name, pa.array([NONE] * rows.num_rows, pa.int64()))
+    return rows
 
 
 def _with_asked(measured: pa.Table) -> pa.Table:

@@ -1,9 +1,10 @@
-"""From a step that is due to a fault that is ready: roles become nodes and edges, and counters are read.
+"""From a step that is near to a fault that is ready: roles become nodes and edges, and counters are read.
 
-All of it only reads, and may take seconds where a node does not answer: it runs on background threads.
+All of it only reads, and may take seconds where a node does not answer: it runs on background threads, before
+the step is due. What it was based on is compared with what is known when the step is due, which takes no time.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from compose.errors import ComposeError
 from compose.protocols import Cluster, PartitionState, View
@@ -13,31 +14,33 @@ from faults.kinds.base import Fault, Injection, Outages
 from faults.kinds.evidence import Counter, CounterSample
 from faults.kinds.node_holds import Holds
 from faults.kinds.registry import kind_of
-from faults.kinds.step import ResolvedTargets, Step, When
-from faults.schedule.probes import Probes
+from faults.kinds.step import ResolvedTargets, Step
+from faults.schedule.known import KnownRoles
+from faults.schedule.probes import SHORTEST_NS, Isr, Probes
 from faults.targets.conditions import Condition, OffsetCondition
 from faults.targets.roles import Roles
 from faults.targets.target import TopicPartition
 
-SHORTEST_NS = ns(0.3)
-"""A counter is read over at least this time before an injection."""
+FRESH_NS = ns(1.0)
+"""What was read of a role longer ago than this may be over: it is asked for anew. The sampler asks every
+0.25 s and waits for a silent broker for 0.5 s."""
 
-FRESH_NS = ns(0.5)
-"""A role that was resolved longer ago than this may have moved: a controlled shutdown moves it in 0.1 s."""
+MOST_AGE_NS = ns(2.5)
+"""How long a preparation holds: the counters that it has read prove little about later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """A fault that is ready, and what it will hit, which was resolved at `resolved_ns`.
+    """A fault that is ready, and what it will hit.
 
-    `awaited` is the partition of which the next step awaits an event, if it does and a broker answers.
+    It was prepared from `since_ns` on; its roles are those of `resolved_ns`.
     """
 
     fault: Fault
     outages: Outages
     targets: ResolvedTargets
+    since_ns: int
     resolved_ns: int
-    awaited: PartitionState | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +60,11 @@ class Resolver:
     holds: Holds
     probes: Probes
 
-    def ready(self, step: Step, following: When | None) -> Ready | Vacant:
-        """Resolve the step's roles, make its fault, and read the partition of the event of `following`."""
-        awaited = self._awaited(following)
+    def ready(self, step: Step) -> Ready | Vacant:
+        """Resolve the step's roles, and make and prepare its fault."""
+        since_ns = self.clock.now_ns()
         try:
-            targets = step.resolve(Roles(cluster=self.cluster, view=self.view))
-            resolved_ns = self.clock.now_ns()
+            targets, resolved_ns = self._resolve(step)
             injection = self._injection(step, targets)
             fault = kind_of(step).make(injection)
             fault.prepare()
@@ -72,25 +74,43 @@ class Resolver:
             fault=fault,
             outages=injection.outages,
             targets=targets,
+            since_ns=since_ns,
             resolved_ns=resolved_ns,
-            awaited=awaited,
         )
 
-    def is_stale(self, ready: Ready) -> bool:
-        """Whether the roles were resolved too long ago to inject."""
-        return self.clock.now_ns() - ready.resolved_ns > FRESH_NS
-
-    def again(self, step: Step, following: When | None, ready: Ready) -> Ready | Vacant:
-        """Resolve the roles again: `ready`, if they are held by the same nodes as before."""
-        awaited = self._awaited(following)
+    def still_holds(self, step: Step, ready: Ready) -> bool:
+        """Whether the fault can be injected now as it was prepared: its roles have not moved. Takes no time."""
+        now_ns = self.clock.now_ns()
+        if now_ns - ready.since_ns > MOST_AGE_NS:
+            return False
+        source = KnownRoles(self.probes.known)
         try:
-            targets = step.resolve(Roles(cluster=self.cluster, view=self.view))
-        except (NoTarget, ComposeError) as error:
-            return Vacant(reason=str(error))
-        if targets != ready.targets:
-            moved = f"nodes {list(ready.targets.nodes)} became {list(targets.nodes)}"
-            return Vacant(reason=f"{step.asked}: {moved} while the injection was prepared")
-        return replace(ready, awaited=awaited, resolved_ns=self.clock.now_ns())
+            targets = step.resolve(self._roles(source))
+        except NoTarget:
+            return not self._is_fresh(source.as_of_ns) and self._is_fresh(ready.resolved_ns)
+        if self._is_fresh(source.as_of_ns):
+            return targets == ready.targets
+        return self._is_fresh(ready.resolved_ns)
+
+    def _resolve(self, step: Step) -> tuple[ResolvedTargets, int]:
+        """What the step hits, and when that was so: from what is known, or from the cluster if that is old."""
+        source = KnownRoles(self.probes.known)
+        try:
+            targets = step.resolve(self._roles(source))
+        except NoTarget:
+            if self._is_fresh(source.as_of_ns):
+                raise
+        else:
+            if self._is_fresh(source.as_of_ns):
+                return targets, min(source.as_of_ns, self.clock.now_ns())
+        asked_ns = self.clock.now_ns()
+        return step.resolve(Roles(cluster=self.cluster, view=self.view)), asked_ns
+
+    def _roles(self, source: KnownRoles) -> Roles:
+        return Roles(cluster=self.cluster, view=source, active_controller=source.active_controller)
+
+    def _is_fresh(self, as_of_ns: int) -> bool:
+        return as_of_ns >= 0 and self.clock.now_ns() - as_of_ns <= FRESH_NS
 
     def partition(self, of: TopicPartition | None) -> PartitionState | None:
         """The state of a partition now; None if no broker reports it."""
@@ -99,15 +119,21 @@ class Resolver:
         except (NoTarget, ComposeError):
             return None
 
+    def known_partition(self, of: TopicPartition | None) -> PartitionState | None:
+        """The state of a partition as it was read last; None if that is long ago. Takes no time."""
+        source = KnownRoles(self.probes.known)
+        try:
+            state = self._roles(source).partition(of)
+        except NoTarget:
+            return None
+        return state if self._is_fresh(source.as_of_ns) else None
+
     def awaited(self, condition: Condition) -> PartitionState | None:
         """The state of a condition's partition now, with its offsets if the condition is about them."""
         state = self.partition(condition.of)
         if state is None or not isinstance(condition, OffsetCondition):
             return state
         return self.view.with_offsets(state)
-
-    def _awaited(self, following: When | None) -> PartitionState | None:
-        return None if following is None else self.partition(following.condition.of)
 
     def _injection(self, step: Step, targets: ResolvedTargets) -> Injection[Step]:
         before, now = self._before_and_now(kind_of(step).counter, targets.nodes)
@@ -121,15 +147,21 @@ class Resolver:
             edges=targets.edges,
             before=before,
             now=now,
-            isr=self.probes.isr or self.probes.read_isr(),
+            isr=self._isr(),
         )
+
+    def _isr(self) -> Isr:
+        known = self.probes.known
+        return known.isr if self._is_fresh(known.partitions_ns) else self.probes.read_isr()
 
     def _before_and_now(
         self, counter: Counter | None, nodes: tuple[int, ...]
     ) -> tuple[CounterSample, CounterSample]:
-        """Counters from some time before, and from now; an injection that is late can still be proven."""
+        """Counters from some time before, and from now; those that are kept, else they are read here."""
         if counter is None:
             return (nothing := CounterSample(at_ns=self.clock.now_ns())), nothing
+        if kept := self.probes.kept(counter, nodes):
+            return kept
         now = self.probes.read({counter}, nodes)
         before = self.probes.before(now)
         if before is not None and now.at_ns - before.at_ns >= SHORTEST_NS:

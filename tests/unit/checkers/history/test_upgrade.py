@@ -137,11 +137,11 @@ def test_versions(version, minor):
     assert minor_of(version) == minor
 
 
-def test_what_is_written_today_is_stamped_1_3(tmp_path):
+def test_what_is_written_today_is_stamped_1_4(tmp_path):
     """And has every column."""
     path = tmp_path / "faults.parquet"
     write_table(path, "faults", TABLES["faults"].empty_table())
-    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.3"
+    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.4"
     assert schema_at("metadata", 2) == TABLES["metadata"]
 
 
