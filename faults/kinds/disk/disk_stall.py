@@ -98,7 +98,7 @@ DISK_STALL = FaultKind(
     make=DiskStall,
     counter="logs",
     shortest_hold_s=1.5,
-    storm=one_node(DiskStallStep, brokers_only=True),
+    storm=one_node(DiskStallStep, weight=2, brokers_only=True, needs_peers=True),
     does="the node's file system is frozen: every write blocks, without an error",
     effect="the superblock is frozen, and the log, which grew before, stands still for 0.75 s",
     healing="thaw",

@@ -14,12 +14,12 @@ from compose.protocols import CutMode, Edge
 from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
-from faults.kinds.kind import FaultKind, Shape, StormRule
+from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
-from faults.targets.draw import draw_edges_out_of, draw_node
-from faults.targets.edges import around
+from faults.targets.draw import draw_edges_of
 from faults.targets.facts import Facts
+from faults.targets.target import Target
 from faults.tasks import at_once
 
 MODES: tuple[CutMode, ...] = get_args(CutMode)
@@ -141,15 +141,10 @@ class Partition:
         }
 
 
-def _cut(mode: CutMode, *, both_ways: bool) -> Shape:
-    """A drawn node is cut off in both directions, or cannot open connections to some others."""
-
-    def shape(rng: Random, head: Head, facts: Facts) -> Step:
-        node = draw_node(rng, facts)
-        edges = around(node) if both_ways else draw_edges_out_of(rng, node, facts)
-        return PartitionStep(name=head.name, start=head.start, hold_s=head.hold_s, edges=edges, mode=mode)
-
-    return shape
+def _draw(rng: Random, head: Head, node: Target, facts: Facts) -> Step:
+    """The node is cut off, or cannot open connections to some others, or is out of the clients' reach."""
+    edges, mode = draw_edges_of(rng, node, facts), rng.choice(MODES)
+    return PartitionStep(name=head.name, start=head.start, hold_s=head.hold_s, edges=edges, mode=mode)
 
 
 PARTITION = FaultKind(
@@ -157,10 +152,7 @@ PARTITION = FaultKind(
     make=Partition,
     counter="edges",
     shortest_hold_s=1.0,
-    storm=StormRule(
-        musts=(_cut("refuse", both_ways=True), _cut("blackhole", both_ways=False)),
-        draw=lambda rng: _cut(rng.choice(MODES), both_ways=rng.random() < 0.5),
-    ),
+    storm=StormRule(draw=_draw, weight=4),
     does="directed edges are cut: `mode: refuse` closes connections and refuses new ones, `mode: blackhole` "
     "swallows every byte",
     effect="bytes of answers crossed each edge in the seconds before, and none for 0.75 s after. An edge "

@@ -81,7 +81,7 @@ PAUSE = FaultKind(
     make=Pause,
     counter="cpu",
     shortest_hold_s=1.0,
-    storm=one_node(PauseStep),
+    storm=one_node(PauseStep, weight=3),
     does="the node's processes are stopped in place (freezer)",
     effect="the container is paused, and its CPU time, which rose before, stands still for 0.75 s",
     healing="they go on",

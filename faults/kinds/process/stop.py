@@ -11,7 +11,7 @@ from typing import ClassVar
 from compose.errors import ComposeError
 from faults.kinds.base import Injection, alive
 from faults.kinds.evidence import Evidence
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import Cost, FaultKind, one_node
 from faults.kinds.outage import all_ended, bring_back, close_edges, kill, note_end, thaw_before_end
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
@@ -79,6 +79,7 @@ class Stop:
 STOP = FaultKind(
     step=StopStep,
     make=Stop,
+    storm=one_node(StopStep, weight=1, needs_peers=True),
     cost=Cost(ends_process=True),
     does="SIGTERM, a controlled shutdown; after 30 s SIGKILL, and then it is unproven as a stop",
     effect="exit code 143 or 0",
