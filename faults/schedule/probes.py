@@ -50,6 +50,11 @@ class Probes:
     _topics: tuple[str, ...] = ()
     _kept: deque[CounterSample] = field(default_factory=lambda: deque(maxlen=8))
 
+    @property
+    def quickest(self) -> View:
+        """The view that answers sooner."""
+        return self.quick or self.view
+
     def keep(self, sample: CounterSample) -> None:
         """Add the newest sample."""
         self._kept.append(sample)
@@ -79,12 +84,17 @@ class Probes:
             log_bytes=_each(nodes, cluster.log_bytes) if "logs" in counters else {},
         )
 
-    def read_partitions(self) -> Read:
-        """All partitions now; empty if no broker answers. Takes as long as the quick view waits."""
-        return _or_nothing(self._partitions)
+    def read_partitions(self) -> tuple[Read, int]:
+        """All partitions, empty if no broker answers; and when they were asked for.
+
+        Takes as long as the quick view waits for a silent broker, for each topic.
+        """
+        self.learn_topics()
+        asked_ns = self.clock.now_ns()
+        return _or_nothing(self._partitions), asked_ns
 
     def keep_partitions(self, read: Read, asked_ns: int) -> None:
-        """These are known now, if there are any."""
+        """These are known since then, if there are any."""
         if read:
             self.known = replace(self.known, partitions=read, partitions_ns=asked_ns)
 
@@ -102,13 +112,17 @@ class Probes:
 
     def read_isr(self) -> Isr:
         """Which replicas are in sync now; empty if no broker answers."""
-        return {place: state.isr for place, state in self.read_partitions().items()}
+        partitions, _ = self.read_partitions()
+        return {place: state.isr for place, state in partitions.items()}
+
+    def learn_topics(self) -> None:
+        """Once: a run makes all its topics before its faults."""
+        if not self._topics:
+            leaders = _or_nothing(self.quickest.leaders)
+            self._topics = tuple(dict.fromkeys(topic for topic, _ in sorted(leaders)))
 
     def _partitions(self) -> Read:
-        view = self.quick or self.view
-        if not self._topics:  # a run makes all its topics before its faults
-            self._topics = tuple(dict.fromkeys(topic for topic, _ in sorted(view.leaders())))
-        states = (state for topic in self._topics for state in view.describe(topic))
+        states = (state for topic in self._topics for state in self.quickest.describe(topic))
         return {(state.topic, state.partition): state for state in states}
 
 

@@ -15,15 +15,11 @@ from faults.kinds.evidence import Counter, CounterSample
 from faults.kinds.node_holds import Holds
 from faults.kinds.registry import kind_of
 from faults.kinds.step import ResolvedTargets, Step
-from faults.schedule.known import KnownRoles
+from faults.schedule.known import PARTITIONS_GOOD_NS, KnownRoles
 from faults.schedule.probes import SHORTEST_NS, Isr, Probes
 from faults.targets.conditions import Condition, OffsetCondition
 from faults.targets.roles import Roles
 from faults.targets.target import TopicPartition
-
-FRESH_NS = ns(1.0)
-"""What was read of a role longer ago than this may be over: it is asked for anew. The sampler asks every
-0.25 s and waits for a silent broker for 0.5 s."""
 
 MOST_AGE_NS = ns(2.5)
 """How long a preparation holds: the counters that it has read prove little about later."""
@@ -33,14 +29,15 @@ MOST_AGE_NS = ns(2.5)
 class Ready:
     """A fault that is ready, and what it will hit.
 
-    It was prepared from `since_ns` on; its roles are those of `resolved_ns`.
+    It was prepared from `since_ns` to `ready_ns`; its roles are good until `good_until_ns`.
     """
 
     fault: Fault
     outages: Outages
     targets: ResolvedTargets
     since_ns: int
-    resolved_ns: int
+    ready_ns: int
+    good_until_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +58,18 @@ class Resolver:
     probes: Probes
 
     def ready(self, step: Step) -> Ready | Vacant:
-        """Resolve the step's roles, and make and prepare its fault."""
+        """Resolve the step's roles, and make and prepare its fault. If that takes long, resolve them again."""
         since_ns = self.clock.now_ns()
         try:
-            targets, resolved_ns = self._resolve(step)
+            targets, good_until_ns = self._resolve(step)
             injection = self._injection(step, targets)
             fault = kind_of(step).make(injection)
             fault.prepare()
+            if not self._is_good(good_until_ns):
+                now, good_until_ns = self._resolve(step)
+                if now != targets:
+                    moved = f"nodes {list(targets.nodes)} became {list(now.nodes)}"
+                    return Vacant(reason=f"{step.asked}: {moved} while the injection was prepared")
         except (NoTarget, ComposeError) as error:
             return Vacant(reason=str(error))
         return Ready(
@@ -75,42 +77,46 @@ class Resolver:
             outages=injection.outages,
             targets=targets,
             since_ns=since_ns,
-            resolved_ns=resolved_ns,
+            ready_ns=self.clock.now_ns(),
+            good_until_ns=good_until_ns,
         )
 
-    def still_holds(self, step: Step, ready: Ready) -> bool:
-        """Whether the fault can be injected now as it was prepared: its roles have not moved. Takes no time."""
-        now_ns = self.clock.now_ns()
-        if now_ns - ready.since_ns > MOST_AGE_NS:
-            return False
+    def still_holds(self, step: Step, ready: Ready, due_ns: int) -> bool:
+        """Whether the fault can be injected now as it was prepared: its roles have not moved. Takes no time.
+
+        A preparation that was begun when the step was due already is not too old: a later one is no better.
+        """
+        is_late = 0 <= due_ns <= ready.since_ns
         source = KnownRoles(self.probes.known)
         try:
             targets = step.resolve(self._roles(source))
         except NoTarget:
-            return not self._is_fresh(source.as_of_ns) and self._is_fresh(ready.resolved_ns)
-        if self._is_fresh(source.as_of_ns):
-            return targets == ready.targets
-        return self._is_fresh(ready.resolved_ns)
+            targets = None
+        if self._is_good(source.good_until_ns):
+            is_up_to_date = targets == ready.targets
+        else:
+            is_up_to_date = is_late or self._is_good(ready.good_until_ns)
+        return is_up_to_date and (is_late or self.clock.now_ns() - ready.ready_ns <= MOST_AGE_NS)
 
     def _resolve(self, step: Step) -> tuple[ResolvedTargets, int]:
-        """What the step hits, and when that was so: from what is known, or from the cluster if that is old."""
+        """What the step hits, and until when that is good: from what is known, else from the cluster."""
         source = KnownRoles(self.probes.known)
         try:
             targets = step.resolve(self._roles(source))
         except NoTarget:
-            if self._is_fresh(source.as_of_ns):
+            if self._is_good(source.good_until_ns):
                 raise
         else:
-            if self._is_fresh(source.as_of_ns):
-                return targets, min(source.as_of_ns, self.clock.now_ns())
-        asked_ns = self.clock.now_ns()
-        return step.resolve(Roles(cluster=self.cluster, view=self.view)), asked_ns
+            if self._is_good(source.good_until_ns):
+                return targets, source.good_until_ns
+        targets = step.resolve(Roles(cluster=self.cluster, view=self.probes.quickest))
+        return targets, self.clock.now_ns() + PARTITIONS_GOOD_NS
 
     def _roles(self, source: KnownRoles) -> Roles:
         return Roles(cluster=self.cluster, view=source, active_controller=source.active_controller)
 
-    def _is_fresh(self, as_of_ns: int) -> bool:
-        return as_of_ns >= 0 and self.clock.now_ns() - as_of_ns <= FRESH_NS
+    def _is_good(self, until_ns: int) -> bool:
+        return self.clock.now_ns() <= until_ns
 
     def partition(self, of: TopicPartition | None) -> PartitionState | None:
         """The state of a partition now; None if no broker reports it."""
@@ -120,13 +126,13 @@ class Resolver:
             return None
 
     def known_partition(self, of: TopicPartition | None) -> PartitionState | None:
-        """The state of a partition as it was read last; None if that is long ago. Takes no time."""
+        """The state of a partition as it was read last; None if that is too long ago. Takes no time."""
         source = KnownRoles(self.probes.known)
         try:
             state = self._roles(source).partition(of)
         except NoTarget:
             return None
-        return state if self._is_fresh(source.as_of_ns) else None
+        return state if self._is_good(source.good_until_ns) else None
 
     def awaited(self, condition: Condition) -> PartitionState | None:
         """The state of a condition's partition now, with its offsets if the condition is about them."""
@@ -152,7 +158,7 @@ class Resolver:
 
     def _isr(self) -> Isr:
         known = self.probes.known
-        return known.isr if self._is_fresh(known.partitions_ns) else self.probes.read_isr()
+        return known.isr if self._is_good(known.partitions_ns + PARTITIONS_GOOD_NS) else self.probes.read_isr()
 
     def _before_and_now(
         self, counter: Counter | None, nodes: tuple[int, ...]

@@ -39,12 +39,13 @@ class Sampler:
 
     def sample_partitions(self) -> Task[None]:
         """Four times a second, if a step is near, who leads each partition and which replicas are in sync."""
+        yield from in_background(self.probes.learn_topics)
         while self._waiting():
-            asked_ns = self.clock.now_ns()
+            next_ns = self.clock.now_ns() + ROLES_EVERY_NS
             if self._near():
-                read = yield from in_background(self.probes.read_partitions)
+                read, asked_ns = yield from in_background(self.probes.read_partitions)
                 self.probes.keep_partitions(read, asked_ns)
-            yield from sleep_until(asked_ns + ROLES_EVERY_NS)
+            yield from sleep_until(next_ns)
 
     def sample_controller(self) -> Task[None]:
         """Twice a second, if a step is near that may hit the active controller, which one that is."""

@@ -162,7 +162,7 @@ class StepRunner:
 
     def _can_be_injected(self, state: StepState, found: Ready | Vacant | None) -> TypeGuard[Ready]:
         """Whether the fault is ready, and nothing that it was based on has changed since."""
-        if not isinstance(found, Ready) or not self.resolver.still_holds(state.step, found):
+        if not isinstance(found, Ready) or not self.resolver.still_holds(state.step, found, state.due_ns):
             return False
         others = (each for each in self.states if each is not state)
         return not any(each.has_changed(found.targets.nodes, found.since_ns) for each in others)

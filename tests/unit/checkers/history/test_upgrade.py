@@ -177,3 +177,13 @@ def test_the_outages_of_a_recorded_run_of_1_0(run, outages):
     for fault in faults:
         assert set(fault.down_ns) <= {fault.inject_ns}
         assert set(fault.up_ns) <= {fault.heal_ns}
+
+
+def test_nobody_knows_what_a_fault_of_a_1_3_file_was_planned_for(tmp_path):
+    """Nor when its injection was done and its hold was over."""
+    path = write_1_0(tmp_path / "faults.parquet", row("pause", nodes=(1,)))
+    names = ("planned_begin_ns", "planned_end_ns", "begin_ns", "end_ns")
+    assert not set(names) & set(schema_at("faults", 3).names)
+    (read,) = read_unit(path, "faults").to_pylist()
+    assert [read[name] for name in names] == [-1, -1, -1, -1]
+    assert (read["inject_ns"], read["heal_ns"]) == (10, 20)

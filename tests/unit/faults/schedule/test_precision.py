@@ -101,7 +101,7 @@ def test_a_silent_broker_delays_no_fault() -> None:
 def test_without_a_quick_view_a_silent_broker_makes_faults_late() -> None:
     """What is known of the leader is older than a second: it is asked for again when the step is due."""
     world = World()
-    records = run(world, plan_of(40), Aside(world.clock), quick_s=None)
+    records = run(world, plan_of(16), Aside(world.clock), quick_s=None)
     assert p99_late_ns(records) > LIMIT_NS
 
 
@@ -128,11 +128,12 @@ def test_a_step_begins_once_others_have_recovered() -> None:
     words = {"do": "kill", "target": "node 2", "at": "5s", "for": "3s"}
     after = {"do": "pause", "target": "node 3", "for": "3s", "once": "kill-1"}
     world = World()
-    _, on_time = run(world, parse_steps([words, after | {"at": "30s"}]), Inline())
-    assert on_time.inject_ns == ns(30)
+    _, on_time = run(world, parse_steps([words, after | {"at": "40s"}]), Aside(world.clock))
+    assert on_time.inject_ns == ns(40)
     assert "delayed" not in json.loads(on_time.evidence)
-    kill, late = run(World(), parse_steps([words, after | {"at": "9s"}]), Inline())
-    assert kill.recovered_ns <= late.inject_ns <= kill.recovered_ns + ns(0.5)
+    world = World()
+    kill, late = run(world, parse_steps([words, after | {"at": "9s"}]), Aside(world.clock))
+    assert kill.recovered_ns + ns(2) <= late.inject_ns <= kill.recovered_ns + ns(5)
     assert late.planned_begin_ns == ns(9)
     assert json.loads(late.evidence)["delayed"] == "kill-1 had not recovered"
 
@@ -165,7 +166,7 @@ def test_a_step_that_was_not_injected_is_not_waited_for() -> None:
                 {"do": "pause", "target": "node 101", "at": "20s", "for": "3s", "once": "pause-1"},
             ]
         ),
-        Inline(),
+        Aside(world.clock),
     )
     assert skipped.inject_ns == -1
-    assert pause.inject_ns == ns(20)
+    assert pause.inject_ns == pause.planned_begin_ns >= ns(20)

@@ -8,7 +8,7 @@ from compose.protocols import Edge
 from faults.clock import ns
 from faults.kinds.evidence import CounterSample
 from faults.plan.parse import parse_steps
-from faults.schedule.known import NEVER_NS, TIMELESS_NS, Known, KnownRoles
+from faults.schedule.known import ALWAYS_NS, NEVER_NS, Known, KnownRoles
 from faults.schedule.probes import UNREADABLE, Probes
 from faults.schedule.sampler import earliest
 from faults.schedule.step_state import StepState
@@ -89,17 +89,17 @@ def test_what_is_known_of_the_roles() -> None:
     read = probes(world)
     nobody = KnownRoles(read.known)
     assert (nobody.describe("orders"), nobody.active_controller()) == ((), None)
-    assert nobody.as_of_ns == NEVER_NS
-    read.keep_partitions(read.read_partitions(), ns(3))
+    assert nobody.good_until_ns == NEVER_NS
+    read.keep_partitions(read.read_partitions()[0], ns(3))
     read.keep_partitions({}, ns(4))
-    read.keep_controller(read.read_controller(), ns(2))
+    read.keep_controller(read.read_controller(), ns(1))
     read.keep_controller(UNREADABLE, ns(5))
     known = KnownRoles(read.known)
-    assert known.as_of_ns == TIMELESS_NS
+    assert known.good_until_ns == ALWAYS_NS
     assert [state.leader for state in known.describe("orders")] == [1]
-    assert known.as_of_ns == ns(3)
+    assert known.good_until_ns == ns(4)
     assert known.active_controller() == 101
-    assert known.as_of_ns == ns(2)
+    assert known.good_until_ns == ns(3)
     assert read.known.isr == {("orders", 0): (1, 2, 3)}
     read.keep_controller(None, ns(6))
     assert read.known == Known(

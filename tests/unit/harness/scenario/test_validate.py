@@ -1,6 +1,7 @@
 """`highwater scenario validate`: several scenarios, standard input, and the plan that a seed gives."""
 
 import io
+import re
 import sys
 from pathlib import Path
 
