@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import pytest
@@ -21,6 +22,7 @@ from faults.targets.target import Target
 
 WITHIN = ("partition", "pause", "kill", "stop", "disk-stall", "latency")
 SEEDS = range(300)
+DURATION_S = 150.0
 
 
 def facts_of(
@@ -35,7 +37,6 @@ def facts_of(
 
 FACTS = facts_of(3, 3)
 MINUTE = Storm(duration_s=60.0)
-FIVE_MINUTES = Storm(duration_s=300.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,16 @@ def intervals(steps: Iterable[Step]) -> list[Interval]:
             begin_s = found[step.start.anchor].begin_s + step.start.delay_s
         found[step.name] = Interval(step, begin_s, begin_s + step.hold_s)
     return list(found.values())
+
+
+@lru_cache
+def plans() -> tuple[tuple[Interval, ...], ...]:
+    """A storm for each of 300 seeds, a hundred of each intensity."""
+    names = tuple(STRENGTHS)
+    return tuple(
+        tuple(intervals(storm(Storm(duration_s=DURATION_S, intensity=names[seed % 3]), seed=seed, facts=FACTS)))
+        for seed in SEEDS
+    )
 
 
 def victim(step: Step) -> Target:
@@ -99,13 +110,12 @@ CLUSTERS = [
 
 
 @pytest.mark.parametrize(("facts", "brokers", "unclean", "controllers"), CLUSTERS)
-@pytest.mark.parametrize("intensity", STRENGTHS)
 def test_the_limits_hold_at_every_instant(
-    intensity: str, facts: Facts, brokers: int, unclean: int, controllers: int
+    facts: Facts, brokers: int, unclean: int, controllers: int
 ) -> None:
     """Never more brokers, unclean shutdowns or controllers at one time than the promise covers."""
-    asked = parse_storm({"duration": "3m", "intensity": intensity})
-    for seed in SEEDS[:60]:
+    for seed in SEEDS[:90]:
+        asked = Storm(duration_s=DURATION_S, intensity=tuple(STRENGTHS)[seed % 3])
         plan = intervals(storm(asked, seed=seed, facts=facts))
         for now in plan:
             at = in_force(plan, now.begin_s)
@@ -120,7 +130,7 @@ def test_the_limits_hold_at_every_instant(
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_round_waits_for_every_fault_of_the_one_before(seed: int) -> None:
     """However late they are, faults of two rounds are never in force together."""
-    steps = storm(FIVE_MINUTES, seed=seed, facts=FACTS)
+    steps = [each.step for each in plans()[seed]]
     firsts = [step for step in steps if isinstance(step.start, At)]
     rounds = [
         [step.name for step in steps if first is step or getattr(step.start, "anchor", "") == first.name]
@@ -135,16 +145,16 @@ def test_a_round_waits_for_every_fault_of_the_one_before(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_all_is_healed_and_has_recovered_before_the_end(seed: int) -> None:
-    """Of a storm of five minutes; and it is no shorter than it must be."""
-    plan = intervals(storm(FIVE_MINUTES, seed=seed, facts=FACTS))
-    assert max(each.free_s for each in plan) <= 300.0
-    assert max(each.free_s for each in plan) >= 250.0
+    """And the storm is not much shorter than was asked for."""
+    plan = plans()[seed]
+    assert max(each.free_s for each in plan) <= DURATION_S
+    assert max(each.free_s for each in plan) >= DURATION_S - 50
 
 
 @pytest.mark.parametrize("intensity", STRENGTHS)
 def test_all_kinds_and_all_nodes_are_hit(intensity: str) -> None:
-    """By every seed, in eight minutes; and in all of them together every shape, node and role."""
-    asked = parse_storm({"duration": "8m", "intensity": intensity})
+    """By every seed, in six minutes; and by all of them together every shape of edges and every role."""
+    asked = parse_storm({"duration": "6m", "intensity": intensity})
     edges, victims = set[str](), set[str]()
     for seed in SEEDS[:60]:
         steps = storm(asked, seed=seed, facts=FACTS)
@@ -162,26 +172,22 @@ def test_all_kinds_and_all_nodes_are_hit(intensity: str) -> None:
     }
 
 
-@pytest.mark.parametrize("intensity", STRENGTHS)
-def test_faults_overlap(intensity: str) -> None:
+@pytest.mark.parametrize(("number", "least"), [(0, 0.2), (1, 0.45), (2, 0.55)])
+def test_faults_overlap(number: int, least: float) -> None:
     """Each but the first of its round begins while another is in force; a harder storm has more of them."""
-    asked = parse_storm({"duration": "5m", "intensity": intensity})
     shares: list[float] = []
-    for seed in SEEDS[:100]:
-        plan = intervals(storm(asked, seed=seed, facts=FACTS))
+    for plan in plans()[number::3]:
         others = [each for each in plan if isinstance(each.step.start, After)]
         for each in others:
-            assert any(one.begin_s < each.begin_s < one.end_s for one in plan), seed
+            assert any(one.begin_s < each.begin_s < one.end_s for one in plan)
         shares.append(len(others) / len(plan))
-    least = {"gentle": 0.2, "normal": 0.45, "hard": 0.55}[intensity]
     assert sum(shares) / len(shares) >= least
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_fault_begins_while_another_one_is_changed(seed: int) -> None:
     """Two seconds between two begins, and one from an end, two where a process is started, to a begin."""
-    asked = parse_storm({"duration": "3m", "intensity": "hard"})
-    plan = intervals(storm(asked, seed=seed, facts=FACTS))
+    plan = plans()[seed]
     begins = sorted(each.begin_s for each in plan)
     assert all(later - sooner >= 1.999 for sooner, later in pairwise(begins))
     for each in plan:
@@ -192,14 +198,26 @@ def test_no_fault_begins_while_another_one_is_changed(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_a_fault_is_proven_by_is_there_when_it_begins(seed: int) -> None:
     """No fault on a node that another one silences, no cut of an edge that is shut, to a node that is silent."""
-    asked = parse_storm({"duration": "3m", "intensity": "hard"})
-    plan = intervals(storm(asked, seed=seed, facts=FACTS))
+    plan = plans()[seed]
     for each in plan:
-        before = [one for one in in_force(plan, each.begin_s) if one is not each]
-        silent = {str(victim(one.step)) for one in before if isinstance(one.step, TargetStep)}
-        assert str(victim(each.step)) not in silent
-        if isinstance(each.step, EdgesStep) and each.step.edges.arrows[0].both_ways:
-            assert not any(name.removeprefix("node ").startswith("10") for name in silent)
+        others = [one.step for one in in_force(plan, each.begin_s) if one is not each]
+        silent = {str(victim(one)) for one in others if isinstance(one, TargetStep)}
+        assert silent.isdisjoint(must_answer(each.step))
+
+
+def must_answer(step: Step) -> set[str]:
+    """The nodes, by id or role, without which a step cannot be proven: its own, or those its edges lead to."""
+    own = str(victim(step))
+    if isinstance(step, TargetStep):
+        return {own}
+    assert isinstance(step, EdgesStep)
+    (arrow,) = step.edges.arrows
+    brokers = {f"node {node}" for node in FACTS.brokers} | {f"leader(orders-{number})" for number in range(6)}
+    controllers = {f"node {node}" for node in FACTS.controllers} | {"active controller"}
+    if arrow.both_ways:
+        return controllers | brokers if own in brokers else controllers
+    groups = {"brokers": brokers, "controllers": controllers, "nodes": brokers | controllers}
+    return groups[arrow.right.role] - {own} if arrow.right.role in groups else {own}
 
 
 def test_the_same_seed_gives_the_same_storm() -> None:
@@ -336,7 +354,7 @@ def test_the_kinds_that_are_asked_for_all_occur() -> None:
     """In a storm that is as short as may be, whatever the seed."""
     asked = parse_storm({"duration": "60s", "kinds": list(WITHIN)})
     least = Storm(duration_s=shortest_s(asked, WITHIN), kinds=WITHIN)
-    for seed in SEEDS[:30]:
+    for seed in SEEDS[:12]:
         assert {step.kind for step in storm(least, seed=seed, facts=FACTS)} == set(WITHIN)
 
 
