@@ -379,6 +379,25 @@ class Property(StrEnum):
         place="from the offset it fell to, to the last one that it had passed; the id is -1/-1",
         loss_role=LossRole.EFFECT,
     )
+    EARLY_READ = PropertyRecord(
+        id="early-read",
+        sentence="readers are given nothing above the high watermark",
+        violated_when="a leader answers a high watermark at or below what a reader had before it was asked",
+        family=Family.CONSUMERS,
+        unit=ExaminedUnit.READ_BEFORE_SAMPLE,
+        needs=frozenset(
+            {
+                EvidenceSource.READS,
+                EvidenceSource.WATERMARKS,
+                EvidenceSource.METADATA_LOG,
+                EvidenceSource.CLOCKS,
+            }
+        ),
+        words="read above the high watermark",
+        names_record=False,
+        place="from the high watermark to the greatest offset that was read; the id is -1/-1",
+        loss_role=LossRole.EFFECT,
+    )
     GROUP_COMMIT = PropertyRecord(
         id="group-commit",
         sentence="a committed offset never passes what was processed, nor falls within a generation",

@@ -57,6 +57,10 @@ class ExaminedUnit(StrEnum):
     WATERMARK_SAMPLE = (
         "a sample of a partition's high watermark (undecided: without one, or without an epoch)"
     )
+    READ_BEFORE_SAMPLE = (
+        "a read before some sample of its partition was asked for, under an epoch that had not ended "
+        "(undecided: one after all of them, or of a partition without a timeline)"
+    )
     COMMITTED_OFFSET = "a committed offset of a consumer group"
     TRANSACTION = "a transaction"
 

@@ -206,6 +206,9 @@ class Watch(Protocol):
     def check(self) -> None:
         """Raise NodeStateError if the watch itself has died: then nobody knows of an end."""
 
+    def silent_s(self) -> float:
+        """For how many seconds the engine has not said how each process is."""
+
     def close(self) -> None:
         """Look at every process once more, then end; a second call does nothing. Raises as `check` does."""
 

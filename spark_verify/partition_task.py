@@ -130,6 +130,9 @@ class PartitionTask:
     """Of the samples of each known leader epoch: first and last time (ns), greatest high watermark."""
     ack_spans: AckSpans | None = None
     """None: it is not decided whether acks=all was backed."""
+    read_limits: Ints | None = None
+    """Shape (k,), ascending: before which times (ns) the greatest offset that was read is needed; None: it is
+    not decided what was read early."""
     unanswered: tuple[int, ...] = ()
     """The producers with acks=0, whose completions show nothing of the log."""
     batch_rows: int = BATCH_ROWS

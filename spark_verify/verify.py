@@ -168,7 +168,7 @@ def _fetch_all(suspect_ids: Sequence[Ids], wanted: Sequence[Wanted], spark: "Spa
 
 def _judge(case: _Scanned, fetched: Sequence[Fetched]) -> Judgement:
     examined, undecided = counts.examined_and_undecided(case.opened, case.scans, case.replicas)
-    control = apply_rules.control_plane(case.opened, [scan.backed for scan in case.scans])
+    control = apply_rules.control_plane(case.opened, case.scans)
     return Judgement(
         examined=examined | {each: result.examined for each, result in control.items()},
         undecided=undecided | {each: result.undecided for each, result in control.items()},

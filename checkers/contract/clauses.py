@@ -55,10 +55,11 @@ CAUSES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """Whether the contract permits a fate. `cause` is a label of a few words, `clause` the sentence."""
+    """Whether the contract permits a fate. A cause is a label of a few words: several, where the evidence
+    allows each of them and the contract treats them alike. `clause` is the sentence."""
 
     kind: Kind
-    cause: str
+    causes: tuple[str, ...]
     clause: str
 
 
@@ -68,18 +69,18 @@ def rule(
     """Rule on one fate of a record."""
     match fate.reason:
         case Reason.NO_ELECTION:
-            return Ruling(kind="violation", cause=HOLE, clause=_no_election(record, evidence, realised))
+            return Ruling(kind="violation", causes=(HOLE,), clause=_no_election(record, evidence, realised))
         case Reason.UNKNOWN:
             removal = f"{_removal(fate, realised)}; " if fate.removed_by else ""
             clause = f"{removal}not measured: {fate.missing}"
-            return Ruling(kind="undecided", cause=MISSING_EVIDENCE, clause=clause)
+            return Ruling(kind="undecided", causes=(MISSING_EVIDENCE,), clause=clause)
         case Reason.IN_SYNC:
-            return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=_in_sync(fate, realised))
+            return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=_in_sync(fate, realised))
         case Reason.DEPOSED:
-            return Ruling(kind="permitted", cause=DEPOSED_LEADER, clause=_deposed(fate, realised))
+            return Ruling(kind="permitted", causes=(DEPOSED_LEADER,), clause=_deposed(fate, realised))
         case Reason.UNREPLICATED:
             clause = f"acks={record.acks}: {_removal(fate, realised)}, before it was replicated"
-            return Ruling(kind="permitted", cause=UNREPLICATED_TAIL, clause=clause)
+            return Ruling(kind="permitted", causes=(UNREPLICATED_TAIL,), clause=clause)
         case Reason.UNCLEAN_ELECTION:
             return _unclean_election(fate, realised, topic)
         case Reason.PAGES_LOST | Reason.LAST_KNOWN_ELR:
@@ -139,9 +140,9 @@ def _deposed(fate: Fate, realised: Realised) -> str:
 def _unclean_election(fate: Fate, realised: Realised, topic: TopicPromise) -> Ruling:
     clause = f"unclean election: {_removal(fate, realised)}"
     if topic.unclean:
-        return Ruling(kind="permitted", cause=UNCLEAN_ELECTION, clause=clause)
+        return Ruling(kind="permitted", causes=(UNCLEAN_ELECTION,), clause=clause)
     forbidden = f"{clause}, and unclean.leader.election.enable is false"
-    return Ruling(kind="violation", cause=UNCLEAN_ELECTION, clause=forbidden)
+    return Ruling(kind="violation", causes=(UNCLEAN_ELECTION,), clause=forbidden)
 
 
 def _unsynced(
@@ -153,43 +154,45 @@ def _unsynced(
     removal = _removal(fate, realised)
     if topic.flush_messages == 1 and record.acks in ("", "all"):
         clause = f"flush.messages=1: it was flushed before its acknowledgement; {removal} without it"
-        return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=clause)
+        return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=clause)
     if not fate.replicated:
         clause = f"acks={record.acks}: broker {outage.node} lost it with its process; {removal}"
-        return Ruling(kind="permitted", cause=UNREPLICATED_TAIL, clause=clause)
-    not_back = _unclean_shutdowns(record, fate, evidence, realised)
-    unclean = [outage for outage in not_back if _held(record, outage)]
+        return Ruling(kind="permitted", causes=(UNREPLICATED_TAIL,), clause=clause)
+    unclean = [each for each in _not_back(record, fate, evidence, realised) if _held(record, each)]
     if len(unclean) >= topic.min_isr:
-        alone = len(unclean) == 1 and _stood_alone(fate, evidence, realised)
         return Ruling(
             kind="permitted",
-            cause=ISR_OF_ONE if alone else _cause(record, fate, realised, not_back),
+            causes=_causes(record, fate, evidence, realised),
             clause=f"{_counted(unclean, topic.min_isr)}; {removal}",
         )
     election = fate.removed_by
     assert election is not None
     if not realised.elr and election.isr == {election.leader}:
         clause = f"ELR off: the last in-sync replica, broker {outage.node}, shut down uncleanly; {removal}"
-        return Ruling(kind="permitted", cause=LAST_STANDING, clause=clause)
+        return Ruling(kind="permitted", causes=(LAST_STANDING,), clause=clause)
     clause = f"{removal} without it, after {_counted(unclean, topic.min_isr)}"
-    return Ruling(kind="violation", cause=IN_SYNC_WITHOUT, clause=clause)
+    return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=clause)
 
 
-def _unclean_shutdowns(
-    record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised
+def _not_back(
+    record: LostRecord,
+    fate: Fate,
+    evidence: PartitionEvidence,
+    realised: Realised,
+    since_ns: int | None = None,
 ) -> tuple[Outage, ...]:
-    """The unclean shutdowns of those who were in sync when it was written, or came into the ISR later, and
-    were not in sync again before the election: one for each node."""
+    """The unclean shutdowns of those who were in sync at `since_ns`, or came into the ISR later, and were not
+    in sync again before the election: one for each node. By default that is when the record was written."""
     election = fate.removed_by
     assert election is not None
-    timeline = realised.timeline
+    in_sync_ns = record.written_ns if since_ns is None else since_ns
     found = {
         outage.node: outage
         for outage in sorted(evidence.outages, key=lambda outage: outage.data_lost)
         if outage.unclean
         and record.since_ns <= outage.last_write_ns
         and outage.since_ns <= election.at_ns <= outage.until_ns
-        and timeline.in_sync(record.tp, outage.node, record.written_ns, outage.since_ns)
+        and realised.timeline.in_sync(record.tp, outage.node, in_sync_ns, outage.since_ns)
     }
     return tuple(found[node] for node in sorted(found))
 
@@ -216,10 +219,34 @@ def _stood_alone(fate: Fate, evidence: PartitionEvidence, realised: Realised) ->
     return state is not None and state.isr == {fate.outage.node}
 
 
-def _cause(record: LostRecord, fate: Fate, realised: Realised, not_back: Sequence[Outage]) -> str:
-    """The first that applies. Who was in sync: when it was acknowledged, or first given to a reader."""
-    state = realised.timeline.at(record.tp, record.written_ns)
-    cut = {outage.node for outage in not_back if outage.data_lost}
-    if state is not None and state.isr <= cut:
+def _causes(
+    record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised
+) -> tuple[str, ...]:
+    """What enough unclean shutdowns are called. It follows from who shut down after the record was appended,
+    and from who was in sync when that was known; where either lies within what was measured, both names."""
+    counted = _not_back(record, fate, evidence, realised)
+    at_most = _not_back(record, fate, evidence, realised, record.since_ns)
+    at_least = tuple(outage for outage in counted if record.since_ns <= outage.since_ns)
+    slack_ns = realised.timeline.slack_ns
+    in_sync = [
+        state.isr if state else frozenset[int]()
+        for state in (
+            realised.timeline.at(record.tp, record.written_ns + shift) for shift in (0, -slack_ns, slack_ns)
+        )
+    ]
+    alone = _stood_alone(fate, evidence, realised)
+    found = [
+        ISR_OF_ONE
+        if alone and sum(_held(record, outage) for outage in not_back) == 1
+        else _cause(isr, fate, not_back)
+        for not_back in (counted, at_most, at_least)
+        for isr in in_sync
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _cause(isr: frozenset[int], fate: Fate, not_back: Sequence[Outage]) -> str:
+    """The first that applies. `isr` was in sync when it was acknowledged, or first given to a reader."""
+    if isr and isr <= {outage.node for outage in not_back if outage.data_lost}:
         return POWER_LOSS
     return LAST_KNOWN_ELR if fate.reason is Reason.LAST_KNOWN_ELR else UNCLEAN_SHUTDOWNS

@@ -97,8 +97,8 @@ def _may_have_appended(
     possible = [
         each
         for each in leaders
-        # One epoch has one record at an offset: another one is there now.
-        if each.epoch != now
+        # One leader has one record at an offset: another one is there now.
+        if (each.epoch != now or each.usurped)
         and evidence.start_of(each.epoch).low <= record.offset
         and not _fell_short(each, record, evidence, realised)
         and not _was_down(each, record, evidence, realised)

@@ -26,7 +26,9 @@ from checkers.history.tables import NONE
 from checkers.properties import Property
 
 PROMISED_TO_PRODUCER = (Property.ACKED_LOSS, Property.UNKNOWN_OFFSET_ACK, Property.ACK_OFFSET)
-PROMISED_TO_ALL = (Property.HW_LOSS, Property.READ_UNCOMMITTED, Property.HW_MONOTONE)
+FALLS = (Property.HW_MONOTONE, Property.EARLY_READ)
+"""A high watermark below what was below it once."""
+PROMISED_TO_ALL = (Property.HW_LOSS, Property.READ_UNCOMMITTED, *FALLS)
 LOSSES = (*PROMISED_TO_PRODUCER, *PROMISED_TO_ALL)
 _ACKS = ("", "0", "1", "all")
 Leader = tuple[int, int]
@@ -190,7 +192,7 @@ class LossLabels:
 
 def _missed(block: AnomalyBlock) -> Ints:
     """When each record was seen to be missing, shape (rows,); -1: it is not in the final log."""
-    if block.property is Property.HW_MONOTONE:
+    if block.property in FALLS:
         return block.completed_ns
     return np.full(len(block), NONE, np.int64)
 
@@ -205,7 +207,7 @@ def _agreed(rulings: Sequence[tuple[Ruling, Fate]]) -> Label:
     others = tuple(other for _, other in rulings[1:])
     either = " / or: ".join(dict.fromkeys(ruling.clause for ruling, _ in rulings))
     if len({ruling.kind for ruling, _ in rulings}) == 1:
-        cause = OR.join(dict.fromkeys(ruling.cause for ruling, _ in rulings))
+        cause = OR.join(dict.fromkeys(cause for ruling, _ in rulings for cause in ruling.causes))
         return Label(first.kind, either, cause, fate, others)
     missing = dict.fromkeys(each.missing for _, each in rulings if each.missing)
     clause = "".join(f"not measured: {each}; " for each in missing) + f"the evidence allows both: {either}"

@@ -22,7 +22,7 @@ from typing import Literal
 
 import numpy as np
 
-from checkers.history.columnar import columns_of
+from checkers.history.columnar import changes, columns_of
 from checkers.history.rows import BrokerState, ClockPair, Context, TopicPartition, Watermark
 from checkers.history.tables import NONE
 
@@ -112,11 +112,15 @@ class Election:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leadership:
-    """A broker that may have appended under an epoch; `deposed_by`: it had a successor by then."""
+    """A broker that may have appended under an epoch.
+
+    `deposed_by`: it had a successor by then; `usurped`: the metadata log gave the epoch to another.
+    """
 
     leader: int
     epoch: int
     deposed_by: Election | None = None
+    usurped: bool = False
 
 
 class Timeline:
@@ -125,6 +129,7 @@ class Timeline:
     def __init__(self, context: Context, clock: Clock) -> None:
         self.slack_ns = clock.slack_ns
         self._states = _from_samples(context.watermarks) | _from_metadata(context, clock)
+        self._usurpers = _usurpers(context.watermarks, self._states)
         self._registered = _registrations(context.brokers, clock)
         away = {
             node: [replace(each, up_ns=self.registered_ns(node, each.up_ns)) for each in times]
@@ -180,8 +185,8 @@ class Timeline:
         return max(up_ns, next(later, up_ns))
 
     def leaders(self, tp: TopicPartition, since_ns: int, until_ns: int) -> tuple[Leadership, ...]:
-        """Who may have appended in [since_ns, until_ns], widened by the slack: leaders, and deposed ones that
-        did not know of it."""
+        """Who may have appended in [since_ns, until_ns], widened by the slack: leaders, deposed ones that did
+        not know of it, and whoever answered as leader of an epoch that is another's."""
         begin, end = since_ns - self.slack_ns, until_ns + self.slack_ns
         first = self.at(tp, begin)
         during = (state for state in self.states(tp) if begin < state.since_ns <= end)
@@ -195,7 +200,9 @@ class Timeline:
             for each in self.elections(tp)
             if each.deposed_until_ns != NONE and each.at_ns <= end and begin < each.deposed_until_ns
         ]
-        return tuple(dict.fromkeys([*led, *deposed]))
+        epochs = {each.epoch for each in led}
+        usurped = [each for each in self._usurpers.get(tp, ()) if each.epoch in epochs]
+        return tuple(dict.fromkeys([*led, *deposed, *usurped]))
 
     def zombie_at(self, tp: TopicPartition, at_ns: int) -> Election | None:
         """The election after which its deposed leader may still have been acknowledging at a time."""
@@ -237,6 +244,20 @@ def _until_started(each: Downtime, started: Sequence[int]) -> Downtime:
     if each.up_ns != NEVER_NS:
         return each
     return Downtime(down_ns=each.down_ns, up_ns=next((at for at in started if at > each.down_ns), NEVER_NS))
+
+
+def _usurpers(
+    samples: Sequence[Watermark], states: Mapping[TopicPartition, Sequence[State]]
+) -> Mapping[TopicPartition, Sequence[Leadership]]:
+    """Who answered as the leader of an epoch that the metadata log gave to another."""
+    found: dict[TopicPartition, dict[Leadership, None]] = defaultdict(dict)
+    elected = {(tp, state.leader, state.leader_epoch) for tp, its in states.items() for state in its}
+    for at in changes(samples, "at_ns", ("topic", "partition", "leader"), ("leader_epoch",)).tolist():
+        sample = samples[at]
+        claimed = (sample.tp, sample.leader, sample.leader_epoch)
+        if NONE not in claimed and claimed not in elected:
+            found[sample.tp][Leadership(leader=sample.leader, epoch=sample.leader_epoch, usurped=True)] = None
+    return {tp: tuple(each) for tp, each in found.items()}
 
 
 def _from_metadata(context: Context, clock: Clock) -> dict[TopicPartition, list[State]]:

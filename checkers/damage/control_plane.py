@@ -158,6 +158,29 @@ def lower_watermark(history: EditableHistory, rng: Random) -> None:
     )
 
 
+@noticed_by(Property.EARLY_READ)
+def answer_below_what_was_read(history: EditableHistory, rng: Random) -> None:
+    """A reader was given a record before the last leader's high watermark had passed it."""
+    if len(history.clocks) < 2:  # nobody knows when an epoch ended
+        raise NotApplicable
+    decided = history.decided()
+    read = pick(rng, [read for read in history.reads if read.tp in decided])
+    last = pick(rng, _states(history, read.tp)[-1:])
+    asked_ns = read.read_ns + rng.randint(1, STEP_NS)
+    history.watermarks.append(
+        Watermark(
+            at_ns=asked_ns + rng.randint(0, STEP_NS),
+            asked_ns=asked_ns,
+            topic=read.topic,
+            partition=read.partition,
+            leader=last.leader,
+            leader_epoch=last.leader_epoch,
+            isr=last.isr,
+            high_watermark=rng.randint(max(0, read.offset - 3), read.offset),
+        )
+    )
+
+
 @noticed_by(Property.EPOCH_STEP)
 def sample_another_leader(history: EditableHistory, rng: Random) -> None:
     """Two brokers report that they lead under one epoch, or one under an epoch that was never given out."""
@@ -219,6 +242,7 @@ CONTROL_PLANE_KINDS = (
     fence_without_removal,
     acknowledge_below_min_isr,
     lower_watermark,
+    answer_below_what_was_read,
     sample_another_leader,
     step_clock,
     forget_control_plane,

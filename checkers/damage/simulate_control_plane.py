@@ -25,6 +25,7 @@ from checkers.history.rows import (
 from checkers.history.tables import NONE
 
 READ_EVERY_NS = 1_000_000_000
+ANSWER_NS = 50_000_000
 TRIES = 3
 
 EndAt = Callable[[int], int]
@@ -85,6 +86,7 @@ def _sample(
             log_start=log_start,
             high_watermark=end if known else NONE,
             last_stable=end if known else NONE,
+            asked_ns=NONE if at_ns % 20 == 0 else at_ns - at_ns % ANSWER_NS,
         )
     )
 

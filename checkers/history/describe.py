@@ -89,6 +89,10 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         ("client_events", "timeouts"): "requests",
         ("client_events", "retries"): "requests, or records, sent again: at least so many",
         ("replica_offsets", "asked_ns"): "measured since then, until `at_ns`; -1: at `at_ns`",
+        (
+            "watermarks",
+            "asked_ns",
+        ): "the high watermark was measured since then, until `at_ns`; -1: not known",
         ("replica_offsets", "leader_epoch"): "that its broker leads or follows; -1: not known",
         ("replica_offsets", "log_end"): "the offset of its next record",
         ("replica_offsets", "source"): "live, disk-down, before-power-loss, after-power-loss",

@@ -96,7 +96,10 @@ class Read(_Identified):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watermark(_Placed):
-    """One sample of a partition's offsets; each is -1 where the broker did not report it."""
+    """One sample of a partition's offsets; each is -1 where the broker did not report it.
+
+    The high watermark was measured at `asked_ns` or later, and the answer had come by `at_ns`.
+    """
 
     at_ns: int
     leader: int = NONE
@@ -105,6 +108,7 @@ class Watermark(_Placed):
     log_start: int = NONE
     high_watermark: int = NONE
     last_stable: int = NONE
+    asked_ns: int = NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

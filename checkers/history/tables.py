@@ -89,7 +89,7 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "str topic",
             "i32 partition leader leader_epoch",
             "nodes isr",
-            "i64 log_start high_watermark last_stable",
+            "i64 log_start high_watermark last_stable asked_ns",
         ),
         "proofs": _schema(
             "str topic",

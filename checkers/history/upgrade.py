@@ -6,13 +6,14 @@ All were started again when the fault was healed.
 1.1: `metadata` had no `log_offset` and no `recovering`: the order is that of the rows, and nobody knows of a
 leader that recovers from an unclean election. The OPTIONAL tables did not exist: they were not collected.
 1.2: `replica_offsets` had no `asked_ns`: a broker's answer was dropped if it took longer than a second.
-1.3: `faults` had no `planned_begin_ns`, `planned_end_ns`, `begin_ns`, `end_ns`: nobody knows how late a step was.
+1.3: `watermarks` had no `asked_ns`: nobody knows when they were asked for. `faults` had no `planned_begin_ns`,
+`planned_end_ns`, `begin_ns`, `end_ns`: nobody knows how late a step was.
 
 A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -29,6 +30,7 @@ ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
         "faults": MappingProxyType({"down": 1, "down_ns": 1, "up_ns": 1, **dict.fromkeys(PLANNED, 4)}),
         "metadata": MappingProxyType({"log_offset": 2, "recovering": 2}),
         "replica_offsets": MappingProxyType({"asked_ns": 3}),
+        "watermarks": MappingProxyType({"asked_ns": 4}),
     }
 )
 """By table: the columns that a minor version added, and which one."""
@@ -57,11 +59,13 @@ def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
     if table == "faults" and minor < 1:
         rows = _with_outages(rows)
     if table == "faults" and minor < 4:
-        rows = _with_none(rows, PLANNED)
+        rows = _with(rows, table, dict.fromkeys(PLANNED, NONE))
     if table == "metadata" and minor < 2:
-        rows = _with_defaults(rows)
+        rows = _with(rows, table, {"log_offset": NONE, "recovering": False})
     if table == "replica_offsets" and minor < 3:
         rows = _with_asked(rows)
+    if table == "watermarks" and minor < 4:
+        rows = _with(rows, table, {"asked_ns": NONE})
     return rows.select(TABLES[table].names)
 
 
@@ -78,16 +82,10 @@ def _with_outages(faults: pa.Table) -> pa.Table:
     return faults
 
 
-def _with_defaults(changes: pa.Table) -> pa.Table:
-    count, schema = changes.num_rows, TABLES["metadata"]
-    for name, value in (("log_offset", NONE), ("recovering", False)):
-        changes = changes.append_column(name, pa.array([value] * count, schema.field(name).type))
-    return changes
-
-
-def _with_none(rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    for name in names:
-        rows = rows.append_column(name, pa.array([NONE] * rows.num_rows, pa.int64()))
+def _with(rows: pa.Table, table: str, defaults: Mapping[str, int | bool]) -> pa.Table:
+    """The rows with a column for each default."""
+    for name, value in defaults.items():
+        rows = rows.append_column(name, pa.array([value] * rows.num_rows, TABLES[table].field(name).type))
     return rows
 
 

@@ -69,21 +69,23 @@ def _identity(batch: Batch) -> tuple[int, int, int, int]:
 def _above_high_watermark(
     cluster: Cluster, found: Mapping[int, Sequence[Found]], readers: Sequence[Reader]
 ) -> list[str]:
-    """Reads of what was below no leader's high watermark by then, and is not in the final log.
+    """Reads of what never came below a leader's high watermark, and is not in the final log.
 
-    What is replicated a moment later nobody can tell from what was before.
+    What was replicated a moment after it was read nobody can tell from what was replicated before: not even
+    if it is lost much later, which is then an event of its own.
     """
     final = {(id(one.record), one.offset) for rows in found.values() for one in rows}
     covered = {
-        (id(record), batch.base_offset + place): batch.covered_s
+        (id(record), batch.base_offset + place)
         for batch in cluster.known.batches
+        if batch.covered_s >= 0
         for place, record in enumerate(batch.records)
     }
+    there = final | covered
     return [
         f"read above the high watermark: offset {one.offset} of partition {partition}"
         for reader in readers
         for partition, given in enumerate(reader.delivered)
         for one in given
-        if (id(one.record), one.offset) not in final
-        and not 0 <= covered.get((id(one.record), one.offset), -1.0) <= one.at_s
+        if (id(one.record), one.offset) not in there
     ]

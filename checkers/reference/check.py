@@ -22,6 +22,7 @@ from checkers.property_terms import ExaminedUnit
 from checkers.reference import durability, high_watermark, hw_monotone, order, presence, reads
 from checkers.reference.control_plane import rules as control_plane
 from checkers.reference.control_plane.ack_contract import ack_contract
+from checkers.reference.control_plane.early_read import early_read
 from checkers.reference.control_plane.rule_result import RuleResult
 from checkers.reference.facts import Facts, Rule
 from checkers.reference.replicas import between, checkpoints, within
@@ -50,7 +51,7 @@ def check(history: History) -> Judgement:
         configs=history.configs,
         producers=history.producers,
     )
-    results = _control_plane(history)
+    results = _control_plane(history, facts)
     found = {each: rule(facts) for each, rule in RULES.items()}
     found |= {each: iter(result.anomalies) for each, result in results.items()}
     undecided_partitions = _undecided_partitions(history, facts)
@@ -67,9 +68,11 @@ def check(history: History) -> Judgement:
     )
 
 
-def _control_plane(history: History) -> dict[Property, RuleResult]:
+def _control_plane(history: History, facts: Facts) -> dict[Property, RuleResult]:
+    """The rules that count for themselves."""
     results = {each: rule(history) for each, rule in control_plane.RULES.items()}
-    return {Property.ACK_CONTRACT: ack_contract(history, history.sends)} | results
+    results[Property.ACK_CONTRACT] = ack_contract(history, history.sends)
+    return results | {Property.EARLY_READ: early_read(history, facts.reads)}
 
 
 def attempts(history: History) -> dict[int, Attempts]:

@@ -118,6 +118,7 @@ class NodeWatch:
         self._closing = threading.Event()
         self._error: Exception | None = None
         self._stream_is_whole = False
+        self._answered_s = time.monotonic()
         self._known_ns: dict[str, int] = {}
         self._tie_clocks()
         self._newest_ns = engine.now_ns()
@@ -133,6 +134,10 @@ class NodeWatch:
         if self._error is not None:
             text = f"{type(self._error).__name__}: {self._error}"
             raise NodeStateError(f"the watch of the nodes has died: {text}") from self._error
+
+    def silent_s(self) -> float:
+        """For how many seconds the engine has not said how each process is: up to POLL_S if it answers."""
+        return time.monotonic() - self._answered_s
 
     def close(self) -> None:
         """Look at every process once more, then end; a second call does nothing. Raises as `check` does."""
@@ -225,6 +230,7 @@ class NodeWatch:
                 self._report(one, change)
             if now.is_up and lives.is_up and now.started_ns <= lives.since_ns:
                 self._known_ns[one.container_id] = began_ns
+        self._answered_s = time.monotonic()
 
     def _inspect(self, one: Watched) -> Inspected:
         try:

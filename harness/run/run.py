@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from checkers.history.rows import Proof
 from checkers.verdict.algebra import Verdict
@@ -25,6 +26,7 @@ from compose.protocols import Cluster, MetadataLog
 from harness.errors import Interrupted, is_ours
 from harness.report.audit import is_audited
 from harness.report.report import Report, crashed
+from harness.run.alarm import Alarm
 from harness.run.interrupts import Interrupts
 from harness.run.steps import Load, RunSteps, RunWatch
 from harness.run.teardown import TearDown
@@ -33,8 +35,6 @@ from harness.run_directory.manifest import Phase
 from harness.run_directory.manifest_writer import ManifestWriter
 from harness.scenario.resolve import Resolved
 from harness.terminal.progress import Progress
-
-JOIN_POLL_S = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,15 +162,19 @@ def _run_schedule(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> No
     begin = time.monotonic()
     with job.phase("schedule", f"running the schedule: {_faults_in_words(job.resolved)}"):
         stop, on_event = job.interrupts.stop, job.progress.event
-        unproven = job.steps.run_faults(cluster, job.resolved, job.run, stop=stop, on_event=on_event)
-        for name in unproven:
-            job.progress.event(f"no evidence: {name}")
-        end = max(begin + workload.lasts_s, time.monotonic() + workload.tail_s)
-        while not stop.wait(min(JOIN_POLL_S, max(0.0, end - time.monotonic()))) and time.monotonic() < end:
-            load.check()
-            watch.check()
+        with Alarm([load.check, watch.check], stop, partial(_tell_trouble, job)) as alarm:
+            unproven = job.steps.run_faults(cluster, job.resolved, job.run, stop=stop, on_event=on_event)
+            for name in unproven:
+                job.progress.event(f"no evidence: {name}")
+            end = max(begin + workload.lasts_s, time.monotonic() + workload.tail_s)
+            stop.wait(max(0.0, end - time.monotonic()))
+        alarm.check()
     if job.interrupts.received is not None:
         job.record.cut_short()
+
+
+def _tell_trouble(job: Job, error: Exception) -> None:
+    job.progress.event(f"the run cannot go on, all faults are healed now: {reason_of(error)}")
 
 
 def _faults_in_words(resolved: Resolved) -> str:

@@ -63,7 +63,7 @@ class RunWatch(Protocol):
     """The watch over the processes of the cluster, the clocks and the machine."""
 
     def check(self) -> None:
-        """Raise if the watch itself has died: then nobody knows of an end."""
+        """Raise if nobody would know of an end, or if no fault can be injected or healed any more."""
 
     def stop(self) -> None:
         """Look once more, and end; what was recorded is on disk when this returns."""

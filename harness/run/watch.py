@@ -16,6 +16,7 @@ from checkers.history.rows import NodeEvent, TopicPartition
 from checkers.history.tables import TABLES
 from checkers.verdict import node_ends
 from compose.protocols import Cluster, ProcessEvent
+from harness.errors import StepFailed
 from harness.run.steps import OnEvent
 from workloads.observe.machine_sampler import MachineSampler
 from workloads.record.journal import Journal
@@ -24,6 +25,8 @@ from workloads.watched_thread import Worker, end
 
 STOP_S = 70.0
 """A question to an engine that does not answer takes a minute."""
+MOST_SILENT_S = 20.0
+"""Without an answer of the engine for so long, no fault is healed in time either."""
 
 
 class LiveWatch:
@@ -37,6 +40,7 @@ class LiveWatch:
         """
         self._on_event, self._recorder = on_event, recorder
         self._since_ns = 0 if new else time.monotonic_ns()
+        self._ended_proxy = ""
         self._node_events = recorder.table("node_events")
         clocks, pressures = recorder.table("clocks"), recorder.table("pressure")
         self._watch = cluster.watch(self._note)
@@ -44,9 +48,13 @@ class LiveWatch:
         self._sampler = Worker("sampler of the clocks and the machine", sampler)
 
     def check(self) -> None:
-        """Raise if the watch has died: then nobody knows of an end."""
+        """Raise if nobody would know of an end, or if no fault can be injected or healed any more."""
         self._watch.check()
         self._sampler.check()
+        if self._ended_proxy:
+            raise StepFailed("watch", f"{self._ended_proxy}; without it no edge between nodes is left")
+        if (silent_s := self._watch.silent_s()) > MOST_SILENT_S:
+            raise StepFailed("watch", f"the Docker Engine has not answered for {silent_s:.0f} s")
 
     def stop(self) -> None:
         """Look at every process once more, and end: its journals are whole. A second call does nothing."""
@@ -60,7 +68,10 @@ class LiveWatch:
         row = replace(row_of(event), at_ns=max(event.at_ns, self._since_ns))
         write_row(self._node_events, row)
         if not row.planned:
-            self._on_event(node_ends.sentence(row, at="just now"))
+            text = node_ends.sentence(row, at="just now")
+            if row.role == "proxy" and row.event != "started":
+                self._ended_proxy = text
+            self._on_event(text)
 
 
 @contextmanager

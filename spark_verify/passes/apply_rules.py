@@ -21,15 +21,14 @@ from checkers.reference import durability, order, presence
 from checkers.reference.control_plane.rule_result import RuleResult
 from checkers.reference.control_plane.rules import RULES as SMALL_TABLES
 from checkers.reference.facts import Facts, Rule
-from spark_verify.kernels.control_plane.backed_acks import BackedAcks
 from spark_verify.partition_task import PartitionTask
-from spark_verify.passes.control_plane import fallen_watermarks, unbacked
+from spark_verify.passes.control_plane import early_reads, fallen_watermarks, unbacked
 from spark_verify.passes.fetch import Fetched
 from spark_verify.passes.open_history import OpenedHistory
 from spark_verify.passes.orphans import with_senders
 from spark_verify.passes.replicas import replica_rules
 from spark_verify.passes.replicas.scan_replicas import ReplicaScan
-from spark_verify.passes.scan import Suspects
+from spark_verify.passes.scan import Scan, Suspects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,16 +72,23 @@ def _blocks(anomalies: Sequence[Anomaly]) -> tuple[AnomalyBlock, ...]:
     return anomalies.blocks if isinstance(anomalies, Anomalies) else Anomalies.of(anomalies).blocks
 
 
-def control_plane(opened: OpenedHistory, backed: Sequence[BackedAcks | None]) -> dict[Property, RuleResult]:
-    """What the rules of the control plane decide; `backed` belongs to the tasks, in order."""
-    acks = [(task.tp, found) for task, found in zip(opened.tasks, backed, strict=True) if found]
+def control_plane(opened: OpenedHistory, scans: Sequence[Scan]) -> dict[Property, RuleResult]:
+    """What the rules of the control plane decide; `scans` belong to the tasks, in order."""
+    scanned = list(zip((task.tp for task in opened.tasks), scans, strict=True))
+    acks = [(tp, scan.backed) for tp, scan in scanned if scan.backed]
     contract = RuleResult(
         anomalies=Anomalies(unbacked(opened.context, acks)),
         examined=sum(found.examined for _, found in acks),
         undecided=sum(found.undecided for _, found in acks),
     )
+    reads = [(tp, scan.before) for tp, scan in scanned if scan.before]
+    early = RuleResult(
+        anomalies=Anomalies(early_reads(opened.context, reads)),
+        examined=sum(found.examined for _, found in reads),
+        undecided=sum(found.count - found.examined for _, found in reads),
+    )
     shared = {each: rule(opened.context) for each, rule in SMALL_TABLES.items()}
-    return {Property.ACK_CONTRACT: contract} | shared
+    return {Property.ACK_CONTRACT: contract, Property.EARLY_READ: early} | shared
 
 
 def _facts(opened: OpenedHistory, fetched: Sequence[Fetched]) -> Facts:

@@ -8,16 +8,18 @@ from functools import partial
 
 import numpy as np
 
-from checkers.anomalies import AnomalyBlock
+from checkers.anomalies import Anomalies, AnomalyBlock
 from checkers.history.columnar import columns_of
 from checkers.history.rows import Context, TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.control_plane.ack_contract import backing_of, too_few_note, waits_for_all
 from checkers.reference.control_plane.backing import Backing, Span
+from checkers.reference.control_plane.early_read import ReadLimit, early, read_limits
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
+from spark_verify.kernels.control_plane.reads_before import ReadsBefore
 from spark_verify.kernels.control_plane.watermark_falls import Falls, falls
-from spark_verify.partition_task import AckSpans, Ints
+from spark_verify.partition_task import AckSpans, Bools, Ints
 
 UNKNOWN = Backing(certain=(), possible=(), slack_ns=0)
 """Of a partition that the metadata log does not name."""
@@ -87,6 +89,44 @@ def fallen_watermarks(context: Context) -> Iterator[AnomalyBlock]:
             acked_offset=nothing,
             note=partial(_fallen, found),
         )
+
+
+def read_limits_by_partition(context: Context) -> Mapping[TopicPartition, Ints]:
+    """For each partition the times before which it must be known how far readers had got; none at all if
+    what was read early is not decided."""
+    limits = read_limits(context)
+    if limits is None:
+        return {}
+    return {
+        tp: np.array([each.before_ns for each in limits.get(tp, ())], np.int64) for tp in context.partitions
+    }
+
+
+def early_reads(
+    context: Context, reads: Sequence[tuple[TopicPartition, ReadsBefore]]
+) -> Iterator[AnomalyBlock]:
+    """The early-read anomalies: what the samples say against how far the workers found readers to be."""
+    limits = read_limits(context) or {}
+    for tp, found in reads:
+        its = limits.get(tp, ())
+        highest, read_ns = found.highest()
+        exposed = np.array([each.high_watermark for each in its], np.int64)
+        passed = exposed <= highest
+        if passed.any():
+            begins = np.flatnonzero(passed & ~_passed_before(its, passed)).tolist()
+            yield from Anomalies.of(
+                early(tp, its[at], int(highest[at]), int(read_ns[at])) for at in begins
+            ).blocks
+
+
+def _passed_before(limits: Sequence[ReadLimit], passed: Bools) -> Bools:
+    """Shape (k,): whether the limit before each of the same epoch was passed, too; False for the first."""
+    epochs = np.array([each.leader_epoch for each in limits], np.int64)
+    before = np.zeros(len(epochs), bool)
+    for epoch in np.unique(epochs):
+        own = np.flatnonzero(epochs == epoch)
+        before[own[1:]] = passed[own[:-1]]
+    return before
 
 
 def comparable_samples(context: Context) -> int:

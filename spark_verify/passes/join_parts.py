@@ -71,6 +71,7 @@ def join(task: PartitionTask, parts: Sequence[PartitionTask], scans: Sequence[Sc
     """Of one partition; `scans` belong to its `parts`."""
     lefts = [scan.left for scan in scans if scan.left]
     backed = [scan.backed for scan in scans if scan.backed]
+    before = [scan.before for scan in scans if scan.before]
     return Joined(
         task=task,
         parts=parts,
@@ -82,6 +83,7 @@ def join(task: PartitionTask, parts: Sequence[PartitionTask], scans: Sequence[Sc
             sums=added(scan.sums for scan in scans),
             duplicate_acks=any(scan.duplicate_acks for scan in scans),
             backed=reduce(add, backed) if backed else None,
+            before=reduce(add, before) if before else None,
         ),
         lefts=lefts,
         residue=joined_residues([left.residue for left in lefts]) if lefts else None,

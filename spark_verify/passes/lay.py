@@ -11,6 +11,7 @@ import numpy as np
 
 from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
+from spark_verify.kernels.control_plane.reads_before import ReadsBefore
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, count_final_log, read_final_log
 from spark_verify.kernels.given import doubtful_rows
 from spark_verify.kernels.ids import Ids
@@ -31,6 +32,7 @@ class Laid:
     """Shape (log rows,): which records have a placed ack."""
     unplaced: Columns
     backed: BackedAcks | None
+    before: ReadsBefore | None
     reads: Reads
     streams: Streams
 
@@ -64,9 +66,11 @@ def lay(task: PartitionTask, window: Window) -> Laid:
         acks.add(batch)
         if backed is not None:
             backed.add(batch)
-    reads, streams = Reads(window, log), Streams()
+    reads, streams, before = Reads(window, log), Streams(), _before(task)
     for batch, piece in numbered(task, "reads", READ_COLUMNS):
         reads.add(batch)
+        if before is not None:
+            before.add(batch)
         if piece.owned:
             streams.add(_whole_slice(task, piece, batch), piece.first_row)
     return Laid(
@@ -75,6 +79,7 @@ def lay(task: PartitionTask, window: Window) -> Laid:
         with_ack=acks.rows_with_ack(),
         unplaced=acks.unplaced(),
         backed=backed,
+        before=before,
         reads=reads,
         streams=streams,
     )
@@ -160,3 +165,7 @@ def _given_as_they_are(task: PartitionTask, log: FinalLog, rows: Ints) -> Bools:
 
 def _backed(task: PartitionTask) -> BackedAcks | None:
     return None if task.ack_spans is None else BackedAcks(spans=task.ack_spans)
+
+
+def _before(task: PartitionTask) -> ReadsBefore | None:
+    return None if task.read_limits is None else ReadsBefore(times=task.read_limits)

@@ -17,7 +17,7 @@ from checkers.judgement import PartitionUndecided
 from checkers.places import Place, as_text
 from checkers.reference.facts import unanswered
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
-from spark_verify.passes.control_plane import spans_by_partition
+from spark_verify.passes.control_plane import read_limits_by_partition, spans_by_partition
 from spark_verify.passes.replicas.open_replicas import open_replicas
 from spark_verify.passes.replicas.scan_replicas import ReplicaTask
 
@@ -52,7 +52,7 @@ def open_history(history_dir: Place, *, batch_rows: int = BATCH_ROWS) -> OpenedH
     history_dir = history_dir.absolute()  # workers have a working directory of their own
     context = load_context(history_dir)
     found, proofs = context.partitions, context.proofs
-    ack_spans = spans_by_partition(context)
+    ack_spans, limits = spans_by_partition(context), read_limits_by_partition(context)
     no_answer = tuple(sorted(unanswered(context.producers)))
     sampled = _sampled(history_dir)
     windows = {proof.tp: _window(proof) for proof in proofs if proof.complete}
@@ -70,6 +70,7 @@ def open_history(history_dir: Place, *, batch_rows: int = BATCH_ROWS) -> OpenedH
                 if epoch.leader_epoch >= 0
             ),
             ack_spans=ack_spans.get(tp),
+            read_limits=limits.get(tp),
             unanswered=no_answer,
             batch_rows=batch_rows,
         )

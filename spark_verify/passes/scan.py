@@ -14,6 +14,7 @@ from checkers.anomalies import AnomalyBlock
 from spark_verify.kernels.acks import SendCounts
 from spark_verify.kernels.blocks import gaps, leaps, nameless_losses
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
+from spark_verify.kernels.control_plane.reads_before import ReadsBefore
 from spark_verify.kernels.final_log import HIGHEST, LOWEST, empty_runs
 from spark_verify.kernels.given import given, senders
 from spark_verify.kernels.ids import Ids
@@ -76,6 +77,8 @@ class Scan:
     """Two acks are placed at one record: certainly two sends have one id."""
     backed: BackedAcks | None = None
     """The acks of acks=all; None: they are not decided."""
+    before: ReadsBefore | None = None
+    """How far readers had got; None: what was read early is not decided, or the partition is not."""
     suspects: Suspects | None = None
     """None: the partition is undecided, or this is a part."""
     left: Left | None = None
@@ -158,6 +161,7 @@ def _scan(laid: Laid, order: Order, *, suspects: Suspects | None = None, left: L
         sums=added([order.sums, *_sums(laid.unplaced, laid.task)]),
         duplicate_acks=laid.duplicate_acks,
         backed=laid.backed,
+        before=laid.before,
         suspects=suspects,
         left=left,
     )

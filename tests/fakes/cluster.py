@@ -89,10 +89,14 @@ class FakeWatch:
     on_event: Callable[[ProcessEvent], None]
     dead: Exception | None = None
     closed: bool = False
+    engine_silent_s: float = 0.0
 
     def check(self) -> None:
         if self.dead is not None:
             raise self.dead
+
+    def silent_s(self) -> float:
+        return self.engine_silent_s
 
     def close(self) -> None:
         self.closed = True
@@ -186,6 +190,10 @@ class FakeCluster:
             self.owners[node] = owner
         self._report(node, "exited", exit_code=exit_code, planned=bool(owner), owner=owner, detail=detail)
 
+    def lose_proxy(self, *, exit_code: int) -> None:
+        """The proxy ends, and nobody had asked for it."""
+        self._report(-1, "exited", exit_code=exit_code, planned=False)
+
     def allow_end(self, node: int, *, owner: str) -> None:
         self.allowed[node].add(owner)
 
@@ -205,7 +213,7 @@ class FakeCluster:
         return self.watches[-1]
 
     def _report(self, node: int, event: Any, **more: Any) -> None:
-        role: Role = "broker" if node in self.brokers else "controller"
+        role: Role = "proxy" if node < 0 else "broker" if node in self.brokers else "controller"
         for watch in self.watches:
             watch.on_event(ProcessEvent(at_ns=self.at_ns, node=node, role=role, event=event, **more))
 

@@ -10,8 +10,11 @@ from checkers.history.rows import (
     ClockPair,
     ConfigChange,
     History,
+    LogRecord,
     MetadataChange,
     Producer,
+    Proof,
+    Read,
     Replica,
     Send,
     TopicPartition,
@@ -99,10 +102,26 @@ def acked(sequence, invoked_s, done_s, *, producer=0, on=0) -> Send:
     )
 
 
-def report(at_s, leader, epoch, isr=(1, 2, 3), *, high_watermark=-1, on=0) -> Watermark:
-    """What a leader reported at a time."""
+def given(offset, read_s, *, on=0, reader=0) -> Read:
+    """A record that a reader was given at a time: that of `acked(offset, …)`."""
+    return Read(
+        topic=TOPIC,
+        partition=on,
+        producer=0,
+        sequence=offset,
+        checksum=0,
+        offset=offset,
+        reader=reader,
+        generation=0,
+        read_ns=round(read_s * SECOND),
+    )
+
+
+def report(at_s, leader, epoch, isr=(1, 2, 3), *, high_watermark=-1, on=0, asked_s=None) -> Watermark:
+    """What a leader reported at a time; without `asked_s` nobody knows when it was asked."""
     return Watermark(
         at_ns=round(at_s * SECOND),
+        asked_ns=-1 if asked_s is None else round(asked_s * SECOND),
         topic=TOPIC,
         partition=on,
         leader=leader,
@@ -130,6 +149,9 @@ def history(*rows, missing=()) -> History:
         watermarks=of(Watermark),
         replicas=of(Replica),
         sends=of(Send),
+        reads=of(Read),
+        final_log=of(LogRecord),
+        proofs=of(Proof),
     )
 
 

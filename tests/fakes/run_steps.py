@@ -33,7 +33,8 @@ class FakeLoad:
         return LoadFigures()
 
     def check(self) -> None:
-        pass
+        if self.steps.load_dies is not None:
+            raise self.steps.load_dies
 
     def stop_producers(self) -> None:
         self.steps.take("stop_producers")
@@ -63,12 +64,16 @@ class FakeRunSteps:
     """`taken` is what was called, in order.
 
     `breaks` maps a step to the error it raises, `presses` to how often Ctrl-C is pressed in it.
+    `load_dies` is what the load's check raises.
     """
 
     taken: list[str] = field(default_factory=list)
     breaks: dict[str, Exception] = field(default_factory=dict)
     presses: dict[str, int] = field(default_factory=dict)
     verdict: Verdict = Verdict.PASS
+    load_dies: Exception | None = None
+    faults_wait_s: float = 0.0
+    """How long the schedule lasts, if nobody stops it."""
 
     def __enter__(self) -> "FakeRunSteps":
         return self
@@ -120,6 +125,8 @@ class FakeRunSteps:
         self, cluster: object, resolved: Resolved, run: RunDir, *, stop: Event, on_event: OnEvent
     ) -> tuple[str, ...]:
         self.take("run_faults")
+        if self.faults_wait_s and stop.wait(self.faults_wait_s):
+            self.taken.append("stopped and healed")
         return ()
 
     def warm_up(self) -> None:

@@ -4,20 +4,22 @@ included.
 Each history is verified by our code in this process.
 """
 
+from itertools import pairwise
 from random import Random
 
 import numpy as np
 import pytest
-from fakes.control_plane import ALL, acked, clocks, history, report, state, strict
+from fakes.control_plane import ALL, acked, clocks, given, history, report, state, strict
 from fakes.inline_spark import InlineSpark
 
 from checkers.damage import write
-from checkers.history.rows import Producer, TopicPartition, Watermark
+from checkers.history.rows import Producer, Proof, TopicPartition, Watermark
 from checkers.history.tables import Outcome
 from checkers.properties import Property
 from checkers.reference import Facts, check
 from checkers.reference.hw_monotone import hw_monotone
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
+from spark_verify.kernels.control_plane.reads_before import ReadsBefore
 from spark_verify.kernels.control_plane.watermark_falls import falls
 from spark_verify.partition_task import AckSpans
 from spark_verify.verify import verify
@@ -46,6 +48,64 @@ def test_both_find_the_same_acks_and_falls_with_the_same_words(tmp_path, produce
     assert mine == theirs
     assert (Property.ACK_CONTRACT in {a.property for a in ours.anomalies}) == bool(producers)
     assert [a.last_offset for a in ours.anomalies if a.property is Property.HW_MONOTONE] == [89]
+
+
+def test_both_find_the_same_early_reads_with_the_same_words(tmp_path):
+    """Of two partitions' reads, in one file each; several runs of samples, one behind a later epoch."""
+    states = (state(10, 1, (0, 0), (1, 2, 3), ms=0), state(11, 2, (1, 1), (2, 3), ms=9_000))
+    answers = [
+        (5.2, 40, 0),
+        (5.4, 41, 0),
+        (5.6, 45, 0),
+        (6.5, 45, 0),
+        (6.6, 55, 0),
+        (10.2, 44, 0),
+        (10.3, 60, 1),
+    ]
+    samples = [
+        report(asked + 0.1, 1 + epoch, epoch, high_watermark=value, asked_s=asked)
+        for asked, value, epoch in answers
+    ]
+    reads = [given(41, 5), given(50, 6), given(10, 7, reader=1), given(59, 10), given(70, 11)]
+    proof = Proof(topic="orders", partition=0, log_start=0, high_watermark=80, log_end=80, complete=True)
+    made = history(*states, clocks(), ALL, *samples, *reads, proof)
+    write(made, tmp_path)
+    ours, wanted = verify(tmp_path, InlineSpark()), check(made)
+    assert ours.key() == wanted.key()
+    mine, theirs = (
+        sorted(repr(a) for a in judgement.anomalies if a.property is Property.EARLY_READ)
+        for judgement in (ours, wanted)
+    )
+    assert mine == theirs
+    early = [a for a in ours.anomalies if a.property is Property.EARLY_READ]
+    assert [(a.offset, a.last_offset) for a in early] == [(40, 41), (45, 50), (44, 50)]
+    assert ours.examined[Property.EARLY_READ] == 4
+    assert ours.undecided[Property.EARLY_READ] == 1
+
+
+def test_how_far_readers_were_is_the_same_however_the_reads_are_cut():
+    """Batches of any length, times that are equal, reads at just a time, rows that are not by time."""
+    compared = 0
+    for seed in range(200):
+        rng = Random(seed)
+        times = np.array(sorted(rng.randrange(20) for _ in range(rng.randrange(6))), np.int64)
+        rows = [(rng.randrange(20), rng.randrange(50)) for _ in range(rng.randrange(25))]
+        rows = sorted(rows) if rng.random() < 0.5 else rows
+        whole = ReadsBefore(times=times)
+        cuts = sorted(rng.randrange(len(rows) + 1) for _ in range(3))
+        for first, end in pairwise([0, *cuts, len(rows)]):
+            part = ReadsBefore(times=times)
+            of = np.array(rows[first:end], np.int64).reshape(-1, 2)
+            part.add({"read_ns": of[:, 0], "offset": of[:, 1]})
+            whole = whole + part
+        wanted = [max((offset for at, offset in rows if at < time), default=-1) for time in times]
+        highest, read_ns = whole.highest()
+        assert highest.tolist() == wanted
+        assert read_ns.tolist() == [min((at for at, of in rows if of == top), default=-1) for top in wanted]
+        assert whole.count == len(rows)
+        assert whole.examined == sum(at < max(times, default=-1) for at, _ in rows)
+        compared += sum(value >= 0 for value in wanted)
+    assert compared > 200
 
 
 def test_falls_are_those_of_the_reference_however_the_samples_lie():

@@ -11,7 +11,7 @@ beside its high watermark.
 
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
@@ -35,7 +35,8 @@ from workloads.observe.replica_offsets import ReplicaState, replicas_of
 class LeaderState:
     """One partition as its leader reports it; offsets are those of one moment each, in the order asked.
 
-    `log_end` is -1 where the leader does not report it.
+    `log_end` is -1 where the leader does not report it. `asked_ns` is when it was asked for the high
+    watermark, which it measured then or later; no part of the state.
     """
 
     tp: TopicPartition
@@ -47,6 +48,7 @@ class LeaderState:
     high_watermark: int
     last_stable: int
     log_end: int = NONE
+    asked_ns: int = field(default=NONE, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,7 @@ def state_of(partitions: Collection[TopicPartition]) -> Ask[BrokerReport]:
         log_starts = _offsets(broker, may_lead, EARLIEST)
         replica_starts = _offsets(broker, has, EARLIEST, replica=DEBUGGING)
         stable = _offsets(broker, may_lead, LATEST, READ_COMMITTED)
+        led_asked_ns = time.monotonic_ns()
         high_watermarks = _offsets(broker, may_lead, LATEST)
         asked_ns = time.monotonic_ns()
         log_ends = _offsets(broker, has, LATEST, replica=DEBUGGING)
@@ -86,6 +89,7 @@ def state_of(partitions: Collection[TopicPartition]) -> Ask[BrokerReport]:
                     last_stable=stable[tp],
                     high_watermark=high_watermarks[tp],
                     log_end=log_ends.get(tp, NONE),
+                    asked_ns=led_asked_ns,
                 )
                 for tp in led
             ),
@@ -127,6 +131,7 @@ def _state(
     high_watermark: int,
     last_stable: int,
     log_end: int,
+    asked_ns: int,
 ) -> LeaderState:
     return LeaderState(
         tp=tp,
@@ -138,4 +143,5 @@ def _state(
         high_watermark=high_watermark,
         last_stable=last_stable,
         log_end=log_end,
+        asked_ns=asked_ns,
     )

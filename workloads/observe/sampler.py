@@ -23,6 +23,7 @@ from workloads.observe.leaders import LeaderState, state_of
 from workloads.observe.replica_offsets import ReplicaOffsets
 from workloads.record.journal import Journal
 
+_OFFSETS = ("log_start", "high_watermark", "last_stable")
 EVERY_S = 0.25
 ANSWER_WITHIN_S = 1.0
 OLDEST_NS = 1_000_000_000
@@ -98,7 +99,7 @@ def _columns(at_ns: int, states: Sequence[LeaderState]) -> list[pa.Array]:
         "partition": [state.tp.partition for state in states],
         **{
             name: [getattr(state, name) for state in states]
-            for name in ("leader", "leader_epoch", "isr", "log_start", "high_watermark", "last_stable")
+            for name in (*_OFFSETS, "leader", "leader_epoch", "isr", "asked_ns")
         },
     }
     return [pa.array(columns[field.name], field.type) for field in TABLES["watermarks"]]

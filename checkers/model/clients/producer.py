@@ -125,9 +125,11 @@ class Producer:
             )
 
     def _most_in_flight(self, lane: Lane) -> int:
-        careful = lane.troubled and self.settings.idempotence
-        if careful and Bug.CLIENT_ACKS_REFUSED_BATCH not in self._cluster.bugs:
+        if not (lane.troubled and self.settings.idempotence):
+            return self.settings.max_in_flight
+        if Bug.CLIENT_ACKS_REFUSED_BATCH not in self._cluster.bugs:
             return 1
+        self._cluster.act(Bug.CLIENT_ACKS_REFUSED_BATCH)
         return self.settings.max_in_flight
 
     def _pump(self, lane: Lane, partition: int) -> None:

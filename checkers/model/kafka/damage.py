@@ -32,11 +32,12 @@ def append_wrongly(cluster: "Cluster", replica: "Replica", batch: Batch) -> None
 
 
 def _swap(first: Batch, second: Batch) -> None:
-    """Let two batches change places; whoever has them has them so."""
+    """Let two batches change places; whoever has them has them so. What was written first stays so."""
     for name in ("records", "producer_id", "producer_epoch", "base_sequence", "crc"):
         of_first = getattr(first, name)
         setattr(first, name, getattr(second, name))
         setattr(second, name, of_first)
+    second.appended_s = first.appended_s
 
 
 def load_wrongly(cluster: "Cluster", replica: "Replica", *, unclean: bool) -> None:

@@ -66,6 +66,7 @@ class Sampler:
                         log_start=replica.log.start,
                         high_watermark=replica.high_watermark,
                         last_stable=replica.high_watermark,
+                        asked_ns=nanoseconds(now_s),
                     )
                 )
 

@@ -113,6 +113,8 @@ def _acked(anomaly: Anomaly, finding: Finding, realised: Realised) -> str:
 def _first_known(anomaly: Anomaly) -> tuple[str, int]:
     if anomaly.property is Property.HW_MONOTONE:
         return "the higher one was answered", anomaly.seen_ns
+    if anomaly.property is Property.EARLY_READ:
+        return "read", anomaly.seen_ns
     if anomaly.completed_ns != NONE:
         verb = "read" if anomaly.property is Property.MONOTONE_READ else "acknowledged"
         return verb, anomaly.completed_ns

@@ -15,8 +15,9 @@ MODULES = (
 
 def test_the_reference_has_one_rule_for_each_decided_property_and_no_other():
     ruled = [each for module in MODULES for each in module.RULES]
-    assert sorted([*ruled, Property.ACK_CONTRACT]) == sorted(DECIDED)
-    assert sorted([*RULES, *control_plane.RULES, Property.ACK_CONTRACT]) == sorted(DECIDED)
+    of_bulk_tables = (Property.ACK_CONTRACT, Property.EARLY_READ)
+    assert sorted([*ruled, *of_bulk_tables]) == sorted(DECIDED)
+    assert sorted([*RULES, *control_plane.RULES, *of_bulk_tables]) == sorted(DECIDED)
 
 
 def test_the_properties_of_the_specification_are_these():
@@ -57,6 +58,7 @@ def test_the_properties_of_the_specification_are_these():
         "monotone-read",
         "same-for-all",
         "hw-monotone",
+        "early-read",
         "group-commit",
     }
     assert {each.value for each in Property if each.record.family is Family.TRANSACTIONS} == {
@@ -81,6 +83,7 @@ def test_a_scenario_that_expects_no_loss_fails_on_these():
         "monotone-read",
         "same-for-all",
         "hw-monotone",
+        "early-read",
     ]
 
 

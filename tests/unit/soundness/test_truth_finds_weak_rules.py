@@ -22,6 +22,7 @@ from checkers.model import Bug, Simulated, draw_case, simulate
 from checkers.properties import Property
 from checkers.reference.control_plane import rules as control_plane
 from checkers.reference.control_plane.rule_result import RuleResult
+from checkers.verdict.algebra import Verdict
 from spark_verify.selftest.model_fuzz.asked_of import asked_of
 from spark_verify.selftest.model_fuzz.compare import disagreements
 from spark_verify.selftest.model_fuzz.verdict_of import verdict_of
@@ -126,7 +127,7 @@ WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
     "an unclean election never is": (with_topic(unclean=False), CORRECT),
     "min.insync.replicas is 1": (with_topic(min_isr=1), Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN),
     "min.insync.replicas is 4": (with_topic(min_isr=4), CORRECT),
-    "no unclean shutdown counts": ((clauses, "_unclean_shutdowns", lambda *_: ()), CORRECT),
+    "no unclean shutdown counts": ((clauses, "_not_back", lambda *_: ()), CORRECT),
     "an outage excuses whatever the disk held": (
         (fate, "_lost_by_outage", an_outage_excuses),
         Bug.OFFSETS_REUSED_AFTER_RESTART,
@@ -182,3 +183,12 @@ def test_a_weakened_verdict_is_not(name, monkeypatch):
     place, bug = WEAKENED[name]
     monkeypatch.setattr(*place)
     assert next(disagreeing(bug), None) is not None
+
+
+def test_only_the_time_of_a_read_shows_that_it_came_too_early_where_the_loss_is_permitted(monkeypatch):
+    """A reader is given what is not replicated; then its leader, alone with it, loses its power: acks=1."""
+    run = simulate(draw_case(1_000_000_019, frozenset({Bug.READS_ABOVE_HIGH_WATERMARK})))
+    assert run.manifested == {Bug.READS_ABOVE_HIGH_WATERMARK}
+    assert verdict_of(run.history, asked_of(run)).decision.verdict is Verdict.FAIL
+    monkeypatch.setattr(reference, "early_read", lambda history, reads: RuleResult())
+    assert verdict_of(run.history, asked_of(run)).decision.verdict is Verdict.PASS

@@ -55,6 +55,17 @@ def test_acks_1_permits_the_unreplicated_tail_of_a_dead_leader():
     assert (found.fate.appended.leader, found.fate.removed_by.leader, found.fate.start) == (1, 2, 5)
 
 
+def test_a_broker_that_answered_as_the_leader_of_anothers_epoch_may_have_appended():
+    """Broker 2 was elected for epoch 6, and broker 3 answered that it leads it, too: one of two things became
+    of what was acknowledged then, and only one is permitted."""
+    record = lost(offset=7, sent=3.9, acked=7.2)
+    assert verdict(record, world(*LEADER_KILLED, acks="1")) == ("permitted", "acks=1 unreplicated tail")
+    usurped = label(record, world(*LEADER_KILLED, sampled(7.1, 5, leader=3, epoch=6), acks="1"))
+    assert usurped.kind == "undecided"
+    assert "acks=1: broker 2 was elected at 7.00 s" in usurped.clause
+    assert "it was taken from the middle of the log" in usurped.clause
+
+
 def test_acks_1_does_not_permit_the_loss_of_what_was_below_the_high_watermark_of_its_epoch():
     run = world(*LEADER_KILLED, sampled(3.95, 9), acks="1")
     assert verdict(lost(offset=7, acked=3.9), run) == (
@@ -208,7 +219,7 @@ def test_the_last_known_elr_may_be_elected_without_its_pages_when_min_isr_shut_d
         LogRun(5, 0, 1),
         LogRun(7, 2, 50),
     )
-    found = label(lost(offset=7, acked=3.5), run)
+    found = label(lost(offset=7, acked=3.0), run)
     assert (found.kind, found.cause) == ("permitted", "last known ELR elected without the data")
     assert "broker 1, last known of the ELR, was elected at 15.00 s" in found.clause
 

@@ -160,6 +160,20 @@ def test_a_log_end_of_a_1_2_file_was_measured_in_the_second_before_its_answer(tm
     }
 
 
+def test_of_a_sample_of_a_1_3_file_nobody_knows_when_it_was_asked(tmp_path):
+    """So no read is held against it."""
+    row = dict.fromkeys(TABLES["watermarks"].names, 0) | {"topic": "t", "isr": [1]}
+    old = pa.Table.from_pylist([row], schema_at("watermarks", 3))
+    assert "asked_ns" not in old.column_names
+    path = tmp_path / "watermarks.parquet"
+    stamp = {"highwater.schema_version": "1.3", "highwater.table": "watermarks"}
+    pq.write_table(old.replace_schema_metadata(stamp), path)
+    assert read_unit(path, "watermarks", columns=("at_ns", "asked_ns")).to_pydict() == {
+        "at_ns": [0],
+        "asked_ns": [-1],
+    }
+
+
 RECORDED = Path(__file__).parents[3] / "fixtures" / "runs-of-schema-1"
 
 

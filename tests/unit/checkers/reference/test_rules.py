@@ -346,6 +346,7 @@ def test_the_counts_are_of_what_was_examined_and_what_is_undecided():
         "fenced-out": (0, 0),
         "epoch-step": (0, 0),
         "hw-monotone": (1, 0),
+        "early-read": (0, 0),
         "read-uncommitted": (1, 2),
         "monotone-read": (2, 1),
         "same-for-all": (2, 1),

@@ -1,5 +1,6 @@
 """The control flow of a run: order of steps, crashes, interrupts, the manifest, what is torn down."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from harness.run_directory.manifest import Manifest, read_manifest
 from harness.run_directory.manifest_writer import ManifestWriter
 from harness.scenario.resolve import resolve
 from harness.terminal.progress import ProgressLines
+from workloads.errors import WorkloadDied
 
 SCENARIO = """\
 name: demo
@@ -82,7 +84,7 @@ def test_a_run_takes_its_steps_in_order_and_removes_the_cluster(tmp_path: Path) 
     steps = FakeRunSteps()
     report, manifest = run_with(steps, tmp_path)
     assert [step for step in steps.taken if step in STEPS] == STEPS
-    others = {"warm_up", "judge", "load ended", "watch ended", "cluster removed"}
+    others = {"warm_up", "judge", "watch checked", "load ended", "watch ended", "cluster removed"}
     assert set(steps.taken) - set(STEPS) == others
     ends = ("load ended", "watch ended", "cluster removed")
     assert [step for step in steps.taken if step in ends] == list(ends)
@@ -125,6 +127,22 @@ def test_a_watch_that_dies_ends_the_run_at_once_as_an_error(tmp_path: Path) -> N
         "schedule: the watch of the nodes has died: x",
     )
     assert manifest.state == "failed"
+
+
+def test_a_load_that_dies_ends_the_schedule_at_once_and_heals(tmp_path: Path) -> None:
+    """Ten minutes of faults against a load that nobody writes any more would show nothing."""
+    died = WorkloadDied("thread 'producer 0' of the workload died: KafkaException: x")
+    steps = FakeRunSteps(load_dies=died, faults_wait_s=600)
+    begin = time.monotonic()
+    report, manifest = run_with(steps, tmp_path)
+    assert time.monotonic() - begin < 60
+    assert "stopped and healed" in steps.taken
+    assert (report.verdict.exit_code, report.headline) == (
+        4,
+        "schedule: thread 'producer 0' of the workload died: KafkaException: x",
+    )
+    assert (manifest.state, manifest.cut_short) == ("failed", False)
+    assert "cluster removed" in steps.taken
 
 
 def test_a_judge_that_breaks_is_an_error_and_not_a_traceback(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from fakes.cluster import FakeCluster
 
 from checkers.history.rows import TopicPartition
 from compose.errors import NodeStateError
+from harness.errors import StepFailed
 from harness.run.watch import watch
 from workloads.errors import WorkloadDied
 from workloads.record import journal
@@ -104,3 +105,24 @@ def test_a_process_that_has_served_earlier_runs_is_seen_from_the_beginning_of_th
     ]
     assert len(rows) == 6
     assert all(begin_ns <= row["at_ns"] <= time.monotonic_ns() for row in rows)
+
+
+def test_without_its_proxy_a_run_cannot_go_on(tmp_path: Path) -> None:
+    """No edge is left, and none can be cut or healed."""
+    cluster, told = FakeCluster(), list[str]()
+    with watch(cluster, tmp_path, PARTITIONS, told.append, "") as watching:
+        watching.check()
+        cluster.lose_proxy(exit_code=137)
+        with pytest.raises(StepFailed, match="watch: the proxy was ended from outside just now: SIGKILL"):
+            watching.check()
+    assert events(tmp_path)[-1] == (-1, "exited", 137, False, "")
+
+
+def test_an_engine_that_stands_still_is_noticed(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    with watch(cluster, tmp_path, PARTITIONS, print, "") as watching:
+        cluster.watches[0].engine_silent_s = 19.0
+        watching.check()
+        cluster.watches[0].engine_silent_s = 21.4
+        with pytest.raises(StepFailed, match="watch: the Docker Engine has not answered for 21 s"):
+            watching.check()

@@ -94,7 +94,7 @@ def test_samples_of_living_leaders_go_on_while_another_broker_is_dead(tmp_path: 
         sampler = new_sampler(brokers, recorder)
         assert sampler.high_watermark(PARTITIONS[1]) == -1
         workers = [Worker(str(n), sampler.sampling(n)) for n in brokers.numbers]
-        deadline = time.monotonic() + 5
+        begin_ns, deadline = time.monotonic_ns(), time.monotonic() + 5
         while sampler.samples < 2 and time.monotonic() < deadline:
             time.sleep(0.02)
         end(workers, within_s=5)
@@ -106,6 +106,7 @@ def test_samples_of_living_leaders_go_on_while_another_broker_is_dead(tmp_path: 
     assert {(row["partition"], row["leader"], row["high_watermark"], tuple(row["isr"])) for row in rows} == {
         (1, 2, 5, (1, 2))
     }
+    assert all(begin_ns < row["asked_ns"] < row["at_ns"] for row in rows)
 
 
 def test_the_newest_epoch_counts_however_high_an_older_one_had_been(tmp_path: Path) -> None:

@@ -1,0 +1,129 @@
+"""Readers and the high watermark: nobody is given what is not below it.
+
+Invariant: whatever was given to a reader before a leader was asked for its high watermark lies below what the
+leader answers. It need not be the leader that gave it: what an older one exposed was replicated, and a new
+one hides its high watermark until that has passed the start of its epoch (KIP-207).
+Evidence: the reads, by the time at which the reader had them; the samples, by the time at which they were
+asked; the metadata log, for when a later epoch began. A leader that was deposed answers what it knew: its
+sample says nothing of reads after that.
+Counterexample to "it stayed, so it was rightly given":
+    a reader is given offset 41 at 5.0 s; broker 1, which leads at that time, is asked at 5.2 s: 40
+    offset 41 was not below the high watermark at 5.0 s: early-read, though the log keeps it for ever
+
+A permitted loss lowers the high watermark, too: then reads and samples are of one event.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from checkers.anomalies import Anomaly
+from checkers.history.rows import Context, MetadataChange, Read, TopicPartition, Watermark
+from checkers.history.tables import NONE
+from checkers.properties import Property
+from checkers.reference.control_plane.rule_result import NOT_COLLECTED, RuleResult, collected, states_of
+from checkers.reference.control_plane.wall_clock import WallClock, wall_clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class ReadLimit:
+    """What one sample says of reads: those before `before_ns` lie below `high_watermark`."""
+
+    before_ns: int
+    answered_ns: int
+    leader_epoch: int
+    high_watermark: int
+
+
+def read_limits(context: Context) -> Mapping[TopicPartition, Sequence[ReadLimit]] | None:
+    """Of each partition that the metadata log names, by time; None: not decided, for lack of evidence."""
+    clock = wall_clock(context.clocks)
+    if clock is None or not collected(context, "clocks"):
+        return None
+    samples: dict[TopicPartition, list[Watermark]] = defaultdict(list)
+    for sample in context.watermarks:
+        if NONE not in (sample.asked_ns, sample.leader_epoch, sample.high_watermark):
+            samples[sample.tp].append(sample)
+    states = states_of(context)
+    return {tp: _limits(samples[tp], rows, clock) for tp, rows in states.items() if samples[tp]}
+
+
+def _limits(
+    samples: Iterable[Watermark], states: Sequence[MetadataChange], clock: WallClock
+) -> list[ReadLimit]:
+    ends_ns = {epoch: _end_ns(epoch, states, clock) for epoch in {each.leader_epoch for each in samples}}
+    return sorted(
+        ReadLimit(
+            before_ns=min([sample.asked_ns, *ends_ns[sample.leader_epoch]]),
+            answered_ns=sample.at_ns,
+            leader_epoch=sample.leader_epoch,
+            high_watermark=sample.high_watermark,
+        )
+        for sample in samples
+    )
+
+
+def _end_ns(epoch: int, states: Iterable[MetadataChange], clock: WallClock) -> list[int]:
+    """The earliest time at which a later epoch may have begun, if there is a later one."""
+    later = (clock.at(row.at_ms) - clock.slack_ns for row in states if row.leader_epoch > epoch)
+    return [at_ns for at_ns in [min(later, default=None)] if at_ns is not None]
+
+
+def early_read(context: Context, reads: Sequence[Read]) -> RuleResult:
+    """Each run of samples under one epoch that reads before them had passed. Subset: whole.
+
+    `reads` are those of decided partitions. Examined are those before the last limit of their partition.
+    """
+    limits = read_limits(context)
+    if limits is None:
+        return NOT_COLLECTED
+    by_partition: dict[TopicPartition, list[Read]] = defaultdict(list)
+    for read in reads:
+        by_partition[read.tp].append(read)
+    anomalies, examined = [], 0
+    for tp, its in sorted(by_partition.items()):
+        of = limits.get(tp, ())
+        examined += sum(read.read_ns < of[-1].before_ns for read in its) if of else 0
+        anomalies += [early(tp, *passed) for passed in _passed(of, its)]
+    return RuleResult(anomalies=anomalies, examined=examined, undecided=len(reads) - examined)
+
+
+def _passed(limits: Sequence[ReadLimit], reads: Iterable[Read]) -> Iterator[tuple[ReadLimit, int, int]]:
+    """The first limit of each run, with the greatest offset that was read before it, and when that was."""
+    waiting = sorted(reads, key=attrgetter("read_ns"), reverse=True)
+    was_passed: dict[int, bool] = {}
+    top, top_ns = NONE, NONE
+    for limit in limits:
+        while waiting and waiting[-1].read_ns < limit.before_ns:
+            read = waiting.pop()
+            if read.offset > top:
+                top, top_ns = read.offset, read.read_ns
+        is_passed = limit.high_watermark <= top
+        if is_passed and not was_passed.get(limit.leader_epoch, False):
+            yield limit, top, top_ns
+        was_passed[limit.leader_epoch] = is_passed
+
+
+def early(tp: TopicPartition, limit: ReadLimit, top: int, top_ns: int) -> Anomaly:
+    """The anomaly of offsets [high watermark, top], of which the last was read at `top_ns`."""
+    return Anomaly(
+        property=Property.EARLY_READ,
+        topic=tp.topic,
+        partition=tp.partition,
+        offset=limit.high_watermark,
+        last_offset=top,
+        producer=NONE,
+        sequence=NONE,
+        completed_ns=limit.answered_ns,
+        seen_ns=top_ns,
+        note=early_note(limit.high_watermark, limit.leader_epoch, top),
+    )
+
+
+def early_note(high_watermark: int, leader_epoch: int, top: int) -> str:
+    """Half a sentence."""
+    return (
+        f"a reader had offset {top} when the leader of epoch {leader_epoch} was asked, "
+        f"and it answered {high_watermark}"
+    )
