@@ -42,7 +42,10 @@ FIRST_S = 2.0
 """The first round begins no sooner: its faults are prepared before."""
 
 DRAWS = 60
-"""So often a whole storm is drawn until one holds every kind."""
+"""So often a whole storm is drawn until one holds every kind that was asked for."""
+
+FEW_DRAWS = 8
+"""As well, if none was: a short storm has no time for all."""
 
 ROUND_DRAWS = 5
 """So often a round is drawn until it has enough faults and fits into what is left of the duration."""
@@ -110,7 +113,7 @@ def storm(asked: Storm, *, seed: int, facts: Facts) -> tuple[Step, ...]:
     weights = _weights(asked, limits)
     _check_duration(asked, weights)
     rng, best, missing = Random(seed), tuple[Step, ...](), set(weights)
-    for _ in range(DRAWS):
+    for _ in range(DRAWS if asked.kinds else FEW_DRAWS):
         rounds = Rounds(
             rng=rng,
             facts=facts,

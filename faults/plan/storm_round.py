@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from compose.protocols import Edge
+from compose.protocols import CLIENT, Edge
 from faults.kinds.registry import kind_of
 from faults.kinds.step import EdgesStep, Step
 from faults.targets.edges import Arrow, EdgeSet, end_names, joins
@@ -98,7 +98,8 @@ def _can_be_proven(fault: Planned, earlier: Sequence[Planned], facts: Facts) -> 
         edges = edges_of(fault.step.edges, facts)
         slow = {edge for each in others for edge in _slowed(each, facts)}
         clashing = shut | slow if _leaves_open(fault.step) else shut
-        return edges.isdisjoint(clashing) and all(edge.target not in silent for edge in edges)
+        ends = {edge.target for edge in edges} | {int(edge.source) for edge in edges if edge.source != CLIENT}
+        return edges.isdisjoint(clashing) and ends.isdisjoint(silent)
     nodes = _nodes_of(fault.step, facts)
     if not nodes.isdisjoint(silent):
         return False

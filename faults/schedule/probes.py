@@ -12,7 +12,7 @@ from typing import TypeVar
 from compose.errors import ComposeError
 from compose.protocols import Cluster, View
 from faults.clock import Clock, ns
-from faults.kinds.evidence import Counter, CounterSample
+from faults.kinds.evidence import Counter, CounterSample, moved
 from faults.schedule.known import Known, Read
 
 _STALE_NS = ns(2.5)
@@ -65,14 +65,19 @@ class Probes:
         return next((each for each in fresh if _covers(each, now)), None)
 
     def kept(self, counter: Counter, nodes: Collection[int]) -> tuple[CounterSample, CounterSample] | None:
-        """Two kept samples of the counter: from some time ago, and from just now; None if there are none."""
+        """Two kept samples of the counter: from some time ago, and from just now.
+
+        None if there are none, or if a node's counter stands still between them: it may move since.
+        """
         having = [each for each in tuple(self._kept) if _has(each, counter, nodes)]
         if not having or self.clock.now_ns() - having[-1].at_ns > RECENT_NS:
             return None
         now = having[-1]
         fresh = (each for each in having if SHORTEST_NS <= now.at_ns - each.at_ns <= _STALE_NS)
         before = next(fresh, None)
-        return None if before is None else (before, now)
+        if before is None or not _all_moved(counter, nodes, before, now):
+            return None
+        return before, now
 
     def read(self, counters: Collection[Counter], nodes: Collection[int]) -> CounterSample:
         """Counters now. What cannot be read, because a node is down, is left out."""
@@ -135,6 +140,19 @@ def _has(sample: CounterSample, counter: Counter, nodes: Collection[int]) -> boo
             return set(nodes) <= sample.cpu_ns.keys()
         case "logs":
             return set(nodes) <= sample.log_bytes.keys()
+
+
+def _all_moved(
+    counter: Counter, nodes: Collection[int], before: CounterSample, now: CounterSample
+) -> bool:
+    """Edges may be quiet: those are probed."""
+    match counter:
+        case "edges":
+            return True
+        case "cpu":
+            return set(nodes) <= moved(before.cpu_ns, now.cpu_ns).keys()
+        case "logs":
+            return set(nodes) <= moved(before.log_bytes, now.log_bytes).keys()
 
 
 def _covers(before: CounterSample, now: CounterSample) -> bool:

@@ -39,6 +39,10 @@ class Ready:
     ready_ns: int
     good_until_ns: int
 
+    def was_begun_late(self, due_ns: int) -> bool:
+        """Whether the step was due already when its preparation began; -1: it is not known when it is due."""
+        return 0 <= due_ns <= self.since_ns
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vacant:
@@ -86,7 +90,7 @@ class Resolver:
 
         A preparation that was begun when the step was due already is not too old: a later one is no better.
         """
-        is_late = 0 <= due_ns <= ready.since_ns
+        is_late = ready.was_begun_late(due_ns)
         source = KnownRoles(self.probes.known)
         try:
             targets = step.resolve(self._roles(source))

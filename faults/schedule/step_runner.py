@@ -161,9 +161,14 @@ class StepRunner:
         return not self._can_be_injected(state, state.prepared)
 
     def _can_be_injected(self, state: StepState, found: Ready | Vacant | None) -> TypeGuard[Ready]:
-        """Whether the fault is ready, and nothing that it was based on has changed since."""
+        """Whether the fault is ready, and nothing that it was based on has changed since.
+
+        A step that is late is not made later by what changes while it is prepared.
+        """
         if not isinstance(found, Ready) or not self.resolver.still_holds(state.step, found, state.due_ns):
             return False
+        if found.was_begun_late(state.due_ns):
+            return True
         others = (each for each in self.states if each is not state)
         return not any(each.has_changed(found.targets.nodes, found.since_ns) for each in others)
 

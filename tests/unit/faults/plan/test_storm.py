@@ -22,7 +22,7 @@ from faults.targets.target import Target
 
 WITHIN = ("partition", "pause", "kill", "stop", "disk-stall", "latency")
 SEEDS = range(300)
-DURATION_S = 150.0
+DURATION_S = 120.0
 
 
 def facts_of(
@@ -50,7 +50,7 @@ class Interval:
     @property
     def free_s(self) -> float:
         """When its node may be taken as recovered: 14 s after a process has ended, else 6 s."""
-        return self.end_s + (14.0 if KINDS[self.step.kind].cost.ends_process else 6.0)
+        return round(self.end_s + (14.0 if KINDS[self.step.kind].cost.ends_process else 6.0), 3)
 
 
 def intervals(steps: Iterable[Step]) -> list[Interval]:
@@ -63,7 +63,7 @@ def intervals(steps: Iterable[Step]) -> list[Interval]:
             assert isinstance(step.start, After)
             assert step.start.moment == "begin"
             begin_s = found[step.start.anchor].begin_s + step.start.delay_s
-        found[step.name] = Interval(step, begin_s, begin_s + step.hold_s)
+        found[step.name] = Interval(step, round(begin_s, 3), round(begin_s + step.hold_s, 3))
     return list(found.values())
 
 
@@ -114,7 +114,7 @@ def test_the_limits_hold_at_every_instant(
     facts: Facts, brokers: int, unclean: int, controllers: int
 ) -> None:
     """Never more brokers, unclean shutdowns or controllers at one time than the promise covers."""
-    for seed in SEEDS[:90]:
+    for seed in SEEDS[:45]:
         asked = Storm(duration_s=DURATION_S, intensity=tuple(STRENGTHS)[seed % 3])
         plan = intervals(storm(asked, seed=seed, facts=facts))
         for now in plan:
@@ -127,28 +127,28 @@ def test_the_limits_hold_at_every_instant(
             assert len(impaired(hard, facts.brokers, "leader")) <= unclean, seed
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_round_waits_for_every_fault_of_the_one_before(seed: int) -> None:
+def test_a_round_waits_for_every_fault_of_the_one_before() -> None:
     """However late they are, faults of two rounds are never in force together."""
-    steps = [each.step for each in plans()[seed]]
-    firsts = [step for step in steps if isinstance(step.start, At)]
-    rounds = [
-        [step.name for step in steps if first is step or getattr(step.start, "anchor", "") == first.name]
-        for first in firsts
-    ]
-    assert sorted(name for each in rounds for name in each) == sorted(step.name for step in steps)
-    for before, first in pairwise([[], *rounds]):
-        (step,) = [step for step in firsts if step.name == first[0]]
-        assert isinstance(step.start, At)
-        assert list(step.start.once) == before
+    for plan in plans():
+        steps = [each.step for each in plan]
+        rounds: list[list[str]] = [[]]
+        for step in steps:
+            if isinstance(step.start, At):
+                assert list(step.start.once) == rounds[-1]
+                rounds.append([])
+            else:
+                assert isinstance(step.start, After)
+                assert step.start.anchor == rounds[-1][0]
+            rounds[-1].append(step.name)
+        assert len(rounds) > 3
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_all_is_healed_and_has_recovered_before_the_end(seed: int) -> None:
+def test_all_is_healed_and_has_recovered_before_the_end() -> None:
     """And the storm is not much shorter than was asked for."""
-    plan = plans()[seed]
-    assert max(each.free_s for each in plan) <= DURATION_S
-    assert max(each.free_s for each in plan) >= DURATION_S - 50
+    ends = [max(each.free_s for each in plan) for plan in plans()]
+    assert max(ends) <= DURATION_S
+    assert min(ends) >= DURATION_S - 50
+    assert sum(ends) / len(ends) >= DURATION_S - 15
 
 
 @pytest.mark.parametrize("intensity", STRENGTHS)
@@ -156,7 +156,7 @@ def test_all_kinds_and_all_nodes_are_hit(intensity: str) -> None:
     """By every seed, in six minutes; and by all of them together every shape of edges and every role."""
     asked = parse_storm({"duration": "6m", "intensity": intensity})
     edges, victims = set[str](), set[str]()
-    for seed in SEEDS[:60]:
+    for seed in SEEDS[:30]:
         steps = storm(asked, seed=seed, facts=FACTS)
         assert {step.kind for step in steps} == set(WITHIN)
         named = {str(victim(step)) for step in steps}
@@ -184,29 +184,28 @@ def test_faults_overlap(number: int, least: float) -> None:
     assert sum(shares) / len(shares) >= least
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_no_fault_begins_while_another_one_is_changed(seed: int) -> None:
+def test_no_fault_begins_while_another_one_is_changed() -> None:
     """Two seconds between two begins, and one from an end, two where a process is started, to a begin."""
-    plan = plans()[seed]
-    begins = sorted(each.begin_s for each in plan)
-    assert all(later - sooner >= 1.999 for sooner, later in pairwise(begins))
-    for each in plan:
-        after_s = 2.0 if KINDS[each.step.kind].cost.ends_process else 1.0
-        assert not any(each.end_s - 0.499 < begin_s < each.end_s + after_s - 0.001 for begin_s in begins)
+    for plan in plans():
+        begins = sorted(each.begin_s for each in plan)
+        assert all(later - sooner >= 1.999 for sooner, later in pairwise(begins))
+        for each in plan:
+            after_s = 2.0 if KINDS[each.step.kind].cost.ends_process else 1.0
+            busy = (each.end_s - 0.499, each.end_s + after_s - 0.001)
+            assert not any(busy[0] < begin_s < busy[1] for begin_s in begins)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_what_a_fault_is_proven_by_is_there_when_it_begins(seed: int) -> None:
+def test_what_a_fault_is_proven_by_is_there_when_it_begins() -> None:
     """No fault on a node that another one silences, no cut of an edge that is shut, to a node that is silent."""
-    plan = plans()[seed]
-    for each in plan:
-        others = [one.step for one in in_force(plan, each.begin_s) if one is not each]
-        silent = {str(victim(one)) for one in others if isinstance(one, TargetStep)}
-        assert silent.isdisjoint(must_answer(each.step))
+    for plan in plans():
+        for each in plan:
+            others = [one.step for one in in_force(plan, each.begin_s) if one is not each]
+            silent = {str(victim(one)) for one in others if isinstance(one, TargetStep)}
+            assert silent.isdisjoint(must_answer(each.step))
 
 
 def must_answer(step: Step) -> set[str]:
-    """The nodes, by id or role, without which a step cannot be proven: its own, or those its edges lead to."""
+    """The nodes, by id or role, that a step is proven on: its own, and those its edges join."""
     own = str(victim(step))
     if isinstance(step, TargetStep):
         return {own}
@@ -215,9 +214,9 @@ def must_answer(step: Step) -> set[str]:
     brokers = {f"node {node}" for node in FACTS.brokers} | {f"leader(orders-{number})" for number in range(6)}
     controllers = {f"node {node}" for node in FACTS.controllers} | {"active controller"}
     if arrow.both_ways:
-        return controllers | brokers if own in brokers else controllers
+        return brokers | controllers
     groups = {"brokers": brokers, "controllers": controllers, "nodes": brokers | controllers}
-    return groups[arrow.right.role] - {own} if arrow.right.role in groups else {own}
+    return groups.get(arrow.right.role, set()) | {own}
 
 
 def test_the_same_seed_gives_the_same_storm() -> None:
@@ -246,7 +245,7 @@ def test_beyond_the_promise_several_are_impaired_at_once() -> None:
     """Two and three brokers, two and three controllers, power losses among them."""
     asked = parse_storm({"duration": "5m", "limit": "beyond-promise", "intensity": "hard"})
     brokers, controllers, kinds = set[int](), set[int](), set[str]()
-    for seed in SEEDS[:40]:
+    for seed in SEEDS[:15]:
         plan = intervals(storm(asked, seed=seed, facts=FACTS))
         for now in plan:
             at = in_force(plan, now.begin_s)

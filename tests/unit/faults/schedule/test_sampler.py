@@ -67,10 +67,10 @@ def test_before_is_the_oldest_sample_that_is_fresh_and_has_the_counters() -> Non
 
 
 def test_kept_samples_of_a_counter() -> None:
-    """The newest one, and the oldest fresh one that is 0.3 s older; none if the newest is too old or alone."""
+    """The newest one, and the oldest fresh one that is 0.3 s older; none if it is too old or alone."""
     world = World()
     kept = probes(world)
-    samples = [CounterSample(at_ns=ns(at_s), cpu_ns={1: 1, 2: 2}) for at_s in (7, 8, 9, 9.9)]
+    samples = [CounterSample(at_ns=ns(at_s), cpu_ns={1: ns(at_s), 2: ns(at_s), 4: 0}) for at_s in (7, 8, 9, 9.9)]
     world.clock.sleep_until(ns(10))
     kept.keep(samples[3])
     assert kept.kept("cpu", (1,)) is None
@@ -78,6 +78,7 @@ def test_kept_samples_of_a_counter() -> None:
         kept.keep(each)
     assert kept.kept("cpu", (1, 2)) == (samples[1], samples[3])
     assert kept.kept("cpu", (3,)) is None
+    assert kept.kept("cpu", (4,)) is None, "it stands still"
     assert kept.kept("logs", (1,)) is None
     world.clock.sleep_until(ns(11.2))
     assert kept.kept("cpu", (1,)) is None
@@ -132,5 +133,5 @@ def test_no_broker_reports_what_is_in_sync() -> None:
     world = World()
     read = probes(world)
     assert read.read_isr() == {("orders", 0): (1, 2, 3)}
-    read.view.leaders = lambda: (_ for _ in ()).throw(NodeStateError("no answer"))  # type: ignore[method-assign]
+    read.view.describe = lambda _: (_ for _ in ()).throw(NodeStateError("no answer"))  # type: ignore[method-assign]
     assert read.read_isr() == {}

@@ -180,8 +180,10 @@ def test_a_vacant_role_is_waited_for() -> None:
         plan(KILL), world, view, world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
     )
     assert record.proven
-    assert record.inject_ns == ns(8)
-    assert json.loads(record.evidence)["late_s"] == 3.0
+    assert ns(8) <= record.inject_ns <= ns(8.25)
+    evidence = json.loads(record.evidence)
+    assert 3.0 <= evidence["late_s"] <= 3.25
+    assert "leader: orders-0 has no leader" in evidence["delayed"]
 
 
 def test_a_role_that_stays_vacant_skips_the_step_and_its_dependents() -> None:
@@ -452,14 +454,14 @@ def test_a_probe_that_takes_too_long_is_not_waited_for() -> None:
 
 
 def test_slow_jobs_delay_no_other_step() -> None:
-    """Where each job takes 2 s, a step is late by its own two, which resolve its roles, and by no other.
+    """Where each job takes 2 s, a step is late by its own preparation, and by no other one.
 
-    Two, since the first answer is 2 s old when it comes.
+    A cut is prepared twice, since its roles are 2 s old when the first one is done.
     """
     world = World()
     cut, pause = run(world, plan(CUT, PAUSE | {"at": "6s"}), threads=Slow(world.clock, latency_ns=ns(2)))
-    assert ns(9) <= cut.inject_ns <= ns(9.3)
-    assert ns(10) <= pause.inject_ns <= ns(10.3)
+    assert ns(7.7) <= cut.inject_ns <= ns(8.5)
+    assert ns(6.7) <= pause.inject_ns <= ns(7.2)
     assert ns(3) <= cut.heal_ns - cut.inject_ns <= ns(6.2)
     assert ns(3) <= pause.heal_ns - pause.inject_ns <= ns(6.2)
 
@@ -517,15 +519,14 @@ class SlowToRead(World):
         return super().cpu_ns(node)
 
 
-@pytest.mark.parametrize(("moves_at_s", "node", "late_s"), [(4.6, 2, 0.0), (60.0, 1, 0.0)])
-def test_a_role_that_has_moved_since_the_preparation(moves_at_s: float, node: int, late_s: float) -> None:
+@pytest.mark.parametrize(("moves_at_s", "node"), [(4.6, 2), (60.0, 1)])
+def test_a_role_that_has_moved_since_the_preparation(moves_at_s: float, node: int) -> None:
     """A leader that moved meanwhile is not hit, its successor is, although counters take a second to read."""
     world = SlowToRead()
     world.clock.call_at(ns(moves_at_s), lambda: setattr(world, "leader", 2))
     (pause,) = run(world, plan(PAUSE | {"target": "leader"}), threads=Aside(world.clock))
     assert pause.nodes == (node,)
     assert pause.proven
-    assert pause.inject_ns - pause.planned_begin_ns == (0 if node == 1 else ns(late_s))
 
 
 def test_unproven_is_reported_before_healing() -> None:
