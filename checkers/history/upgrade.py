@@ -6,8 +6,8 @@ All were started again when the fault was healed.
 1.1: `metadata` had no `log_offset` and no `recovering`: the order is that of the rows, and nobody knows of a
 leader that recovers from an unclean election. The OPTIONAL tables did not exist: they were not collected.
 1.2: `replica_offsets` had no `asked_ns`: a broker's answer was dropped if it took longer than a second.
-1.3: `watermarks` had no `asked_ns`: nobody knows when they were asked for. `faults` had no `planned_begin_ns`,
-`planned_end_ns`, `begin_ns`, `end_ns`: nobody knows how late a step was.
+1.3: `watermarks` had no `asked_ns`: nobody knows when they were asked for. `faults` had no
+`planned_begin_ns`, `planned_end_ns`, `begin_ns`, `end_ns`: nobody knows how late a step was.
 
 A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
 """

@@ -5,8 +5,8 @@
     {do: power-loss, when: 'isr == {leader}', within: 20s, target: leader, for: 5s}
     {do: pause, at: 40s, once: the-kill + power-loss-3, target: node 1, for: 5s}
 
-Keys: `do` and `for` always; one of `at`, `after`, `when`; `once` with `at` and `within` with `when`; `name` if
-you like; and those that the kind of fault adds. Every error is a BadStep that names the key.
+Keys: `do` and `for` always; one of `at`, `after`, `when`; `once` with `at` and `within` with `when`; `name`
+if you like; and those that the kind of fault adds. Every error is a BadStep that names the key.
 """
 
 import re

@@ -1,12 +1,12 @@
 """A storm: a plan drawn from a seed, with every choice made here, so that running the plan draws nothing.
 
-A storm is a sequence of rounds. The faults of a round overlap, on a few nodes; the next round begins when each
-of them is proven recovered (`once`). So at any instant, however late anything is, only the nodes of one round
-are impaired, and these are as few as `limit` says: what the configuration promises to survive (storm_limits.py),
-or beyond that any number, where the contract alone says what may be lost.
+A storm is a sequence of rounds. The faults of a round overlap, on a few nodes; the next round begins when
+each of them is proven recovered (`once`). So at any instant, however late anything is, only the nodes of one
+round are impaired, and these are as few as `limit` says: what the configuration promises to survive
+(storm_limits.py), or beyond that any number, where the contract alone says what may be lost.
 
-Each round has its instant, drawn with room for the recoveries of the round before; the other faults of a round
-are planned by the begin of its first. Which kinds a storm may draw, and how, is part of their records
+Each round has its instant, drawn with room for the recoveries of the round before; the other faults of a
+round are planned by the begin of its first. Which kinds a storm may draw, and how, is part of their records
 (`FaultKind.storm`).
 """
 
@@ -139,7 +139,10 @@ def _steps(rounds: Rounds, asked: Storm) -> Iterator[Step]:
     number = 0
     while faults := _fitting(rounds, asked.duration_s - at_s):
         rounds.took(faults)
-        before, names = names, tuple(f"storm-{number + i}-{each.step.kind}" for i, each in enumerate(faults, 1))
+        before, names = (
+            names,
+            tuple(f"storm-{number + i}-{each.step.kind}" for i, each in enumerate(faults, 1)),
+        )
         number += len(faults)
         for name, each in zip(names, faults, strict=True):
             first = name == names[0]
@@ -251,7 +254,9 @@ def _parse_kinds(value: object) -> tuple[str, ...]:
 
 
 def _parse_weights(value: object) -> Mapping[str, int]:
-    allowed = f"whole numbers up to {MOST_WEIGHT}, 0 for never, by kind, as in {{pause: 3, kill: 1}}; the kinds "
+    allowed = (
+        f"whole numbers up to {MOST_WEIGHT}, 0 for never, by kind, as in {{pause: 3, kill: 1}}; the kinds "
+    )
     refusal = BadStep("weights", value, f"{allowed}are {', '.join(RULES)}")
     if not isinstance(value, dict) or not value.keys() <= RULES.keys():
         raise refusal

@@ -18,7 +18,7 @@ Limit = Literal["within-promise", "beyond-promise"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The most nodes at a time: brokers that are impaired, those of them that ended uncleanly, controllers."""
+    """The most nodes at a time: impaired brokers, those of them that ended uncleanly, controllers."""
 
     brokers: int
     unclean: int

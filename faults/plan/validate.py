@@ -1,7 +1,7 @@
 """What a plan must satisfy before anything starts; every refusal is a BadStep with the step's index.
 
-Names are unique; `after` and `once` name earlier steps; nodes, topics, partitions and edges exist; a role is held
-by at least one node; a hold is long enough to be proven.
+Names are unique; `after` and `once` name earlier steps; nodes, topics, partitions and edges exist; a role is
+held by at least one node; a hold is long enough to be proven.
 """
 
 from dataclasses import replace

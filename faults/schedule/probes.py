@@ -142,9 +142,7 @@ def _has(sample: CounterSample, counter: Counter, nodes: Collection[int]) -> boo
             return set(nodes) <= sample.log_bytes.keys()
 
 
-def _all_moved(
-    counter: Counter, nodes: Collection[int], before: CounterSample, now: CounterSample
-) -> bool:
+def _all_moved(counter: Counter, nodes: Collection[int], before: CounterSample, now: CounterSample) -> bool:
     """Edges may be quiet: those are probed."""
     match counter:
         case "edges":

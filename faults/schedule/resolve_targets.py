@@ -1,7 +1,7 @@
 """From a step that is near to a fault that is ready: roles become nodes and edges, and counters are read.
 
-All of it only reads, and may take seconds where a node does not answer: it runs on background threads, before
-the step is due. What it was based on is compared with what is known when the step is due, which takes no time.
+All of it only reads, and may take seconds where a node does not answer: it runs on background threads,
+before the step is due. What it was based on is compared with what is known when it is due: that takes no time.
 """
 
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Resolver:
     probes: Probes
 
     def ready(self, step: Step) -> Ready | Vacant:
-        """Resolve the step's roles, and make and prepare its fault. If that takes long, resolve them again."""
+        """Resolve the roles, and make and prepare the fault. If that takes long, resolve them again."""
         since_ns = self.clock.now_ns()
         try:
             targets, good_until_ns = self._resolve(step)
@@ -162,7 +162,9 @@ class Resolver:
 
     def _isr(self) -> Isr:
         known = self.probes.known
-        return known.isr if self._is_good(known.partitions_ns + PARTITIONS_GOOD_NS) else self.probes.read_isr()
+        return (
+            known.isr if self._is_good(known.partitions_ns + PARTITIONS_GOOD_NS) else self.probes.read_isr()
+        )
 
     def _before_and_now(
         self, counter: Counter | None, nodes: tuple[int, ...]

@@ -1,7 +1,7 @@
 """The life of one step, top to bottom: prepared, due, injected, held, healed, recovered.
 
-What takes time before an injection is done before it is due: from AHEAD_NS before its instant on, the step's
-fault is kept ready, prepared anew when its roles move or another fault changes its nodes. At its instant it is
+What takes time before an injection is done before it is due: from AHEAD_NS before its instant on, the fault
+is kept ready, prepared anew when its roles move or another fault changes its nodes. At its instant it is
 injected at once.
 
 Each method is a task on the event loop. What raises, other than an error of the cluster, ends the schedule;
@@ -138,7 +138,7 @@ class StepRunner:
         while True:
             yield from self._keep_ready(state)
             found = state.prepared
-            if self._can_be_injected(state, found):
+            if self._can_be_injected(found, state):
                 return found
             late_ns = self.clock.now_ns() - state.due_ns
             if isinstance(found, Vacant) and late_ns >= ns(VACANT_S):
@@ -158,9 +158,9 @@ class StepRunner:
     def _should_prepare(self, state: StepState) -> bool:
         if isinstance(state.prepared, Vacant):
             return self.clock.now_ns() >= state.prepared_ns + PREPARE_AGAIN_NS
-        return not self._can_be_injected(state, state.prepared)
+        return not self._can_be_injected(state.prepared, state)
 
-    def _can_be_injected(self, state: StepState, found: Ready | Vacant | None) -> TypeGuard[Ready]:
+    def _can_be_injected(self, found: Ready | Vacant | None, state: StepState) -> TypeGuard[Ready]:
         """Whether the fault is ready, and nothing that it was based on has changed since.
 
         A step that is late is not made later by what changes while it is prepared.

@@ -1,7 +1,7 @@
 """How late the faults of a run were: planned against realised begins and holds, from the table `faults`.
 
-A fault that is late is still the fault that was asked for, and what it did is judged by its realised times. So
-nothing here decides a verdict; it explains a run that is not what its plan reads like.
+A fault that is late is still the fault that was asked for, and what it did is judged by its realised times.
+So nothing here decides a verdict; it explains a run that is not what its plan reads like.
 """
 
 import json
@@ -57,7 +57,8 @@ def in_words(times: Mapping[str, Any]) -> str:
     median, p99, most = (1000 * times[f"{name}_late_s"] for name in ("median", "p99", "most"))
     count = times["faults"]
     faults = "1 fault" if count == 1 else f"{count:,} faults"
-    return f"{faults} began {median:.0f} ms after the planned instant (median; p99 {p99:.0f}, most {most:.0f} ms)"
+    late = f"{median:.0f} ms after the planned instant (median; p99 {p99:.0f}, most {most:.0f} ms)"
+    return f"{faults} began {late}"
 
 
 def _late_s(fault: Fault) -> float:

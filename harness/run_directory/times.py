@@ -21,8 +21,10 @@ from harness.run_directory.manifest import Manifest
 
 SLACK_NS = 1_000_000_000
 NO_TIMES = frozenset(
-    ("wall_ns", "engine_ns", "error_ns", "span_ns", "stall_ns", "steal_ns", "busy_ns", "late_ns")
-    + ("planned_begin_ns", "planned_end_ns")
+    (
+        *("wall_ns", "engine_ns", "error_ns", "span_ns", "stall_ns", "steal_ns", "busy_ns", "late_ns"),
+        *("planned_begin_ns", "planned_end_ns"),
+    )
 )
 """Columns in nanoseconds of another clock, or of no clock; and times that need not come."""
 Span = tuple[int, int]

@@ -49,7 +49,9 @@ def _from_stdin() -> tuple[str, str]:
 
 def _description(name: str, resolved: Resolved) -> str:
     scenario = resolved.scenario
-    return f"{name}: valid. {scenario.name}: Kafka {scenario.cluster.kafka}, {_faults(resolved) or 'no faults'}"
+    return (
+        f"{name}: valid. {scenario.name}: Kafka {scenario.cluster.kafka}, {_faults(resolved) or 'no faults'}"
+    )
 
 
 def _faults(resolved: Resolved) -> str:

@@ -72,13 +72,15 @@ def plans() -> tuple[tuple[Interval, ...], ...]:
     """A storm for each of 300 seeds, a hundred of each intensity."""
     names = tuple(STRENGTHS)
     return tuple(
-        tuple(intervals(storm(Storm(duration_s=DURATION_S, intensity=names[seed % 3]), seed=seed, facts=FACTS)))
+        tuple(
+            intervals(storm(Storm(duration_s=DURATION_S, intensity=names[seed % 3]), seed=seed, facts=FACTS))
+        )
         for seed in SEEDS
     )
 
 
 def victim(step: Step) -> Target:
-    """The one node that a step is against; that other nodes are at the ends of its edges impairs none of them."""
+    """The one node that a step is against; those at the other ends of its edges are not impaired."""
     if isinstance(step, TargetStep):
         return step.target
     assert isinstance(step, EdgesStep)
@@ -110,9 +112,7 @@ CLUSTERS = [
 
 
 @pytest.mark.parametrize(("facts", "brokers", "unclean", "controllers"), CLUSTERS)
-def test_the_limits_hold_at_every_instant(
-    facts: Facts, brokers: int, unclean: int, controllers: int
-) -> None:
+def test_the_limits_hold_at_every_instant(facts: Facts, brokers: int, unclean: int, controllers: int) -> None:
     """Never more brokers, unclean shutdowns or controllers at one time than the promise covers."""
     for seed in SEEDS[:45]:
         asked = Storm(duration_s=DURATION_S, intensity=tuple(STRENGTHS)[seed % 3])
@@ -196,7 +196,7 @@ def test_no_fault_begins_while_another_one_is_changed() -> None:
 
 
 def test_what_a_fault_is_proven_by_is_there_when_it_begins() -> None:
-    """No fault on a node that another one silences, no cut of an edge that is shut, to a node that is silent."""
+    """No fault on a node that another one silences, nor on an edge to such a node or from it."""
     for plan in plans():
         for each in plan:
             others = [one.step for one in in_force(plan, each.begin_s) if one is not each]
@@ -360,6 +360,6 @@ def test_the_kinds_that_are_asked_for_all_occur() -> None:
 def test_refusing_a_cluster_without_a_node_to_spare() -> None:
     """Where each replica is needed, taking one away would stop the writes."""
     tight = facts_of(3, 3, replication=2, min_isr=2)
-    with pytest.raises(BadStep, match="topic orders with 2 replicas and min.insync.replicas 2"):
+    with pytest.raises(BadStep, match=r"topic orders with 2 replicas and min\.insync\.replicas 2"):
         storm(MINUTE, seed=1, facts=tight)
     assert storm(Storm(duration_s=60.0, limit="beyond-promise"), seed=1, facts=tight)

@@ -36,7 +36,10 @@ def plan_of(count: int) -> tuple[Step, ...]:
     """Pairs of overlapping faults, each pair 16 s after the one before."""
     words = [KINDS[number % len(KINDS)] | {"for": "6s"} for number in range(count)]
     return parse_steps(
-        [each | {"at": f"{5 + 16 * (number // 2) + 3.5 * (number % 2)}s"} for number, each in enumerate(words)]
+        [
+            each | {"at": f"{5 + 16 * (number // 2) + 3.5 * (number % 2)}s"}
+            for number, each in enumerate(words)
+        ]
     )
 
 
@@ -51,7 +54,9 @@ class SilentBroker(WorldView):
         return super().describe(topic)
 
 
-def run(world: World, steps: tuple[Step, ...], threads: Inline, *, quick_s: float | None = 0.5) -> list[FaultRecord]:
+def run(
+    world: World, steps: tuple[Step, ...], threads: Inline, *, quick_s: float | None = 0.5
+) -> list[FaultRecord]:
     """Run with a broker that is silent all the time; the quick view waits for it for less."""
     quick = None if quick_s is None else SilentBroker(world, quick_s)
     return list(
@@ -83,7 +88,7 @@ def p99_late_ns(records: Iterable[FaultRecord]) -> int:
 
 
 def test_two_hundred_faults_of_all_kinds_begin_when_they_are_due() -> None:
-    """Each reading takes 0.3 s; pairs overlap, and the changes of one fault delay the other by 0.1 s at most."""
+    """Each reading takes 0.3 s; pairs overlap, and the changes of one delay the other by 0.1 s at most."""
     world = World()
     records = run_slowly(world, plan_of(COUNT))
     assert all(record.inject_ns >= 0 for record in records)
@@ -115,7 +120,7 @@ def test_faults_that_are_not_prepared_before_are_late(monkeypatch: pytest.Monkey
 
 
 def test_planned_and_realised_times_stand_side_by_side() -> None:
-    """A kill that was begun at its instant, was in force 0.05 s later, and was held for as long as planned."""
+    """A kill that was begun at its instant, was in force 0.05 s later, and was held as long as planned."""
     world = World()
     (kill,) = run(world, parse_steps([{"do": "kill", "target": "node 2", "at": "5s", "for": "3s"}]), Inline())
     assert (kill.planned_begin_ns, kill.planned_end_ns) == (ns(5), ns(8))
@@ -143,7 +148,9 @@ def test_a_step_is_not_injected_after_one_that_did_not_recover() -> None:
     words = {"do": "partition", "edges": "all <-> node 2", "at": "5s", "for": "3s"}
     _, pause = run(
         world,
-        parse_steps([words, {"do": "pause", "target": "node 3", "at": "9s", "for": "3s", "once": "partition-1"}]),
+        parse_steps(
+            [words, {"do": "pause", "target": "node 3", "at": "9s", "for": "3s", "once": "partition-1"}]
+        ),
         Inline(),
         quick_s=None,
     )

@@ -70,7 +70,9 @@ def test_kept_samples_of_a_counter() -> None:
     """The newest one, and the oldest fresh one that is 0.3 s older; none if it is too old or alone."""
     world = World()
     kept = probes(world)
-    samples = [CounterSample(at_ns=ns(at_s), cpu_ns={1: ns(at_s), 2: ns(at_s), 4: 0}) for at_s in (7, 8, 9, 9.9)]
+    samples = [
+        CounterSample(at_ns=ns(at_s), cpu_ns={1: ns(at_s), 2: ns(at_s), 4: 0}) for at_s in (7, 8, 9, 9.9)
+    ]
     world.clock.sleep_until(ns(10))
     kept.keep(samples[3])
     assert kept.kept("cpu", (1,)) is None

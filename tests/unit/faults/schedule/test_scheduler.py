@@ -127,7 +127,12 @@ def test_a_storm_stays_within_its_limit_however_long_recoveries_take(boot_s: flo
     records = run(world, steps)
     assert all(record.recovered for record in records)
     for now in records:
-        hit = {node for each in records if each.inject_ns <= now.inject_ns < each.recovered_ns for node in victims(each)}
+        hit = {
+            node
+            for each in records
+            if each.inject_ns <= now.inject_ns < each.recovered_ns
+            for node in victims(each)
+        }
         assert len(hit & set(world.brokers)) <= 1
         assert len(hit & set(world.controllers)) <= 1
     late = [record for record in records if record.inject_ns - record.planned_begin_ns > ns(0.1)]

@@ -235,11 +235,13 @@ def test_a_storm_beyond_the_promise_expects_that_what_is_lost_is_permitted() -> 
 
 
 def test_the_volumes_hold_what_is_written_in_a_long_storm() -> None:
-    """2000 records a second of 200 bytes, 100 more on disk each, for an hour are 2 GiB; a quarter to spare."""
+    """2000 records a second of 200 bytes, 100 more on disk each, for an hour are 2 GiB, and a quarter."""
     sets = ["storm.duration=60m", "storm.intensity=normal"]
     assert resolve(*find("storm"), seed=7).topology.volume_mib == 1024
     assert resolve(*find("storm"), seed=7, sets=sets).topology.volume_mib == 3 * 1024
-    with pytest.raises(ScenarioError, match="for 3600s is 4.02 GiB with its replicas, and the 3 volumes hold 3 GiB"):
+    with pytest.raises(
+        ScenarioError, match=r"for 3600s is 4\.02 GiB with its replicas, and the 3 volumes hold 3 GiB"
+    ):
         resolve(*find("storm"), seed=7, sets=[*sets, "cluster.volume=1GiB"])
 
 
