@@ -1,7 +1,8 @@
 """From a step that is near to a fault that is ready: roles become nodes and edges, and counters are read.
 
 All of it only reads, and may take seconds where a node does not answer: it runs on background threads,
-before the step is due. What it was based on is compared with what is known when it is due: that takes no time.
+before the step is due. What it was based on is compared with what is known when it is due; that takes no
+time.
 """
 
 from dataclasses import dataclass

@@ -53,10 +53,10 @@ def run_schedule(
     """Run validated `steps`, counting from now; returns when every fault is healed and its recovery decided.
 
     `quick` is a view of the same brokers that does not wait long for one that is silent: from it the roles
-    are known before a step is due. `on_event` is called on this thread at each stage of each step. `stop`, set by
-    another thread, ends the injections and heals. `threads` run the background jobs: by default as many as
-    there can be jobs at one time, so that none waits for another. Whatever is raised, here or by `on_event`,
-    is raised after healing.
+    are known before a step is due. `on_event` is called on this thread at each stage of each step.
+    `stop`, set by another thread, ends the injections and heals. `threads` run the background jobs: by
+    default as many as there can be jobs at one time, so that none waits for another. Whatever is raised,
+    here or by `on_event`, is raised after healing.
     """
     most = JOBS_OF_A_STEP * len(steps) + SAMPLER_THREADS
     pool = ThreadPoolExecutor(most, thread_name_prefix="faults") if threads is None else nullcontext(threads)
