@@ -75,7 +75,7 @@ class Probes:
         now = having[-1]
         fresh = (each for each in having if SHORTEST_NS <= now.at_ns - each.at_ns <= _STALE_NS)
         before = next(fresh, None)
-        if before is None or not _all_moved(counter, nodes, before, now):
+        if before is None or not all_moved(counter, nodes, before, now):
             return None
         return before, now
 
@@ -142,8 +142,8 @@ def _has(sample: CounterSample, counter: Counter, nodes: Collection[int]) -> boo
             return set(nodes) <= sample.log_bytes.keys()
 
 
-def _all_moved(counter: Counter, nodes: Collection[int], before: CounterSample, now: CounterSample) -> bool:
-    """Edges may be quiet: those are probed."""
+def all_moved(counter: Counter, nodes: Collection[int], before: CounterSample, now: CounterSample) -> bool:
+    """Whether each node's counter has moved between two samples. Edges may be quiet: those are probed."""
     match counter:
         case "edges":
             return True

@@ -17,7 +17,7 @@ from faults.kinds.node_holds import Holds
 from faults.kinds.registry import kind_of
 from faults.kinds.step import ResolvedTargets, Step
 from faults.schedule.known import PARTITIONS_GOOD_NS, KnownRoles
-from faults.schedule.probes import SHORTEST_NS, Isr, Probes
+from faults.schedule.probes import SHORTEST_NS, Isr, Probes, all_moved
 from faults.targets.conditions import Condition, OffsetCondition
 from faults.targets.roles import Roles
 from faults.targets.target import TopicPartition
@@ -170,15 +170,18 @@ class Resolver:
     def _before_and_now(
         self, counter: Counter | None, nodes: tuple[int, ...]
     ) -> tuple[CounterSample, CounterSample]:
-        """Counters from some time before, and from now; those that are kept, else they are read here."""
+        """Counters from some time before, and from now; those that are kept, else they are read here.
+
+        What stands still may have begun to move just now, as on a node that another fault has released.
+        """
         if counter is None:
             return (nothing := CounterSample(at_ns=self.clock.now_ns())), nothing
         if kept := self.probes.kept(counter, nodes):
             return kept
         now = self.probes.read({counter}, nodes)
         before = self.probes.before(now)
-        if before is not None and now.at_ns - before.at_ns >= SHORTEST_NS:
+        is_old = before is not None and now.at_ns - before.at_ns >= SHORTEST_NS
+        if before is not None and is_old and all_moved(counter, nodes, before, now):
             return before, now
-        before = before or now
-        self.clock.sleep_until(before.at_ns + SHORTEST_NS)
-        return before, self.probes.read({counter}, nodes)
+        self.clock.sleep_until(now.at_ns + SHORTEST_NS)
+        return before or now, self.probes.read({counter}, nodes)
