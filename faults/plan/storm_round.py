@@ -1,8 +1,8 @@
 """One round of a storm: faults that overlap, on a few nodes. Which of them can be in force together?
 
 Each fault of a round needs evidence of its own, so it must find what it takes away: a partition is proven on
-an edge that is open, and a pause on a process that runs. And what changes the cluster is done one thing after
-the other: a fault is on time if nothing else is injected or healed just before it.
+an edge that is open, and a pause on a process that runs. And a change takes processor time from all others: a
+fault is on time if nothing else is injected or healed just before it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ RESTART_S = 14.0
 """As well, of one that ends processes: 3 to 6.4 s, once 13 s."""
 
 PROOF_S = 2.0
-"""Between two begins, in which the first one is proven: 0.75 s of stillness, and probes on a busy machine."""
+"""Between two begins: in it the first is proven, by 0.75 s of stillness, and probes on a busy machine."""
 
 CHANGE_S, START_S = 1.0, 2.0
 """What a change may take, and the start of a node's process: nothing begins so soon after an end."""

@@ -1,8 +1,8 @@
 """Runs a plan of faults against a cluster: injects in time, proves, heals always, proves again.
 
-Each step is a task of its own (`StepRunner.life`). Everything that changes the cluster happens on the calling
-thread, in order; probes, and changes that take long, run on other threads, so that a node that does not
-answer, or takes long to end, delays no injection and no healing.
+Each step is a task of its own (`StepRunner.life`), and all tasks share the calling thread. Probes and changes
+run on other threads, so that a node that does not answer, or takes long to end or to start, delays no
+injection and no healing of another step.
 
 Healing is always done: when a hold is over, when `stop` is set, and when anything raises; latest fault first.
 A heal that fails is tried again, and reported.

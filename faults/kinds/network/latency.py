@@ -24,7 +24,7 @@ from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.targets.draw import draw_edges_of
 from faults.targets.facts import Facts
 from faults.targets.target import Target
-from faults.tasks import at_once
+from faults.tasks import as_job
 
 SHORTEST_DELAY_S = 0.05
 """Round trips are measured to 0.01 s, and take up to as much more on a busy machine."""
@@ -102,7 +102,7 @@ class Latency:
         within_s = PROBE_S + step.delay_s + step.jitter_s + max(self._before.values(), default=0.0)
         return self.injection.cluster.mesh.round_trips(edges, within_s=within_s)
 
-    @at_once
+    @as_job
     def inject(self) -> None:
         """Slow."""
         injection, step = self.injection, self.injection.step
@@ -130,7 +130,7 @@ class Latency:
         }
         return Proven(since_ns=self._late_since_ns, values=values)
 
-    @at_once
+    @as_job
     def heal(self) -> None:
         """Release the delay; an edge that another fault slows or cuts stays slow or cut."""
         self.injection.cluster.mesh.mend(self.injection.edges, owner=self.injection.owner)

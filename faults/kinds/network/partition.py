@@ -20,7 +20,7 @@ from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.targets.draw import draw_edges_of
 from faults.targets.facts import Facts
 from faults.targets.target import Target
-from faults.tasks import at_once
+from faults.tasks import as_job
 
 MODES: tuple[CutMode, ...] = get_args(CutMode)
 
@@ -75,7 +75,7 @@ class Partition:
             answered |= mesh.probe(silent, within_s=PROBE_S)  # a busy machine may be late once
         self._answering = tuple(edge for edge in quiet if edge in answered)
 
-    @at_once
+    @as_job
     def inject(self) -> None:
         """Cut."""
         injection = self.injection
@@ -105,7 +105,7 @@ class Partition:
         self._unanswered_ns = -1 if answered else began_ns
         return answered
 
-    @at_once
+    @as_job
     def heal(self) -> None:
         """Release the cut; an edge that another fault holds stays cut."""
         self.injection.cluster.mesh.mend(self.injection.edges, owner=self.injection.owner)
