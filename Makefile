@@ -13,6 +13,8 @@ test: setup lint without-docker
 test-fast: setup-python lint without-docker
 
 .PHONY: without-docker lint
+# Byte code is kept, whatever the environment says: else each of many processes compiles every module anew.
+without-docker: export PYTHONDONTWRITEBYTECODE =
 without-docker:
 	$(BIN)/pytest tests/unit tests/spark -n 2 --dist loadfile
 

@@ -22,6 +22,8 @@ Ints = npt.NDArray[np.int64]
 AnomalyKey = tuple[str, str, int, int, int, int, int, int]
 
 _NEVER = np.iinfo(np.int64).max
+_AT_ONCE = 4096
+"""Rows of a block whose columns become Python integers together."""
 COLUMNS = (
     *("offset", "last_offset", "producer", "sequence"),
     *("invoked_ns", "completed_ns", "seen_ns", "acked_offset"),
@@ -121,13 +123,23 @@ class AnomalyBlock:
 
     def at(self, row: int) -> Anomaly:
         """One row as an object."""
+        return self._anomaly(row, [int(getattr(self, name)[row]) for name in COLUMNS])
+
+    def rows(self) -> Iterator[Anomaly]:
+        """All rows as objects."""
+        for begin in range(0, len(self), _AT_ONCE):
+            columns = [getattr(self, name)[begin : begin + _AT_ONCE].tolist() for name in COLUMNS]
+            for row, values in enumerate(zip(*columns, strict=True), begin):
+                yield self._anomaly(row, values)
+
+    def _anomaly(self, row: int, values: Sequence[int]) -> Anomaly:
         return Anomaly(
             property=self.property,
             topic=self.tp.topic,
             partition=self.tp.partition,
             replica=self.replica,
             note=self.note(row),
-            **{name: int(getattr(self, name)[row]) for name in COLUMNS},
+            **dict(zip(COLUMNS, values, strict=True)),
         )
 
 
@@ -170,7 +182,7 @@ class Anomalies(Sequence[Anomaly]):
         return self.blocks[which].at(place - begin)
 
     def __iter__(self) -> Iterator[Anomaly]:
-        return (block.at(row) for block in self.blocks for row in range(len(block)))
+        return (anomaly for block in self.blocks for anomaly in block.rows())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):

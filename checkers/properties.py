@@ -384,7 +384,7 @@ class Property(StrEnum):
         sentence="readers are given nothing above the high watermark",
         violated_when="a leader answers a high watermark at or below what a reader had before it was asked",
         family=Family.CONSUMERS,
-        unit=ExaminedUnit.READ_BEFORE_SAMPLE,
+        unit=ExaminedUnit.TIMED_WATERMARK_SAMPLE,
         needs=frozenset(
             {
                 EvidenceSource.READS,

@@ -57,9 +57,9 @@ class ExaminedUnit(StrEnum):
     WATERMARK_SAMPLE = (
         "a sample of a partition's high watermark (undecided: without one, or without an epoch)"
     )
-    READ_BEFORE_SAMPLE = (
-        "a read before some sample of its partition was asked for, under an epoch that had not ended "
-        "(undecided: one after all of them, or of a partition without a timeline)"
+    TIMED_WATERMARK_SAMPLE = (
+        "a sample of a partition's high watermark that says since when it may have been measured (undecided: "
+        "of a partition without a timeline, or without a complete final read)"
     )
     COMMITTED_OFFSET = "a committed offset of a consumer group"
     TRANSACTION = "a transaction"
@@ -101,9 +101,12 @@ TABLES_OF: Mapping[EvidenceSource, tuple[str, ...]] = MappingProxyType(
 """The tables of a history that hold each kind of evidence; what is not listed, no history holds today."""
 
 
+_OPTIONAL_OF = {source: frozenset(tables) & frozenset(OPTIONAL) for source, tables in TABLES_OF.items()}
+
+
 def is_collected(source: EvidenceSource, tables: Set[str]) -> bool:
     """Whether a history has this evidence; `tables` are those of the OPTIONAL ones that it has."""
-    return source in TABLES_OF and tables >= set(TABLES_OF[source]) & set(OPTIONAL)
+    return source in _OPTIONAL_OF and tables >= _OPTIONAL_OF[source]
 
 
 class LossRole(Enum):

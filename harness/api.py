@@ -145,13 +145,15 @@ def selftest(
     from harness.run.verifier import spark_verifier
     from harness.run_directory.layout import open_run
     from harness.selftest.mutants.every import named
+    from harness.selftest.processes import judges
     from harness.selftest.selftest import SelfTest
     from harness.selftest.together import TogetherVerifier
 
     run, mutants = open_run(Path(run_dir)), named(only)
     with spark_verifier(spark_master) as spark, TogetherVerifier(spark.verify_all) as verify:
         spark.begin()
-        yield SelfTest(run, verify, mutants)
+        with judges(run, len(mutants)) as side_by_side:
+            yield SelfTest(run, verify, mutants, side_by_side)
 
 
 def resolved(

@@ -99,6 +99,7 @@ class Part:
 class Slice:
     """Rows of a file that lie behind each other, from `first_row` on; some may be of other parts."""
 
+    path: Place
     rows: pa.RecordBatch
     first_row: int
     owned: bool
@@ -111,6 +112,12 @@ class Slice:
         if self.inside is None:
             return np.arange(self.first_row, self.first_row + len(self.rows))
         return np.flatnonzero(self.inside) + self.first_row
+
+    def columns(self, names: Sequence[str]) -> Columns:
+        """Columns of the part's rows, each of shape (rows inside,); raises MalformedHistory."""
+        inside = self.inside
+        found = {name: values_of(self.path, name, self.rows.column(name)) for name in names}
+        return found if inside is None else {name: column[inside] for name, column in found.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,22 +159,13 @@ class PartitionTask:
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[Columns]:
         """Columns of its file of a table, batch by batch in file order; raises MalformedHistory."""
         for piece in self.slices(table, columns):
-            yield self.columns_of(piece, table, columns)
+            yield piece.columns(columns)
 
     def record_batches(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The same as Arrow data."""
         for piece in self.slices(table, columns):
             rows = piece.rows.select(list(columns))
             yield rows if piece.inside is None else rows.filter(pa.array(piece.inside))
-
-    def columns_of(self, piece: Slice, table: str, columns: Sequence[str]) -> Columns:
-        """Columns of the rows of a slice that are this task's, each of shape (rows inside,).
-
-        Raises MalformedHistory.
-        """
-        path, inside = self.path(table), piece.inside
-        found = {name: values_of(path, name, piece.rows.column(name)) for name in columns}
-        return found if inside is None else {name: column[inside] for name, column in found.items()}
 
     def slices(self, table: str, columns: Sequence[str]) -> Iterator[Slice]:
         """What must be read of a file to see all rows of the task, in file order; at least these columns.
@@ -198,7 +196,7 @@ class PartitionTask:
     def _of_all(self, file: pq.ParquetFile, path: Place, columns: Sequence[str]) -> Iterator[Slice]:
         first_row = 0
         for rows in self.read_groups(file, path, None, columns):
-            yield Slice(rows=rows, first_row=first_row, owned=True, inside=None)
+            yield Slice(path=path, rows=rows, first_row=first_row, owned=True, inside=None)
             first_row += len(rows)
 
     def _of_part(
@@ -211,7 +209,7 @@ class PartitionTask:
                 inside = part.inside(values_of(path, "offset", rows.column("offset")), owned=group.owned)
                 if group.owned or inside.any():
                     some = None if inside.all() else inside
-                    yield Slice(rows=rows, first_row=first_row, owned=group.owned, inside=some)
+                    yield Slice(path=path, rows=rows, first_row=first_row, owned=group.owned, inside=some)
                 first_row += len(rows)
 
 

@@ -2,13 +2,15 @@
 
 Every producer sends to every partition in turn; the order of the log is that of the appends; a
 thousandth of the sends end as info (half of them written), a few fail; every partition is read once, in
-order, by one of the readers. The history is clean: no property is violated. A partition is made in stretches
-of 2M sends, which need about 500 MB; all records of one are invoked before those of the next.
+order, by one of the readers. Nobody fails: each partition has one leader, and all replicas in sync. The
+history is clean: no property is violated. A partition is made in stretches of 2M sends, which need about
+500 MB; all records of one are invoked before those of the next.
 """
 
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +33,11 @@ _STRETCH = 2_000_000
 _GAP_NS = 20_000
 """Between two sends to one partition: 50,000 a second."""
 START_NS = 1_000_000_000_000
+WALL_NS = 1_700_000_000_000_000_000
+"""The wall clock at START_NS."""
+NODES = [1, 2, 3]
+_ANSWER_NS = 20_000_000
+"""How long a sample takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +57,8 @@ def write_history(directory: Path, shape: Shape) -> None:
     ends = [_write_partition(directory, shape, partition) for partition in range(shape.partitions)]
     _write_proofs(directory, ends)
     _write_watermarks(directory, shape, ends)
-    for table in ("faults", "metadata"):
-        write_table(unit_path(directory, table), table, TABLES[table].empty_table())
+    _write_control_plane(directory, shape)
+    write_table(unit_path(directory, "faults"), "faults", TABLES["faults"].empty_table())
 
 
 def _write_partition(directory: Path, shape: Shape, partition: int) -> int:
@@ -162,14 +169,14 @@ def _write_proofs(directory: Path, ends: list[int]) -> None:
             "last_stable": end,
             "log_end": end,
             "read_to": end,
-            "replicas": [1, 2, 3],
-            "isr": [1, 2, 3],
+            "replicas": NODES,
+            "isr": NODES,
             "complete": True,
             "reason": "",
         }
         for partition, end in enumerate(ends)
     ]
-    write_table(unit_path(directory, "proofs"), "proofs", pa.Table.from_pylist(rows, schema=TABLES["proofs"]))
+    _write_rows(directory, "proofs", rows)
 
 
 def _write_watermarks(directory: Path, shape: Shape, ends: list[int], samples: int = 600) -> None:
@@ -180,15 +187,55 @@ def _write_watermarks(directory: Path, shape: Shape, ends: list[int], samples: i
             "at_ns": START_NS + span * sample // samples,
             "topic": TOPIC,
             "partition": partition,
-            "leader": 1 + partition % 3,
+            "leader": 1 + partition % len(NODES),
             "leader_epoch": 0,
-            "isr": [1, 2, 3],
+            "isr": NODES,
             "log_start": 0,
             "high_watermark": end * sample // samples,
             "last_stable": end * sample // samples,
+            "asked_ns": START_NS + span * sample // samples - _ANSWER_NS,
         }
         for sample in range(samples + 1)
         for partition, end in enumerate(ends)
     ]
-    table = pa.Table.from_pylist(rows, schema=TABLES["watermarks"])
-    write_table(unit_path(directory, "watermarks"), "watermarks", table)
+    _write_rows(directory, "watermarks", rows)
+
+
+def _write_control_plane(directory: Path, shape: Shape) -> None:
+    """One state of each partition, since before the first send; what the producers asked for; the clocks."""
+    states = [
+        {
+            "at_ms": WALL_NS // 1_000_000 - 1,
+            "topic": TOPIC,
+            "partition": partition,
+            "leader": 1 + partition % len(NODES),
+            "leader_epoch": 0,
+            "partition_epoch": 0,
+            "replicas": NODES,
+            "isr": NODES,
+            "elr": [],
+            "last_known_elr": [],
+            "log_offset": 100 + partition,
+            "recovering": False,
+        }
+        for partition in range(shape.partitions)
+    ]
+    setting = {"at_ms": NONE, "log_offset": NONE, "kind": "reported", "name": TOPIC, "removed": False}
+    clocks = [START_NS + shape.sends // shape.partitions * _GAP_NS * part // 10 for part in range(11)]
+    _write_rows(directory, "metadata", states)
+    _write_rows(directory, "configs", [setting | {"key": "min.insync.replicas", "value": "2"}])
+    _write_rows(
+        directory,
+        "producers",
+        [{"producer": number, "acks": "all", "idempotence": True} for number in range(shape.producers)],
+    )
+    _write_rows(directory, "clocks", [_reading(at_ns) for at_ns in clocks])
+
+
+def _reading(at_ns: int) -> dict[str, int]:
+    wall_ns = at_ns - START_NS + WALL_NS
+    return {"at_ns": at_ns, "wall_ns": wall_ns, "engine_ns": wall_ns, "error_ns": 100_000}
+
+
+def _write_rows(directory: Path, table: str, rows: list[dict[str, Any]]) -> None:
+    write_table(unit_path(directory, table), table, pa.Table.from_pylist(rows, schema=TABLES[table]))

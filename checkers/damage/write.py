@@ -68,9 +68,7 @@ def _write(
     group_rows: int = GROUP_ROWS,
 ) -> None:
     schema = TABLES[table]
-    held = list(rows)
-    columns = [
-        pa.array([getattr(row, name) for row in held], schema.field(name).type) for name in schema.names
-    ]
+    values = list(zip(*map(attrgetter(*schema.names), rows), strict=True)) or [()] * len(schema)
+    columns = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
     rows_of = pa.Table.from_arrays(columns, schema=schema)
     write_table(path, table, rows_of, *place, run=run, plain=plain, group_rows=group_rows)

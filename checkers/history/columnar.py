@@ -113,7 +113,7 @@ def _codes(rows: Sequence[object], name: str) -> list[Array]:
 
 
 def _array(values: list[Any]) -> Array:
-    if all(isinstance(value, int) for value in values):
+    if all(issubclass(kind, int) for kind in set(map(type, values))):
         return np.array(values, bool if values and isinstance(values[0], bool) else np.int64)
     held = np.empty(len(values), object)
     held[:] = values

@@ -7,9 +7,18 @@ adds the bulk ones, and is what the reference implementation reads. The Spark im
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 from checkers.history.tables import NONE, OPTIONAL, REPLICA_BATCHES, Outcome
+
+Class = TypeVar("Class")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def row(cls: type[Class]) -> type[Class]:
+    """A dataclass whose objects nobody changes, which the type checker holds, and not each object by itself:
+    a frozen one takes three times as long to make, and a history in memory has a hundred thousand."""
+    return dataclass(slots=True, kw_only=True, unsafe_hash=True)(cls)
 
 
 class TopicPartition(NamedTuple):
@@ -35,7 +44,7 @@ class RecordId(NamedTuple):
 NO_ID = RecordId(NONE, NONE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class _Placed:
     topic: str
     partition: int
@@ -46,7 +55,7 @@ class _Placed:
         return tuple.__new__(TopicPartition, (self.topic, self.partition))  # half the time of a call
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class _Identified(_Placed):
     producer: int
     sequence: int
@@ -58,7 +67,7 @@ class _Identified(_Placed):
         return RecordId(self.producer, self.sequence)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class Send(_Identified):
     """One attempt to send. `topic, partition` are its *home*: where it was sent to."""
 
@@ -74,7 +83,7 @@ class Send(_Identified):
         return self.outcome is Outcome.OK
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class LogRecord(_Identified):
     """One record of the final log, as the final read got it."""
 
@@ -83,7 +92,7 @@ class LogRecord(_Identified):
     timestamp_ms: int = NONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class Read(_Identified):
     """One record delivered to a tailing reader; `generation` rises at each assignment or seek."""
 
@@ -94,7 +103,7 @@ class Read(_Identified):
     read_ns: int = NONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class Watermark(_Placed):
     """One sample of a partition's offsets; each is -1 where the broker did not report it.
 
@@ -111,7 +120,7 @@ class Watermark(_Placed):
     asked_ns: int = NONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class Proof(_Placed):
     """How the final read of a partition ended; only `complete` ones decide anything.
 
@@ -130,7 +139,7 @@ class Proof(_Placed):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class Fault:
     """One injected fault, what proved it, and what proved that it is gone.
 
@@ -169,7 +178,7 @@ class Fault:
         return what if self.name == self.kind else f"{self.name} ({what})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class MetadataChange(_Placed):
     """A partition's state after one record of the KRaft metadata log. `leader` is -1 while there is none.
 
@@ -189,7 +198,7 @@ class MetadataChange(_Placed):
     recovering: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class BrokerState:
     """A broker's registration after one record of the KRaft metadata log; `at_ms` as in `MetadataChange`."""
 
@@ -202,7 +211,7 @@ class BrokerState:
     in_controlled_shutdown: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class ConfigChange:
     """One setting after one record of the KRaft metadata log.
 
@@ -220,7 +229,7 @@ class ConfigChange:
     removed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class Producer:
     """What one producer instance asked for. `acks` is "0", "1" or "all"."""
 
@@ -229,7 +238,7 @@ class Producer:
     idempotence: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class NodeEvent:
     """A process of the cluster started or ended. `node` -1 is the proxy.
 
@@ -249,7 +258,7 @@ class NodeEvent:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class ClockPair:
     """One reading of the clocks: the history's, the harness's wall clock, and the Docker engine's.
 
@@ -262,7 +271,7 @@ class ClockPair:
     error_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class Pressure:
     """How starved the machine was in the `span_ns` before; each is -1 where the kernel does not report it.
 
@@ -278,7 +287,7 @@ class Pressure:
     late_ns: int = NONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class ClientEvent:
     """Trouble that a producer's client had with a broker in (since_ns, at_ns], counted."""
 
@@ -291,7 +300,7 @@ class ClientEvent:
     retries: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class ReplicaOffset(_Placed):
     """The log of one replica at a time, as `source` measured it: `log_end` is the offset of its next record.
 
@@ -310,7 +319,7 @@ class ReplicaOffset(_Placed):
     asked_ns: int = NONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class BrokerLine(_Placed):
     """A line of a node's own log that shows the fate of a replica, or of the node.
 
@@ -328,7 +337,7 @@ class BrokerLine(_Placed):
     line: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class Replica(_Placed):
     """One replica as it was on disk after the clean stop.
 
@@ -353,7 +362,7 @@ class Replica(_Placed):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class ProducerState(_Placed):
     """An entry of the last producer snapshot of a replica."""
 
@@ -366,7 +375,7 @@ class ProducerState(_Placed):
     timestamp_ms: int = NONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row
 class ReplicaBatch(_Placed):
     """One record batch on one replica's disk. `crc` is the stored one; `digest` sums up its records.
 

@@ -6,6 +6,9 @@ from enum import Enum
 class Bug(Enum):
     """One planted defect; the value says what goes wrong, and where it is known from."""
 
+    __hash__ = object.__hash__
+    """Asked for at every step of a simulation; that of Enum is Python, and hashes the name."""
+
     TRUNCATE_TO_HIGH_WATERMARK = (
         "a new follower truncates to its own high watermark instead of by leader epoch (KIP-101)"
     )

@@ -8,6 +8,7 @@ the ISR, however many had it.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from checkers.history.rows import RecordId, TopicPartition
 from checkers.history.tables import Outcome
@@ -173,10 +174,14 @@ class _Fates:
         name = "last known ELR elected" if known else "in-sync replica elected"
         return f"{name} without the data", False, facts
 
-    def _read_s(self, record: Sent) -> float:
-        """When a reader was first given the record."""
-        given = (one for reader in self._readers for one in reader.delivered[record.partition])
-        return min((one.at_s for one in given if one.record is record), default=NEVER_S)
+    @cached_property
+    def _read_s(self) -> Mapping[int, float]:
+        """When a reader was first given a record, by the identity of its send."""
+        first_s: dict[int, float] = {}
+        for given in (of for reader in self._readers for of in reader.delivered):
+            for one in given:
+                first_s[id(one.record)] = min(one.at_s, first_s.get(id(one.record), NEVER_S))
+        return first_s
 
     def _counted(self, record: Sent, batch: Batch, removal: Record, lost: Sequence[Shutdown]) -> str:
         """The name of a loss that enough unclean shutdowns explain: the first that applies.
@@ -188,7 +193,7 @@ class _Fates:
         if len(unclean) == 1 and any(in_sync.at(one.at_s) == unclean for one in lost):
             return "ISR of one with min.isr 1"
         acknowledged_s = record.completed_s if record.outcome == Outcome.OK else batch.covered_s
-        known_s = min(acknowledged_s, self._read_s(record))
+        known_s = min(acknowledged_s, self._read_s.get(id(record), NEVER_S))
         since_s = dict.fromkeys(BROKERS, batch.appended_s)
         gone = {one.node for one in in_sync.without_recovery(since_s, removal.at_s) if one.power}
         if in_sync.at(known_s) <= gone:

@@ -32,6 +32,7 @@ class InSync:
         """`records` and `started` are those of the partition, in the order of the metadata log."""
         self._started, self._shutdowns = started, shutdowns
         self._changes = [_change(one) for one in records]
+        self._times_s = [each.at_s for each in self._changes]
 
     def at(self, at_s: float) -> frozenset[int]:
         """Who was in sync at a time."""
@@ -49,7 +50,7 @@ class InSync:
         ]
 
     def _place(self, at_s: float) -> int:
-        return max(0, bisect_right(self._changes, at_s, key=lambda each: each.at_s) - 1)
+        return max(0, bisect_right(self._times_s, at_s) - 1)
 
     def _was_in_sync(self, node: int, since_s: float, until_s: float) -> bool:
         first, last = self._place(since_s), self._place(until_s)

@@ -72,7 +72,7 @@ def _control_plane(history: History, facts: Facts) -> dict[Property, RuleResult]
     """The rules that count for themselves."""
     results = {each: rule(history) for each, rule in control_plane.RULES.items()}
     results[Property.ACK_CONTRACT] = ack_contract(history, history.sends)
-    return results | {Property.EARLY_READ: early_read(history, facts.reads)}
+    return results | {Property.EARLY_READ: early_read(history, facts.reads, facts.proof)}
 
 
 def attempts(history: History) -> dict[int, Attempts]:
@@ -132,7 +132,7 @@ def _counts(
     )
     examined = by_property(
         _units(
-            acks=list(facts.acked()),
+            acks=facts.acked(),
             log_records=len(facts.log),
             offsets=offsets,
             sampled=sum(

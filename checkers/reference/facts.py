@@ -86,7 +86,8 @@ class Facts:
 
     def copies_at_home(self, send: Send) -> list[LogRecord]:
         """The log records of a send in the partition it was sent to."""
-        return [copy for copy in self.copies(send.id) if copy.tp == send.tp]
+        home = send.tp
+        return [copy for copy in self.copies(send.id) if copy.tp == home]
 
     def ids(self) -> Iterator[RecordId]:
         """Every id in the log, once."""
@@ -94,11 +95,12 @@ class Facts:
 
     def undecided(self, tp: TopicPartition, offset: int) -> bool:
         """Whether the offset of a decided partition is in [high watermark, log end), where no reader gets."""
-        return self.proof[tp].high_watermark <= offset < self.proof[tp].log_end
+        proof = self.proof[tp]
+        return proof.high_watermark <= offset < proof.log_end
 
-    def acked(self) -> Iterator[Send]:
+    def acked(self) -> Sequence[Send]:
         """The ok sends of decided partitions whose offset is not in [high watermark, log end)."""
-        return (send for send in self.sends if send.acked and not self.undecided(send.tp, send.offset))
+        return self.once(_acked)
 
     def now_at(self, tp: TopicPartition, offset: int) -> str:
         """Half a sentence: what the final log holds at an offset."""
@@ -108,6 +110,10 @@ class Facts:
             return f"the log now starts at offset {self.proof[tp].log_start}"
         record = self.at.get((tp, offset))
         return f"offset {offset} now holds {record.id}" if record else f"nothing is at offset {offset} now"
+
+
+def _acked(facts: Facts) -> list[Send]:
+    return [send for send in facts.sends if send.acked and not facts.undecided(send.tp, send.offset)]
 
 
 def unanswered(producers: Iterable[Producer]) -> frozenset[int]:

@@ -75,15 +75,17 @@ def read_uncommitted(facts: Facts) -> Iterator[Anomaly]:
 
 def contradicts(facts: Facts, read: Read) -> bool:
     """Whether the final log has another record, or none, at the place of a read about which it decides."""
-    if read.offset < facts.proof[read.tp].log_start or facts.undecided(read.tp, read.offset):
+    tp = read.tp
+    if read.offset < facts.proof[tp].log_start or facts.undecided(tp, read.offset):
         return False
-    record = facts.at.get((read.tp, read.offset))
+    record = facts.at.get((tp, read.offset))
     return record is None or (record.id, record.checksum) != (read.id, read.checksum)
 
 
 def _left_its_place(facts: Facts, send: Send) -> bool:
-    record = facts.at.get((send.tp, send.offset))
-    return send.offset >= facts.proof[send.tp].log_start and (record is None or record.id != send.id)
+    tp = send.tp
+    record = facts.at.get((tp, send.offset))
+    return send.offset >= facts.proof[tp].log_start and (record is None or record.id != send.id)
 
 
 def _of_read(facts: Facts, wanted: Property, read: Read) -> Anomaly:

@@ -42,12 +42,13 @@ def producer_order(facts: Facts) -> Iterator[Anomaly]:
     """A record whose sequence is below one of the same producer at a lower offset. Subset: whole."""
     greatest: dict[tuple[TopicPartition, int], LogRecord] = {}
     for record in facts.log:
-        before = greatest.setdefault((record.tp, record.producer), record)
+        line = record.tp, record.producer
+        before = greatest.setdefault(line, record)
         if record.sequence < before.sequence:
             note = f"sequence {before.sequence} is before it, at offset {before.offset}"
             yield of_record(Property.PRODUCER_ORDER, record, facts.send_of.get(record.id), note)
         elif record.sequence > before.sequence:
-            greatest[record.tp, record.producer] = record
+            greatest[line] = record
 
 
 def real_time_order(facts: Facts) -> Iterator[Anomaly]:
@@ -58,9 +59,9 @@ def real_time_order(facts: Facts) -> Iterator[Anomaly]:
     """
     positions: dict[TopicPartition, list[tuple[LogRecord, Send]]] = defaultdict(list)
     for record in facts.log:
-        send = facts.send_of.get(record.id)
-        if send and send.acked and send.tp == record.tp:
-            positions[record.tp].append((record, send))
+        send, tp = facts.send_of.get(record.id), record.tp
+        if send and send.acked and send.tp == tp:
+            positions[tp].append((record, send))
     for along in positions.values():
         latest, at = along[0][1], along[0][0].offset
         for record, send in along[1:]:

@@ -76,6 +76,8 @@ def _result(judgement: Judgement, clauses: Clauses, each: Property, collected: S
         reason=reason,
     )
     status = _status(result)
+    if (status, reason) == (result.status, ""):
+        return result
     return replace(result, status=status, reason=reason if status == "not decided" else "")
 
 

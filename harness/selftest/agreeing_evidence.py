@@ -27,15 +27,20 @@ def everywhere(copy: DamagedCopy, tp: TopicPartition, log: list[Row]) -> None:
 def _tell_readers(
     copy: DamagedCopy, tp: TopicPartition, before: dict[int, Row], after: dict[int, Row]
 ) -> None:
+    changed = {offset for offset, row in before.items() if _record(row) != _record(after.get(offset))}
     told = []
     for read in copy.rows("reads", tp):
-        was, now = before.get(read["offset"]), after.get(read["offset"])
-        if was is not None and identity(was) == identity(read):
-            if now is None:
+        offset = read["offset"]
+        if offset in changed and identity(before[offset]) == identity(read):
+            if offset not in after:
                 continue
-            read |= {name: now[name] for name in _OF_A_RECORD}
+            read |= {name: after[offset][name] for name in _OF_A_RECORD}
         told.append(read)
     copy.put("reads", told, tp)
+
+
+def _record(row: Row | None) -> tuple[int, ...] | None:
+    return tuple(row[name] for name in _OF_A_RECORD) if row else None
 
 
 def _tell_disks(copy: DamagedCopy, tp: TopicPartition) -> None:

@@ -31,6 +31,7 @@ from checkers.history.tables import (
 from harness.run_directory.digests import files_of, sha256_of
 from harness.run_directory.layout import RunDir, write_whole
 
+_NAMES = {each.value: each.name.lower() for each in Outcome}
 Row = dict[str, Any]
 """A row of a table by column, lists as lists."""
 
@@ -63,6 +64,13 @@ def _read(path: Path) -> list[Row]:
     """Without any check: a damaged table is read, too."""
     with pq.ParquetFile(path) as file:
         return list(file.read(use_threads=False).to_pylist())
+
+
+def _outcomes(path: Path) -> Counter[tuple[int, int]]:
+    """How many sends of a file each producer has with each outcome; without any check."""
+    with pq.ParquetFile(path) as file:
+        rows = file.read(columns=["producer", "outcome"], use_threads=False)
+    return Counter(zip(rows["producer"].to_pylist(), rows["outcome"].to_pylist(), strict=True))
 
 
 class DamagedCopy:
@@ -174,12 +182,11 @@ class DamagedCopy:
         counts: dict[int, Counter[str]] = {each["producer"]: Counter() for each in self.manifest["producers"]}
         for path in (self.run.history / "sends").glob("*.parquet"):
             try:
-                rows = self._rows(path)
+                found = _outcomes(path)
             except (pa.ArrowException, OSError):
                 return dict(self.manifest["recorded"])
-            for row in rows:
-                outcome = {each.value: each.name.lower() for each in Outcome}.get(row["outcome"], "info")
-                counts.setdefault(row["producer"], Counter())[outcome] += 1
+            for (producer, outcome), sends in found.items():
+                counts.setdefault(producer, Counter())[_NAMES.get(outcome, "info")] += sends
         return {
             str(producer): {"attempts": its.total(), **{name: its[name] for name in ("ok", "fail", "info")}}
             for producer, its in sorted(counts.items())

@@ -6,7 +6,7 @@ from typing import Any
 
 from checkers.properties import Property
 from harness.report.report import Report
-from harness.selftest.selftest import Result
+from harness.selftest.judge_mutant import Result
 
 WIDTH = 80
 NAME, VERDICT = 30, 9

@@ -92,8 +92,8 @@ def read_final_log(task: PartitionTask) -> FinalLog:
     """The log of a partition, or of a part; raises MalformedHistory, also when its offsets do not ascend."""
     parts, before = [], _Before()
     for piece in task.slices("final_log", LOG_COLUMNS):
-        before.check(task, piece)
-        parts.append(task.columns_of(piece, "final_log", LOG_COLUMNS))
+        before.check(piece)
+        parts.append(piece.columns(LOG_COLUMNS))
     return FinalLog(
         {
             name: np.concatenate([part[name] for part in parts]) if parts else _EMPTY[name]
@@ -106,7 +106,7 @@ def count_final_log(task: PartitionTask) -> int:
     """How many records it has; raises as `read_final_log` does."""
     count, before = 0, _Before()
     for piece in task.slices("final_log", ("offset",)):
-        before.check(task, piece)
+        before.check(piece)
         count += len(piece.rows) if piece.inside is None else int(np.count_nonzero(piece.inside))
     return count
 
@@ -118,21 +118,21 @@ class _Before:
     row: int = -1
     offset: int = -1
 
-    def check(self, task: PartitionTask, piece: Slice) -> None:
+    def check(self, piece: Slice) -> None:
         """Raise MalformedHistory if the offsets of the slice do not ascend from those before it."""
-        offset = values_of(task.path("final_log"), "offset", piece.rows.column("offset"))
+        offset = values_of(piece.path, "offset", piece.rows.column("offset"))
         if not len(offset):
             return
         if piece.first_row != self.row + 1:
             self.offset = int(offset[0]) - 1  # other parts have read what lies between
         if piece.first_row == 0 and offset[0] < 0:
-            raise MalformedHistory(task.path("final_log"), f"offset {offset[0]} is negative")
+            raise MalformedHistory(piece.path, f"offset {offset[0]} is negative")
         falls = np.flatnonzero(np.diff(offset, prepend=self.offset) <= 0)
         if falls.size:
             at = int(falls[0])
             before, after = offset[at - 1] if at else self.offset, offset[at]
             raise MalformedHistory(
-                task.path("final_log"),
+                piece.path,
                 f"offsets do not ascend: {before} then {after} at row {piece.first_row + at}",
             )
         self.row, self.offset = piece.first_row + len(offset) - 1, int(offset[-1])

@@ -82,11 +82,8 @@ def control_plane(opened: OpenedHistory, scans: Sequence[Scan]) -> dict[Property
         undecided=sum(found.undecided for _, found in acks),
     )
     reads = [(tp, scan.before) for tp, scan in scanned if scan.before]
-    early = RuleResult(
-        anomalies=Anomalies(early_reads(opened.context, reads)),
-        examined=sum(found.examined for _, found in reads),
-        undecided=sum(found.count - found.examined for _, found in reads),
-    )
+    proven = [task.tp for task in opened.tasks if task.window]
+    early = early_reads(opened.context, proven, reads)
     shared = {each: rule(opened.context) for each, rule in SMALL_TABLES.items()}
     return {Property.ACK_CONTRACT: contract, Property.EARLY_READ: early} | shared
 

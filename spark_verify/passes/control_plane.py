@@ -3,7 +3,7 @@
 The rules over the small tables are those of checkers/reference/control_plane; apply_rules.py calls them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -15,7 +15,8 @@ from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.control_plane.ack_contract import backing_of, too_few_note, waits_for_all
 from checkers.reference.control_plane.backing import Backing, Span
-from checkers.reference.control_plane.early_read import ReadLimit, early, read_limits
+from checkers.reference.control_plane.early_read import ReadLimit, ReadLimits, early, read_limits
+from checkers.reference.control_plane.rule_result import NOT_COLLECTED, RuleResult
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
 from spark_verify.kernels.control_plane.reads_before import ReadsBefore
 from spark_verify.kernels.control_plane.watermark_falls import Falls, falls
@@ -97,18 +98,23 @@ def read_limits_by_partition(context: Context) -> Mapping[TopicPartition, Ints]:
     limits = read_limits(context)
     if limits is None:
         return {}
-    return {
-        tp: np.array([each.before_ns for each in limits.get(tp, ())], np.int64) for tp in context.partitions
-    }
+    return {tp: np.array([each.before_ns for each in its], np.int64) for tp, its in limits.of.items()}
 
 
 def early_reads(
-    context: Context, reads: Sequence[tuple[TopicPartition, ReadsBefore]]
-) -> Iterator[AnomalyBlock]:
-    """The early-read anomalies: what the samples say against how far the workers found readers to be."""
-    limits = read_limits(context) or {}
+    context: Context, proven: Iterable[TopicPartition], reads: Sequence[tuple[TopicPartition, ReadsBefore]]
+) -> RuleResult:
+    """What the samples say against how far the workers found readers to be, in the decided partitions."""
+    limits = read_limits(context)
+    if limits is None:
+        return NOT_COLLECTED
+    examined, undecided = limits.counted(proven)
+    return RuleResult(anomalies=Anomalies(_early(limits, reads)), examined=examined, undecided=undecided)
+
+
+def _early(limits: ReadLimits, reads: Iterable[tuple[TopicPartition, ReadsBefore]]) -> Iterator[AnomalyBlock]:
     for tp, found in reads:
-        its = limits.get(tp, ())
+        its = limits.of[tp]
         highest, read_ns = found.highest()
         exposed = np.array([each.high_watermark for each in its], np.int64)
         passed = exposed <= highest

@@ -72,7 +72,7 @@ def lay(task: PartitionTask, window: Window) -> Laid:
         if before is not None:
             before.add(batch)
         if piece.owned:
-            streams.add(_whole_slice(task, piece, batch), piece.first_row)
+            streams.add(_whole_slice(piece, batch), piece.first_row)
     return Laid(
         task=task,
         acks=acks,
@@ -141,14 +141,14 @@ def count(task: PartitionTask) -> Counted:
 def numbered(task: PartitionTask, table: str, columns: tuple[str, ...]) -> Iterator[tuple[Columns, Slice]]:
     """The task's rows of each slice of a table, with their numbers in the file as the column `row`."""
     for piece in task.slices(table, columns):
-        yield task.columns_of(piece, table, columns) | {"row": piece.numbers()}, piece
+        yield piece.columns(columns) | {"row": piece.numbers()}, piece
 
 
-def _whole_slice(task: PartitionTask, piece: Slice, batch: Columns) -> Columns:
+def _whole_slice(piece: Slice, batch: Columns) -> Columns:
     """The columns of all rows of a slice of reads; `batch` are those of the task."""
     if piece.inside is None:
         return batch
-    return task.columns_of(replace(piece, inside=None), "reads", READ_COLUMNS)
+    return replace(piece, inside=None).columns(READ_COLUMNS)
 
 
 def _given_as_they_are(task: PartitionTask, log: FinalLog, rows: Ints) -> Bools:

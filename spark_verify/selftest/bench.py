@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ import psutil
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
+from checkers.history.tables import SCHEMA_VERSION
 from checkers.judgement import Judgement
 from checkers.properties import Property
 from checkers.verdict.algebra import RunState
@@ -85,18 +86,19 @@ class Measurement:
         return asdict(self) | {"ratio": ratio, "met": met}
 
 
-def bench_verifier(sends: Sequence[int] = SIZES, workdir: Path = WORKDIR) -> list[dict[str, Any]]:
+def bench_verifier(sends: Sequence[int] = SIZES, workdir: Path = WORKDIR) -> Iterator[dict[str, Any]]:
     """Measure the verifier on histories of so many sends; `workdir` keeps them for the next time.
 
     Each row has name, value, unit, peer, peer_value, ratio, target and met.
     """
     workdir.mkdir(parents=True, exist_ok=True)
     make_archive()
-    measured = [record for rows in sends for record in _measure(rows, workdir)]
-    return [record.as_row() for record in (*measured, *_losses(workdir))]
+    for rows in sends:
+        yield from (record.as_row() for record in _measure(rows, workdir))
+    yield from (record.as_row() for record in _losses(workdir))
 
 
-def bench_one_partition(sends: int = ONE_PARTITION, workdir: Path = WORKDIR) -> list[dict[str, Any]]:
+def bench_one_partition(sends: int = ONE_PARTITION, workdir: Path = WORKDIR) -> Iterator[dict[str, Any]]:
     """Measure one large partition: two cores against one, two executors against one, and the memory of it.
 
     Rows as of `bench_verifier`.
@@ -105,21 +107,14 @@ def bench_one_partition(sends: int = ONE_PARTITION, workdir: Path = WORKDIR) -> 
     make_archive()
     label, shape = f"verifier, one partition of {sends / 1e6:g}M sends", Shape(sends=sends, partitions=1)
     history = _made(workdir / f"one-partition-{sends}", lambda directory: write_history(directory, shape))
-    records = [
-        _one_against_two(f"{label}, two cores", "one core", ("local[1]", "local[2]"), history),
-        _one_against_two(
-            f"{label}, two executors",
-            "one executor",
-            ("local-cluster[1,1,1024]", "local-cluster[2,1,1024]"),
-            history,
-        ),
-    ]
+    cores, executors = ("local[1]", "local[2]"), ("local-cluster[1,1,1024]", "local-cluster[2,1,1024]")
+    yield _one_against_two(f"{label}, two cores", "one core", cores, history).as_row()
+    yield _one_against_two(f"{label}, two executors", "one executor", executors, history).as_row()
     cold_s, peak_bytes = _cold(history)
-    records.append(Measurement(name=f"{label}, cold", value=cold_s, unit="s"))
-    records.append(
-        Measurement(name=f"{label}, cold, peak memory", value=peak_bytes / 1e9, unit="GB", target=PEAK_GB)
-    )
-    return [record.as_row() for record in records]
+    peak_gb = peak_bytes / 1e9
+    yield Measurement(name=f"{label}, cold", value=cold_s, unit="s").as_row()
+    peak = f"{label}, cold, peak memory"
+    yield Measurement(name=peak, value=peak_gb, unit="GB", target=PEAK_GB).as_row()
 
 
 def _one_against_two(name: str, peer: str, masters: tuple[str, str], history: Path) -> Measurement:
@@ -138,8 +133,8 @@ def _one_against_two(name: str, peer: str, masters: tuple[str, str], history: Pa
 
 def _losses(workdir: Path) -> list[Measurement]:
     """A million records lost in a power loss: from the files to the explanations of the gravest findings."""
-    history, label = workdir / f"lost-{LOST}", f"verifier, {LOST / 1e6:g}M lost records"
-    _made(history, lambda directory: write_cut_history(directory, lost=LOST))
+    label = f"verifier, {LOST / 1e6:g}M lost records"
+    history = _made(workdir / f"lost-{LOST}", lambda directory: write_cut_history(directory, lost=LOST))
     with session() as spark:
         lost = sizes(explained(history, spark).anomalies)
         rounds = [
@@ -234,9 +229,10 @@ def sizes(anomalies: Anomalies) -> Counter[Property]:
 
 
 def _made(directory: Path, write: Callable[[Path], object]) -> Path:
-    """A history that is written once, and kept."""
+    """A history that is written once, and kept until the schema is another."""
+    directory = directory.with_name(f"{directory.name}-schema-{SCHEMA_VERSION}")
     if not directory.exists():
-        growing = directory.with_suffix(".growing")
+        growing = directory.with_name(f"{directory.name}.growing")
         shutil.rmtree(growing, ignore_errors=True)
         write(growing)
         growing.rename(directory)
@@ -314,13 +310,15 @@ def main() -> int:
         rows = bench_one_partition(asked.one_partition, asked.workdir)
     else:
         rows = bench_verifier(asked.rows or SIZES, asked.workdir)
+    missed = False
     for row in rows:
+        missed = missed or row["met"] is False
         against = f", {row['peer']} {row['peer_value']:.2f}, ratio {row['ratio']:.2f}" if row["peer"] else ""
         verdict = {True: "met", False: "MISSED", None: "no target"}[row["met"]]
         bound = "" if row["target"] is None else f", target {row['target']}"
-        print(f"{row['name']}: {row['value']:.2f} {row['unit']}{against}{bound}: {verdict}")
+        print(f"{row['name']}: {row['value']:.2f} {row['unit']}{against}{bound}: {verdict}", flush=True)
     print(f"load average {os.getloadavg()[0]:.1f} on {_cores()} cores")
-    return 1 if any(row["met"] is False for row in rows) else 0
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

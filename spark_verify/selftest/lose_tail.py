@@ -20,15 +20,12 @@ from checkers.history.load import load_context
 from checkers.history.rows import Context
 from checkers.history.tables import NONE, TABLES, Outcome, unit_path, write_table
 from checkers.places import Place
-from spark_verify.synthetic import START_NS, TOPIC, Shape, write_history
+from spark_verify.synthetic import NODES, START_NS, TOPIC, WALL_NS, Shape, write_history
 
-NODES = (1, 2, 3)
 _KEPT, _AFTER = 0.1, 0.1
 """Parts of the records that were there before the loss and stay, and that came after it."""
 _OUTAGE_NS = 10_000_000_000
 """From the loss to the first record after it; the leaders are elected in the middle of that."""
-_WALL_NS = 1_700_000_000_000_000_000
-"""The wall clock when the run began."""
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -65,7 +62,7 @@ def realised(history: Place) -> Realised:
         producers={0: ProducerPromise(acks="all", idempotence=True)},
         topics={TOPIC: TopicPromise(min_isr=2)},
         elr=True,
-        clock=Clock(monotonic_ns=START_NS, wall_ns=_WALL_NS),
+        clock=Clock(monotonic_ns=START_NS, wall_ns=WALL_NS),
         context=context,
     )
 
@@ -119,6 +116,7 @@ def _cut_samples(directory: Path, cuts: list[Cut]) -> None:
         high_watermark = min(sample["high_watermark"], cut.end) if before else sample["high_watermark"] - fall
         sample |= {
             "at_ns": sample["at_ns"] + (0 if before else _OUTAGE_NS),
+            "asked_ns": sample["asked_ns"] + (0 if before else _OUTAGE_NS),
             "leader_epoch": 0 if before else 1,
             "high_watermark": max(0, high_watermark),
             "last_stable": max(0, high_watermark),
@@ -126,7 +124,10 @@ def _cut_samples(directory: Path, cuts: list[Cut]) -> None:
     for partition, cut in enumerate(cuts):  # the last one before the loss
         (first, *_) = (sample for sample in samples if sample["partition"] == partition)
         samples.append(
-            first | {"at_ns": cut.at_ns, "high_watermark": cut.end, "last_stable": cut.end, "leader_epoch": 0}
+            first
+            | dict.fromkeys(("at_ns", "asked_ns"), cut.at_ns)
+            | dict.fromkeys(("high_watermark", "last_stable"), cut.end)
+            | {"leader_epoch": 0}
         )
     _write_rows(directory, "watermarks", sorted(samples, key=lambda sample: sample["at_ns"]))
 
@@ -139,7 +140,7 @@ def _power_loss(at_ns: int) -> dict[str, Any]:
         "name": "power-loss",
         "kind": "power-loss",
         "target": "all nodes",
-        "nodes": list(NODES),
+        "nodes": NODES,
         "edges": [],
         "inject_ns": at_ns,
         "effect_ns": at_ns,
@@ -147,11 +148,11 @@ def _power_loss(at_ns: int) -> dict[str, Any]:
         "recovered_ns": back_ns,
         "proven": True,
         "recovered": True,
-        "down": list(NODES),
+        "down": NODES,
         "down_ns": [at_ns] * len(NODES),
         "up_ns": [back_ns] * len(NODES),
-        "data_lost": list(NODES),
-        "unclean": list(NODES),
+        "data_lost": NODES,
+        "unclean": NODES,
         "evidence": "all nodes ended",
     }
 
@@ -163,15 +164,15 @@ def _epochs(partition: int, lost_ns: int) -> list[dict[str, Any]]:
     for epoch, at_ns in enumerate((START_NS, lost_ns + _OUTAGE_NS // 2)):
         rows.append(
             {
-                "at_ms": (at_ns - START_NS + _WALL_NS) // 1_000_000,
+                "at_ms": (at_ns - START_NS + WALL_NS) // 1_000_000,
                 "log_offset": 100 * (epoch + 1) + partition,
                 "topic": TOPIC,
                 "partition": partition,
                 "leader": leader,
                 "leader_epoch": epoch,
                 "partition_epoch": epoch,
-                "replicas": list(NODES),
-                "isr": list(NODES) if epoch == 0 else [leader],
+                "replicas": NODES,
+                "isr": NODES if epoch == 0 else [leader],
                 "elr": [],
                 "last_known_elr": [],
                 "recovering": False,

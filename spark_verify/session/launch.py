@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _SOCKET_FOLDER_BYTES = 108 - len("/.") - 36 - len(".sock") - 1
 """Spark names a socket after a UUID."""
+_SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _LOGGING = Path(__file__).parent / "log4j2.properties"
 
 
@@ -148,8 +149,7 @@ def _configuration_folders() -> tuple[str, ...]:
 def settings(options: SessionOptions, java: Java, folder: Path) -> dict[str, str]:
     """Every Spark setting of a session."""
     java_options = (
-        "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",
+        *_SHORT_LIVED,
         "-XX:-UsePerfData",
         f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
         f"-Djava.io.tmpdir={folder}",
@@ -174,7 +174,7 @@ def settings(options: SessionOptions, java: Java, folder: Path) -> dict[str, str
             "spark.python.unix.domain.socket.dir": _short(folder),
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.executor.extraJavaOptions": f"-Djava.io.tmpdir={folder}",
+            "spark.executor.extraJavaOptions": " ".join((*_SHORT_LIVED, f"-Djava.io.tmpdir={folder}")),
         }
     return ours | dict(options.settings)
 

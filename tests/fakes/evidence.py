@@ -101,6 +101,7 @@ def whole_history() -> History:
             Watermark(
                 **place,
                 at_ns=at * SECOND,
+                asked_ns=at * SECOND - SECOND // 20,
                 leader=leader,
                 leader_epoch=epoch,
                 isr=BROKERS,
@@ -108,7 +109,7 @@ def whole_history() -> History:
                 high_watermark=high,
                 last_stable=high,
             )
-            for at, leader, epoch, high in ((14, 1, 0, 3), (22, 2, 1, 10), (28, 2, 1, 12))
+            for at, leader, epoch, high in ((14, 1, 0, 3), (22, 2, 1, 11), (28, 2, 1, 12))
         ],
         replica_offsets=[
             ReplicaOffset(

@@ -21,7 +21,7 @@ from spark_verify.kernels.final_log import FinalLog
 from spark_verify.kernels.ids import Ids, match
 from spark_verify.passes.apply_rules import RULES, SMALL_TABLES
 from spark_verify.passes.fetch import IntegerSet
-from spark_verify.session.jobs import balanced
+from spark_verify.session.jobs import balanced, most_tasks
 from spark_verify.verify import verify
 
 TOPIC = "orders"
@@ -313,3 +313,7 @@ def test_tasks_have_about_the_same_weight_and_every_item_is_in_one():
     assert balanced([50, 10, 10, 10, 10, 10], 2) == [[0], [1, 2, 3, 4, 5]]
     assert balanced([7], 8) == [[0]]
     assert sorted(chain.from_iterable(balanced([1] * 100, 8))) == list(range(100))
+
+
+def test_a_core_has_several_tasks_only_of_many_rows() -> None:
+    assert [most_tasks(rows, 2) for rows in (0, 700_000, 800_000, 1_200_000, 90_000_000)] == [2, 2, 4, 6, 8]

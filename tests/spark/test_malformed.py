@@ -1,4 +1,7 @@
-"""A file that is not what the schema says is refused by name, whether the driver or a worker finds out."""
+"""A file that is not what the schema says is refused by name, whether the driver or a worker finds out.
+
+How the error gets from a worker of Spark to the driver: test_in_a_session.py.
+"""
 
 import shutil
 from pathlib import Path
@@ -7,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fakes.damaged_pages import damage_pages
 from fakes.inline_spark import InlineSpark
 
 from checkers.errors import MalformedHistory
@@ -41,12 +45,12 @@ def replaced(rows: pa.Table, name: str, values) -> pa.Table:
     return rows.set_column(rows.column_names.index(name), name, pa.chunked_array([pa.array(values)]))
 
 
-def refused(history: Path, spark=None) -> MalformedHistory:
+def refused(history: Path) -> MalformedHistory:
     """What verify refuses; the reference's loader must refuse the same history."""
     with pytest.raises(MalformedHistory):
         load(history)
     with pytest.raises(MalformedHistory) as caught:
-        verify(history, spark or InlineSpark())
+        verify(history, InlineSpark())
     return caught.value
 
 
@@ -89,20 +93,6 @@ def test_a_damaged_page_is_named_though_the_footer_is_whole(history, table):
     error = refused(history)
     assert error.file == path
     assert "cannot be read" in error.what
-
-
-def test_a_damaged_page_comes_back_from_a_spark_worker_as_what_it_is(history, spark):
-    path = damage_pages(unit_path(history, "reads", TOPIC, 0))
-    assert refused(history, spark).file == path
-
-
-def damage_pages(path: Path) -> Path:
-    """Overwrite the column data between the magic number and the footer."""
-    whole = bytearray(path.read_bytes())
-    footer = int.from_bytes(whole[-8:-4], "little") + 8
-    whole[40 : len(whole) - footer] = bytes(len(whole) - footer - 40)
-    path.write_bytes(whole)
-    return path
 
 
 def test_offsets_that_do_not_ascend_are_named_with_their_row(history):

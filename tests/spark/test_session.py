@@ -85,25 +85,6 @@ def test_a_session_prints_nothing_leaves_no_file_no_process_and_ctrl_c_alone(
     assert processes_about(tmp_path) == []
 
 
-SLEEPER = """
-import time
-from spark_verify.session.session import start
-spark = start()
-print("started", flush=True)
-time.sleep(600)
-"""
-
-
-def test_the_jvm_dies_with_a_driver_that_is_killed(tmp_path):
-    driver = drive(SLEEPER, folder=tmp_path)
-    assert driver.stdout.readline() == "started\n"
-    assert any("java" in process for process in processes_about(tmp_path))
-    driver.send_signal(signal.SIGKILL)
-    driver.communicate(timeout=DEADLINE_S)
-    wait_until(lambda: not processes_about(tmp_path), "the end of the JVM")
-    assert list(tmp_path.glob(f"{TEMPORARY_PREFIX}{driver.pid}-*"))
-
-
 def test_the_next_session_removes_what_a_killed_driver_left(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     dead = subprocess.Popen(["true"])
@@ -116,10 +97,9 @@ def test_the_next_session_removes_what_a_killed_driver_left(tmp_path, monkeypatc
 
 
 DEAD_JVM = """
-import os, signal, sys
+import sys, time
 from pathlib import Path
 from pyspark import SparkContext
-from spark_verify.session.class_archive import archive_options, archive_path
 from spark_verify.errors import SessionFailed
 from spark_verify.session.session import session
 from spark_verify.verify import verify
@@ -133,18 +113,26 @@ with session() as spark:
     except SessionFailed:
         print("session failed", flush=True)
 with session() as spark:
-    print(verify(history, spark).totals.sends)
+    print(verify(history, spark).totals.sends, flush=True)
+    time.sleep(600)
 """
 
 
-def test_a_jvm_that_dies_is_an_error_and_the_next_session_works(tmp_path):
+def test_a_jvm_that_dies_is_an_error_and_the_next_session_works_until_its_driver_is_killed(tmp_path):
+    """The JVM dies with the driver. Of the session before nothing is left, of this one its directory."""
     history, folder = tmp_path / "history", tmp_path / "driver"
     write_history(history, Shape(sends=1_000))
     folder.mkdir()
     driver = drive(DEAD_JVM, history, folder=folder)
-    output, _ = driver.communicate(timeout=DEADLINE_S)
-    assert (driver.returncode, output) == (0, "session failed\n1000\n")
-    assert list(folder.iterdir()) == []
+    assert driver.stdout.readline() == "session failed\n"
+    assert driver.stdout.readline() == "1000\n"
+    (left,) = folder.iterdir()
+    assert left.name.startswith(f"{TEMPORARY_PREFIX}{driver.pid}-")
+    assert any("java" in process for process in processes_about(folder))
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate(timeout=DEADLINE_S)
+    wait_until(lambda: not processes_about(folder), "the end of the JVM")
+    assert list(folder.iterdir()) == [left]
 
 
 ON_EXECUTORS = """

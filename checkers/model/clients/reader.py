@@ -4,7 +4,7 @@ A new generation begins when it is placed: at the start, when the log that it wa
 (KIP-320), and when it is replaced since it stands still although the high watermark is ahead.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from checkers.history.tables import NONE
 from checkers.model.bugs import Bug
@@ -19,8 +19,7 @@ POLL_S = 0.25
 STALL_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivered(NamedTuple):
     """A record that a reader was given."""
 
     generation: int

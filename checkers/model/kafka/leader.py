@@ -6,7 +6,7 @@ maybeShrinkIsr), DelayedProduce, DelayedFetch, ProducerStateManager; KIP-497, KI
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from checkers.history.tables import NONE
 from checkers.model.bugs import Bug
@@ -41,8 +41,7 @@ class ProduceRequest:
     base_sequence: int
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(NamedTuple):
     """What a leader answers to a follower. `diverging`: the epoch, and its end, to be truncated to."""
 
     batches: Sequence[Batch] = ()

@@ -1,6 +1,6 @@
 """The final read: two surveys that agree, and what the leader holds below its high watermark."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from checkers.history.rows import Proof
 from checkers.model.case import BROKERS, TOPIC
@@ -14,8 +14,7 @@ ROUND_S = 0.15
 WITHIN_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A record of the final log, and the send that it is."""
 
     offset: int

@@ -14,7 +14,7 @@ A permitted loss lowers the high watermark, too: then reads and samples are of o
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -36,8 +36,22 @@ class ReadLimit:
     high_watermark: int
 
 
-def read_limits(context: Context) -> Mapping[TopicPartition, Sequence[ReadLimit]] | None:
-    """Of each partition that the metadata log names, by time; None: not decided, for lack of evidence."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadLimits:
+    """What all samples say of reads: of each partition of the metadata log, by time."""
+
+    of: Mapping[TopicPartition, Sequence[ReadLimit]]
+    samples: int
+    """How many say when they were asked for, of any partition."""
+
+    def counted(self, proven: Iterable[TopicPartition]) -> tuple[int, int]:
+        """How many were examined, and how many are undecided; `proven`: the decided partitions."""
+        examined = sum(len(self.of.get(tp, ())) for tp in proven)
+        return examined, self.samples - examined
+
+
+def read_limits(context: Context) -> ReadLimits | None:
+    """None: not decided, for lack of evidence."""
     clock = wall_clock(context.clocks)
     if clock is None or not collected(context, "clocks"):
         return None
@@ -46,7 +60,10 @@ def read_limits(context: Context) -> Mapping[TopicPartition, Sequence[ReadLimit]
         if NONE not in (sample.asked_ns, sample.leader_epoch, sample.high_watermark):
             samples[sample.tp].append(sample)
     states = states_of(context)
-    return {tp: _limits(samples[tp], rows, clock) for tp, rows in states.items() if samples[tp]}
+    return ReadLimits(
+        of={tp: _limits(its, states[tp], clock) for tp, its in samples.items() if tp in states},
+        samples=sum(map(len, samples.values())),
+    )
 
 
 def _limits(
@@ -70,10 +87,10 @@ def _end_ns(epoch: int, states: Iterable[MetadataChange], clock: WallClock) -> l
     return [at_ns for at_ns in [min(later, default=None)] if at_ns is not None]
 
 
-def early_read(context: Context, reads: Sequence[Read]) -> RuleResult:
+def early_read(context: Context, reads: Iterable[Read], proven: Collection[TopicPartition]) -> RuleResult:
     """Each run of samples under one epoch that reads before them had passed. Subset: whole.
 
-    `reads` are those of decided partitions. Examined are those before the last limit of their partition.
+    `reads` are those of the decided partitions, `proven`.
     """
     limits = read_limits(context)
     if limits is None:
@@ -81,12 +98,13 @@ def early_read(context: Context, reads: Sequence[Read]) -> RuleResult:
     by_partition: dict[TopicPartition, list[Read]] = defaultdict(list)
     for read in reads:
         by_partition[read.tp].append(read)
-    anomalies, examined = [], 0
-    for tp, its in sorted(by_partition.items()):
-        of = limits.get(tp, ())
-        examined += sum(read.read_ns < of[-1].before_ns for read in its) if of else 0
-        anomalies += [early(tp, *passed) for passed in _passed(of, its)]
-    return RuleResult(anomalies=anomalies, examined=examined, undecided=len(reads) - examined)
+    anomalies = [
+        early(tp, *passed)
+        for tp, its in sorted(by_partition.items())
+        for passed in _passed(limits.of.get(tp, ()), its)
+    ]
+    examined, undecided = limits.counted(proven)
+    return RuleResult(anomalies=anomalies, examined=examined, undecided=undecided)
 
 
 def _passed(limits: Sequence[ReadLimit], reads: Iterable[Read]) -> Iterator[tuple[ReadLimit, int, int]]:

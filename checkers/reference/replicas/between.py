@@ -137,8 +137,9 @@ def _unlike(log: ReplicaLog, yardstick: ReplicaLog, proof: Proof) -> Iterator[Fl
 
 def _before_the_shared(one: ReplicaLog, other: ReplicaLog) -> Iterator[Flaw]:
     """Where two logs differ at or below the last place that they share with its epoch."""
-    shared = [base for base in one.rising if _end(one, base) == _end(other, base)]
-    for found in one.differences(other):
+    differing = one.differences(other)
+    shared = [base for base in one.rising if differing and _end(one, base) == _end(other, base)]
+    for found in differing:
         if shared and found.base <= shared[-1]:
             offset, epoch = _end(one, shared[-1]) or (NONE, NONE)
             note = (

@@ -134,8 +134,9 @@ class ReplicaLog:
     def limit(self, high_watermark: int) -> int:
         """The offset from which on nothing is decided about it: the high watermark, or the end of its log
         where a crash may have cut it."""
-        end = max((last_of(batch) + 1 for batch in self.batches), default=0)
-        return high_watermark if self.replica.clean else min(high_watermark, end)
+        if self.replica.clean:
+            return high_watermark
+        return min(high_watermark, max((last_of(batch) + 1 for batch in self.batches), default=0))
 
     def differences(self, other: "ReplicaLog") -> Sequence[Difference]:
         """Where the two logs do not hold the same batch, from the offset on at which both have begun."""

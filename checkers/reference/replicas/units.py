@@ -15,6 +15,8 @@ from checkers.reference.facts import Facts
 from checkers.reference.replicas.logs import ReplicaLog, is_comparable, judged_logs, last_of
 
 Units = Counter[ExaminedUnit]
+Place = tuple[TopicPartition, int]
+"""A partition, and a broker that has a replica of it."""
 REPLICA, LEADER_EPOCH = ExaminedUnit.REPLICA, ExaminedUnit.LEADER_EPOCH
 REPLICA_BATCH, REPLICA_BATCH_BELOW_HW = ExaminedUnit.REPLICA_BATCH, ExaminedUnit.REPLICA_BATCH_BELOW_HW
 _UNITS = (REPLICA, REPLICA_BATCH, REPLICA_BATCH_BELOW_HW, LEADER_EPOCH)
@@ -31,8 +33,8 @@ def replica_units(history: History, facts: Facts) -> tuple[dict[ExaminedUnit, in
     if not are_collected(history):
         return dict(every), dict(examined)
     judged = facts.once(judged_logs)
-    rows = _rows(history)
-    for tp, brokers in _known(history).items():
+    rows, epochs = _rows_and_epochs(history)
+    for tp, brokers in _known(history, rows).items():
         logs = {log.broker: log for log in judged.get(tp, ())}
         for broker in brokers:
             if log := logs.get(broker):
@@ -41,23 +43,28 @@ def replica_units(history: History, facts: Facts) -> tuple[dict[ExaminedUnit, in
                 every[REPLICA] += 1
                 every[REPLICA_BATCH] += max(1, rows[tp, broker])
                 every[REPLICA_BATCH_BELOW_HW] += max(1, rows[tp, broker])
-        epochs = {batch.leader_epoch for batch in history.replica_batches if batch.tp == tp}
-        every[LEADER_EPOCH] += len(epochs)
+        every[LEADER_EPOCH] += len(epochs[tp])
         if brokers and brokers == set(logs):
             its = {batch.leader_epoch for log in logs.values() for batch in log.batches}
             examined[LEADER_EPOCH] += len(its)
     return dict(every), dict(examined)
 
 
-def _rows(history: History) -> Counter[tuple[TopicPartition, int]]:
-    """How many batches each replica has."""
-    return Counter((batch.tp, batch.broker) for batch in history.replica_batches)
+def _rows_and_epochs(history: History) -> tuple[Counter[Place], dict[TopicPartition, set[int]]]:
+    """How many batches each replica has, and the leader epochs of all batches of each partition."""
+    rows: Counter[Place] = Counter()
+    epochs: dict[TopicPartition, set[int]] = defaultdict(set)
+    for batch in history.replica_batches:
+        tp = batch.tp
+        rows[tp, batch.broker] += 1
+        epochs[tp].add(batch.leader_epoch)
+    return rows, epochs
 
 
-def _known(history: History) -> dict[TopicPartition, set[int]]:
-    """The replicas of each partition, whether audited or only named."""
+def _known(history: History, rows: Counter[Place]) -> dict[TopicPartition, set[int]]:
+    """The replicas of each partition, whether audited (`rows` are the batches of each) or only named."""
     known: dict[TopicPartition, set[int]] = defaultdict(set)
-    for tp, broker in {(row.tp, row.broker) for row in history.replicas} | set(_rows(history)):
+    for tp, broker in {(row.tp, row.broker) for row in history.replicas} | set(rows):
         known[tp].add(broker)
     for proof in history.proofs:
         known[proof.tp] |= set(proof.replicas)

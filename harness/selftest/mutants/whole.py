@@ -1,6 +1,7 @@
 """Damage to the run as a whole: what was asked for, which tables there are, and files of something else."""
 
 import re
+from functools import partial
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import OPTIONAL, PARTITIONED, REPLICA_BATCHES, unit_path
@@ -145,19 +146,20 @@ def _relabel(copy: DamagedCopy, table: str, source: TopicPartition, target: Topi
     copy.put(table, [row | target._asdict() for row in copy.rows(table, source)], target)
 
 
-def _without(table: str) -> Mutant:
-    def damage(copy: DamagedCopy) -> None:
-        if table != REPLICA_BATCHES:
-            copy.rows(table)  # NotApplicable if it was not collected
-        elif not any(copy.run.history.glob(f"{table}/*/*")):
-            raise NotApplicable(f"no table {table}")
-        copy.remove(table)
+def _lose(table: str, copy: DamagedCopy) -> None:
+    if table != REPLICA_BATCHES:
+        copy.rows(table)  # NotApplicable if it was not collected
+    elif not any(copy.run.history.glob(f"{table}/*/*")):
+        raise NotApplicable(f"no table {table}")
+    copy.remove(table)
 
+
+def _without(table: str) -> Mutant:
     return Mutant(
         family="the run",
         name=f"lose-{table.replace('_', '-')}",
         about=f"The table {table} is gone.",
-        damage=damage,
+        damage=partial(_lose, table),
     )
 
 

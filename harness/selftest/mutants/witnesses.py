@@ -70,6 +70,19 @@ def sample_falling(copy: DamagedCopy) -> None:
     copy.put("watermarks", samples)
 
 
+def read_early(copy: DamagedCopy) -> None:
+    """A reader was given a record before its leader had exposed it."""
+    _, its = _samples(copy)
+    tp = busiest(copy)
+    reads = copy.rows("reads", tp)
+    offsets = {row["offset"] for row in reads}
+    timed = [row for row in its if row["asked_ns"] != NONE and row["high_watermark"] in offsets]
+    sample = middle(timed, "no sample that says when it was asked for, of an offset that was read")
+    read = next(row for row in reads if row["offset"] == sample["high_watermark"])
+    read["read_ns"] = sample["asked_ns"] - 1
+    copy.put("reads", reads, tp)
+
+
 def sample_another_leader(copy: DamagedCopy) -> None:
     """Another broker than the one elected reported itself as leader under an epoch."""
     samples, its = _samples(copy)
@@ -144,6 +157,7 @@ MUTANTS = family(
     lose_witnesses,
     sample_above_the_end,
     sample_falling,
+    read_early,
     sample_another_leader,
     sample_unknown_epoch,
     sample_log_start,

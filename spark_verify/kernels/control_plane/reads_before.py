@@ -14,12 +14,9 @@ from spark_verify.partition_task import Columns, Ints
 
 @dataclass(slots=True, kw_only=True)
 class ReadsBefore:
-    """What was counted so far. Those of two parts of a partition add up."""
+    """What was read so far. Those of two parts of a partition add up."""
 
     times: Ints
-    count: int = 0
-    examined: int = 0
-    """Reads before the last of the times."""
     _highest: Ints = field(init=False)
     """Shape (k,): the greatest offset that was read between each time and the one before; -1 if none was."""
     _read_ns: Ints = field(init=False)
@@ -30,9 +27,7 @@ class ReadsBefore:
         self._read_ns = self._highest.copy()
 
     def __add__(self, other: "ReadsBefore") -> "ReadsBefore":
-        both = ReadsBefore(
-            times=self.times, count=self.count + other.count, examined=self.examined + other.examined
-        )
+        both = ReadsBefore(times=self.times)
         for part in (self, other):
             both._keep(np.arange(len(self.times)), part._highest, part._read_ns)
         return both
@@ -40,7 +35,6 @@ class ReadsBefore:
     def add(self, reads: Columns) -> None:
         """Take one batch of reads: the columns `offset` and `read_ns`."""
         offset, read_ns = reads["offset"], reads["read_ns"]
-        self.count += len(offset)
         if not len(offset) or not len(self.times):
             return
         if (read_ns[1:] < read_ns[:-1]).any():  # several readers; one reader's rows are by time
@@ -68,7 +62,6 @@ class ReadsBefore:
         if stretches:
             places, rows = np.array(stretches).T
             self._keep(places, offset[rows], read_ns[rows])
-            self.examined += ends[-1]
 
     def _keep(self, places: Ints, offset: Ints, read_ns: Ints) -> None:
         """Take what is higher than what was known at some places, or as high and sooner."""

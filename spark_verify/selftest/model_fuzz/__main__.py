@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         under_way = judge_broken(
             pool, asked.seed, sets, manifested=asked.manifested, most_runs=asked.most_runs
         )
+        differing = through_spark(asked.seed, asked.spark) if asked.spark else []  # meanwhile
         correct = summed(parts)
         of_correct = correct_table(correct, asked.seed)
         print(of_correct, flush=True)
@@ -52,7 +53,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     disagreeing = [*correct.disagreeing, *(each for _, tally in broken for each in tally.disagreeing)]
     for each in disagreeing:
         print(in_words(each))
-    differing = through_spark(asked.seed, asked.spark) if asked.spark else []
     print("\n".join(differing), end="\n" * bool(differing))
     total = sum(tally.kinds.total() for tally in (correct, *(tally for _, tally in broken))) + len(differing)
     rare = [bugs for bugs, tally in broken if len(bugs) == 1 and tally.manifested < asked.manifested]

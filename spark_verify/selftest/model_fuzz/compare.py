@@ -72,11 +72,10 @@ def _weaker_causes(simulated: Simulated, record: RecordTruth) -> Iterator[str]:
     history = simulated.history
     acks = {each.producer: each.acks for each in history.producers}[record.id.producer]
     epochs = {epoch for offset, epoch, _ in record.written if offset == record.offset}
-    sampled = any(
-        each.tp == record.tp and each.leader_epoch in epochs and each.high_watermark > record.offset
-        for each in history.watermarks
-    )
-    if acks == "1" and not sampled and not any(read.id == record.id for read in history.reads):
+    if acks != "1" or any(read.id == record.id for read in history.reads):
+        return
+    above = (each for each in history.watermarks if each.high_watermark > record.offset)
+    if not any(each.leader_epoch in epochs and each.tp == record.tp for each in above):
         yield UNREPLICATED_TAIL
 
 
@@ -93,7 +92,8 @@ def _label(record: RecordTruth, label: Label, causes: Set[str], *, strict: bool)
 
 
 def _false_alarms(simulated: Simulated, judged: Judged) -> Iterator[Disagreement]:
-    for anomaly, label in zip(judged.judgement.anomalies, judged.labels, strict=True):
+    violated = any(label.kind == "violation" for label in judged.labels)
+    for anomaly, label in zip(judged.judgement.anomalies, judged.labels, strict=True) if violated else ():
         if label.kind == "violation" and anomaly.property not in _OF_RECORDS:
             what = f"{anomaly.property.value} at {anomaly.tp} offset {anomaly.offset}"
             yield Disagreement(
@@ -102,9 +102,7 @@ def _false_alarms(simulated: Simulated, judged: Judged) -> Iterator[Disagreement
                 truth=_wrong(simulated),
                 verdict=f"violation: {label.clause} ({anomaly.note})",
             )
-    if judged.decision.verdict is Verdict.FAIL and not any(
-        each.kind == "violation" for each in judged.labels
-    ):
+    if judged.decision.verdict is Verdict.FAIL and not violated:
         verdict = judged.decision.reasons[0].sentence
         yield Disagreement(kind=FALSE_ALARM, what="the verdict", truth=_wrong(simulated), verdict=verdict)
 
@@ -123,9 +121,12 @@ def _passed(simulated: Simulated, judged: Judged) -> Iterator[Disagreement]:
 def reported_losses(judged: Judged) -> Mapping[RecordId, Label]:
     """The label of each acknowledged record that was found to be lost."""
     return {
-        RecordId(anomaly.producer, anomaly.sequence): label
-        for anomaly, label in zip(judged.judgement.anomalies, judged.labels, strict=True)
-        if anomaly.property is Property.ACKED_LOSS
+        RecordId(producer, sequence): judged.labels.classes[which]
+        for block, of in zip(judged.judgement.anomalies.blocks, judged.labels.of, strict=True)
+        if block.property is Property.ACKED_LOSS
+        for producer, sequence, which in zip(
+            block.producer.tolist(), block.sequence.tolist(), of.tolist(), strict=True
+        )
     }
 
 

@@ -1,6 +1,7 @@
 """Random histories are healthy, and the reference notices every kind of damage to them."""
 
 from functools import cache
+from itertools import islice
 from random import Random
 
 import pytest
@@ -11,6 +12,8 @@ from checkers.properties import DECIDED, Property
 from checkers.reference import check
 
 SEEDS = range(120)
+ENOUGH = 40
+"""Damaged histories of one kind; some kinds fit fewer. The fuzz damages others, by each kind alone too."""
 HARMLESS = {
     "shuffle-tail",
     "ack-unread",
@@ -111,7 +114,7 @@ def test_the_kinds_that_may_be_harmless_are_these_and_no_others():
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - HARMLESS))
 def test_the_reference_notices(kind):
     """The kill table: each time the kind was done to a healthy history, who must notice it does."""
-    judgements = list(damaged_by(kind))
+    judgements = list(islice(damaged_by(kind), ENOUGH))
     assert len(judgements) >= 20
     survivors = [
         seed
@@ -134,31 +137,41 @@ def test_the_reference_notices(kind):
 )
 def test_what_may_be_harmless_is_noticed_where_it_is_not(kind, properties):
     """At least once in the seeds, each of these is violated."""
-    seen = {anomaly.property.value for _, judgement in damaged_by(kind) for anomaly in judgement.anomalies}
-    assert properties <= seen
+    missing = set(properties)
+    for _, judgement in damaged_by(kind):
+        missing -= {anomaly.property.value for anomaly in judgement.anomalies}
+        if not missing:
+            break
+    assert missing == set()
 
 
 @pytest.mark.parametrize("kind", ["lose-proof", "leave-proof-incomplete"])
 def test_a_partition_without_a_proof_is_undecided(kind):
     """Never a loss, whatever its log lacks."""
-    for _, judgement in damaged_by(kind):
+    judgements = [judgement for _, judgement in islice(damaged_by(kind), ENOUGH)]
+    assert len(judgements) >= 20
+    for judgement in judgements:
         assert judgement.anomalies == ()
         assert judgement.undecided_partitions
 
 
 def test_a_record_acked_where_nobody_could_read_is_undecided():
     """Whatever else is in the log."""
-    for _, judgement in damaged_by("ack-unread"):
+    judgements = [judgement for _, judgement in islice(damaged_by("ack-unread"), ENOUGH)]
+    assert len(judgements) >= 20
+    for judgement in judgements:
         assert judgement.anomalies == ()
         assert judgement.undecided[Property.ACKED_LOSS] > 0
 
 
 def test_random_damage_breaks_every_property_sooner_or_later():
     """A property that no damage ever broke would be compared on nothing."""
-    broken = set()
+    unbroken = set(DECIDED)
     for seed in range(300):
-        broken |= {a.property for a in check(damage(*healthy(seed))).anomalies}
-    assert broken == set(DECIDED)
+        unbroken -= {a.property for a in check(damage(*healthy(seed))).anomalies}
+        if not unbroken:
+            break
+    assert unbroken == set()
 
 
 def test_damage_leaves_the_healthy_history_as_it_was():

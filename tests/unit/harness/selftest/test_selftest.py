@@ -23,10 +23,11 @@ from harness.run_directory.digests import files_of, sha256_of
 from harness.run_directory.layout import RunDir
 from harness.selftest.damaged_copy import NotApplicable
 from harness.selftest.documentation import PAGE, rewritten
+from harness.selftest.judge_mutant import Result
 from harness.selftest.kill_table import WIDTH, heading, row, summary
 from harness.selftest.mutant import family
 from harness.selftest.mutants.every import MUTANTS, named
-from harness.selftest.selftest import Result, SelfTest
+from harness.selftest.selftest import SelfTest
 
 NOT_IN_THIS_RUN = {
     "move-record",
@@ -90,6 +91,7 @@ def test_every_mutant_that_applies_is_killed(tmp_path: Path) -> None:
         ("corrupt-record", Verdict.FAIL, "content"),
         ("duplicate-record", Verdict.FAIL, "duplicate"),
         ("deny-record", Verdict.FAIL, "resurrected"),
+        ("read-early", Verdict.FAIL, "early-read"),
         ("truncate-replica", Verdict.FAIL, "divergence"),
         ("drop-metadata-record", Verdict.FAIL, "epoch-step"),
         ("forge-election-of-a-stranger", Verdict.FAIL, "leader-legal"),
