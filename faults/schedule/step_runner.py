@@ -135,17 +135,18 @@ class StepRunner:
 
     def _ready(self, state: StepState) -> Task[Ready]:
         """The fault that is ready, now if it is; NotInjected if there is nothing to hit for VACANT_S."""
+        since_ns = self.clock.now_ns()
         while True:
             yield from self._keep_ready(state)
             found = state.prepared
             if self._can_be_injected(found, state):
                 return found
-            late_ns = self.clock.now_ns() - state.due_ns
-            if isinstance(found, Vacant) and late_ns >= ns(VACANT_S):
+            now_ns = self.clock.now_ns()
+            if isinstance(found, Vacant) and now_ns >= since_ns + ns(VACANT_S):
                 raise NotInjected(f"{found.reason}, for {VACANT_S:g} s")
-            if late_ns >= LATE_NS and not state.delayed:
+            if now_ns >= state.due_ns + LATE_NS and not state.delayed:
                 state.delayed = found.reason if isinstance(found, Vacant) else "it was not prepared in time"
-            yield from sleep_until(self.clock.now_ns() + LATE_EVERY_NS)
+            yield from sleep_until(now_ns + LATE_EVERY_NS)
 
     def _keep_ready(self, state: StepState) -> Task[None]:
         """Begin to prepare the fault in the background, unless it is ready or is being prepared."""
