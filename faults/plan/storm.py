@@ -10,7 +10,7 @@ round are planned by the begin of its first. Which kinds a storm may draw, and h
 (`FaultKind.storm`).
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from random import Random
@@ -21,7 +21,7 @@ from faults.durations import parse_duration
 from faults.errors import BadStep
 from faults.kinds.kind import StormRule
 from faults.kinds.registry import KINDS
-from faults.kinds.step import After, At, Start, Step
+from faults.kinds.step import After, At, Step
 from faults.plan.storm_draw import Range, Rounds
 from faults.plan.storm_limits import Limit, Limits, limits_of
 from faults.plan.storm_round import RECOVERY_S, RESTART_S, Planned
@@ -135,25 +135,23 @@ def storm(asked: Storm, *, seed: int, facts: Facts) -> tuple[Step, ...]:
 
 def _steps(rounds: Rounds, asked: Storm) -> Iterator[Step]:
     """The steps of one round after the other, as many as there is time for."""
-    at_s, names = max(FIRST_S, asked.strength.gaps.draw(rounds.rng)), tuple[str, ...]()
-    number = 0
+    at_s, before, count = max(FIRST_S, asked.strength.gaps.draw(rounds.rng)), tuple[str, ...](), 0
     while faults := _fitting(rounds, asked.duration_s - at_s):
         rounds.took(faults)
-        before, names = (
-            names,
-            tuple(f"storm-{number + i}-{each.step.kind}" for i, each in enumerate(faults, 1)),
-        )
-        number += len(faults)
-        for name, each in zip(names, faults, strict=True):
-            first = name == names[0]
-            start: Start = (
-                At(offset_s=at_s, once=before)
-                if first
-                else After(anchor=names[0], moment="begin", delay_s=each.begin_s)
-            )
-            yield replace(each.step, name=name, start=start)
+        numbered = enumerate((each.step.kind for each in faults), count + 1)
+        names = tuple(f"storm-{number}-{kind}" for number, kind in numbered)
+        yield from _named(faults, names, At(offset_s=at_s, once=before))
         over_s = max(each.over_s for each in faults)
         at_s = round(at_s + over_s + asked.strength.gaps.draw(rounds.rng), 3)
+        before, count = names, count + len(names)
+
+
+def _named(faults: Sequence[Planned], names: Sequence[str], start: At) -> Iterator[Step]:
+    """The steps of one round: the first with this start, the others planned by its begin."""
+    yield replace(faults[0].step, name=names[0], start=start)
+    for name, each in zip(names[1:], faults[1:], strict=True):
+        after = After(anchor=names[0], moment="begin", delay_s=each.begin_s)
+        yield replace(each.step, name=name, start=after)
 
 
 def _fitting(rounds: Rounds, left_s: float) -> tuple[Planned, ...]:

@@ -119,6 +119,25 @@ def test_faults_that_are_not_prepared_before_are_late(monkeypatch: pytest.Monkey
     assert {json.loads(record.evidence)["delayed"] for record in late} == {"it was not prepared in time"}
 
 
+class SlowToStart(World):
+    """A world whose nodes take five seconds to be started."""
+
+    def start(self, node: int, *, owner: str = "") -> None:
+        self.clock.advance(ns(5))
+        super().start(node, owner=owner)
+
+
+def test_a_change_that_takes_long_delays_no_other_fault() -> None:
+    """While one node is started, another is paused when that is due, and for as long as planned."""
+    world = SlowToStart()
+    kill = {"do": "kill", "target": "node 2", "at": "5s", "for": "1s"}
+    pause = {"do": "pause", "target": "node 3", "at": "8s", "for": "1s"}
+    started, paused = run(world, parse_steps([kill, pause]), Aside(world.clock))
+    assert started.end_ns < paused.inject_ns < paused.heal_ns < started.heal_ns
+    assert paused.inject_ns == ns(8)
+    assert paused.end_ns - paused.begin_ns == ns(1)
+
+
 def test_planned_and_realised_times_stand_side_by_side() -> None:
     """A kill that was begun at its instant, was in force 0.05 s later, and was held as long as planned."""
     world = World()
