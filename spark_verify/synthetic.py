@@ -121,7 +121,7 @@ def _stretch(
     reads = log | {
         "reader": np.full(order.size, partition % shape.readers, np.int32),
         "generation": np.ones(order.size, np.int32),
-        "read_ns": completed[order] + 1_000_000,
+        "read_ns": np.maximum.accumulate(completed[order]) + 1_000_000,
     }
     return {
         "sends": sends | {"error": np.where(ok[by_completion], "", "timed out")},

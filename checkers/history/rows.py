@@ -64,7 +64,7 @@ class _Identified(_Placed):
     @property
     def id(self) -> RecordId:
         """Which send this is, or is a copy of."""
-        return RecordId(self.producer, self.sequence)
+        return tuple.__new__(RecordId, (self.producer, self.sequence))  # as above
 
 
 @row

@@ -3,14 +3,15 @@
     python -m spark_verify.selftest.fuzz --histories 5000 --seed 1
 
 Most histories are verified many to a job, through the same code as one alone; a sample goes through
-`verify` one by one. Other processes draw, write and judge (by the reference) the next ones meanwhile, and
-while Spark works on some histories this process opens others. Each history is a function of the seed and its
-number, so `--only N` shows one again. Ends with a kill table: for each kind of damage, done alone to a
-healthy history, how often it was noticed. Exits with 1 on a mismatch, or if damage that must be noticed was
+`verify` one by one. Each core has a process with a Spark session and a part of the histories; another process
+draws, writes and judges (by the reference) the next ones meanwhile. Each history is a function of the seed
+and its number, so `--only N` shows one again. Ends with a kill table: for each kind of damage, done alone to
+a healthy history, how often it was noticed. Exits with 1 on a mismatch, or if damage that must be noticed was
 not.
 """
 
 import argparse
+import os
 import shutil
 import sys
 import time
@@ -18,7 +19,8 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import partial
+from itertools import islice, pairwise
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -88,6 +90,15 @@ class FuzzResult:
     done: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
 
+    def add(self, other: "FuzzResult") -> None:
+        """Add what another process has found."""
+        self.compared += other.compared
+        self.alone += other.alone
+        self.violated += other.violated
+        self.mismatches += other.mismatches
+        self.done.update(other.done)
+        self.noticed.update(other.noticed)
+
     @property
     def survivors(self) -> list[str]:
         """Kinds of damage that must always be noticed, and were not."""
@@ -122,6 +133,24 @@ class Prepared:
     wanted: Judgement
 
 
+def fuzz_on_all_cores(seed: int, numbers: Sequence[int], master: str, folder: Path) -> FuzzResult:
+    """The same as `fuzz`, with a process and a Spark session for each core: while the Python of one opens and
+    decides, the workers of another read."""
+    count = max(1, min(os.cpu_count() or 1, len(numbers) // _BATCH))
+    edges = [len(numbers) * at // count for at in range(count + 1)]
+    result = FuzzResult()
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        some = [numbers[begin:end] for begin, end in pairwise(edges)]
+        for part in pool.map(partial(_part, seed, master, folder), some):
+            result.add(part)
+    return result
+
+
+def _part(seed: int, master: str, folder: Path, numbers: Sequence[int]) -> FuzzResult:
+    with session(SessionOptions(master=master)) as spark:
+        return fuzz(seed, numbers, spark, folder)
+
+
 def fuzz(seed: int, numbers: Sequence[int], spark: "SparkSession", folder: Path) -> FuzzResult:
     """Compare both implementations on each specimen; the files of those that differ stay in `folder`."""
     result = FuzzResult()
@@ -151,9 +180,9 @@ def _all_judged(
 
 
 def _prepared(seed: int, numbers: Sequence[int], folder: Path) -> Iterator[list[Prepared]]:
-    """Batches in order, made by other processes a little ahead of their use."""
+    """Batches in order, made by another process a little ahead of their use."""
     coming: deque[Future[list[Prepared]]] = deque()
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         for begin in range(0, len(numbers), _BATCH):
             coming.append(pool.submit(prepare, seed, numbers[begin : begin + _BATCH], folder))
             if len(coming) > _AHEAD:
@@ -261,8 +290,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"seed {asked.seed}", flush=True)
     folder = scratch_folder("highwater-fuzz-")
     began = time.monotonic()
-    with session(SessionOptions(master=asked.spark_master)) as spark:
-        result = fuzz(asked.seed, numbers, spark, folder)
+    result = fuzz_on_all_cores(asked.seed, numbers, asked.spark_master, folder)
     if not result.mismatches:
         shutil.rmtree(folder)
     print(report(result))

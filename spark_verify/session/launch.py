@@ -56,13 +56,13 @@ def launch(options: SessionOptions, folder: Path) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     java = options.java or find_java()
-    spark_home = Path(pyspark.__file__).parent
+    installed = spark_home = Path(pyspark.__file__).parent
     if options.master.startswith("local-cluster"):
-        spark_home = _mirror(spark_home, folder / "spark")
+        spark_home = _mirror(installed, folder / "spark")
     ours = settings(options, java, folder)
     jvm = start_jvm(
         java,
-        spark_home,
+        installed,  # the class archive is of these jars
         folder,
         classpath=() if options.is_local else _configuration_folders(),
         memory=options.driver_memory,

@@ -1,6 +1,7 @@
 """A run that is interrupted or killed leaves nothing running, and a directory that can be judged."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -65,6 +66,14 @@ def labelled(text: str) -> list[str]:
     return containers + networks + [one.name for one in client.volumes.list(filters=label)]
 
 
+def until_a_node_is_there(process: subprocess.Popen[str]) -> None:
+    """Its process runs, or is about to; all others are started beside it."""
+    deadline = time.monotonic() + STARTED_S
+    while not any(re.search(r"-[123]$", name) for name in left_by(process.pid)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def run_id(out: Path) -> str:
     return str(read_manifest(open_run(out / "latest")).run_id)
 
@@ -81,7 +90,7 @@ def long_and_small() -> list[str]:
 def test_ctrl_c_under_load_heals_judges_and_leaves_nothing(tmp_path: Path) -> None:
     with running(tmp_path, "baseline", *long_and_small()) as process:
         read_until(process, "running the schedule")
-        time.sleep(3)
+        time.sleep(1)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=ENDED_S)
     assert process.returncode == 130, output
@@ -94,7 +103,7 @@ def test_ctrl_c_under_load_heals_judges_and_leaves_nothing(tmp_path: Path) -> No
 def test_ctrl_c_while_the_cluster_starts_tears_it_down_without_a_verdict(tmp_path: Path) -> None:
     with running(tmp_path, "baseline") as process:
         read_until(process, "starting the cluster")
-        time.sleep(4)
+        until_a_node_is_there(process)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=ENDED_S)
     assert process.returncode == 130, output
@@ -116,7 +125,8 @@ def test_a_second_sigterm_tears_down_at_once(tmp_path: Path) -> None:
 
 
 def test_kill_9_then_clean_leaves_nothing_and_the_verdict_is_unknown(tmp_path: Path) -> None:
-    with running(tmp_path, "acks1-leader-kill") as process:
+    soon = ("--set", "cluster.controllers=1", "--set", "faults.0.at=2s")
+    with running(tmp_path, "acks1-leader-kill", *soon) as process:
         read_until(process, "injected")
         os.kill(process.pid, signal.SIGKILL)
         process.wait(ENDED_S)

@@ -25,6 +25,8 @@ def highwater(*arguments: str, within_s: float) -> tuple[int, Any]:
 def test_every_damage_to_a_copy_of_a_run_is_noticed(tmp_path: Path, scenario: str) -> None:
     code, (verdict,) = highwater("run", scenario, "--seed", "7", "--out", str(tmp_path), within_s=RUN_S)
     assert (code, verdict["verdict"]) == (0, "PASS")
+    windows = verdict["exposure"]["fault_windows"]
+    assert all(window["proven"] and window["recovered"] for window in windows)
     code, table = highwater("selftest", str(tmp_path / "latest"), within_s=SELFTEST_S)
     assert (code, table["survivors"]) == (0, [])
     assert sum(mutant["killed"] for mutant in table["mutants"]) >= 100

@@ -148,7 +148,7 @@ def where(_):
     return [(os.getppid(), os.getcwd(), checkers.history.tables.__file__, spark_verify.passes.scan.__file__)]
 
 
-with session(SessionOptions(master="local-cluster[2,1,1024]")) as spark:
+with session(SessionOptions(master="local-cluster[1,2,1024]")) as spark:
     places = spark.sparkContext.parallelize(range(8), 8).mapPartitions(where).collect()
     judgement = verify(Path(sys.argv[1]), spark)
 print(json.dumps({"places": places, "sends": judgement.totals.sends, "anomalies": len(judgement.anomalies)}))
@@ -156,7 +156,7 @@ print(json.dumps({"places": places, "sends": judgement.totals.sends, "anomalies"
 
 
 def test_executors_run_the_code_that_was_shipped_to_them(tmp_path):
-    """On a cluster of two executor processes, which work in directories of their own."""
+    """On a cluster of one executor, which works in a directory of its own; of two: `make object-store`."""
     history, folder = tmp_path / "history", tmp_path / "driver"
     write_history(history, Shape(sends=5_000))
     folder.mkdir()

@@ -28,7 +28,7 @@ SEEDS_APART = 1_000_000_000
 MOST_SHRUNK = 3
 """Disagreements of one process that are made smaller: each costs some hundred runs."""
 _CHUNK = 50
-_COLLECTED_EVERY = 25
+_COLLECTED_EVERY = 100
 """Runs after which a worker collects its garbage: left to itself that takes a tenth of the time."""
 
 

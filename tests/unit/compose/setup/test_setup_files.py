@@ -83,6 +83,33 @@ def test_shell_scripts_parse(path):
     assert subprocess.run(["sh", "-n", path], check=False).returncode == 0
 
 
+def a_python(folder: Path, name: str, version: str, loop_us: int) -> str:
+    """What answers as a Python of this version does that runs a loop in that time."""
+    script = (
+        f'#!/bin/sh\ncase "$2" in *version_info\\[*) echo {version} ;; *timeit*) echo {loop_us} ;; esac\n'
+    )
+    path = folder / name
+    path.write_text(script)
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("version", "loop_us", "taken"),
+    [("3.11", 700, "system"), ("3.11", 950, "found"), ("3.11", 2000, "found"), ("3.13", 300, "found")],
+)
+def test_the_systems_python_is_taken_if_it_is_the_faster_one_of_the_same_version(
+    tmp_path, version, loop_us, taken
+):
+    found = a_python(tmp_path, "found", "3.11", 1000)
+    system = a_python(tmp_path, "system", version, loop_us)
+    text = (ROOT / "compose/setup/bootstrap.sh").read_text()
+    functions = text[text.index("is_usable()") : text.index("find_python()")]
+    asked = ["sh", "-euc", f'{functions}\nfaster "$@"', "sh", found, system]
+    answer = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    assert answer == f"{tmp_path / taken}\n"
+
+
 def test_ci_runs_the_test_command_of_the_readme_and_nothing_more():
     lines = [
         line for line in (ROOT / ".ci/run").read_text().splitlines() if line and not line.startswith("#")

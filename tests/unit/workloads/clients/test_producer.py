@@ -98,14 +98,13 @@ def test_what_is_purged_from_a_queue_may_be_in_the_log_and_is_unknown(tmp_path: 
     one = plan(topics={"t": 1}, max_outstanding=1, idempotence=False, client=patient)
     with MockKafka(1, t=1) as kafka:
         kafka.answer_late(1, PRODUCE, after_ms=60_000)
-        with producing(one, kafka.bootstrap, tmp_path, within_s=0.0) as counts:
-            until(lambda: counts.sent == 1)
-            time.sleep(0.3)
+        reader = Consumer({"group.id": "t", "bootstrap.servers": kafka.bootstrap, "log_level": 0})
+        with producing(one, kafka.bootstrap, tmp_path, within_s=0.0):
+            until(lambda: reader.get_watermark_offsets(Position("t", 0), timeout=5)[1] == 1)  # it is written
             kafka.down(1)
             time.sleep(0.3)
         kafka.up(1)
         assert [(row["outcome"], row["error"]) for row in sealed(tmp_path)] == [(INFO, "_PURGE_QUEUE")]
-        reader = Consumer({"group.id": "t", "bootstrap.servers": kafka.bootstrap, "log_level": 0})
         reader.assign([Position("t", 0, 0)])
         assert [message.offset() for message in reader.consume(1, 5)] == [0]
         reader.close()

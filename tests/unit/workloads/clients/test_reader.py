@@ -129,8 +129,14 @@ def test_a_reader_that_stands_still_below_the_high_watermark_is_replaced_and_goe
 def test_a_reader_at_the_high_watermark_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workloads.clients.reader.STALL_NS", 10_000_000)
-    clients = Scripted([[record(0, 5)]])
-    waited = time.monotonic() + 0.15
-    reading, _ = read_until(lambda _: time.monotonic() > waited, clients, tmp_path, {0: 6, 1: 0})
+    """For many times the limit, once it has got there: on a busy machine the first record may take longer."""
+    there: list[float] = []
+
+    def waited(reading: ReaderLoop) -> bool:
+        if reading.delivered and not there:
+            there.append(time.monotonic())
+            monkeypatch.setattr("workloads.clients.reader.STALL_NS", 10_000_000)
+        return bool(there) and time.monotonic() > there[0] + 0.15
+
+    reading, _ = read_until(waited, Scripted([[record(0, 5)]]), tmp_path, {0: 6, 1: 0})
     assert reading.replaced == 0
