@@ -17,7 +17,7 @@ class Holds:
     """Owners per node and kind of hold. Safe to use from threads: who changes a node has it to himself."""
 
     _owners: dict[tuple[Hold, int], set[str]] = field(default_factory=dict)
-    _nodes: dict[int, threading.RLock] = field(default_factory=dict)
+    _nodes: dict[int, threading.Lock] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -28,9 +28,9 @@ class Holds:
                 held.enter_context(self._of_node(node))
             yield
 
-    def _of_node(self, node: int) -> threading.RLock:
+    def _of_node(self, node: int) -> threading.Lock:
         with self._lock:
-            return self._nodes.setdefault(node, threading.RLock())
+            return self._nodes.setdefault(node, threading.Lock())
 
     def take(self, hold: Hold, node: int, owner: str) -> None:
         """`owner` holds `node`; taking twice is taking once."""
