@@ -395,7 +395,7 @@ class Property(StrEnum):
         ),
         words="read above the high watermark",
         names_record=False,
-        place="from the high watermark to the greatest offset that was read; the id is -1/-1",
+        place="from the greatest high watermark so far to the greatest offset read; the id is -1/-1",
         loss_role=LossRole.EFFECT,
     )
     GROUP_COMMIT = PropertyRecord(

@@ -158,9 +158,10 @@ def lower_watermark(history: EditableHistory, rng: Random) -> None:
     )
 
 
-@noticed_by(Property.EARLY_READ)
+@noticed_by(Property.EARLY_READ, Property.HW_MONOTONE)
 def answer_below_what_was_read(history: EditableHistory, rng: Random) -> None:
-    """A reader was given a record before the last leader's high watermark had passed it."""
+    """A reader was given a record before the last leader's high watermark had passed it; or that fell, if an
+    earlier sample had."""
     if len(history.clocks) < 2:  # nobody knows when an epoch ended
         raise NotApplicable
     decided = history.decided()

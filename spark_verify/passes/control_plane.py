@@ -116,7 +116,7 @@ def _early(limits: ReadLimits, reads: Iterable[tuple[TopicPartition, ReadsBefore
     for tp, found in reads:
         its = limits.of[tp]
         highest, read_ns = found.highest()
-        exposed = np.array([each.high_watermark for each in its], np.int64)
+        exposed = np.array([each.exposed for each in its], np.int64)
         passed = exposed <= highest
         if passed.any():
             begins = np.flatnonzero(passed & ~_passed_before(its, passed)).tolist()

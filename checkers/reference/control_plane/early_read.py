@@ -10,7 +10,8 @@ Counterexample to "it stayed, so it was rightly given":
     a reader is given offset 41 at 5.0 s; broker 1, which leads at that time, is asked at 5.2 s: 40
     offset 41 was not below the high watermark at 5.0 s: early-read, though the log keeps it for ever
 
-A permitted loss lowers the high watermark, too: then reads and samples are of one event.
+What an earlier sample had exposed was read rightly: that its high watermark fell since is hw-monotone. A
+permitted loss lowers the high watermark, too: then reads and samples are of one event.
 """
 
 from collections import defaultdict
@@ -28,12 +29,14 @@ from checkers.reference.control_plane.wall_clock import WallClock, wall_clock
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class ReadLimit:
-    """What one sample says of reads: those before `before_ns` lie below `high_watermark`."""
+    """What one sample says of reads: those before `before_ns` lie below `exposed`, its own high watermark or
+    one that was answered before, under its epoch or an older one."""
 
     before_ns: int
     answered_ns: int
     leader_epoch: int
     high_watermark: int
+    exposed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,28 +60,35 @@ def read_limits(context: Context) -> ReadLimits | None:
         return None
     samples: dict[TopicPartition, list[Watermark]] = defaultdict(list)
     for sample in context.watermarks:
-        if NONE not in (sample.asked_ns, sample.leader_epoch, sample.high_watermark):
+        if NONE not in (sample.leader_epoch, sample.high_watermark):
             samples[sample.tp].append(sample)
     states = states_of(context)
     return ReadLimits(
         of={tp: _limits(its, states[tp], clock) for tp, its in samples.items() if tp in states},
-        samples=sum(map(len, samples.values())),
+        samples=sum(sample.asked_ns != NONE for its in samples.values() for sample in its),
     )
 
 
 def _limits(
-    samples: Iterable[Watermark], states: Sequence[MetadataChange], clock: WallClock
+    samples: Sequence[Watermark], states: Sequence[MetadataChange], clock: WallClock
 ) -> list[ReadLimit]:
     ends_ns = {epoch: _end_ns(epoch, states, clock) for epoch in {each.leader_epoch for each in samples}}
-    return sorted(
-        ReadLimit(
-            before_ns=min([sample.asked_ns, *ends_ns[sample.leader_epoch]]),
-            answered_ns=sample.at_ns,
-            leader_epoch=sample.leader_epoch,
-            high_watermark=sample.high_watermark,
-        )
-        for sample in samples
-    )
+    highest: dict[int, int] = {}  # by epoch, of the samples so far
+    limits = []
+    for sample in sorted(samples, key=attrgetter("at_ns")):
+        epoch, value = sample.leader_epoch, sample.high_watermark
+        highest[epoch] = max(value, highest.get(epoch, NONE))
+        if sample.asked_ns != NONE:
+            limits.append(
+                ReadLimit(
+                    before_ns=min([sample.asked_ns, *ends_ns[epoch]]),
+                    answered_ns=sample.at_ns,
+                    leader_epoch=epoch,
+                    high_watermark=value,
+                    exposed=max(high for of, high in highest.items() if of <= epoch),
+                )
+            )
+    return sorted(limits)
 
 
 def _end_ns(epoch: int, states: Iterable[MetadataChange], clock: WallClock) -> list[int]:
@@ -117,19 +127,19 @@ def _passed(limits: Sequence[ReadLimit], reads: Iterable[Read]) -> Iterator[tupl
             read = waiting.pop()
             if read.offset > top:
                 top, top_ns = read.offset, read.read_ns
-        is_passed = limit.high_watermark <= top
+        is_passed = limit.exposed <= top
         if is_passed and not was_passed.get(limit.leader_epoch, False):
             yield limit, top, top_ns
         was_passed[limit.leader_epoch] = is_passed
 
 
 def early(tp: TopicPartition, limit: ReadLimit, top: int, top_ns: int) -> Anomaly:
-    """The anomaly of offsets [high watermark, top], of which the last was read at `top_ns`."""
+    """The anomaly of offsets [exposed, top], of which the last was read at `top_ns`."""
     return Anomaly(
         property=Property.EARLY_READ,
         topic=tp.topic,
         partition=tp.partition,
-        offset=limit.high_watermark,
+        offset=limit.exposed,
         last_offset=top,
         producer=NONE,
         sequence=NONE,
