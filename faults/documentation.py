@@ -14,7 +14,7 @@ from checkers import documentation
 from faults.durations import write_duration
 from faults.kinds.kind import Cost, FaultKind
 from faults.kinds.registry import KINDS
-from faults.plan.storm import Storm
+from faults.plan.storm import STRENGTHS, Strength
 
 PAGE = Path(__file__).parents[1] / "docs" / "faults.md"
 
@@ -26,16 +26,20 @@ _EVIDENCE = (
     "evidence of the recovery (within 60 s, counted from when no fault is in force)",
 )
 _TERMS = ("`do:`", "takes", "shortest `for`", "in a storm", "costs")
+_STORMS = ("`intensity`", "faults in a round", "`hold`", "`gap`")
 
 
-def storm_defaults() -> str:
-    """What a storm draws from, if the scenario gives its duration only."""
-    default = Storm(duration_s=0.0)
-    hold, gap = (
-        f"[{write_duration(each.low_s)}, {write_duration(each.high_s)}]"
-        for each in (default.holds, default.gaps)
-    )
-    return f"Defaults of a storm: `kinds: [{', '.join(default.kinds)}]`, `hold: {hold}`, `gap: {gap}`."
+def storm_table() -> str:
+    """What a storm draws from, by its intensity."""
+    rows = [(f"`{name}`", *_strength(strength)) for name, strength in STRENGTHS.items()]
+    return "\n".join(_table(_STORMS, rows))
+
+
+def _strength(strength: Strength) -> Iterator[str]:
+    fewest, most = strength.faults
+    yield f"{fewest} to {most}"
+    for each in (strength.holds, strength.gaps):
+        yield f"{write_duration(each.low_s)} to {write_duration(each.high_s)}"
 
 
 def kinds_table() -> str:
@@ -51,7 +55,7 @@ def _terms(kind: FaultKind[Any]) -> Iterator[str]:
     yield f"`{kind.name}`"
     yield ", ".join(f"`{key}`" for key in kind.step.keys)
     yield write_duration(kind.shortest_hold_s)
-    yield "no" if kind.storm is None else "yes"
+    yield "no" if kind.storm is None else f"weight {kind.storm.weight}"
     yield ", ".join(_costs(kind.cost)) or "nothing"
 
 
@@ -70,7 +74,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 def rewritten(page: str) -> str:
     """The page with what is between its markers generated anew; ValueError if it has no markers."""
     return documentation.rewritten(
-        page, "kinds", f"{kinds_table()}\n\n{storm_defaults()}", module="faults.documentation"
+        page, "kinds", f"{kinds_table()}\n\n{storm_table()}", module="faults.documentation"
     )
 
 

@@ -13,7 +13,7 @@ Between two waits a task has the loop's thread to itself. A task that waits hold
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
 Params = ParamSpec("Params")
@@ -120,12 +120,11 @@ def in_background(job: Callable[[], Result]) -> Task[Result]:
     return (yield from outcome(future))
 
 
-def at_once(change: Callable[Params, None]) -> Callable[Params, Task[None]]:
-    """A quick change as a task that never waits: it has the loop's thread until it is done."""
+def as_job(change: Callable[Params, None]) -> Callable[Params, Task[None]]:
+    """A change as a task: one job on a background thread, so that no other task waits for it."""
 
     @wraps(change)
     def task(*args: Params.args, **kwargs: Params.kwargs) -> Task[None]:
-        change(*args, **kwargs)
-        yield from ()
+        yield from in_background(partial(change, *args, **kwargs))
 
     return task

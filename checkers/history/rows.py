@@ -143,6 +143,8 @@ class Proof(_Placed):
 class Fault:
     """One injected fault, what proved it, and what proved that it is gone.
 
+    Its injection was planned for `planned_begin_ns`, begun at `inject_ns` and done at `begin_ns`; its hold
+    was planned to end at `planned_end_ns`, ended at `end_ns`, and it was healed at `heal_ns`.
     `down` are the nodes whose process it ended; `down_ns` and `up_ns`, parallel to it, are when each had
     ended and when it was started again (-1: not known, or never). `unclean` and `data_lost` are among them.
     """
@@ -153,8 +155,12 @@ class Fault:
     target: str = ""
     nodes: tuple[int, ...] = ()
     edges: tuple[str, ...] = ()
+    planned_begin_ns: int = NONE
+    planned_end_ns: int = NONE
     inject_ns: int
+    begin_ns: int = NONE
     effect_ns: int = NONE
+    end_ns: int = NONE
     heal_ns: int = NONE
     recovered_ns: int = NONE
     proven: bool = True

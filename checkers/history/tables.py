@@ -104,7 +104,7 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "str name kind target",
             "nodes nodes",
             "strings edges",
-            "i64 inject_ns effect_ns heal_ns recovered_ns",
+            "i64 planned_begin_ns planned_end_ns inject_ns begin_ns effect_ns end_ns heal_ns recovered_ns",
             "bool proven recovered",
             "nodes down",
             "times down_ns up_ns",

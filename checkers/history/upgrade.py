@@ -6,7 +6,8 @@ All were started again when the fault was healed.
 1.1: `metadata` had no `log_offset` and no `recovering`: the order is that of the rows, and nobody knows of a
 leader that recovers from an unclean election. The OPTIONAL tables did not exist: they were not collected.
 1.2: `replica_offsets` had no `asked_ns`: a broker's answer was dropped if it took longer than a second.
-1.3: `watermarks` had no `asked_ns`: nobody knows when they were asked for.
+1.3: `watermarks` had no `asked_ns`: nobody knows when they were asked for. `faults` had no
+`planned_begin_ns`, `planned_end_ns`, `begin_ns`, `end_ns`: nobody knows how late a step was.
 
 A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
 """
@@ -22,9 +23,11 @@ from checkers.history.tables import NONE, SCHEMA_VERSION, TABLES
 
 _VERSION = re.compile(r"(?P<major>\d+)(?:\.(?P<minor>\d+))?")
 
+PLANNED = ("planned_begin_ns", "planned_end_ns", "begin_ns", "end_ns")
+
 ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
-        "faults": MappingProxyType({"down": 1, "down_ns": 1, "up_ns": 1}),
+        "faults": MappingProxyType({"down": 1, "down_ns": 1, "up_ns": 1, **dict.fromkeys(PLANNED, 4)}),
         "metadata": MappingProxyType({"log_offset": 2, "recovering": 2}),
         "replica_offsets": MappingProxyType({"asked_ns": 3}),
         "watermarks": MappingProxyType({"asked_ns": 4}),
@@ -55,6 +58,8 @@ def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
     """The rows with all columns of today, in their order; `minor` is the version they were written at."""
     if table == "faults" and minor < 1:
         rows = _with_outages(rows)
+    if table == "faults" and minor < 4:
+        rows = _with(rows, table, dict.fromkeys(PLANNED, NONE))
     if table == "metadata" and minor < 2:
         rows = _with(rows, table, {"log_offset": NONE, "recovering": False})
     if table == "replica_offsets" and minor < 3:

@@ -24,11 +24,12 @@ EVERY_S = 0.1
 class ClusterView:
     """Implements `compose.protocols.View`. `bootstrap`: host:port of broker 1, 2, …, separated by commas.
 
+    `within_s` bounds each broker's answer to a question; one that is silent costs so much of every question.
     Leaving it as a context closes its connections to the brokers.
     """
 
-    def __init__(self, bootstrap: str) -> None:
-        self._brokers = Brokers(bootstrap, within_s=ASK_S)
+    def __init__(self, bootstrap: str, *, within_s: float = ASK_S) -> None:
+        self._brokers = Brokers(bootstrap, within_s=within_s)
 
     def describe(self, topic: str) -> tuple[PartitionState, ...]:
         """All partitions of `topic`; empty if no broker knows it. Raises ViewError if no broker answers."""

@@ -1,8 +1,9 @@
 """What every fault offers, and what it is given: one object for each injection.
 
 `prepare`, `effect` and `recovery` only read from the cluster. They run on background threads, one call at a
-time for each fault. `inject` and `heal` change the cluster. They are tasks on the thread of the event loop,
-which all changes share; what takes long in them runs in the background, so that no other step is late.
+time for each fault. `inject` and `heal` change the cluster. They are tasks of the event loop that have the
+changes made on background threads too, so that no other step is late; who changes a node's process or disk
+has the node to himself (`Holds.changing`), and the mesh is safe to use from threads.
 """
 
 from collections.abc import Callable, Iterable, Mapping

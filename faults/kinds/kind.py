@@ -8,19 +8,27 @@ from typing import Generic
 from faults.kinds.base import Fault, Injection, StepT
 from faults.kinds.evidence import Counter
 from faults.kinds.step import Head, Step, TargetStep
-from faults.targets.draw import draw_node
 from faults.targets.facts import Facts
+from faults.targets.target import Target
 
-Shape = Callable[[Random, Head, Facts], Step]
-"""Draws the target of one step, and makes the step."""
+Draw = Callable[[Random, Head, Target, Facts], Step]
+"""Draws one step against a node, which the target names by id or by role."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StormRule:
-    """How a storm draws a kind: the shapes that must occur in it, and a draw among all shapes."""
+    """How a storm draws a kind, and how often: `weight` is that of the kind among all of its storm.
 
-    musts: tuple[Shape, ...]
-    draw: Callable[[Random], Shape]
+    `brokers_only`: nothing of the kind can be proven on a node that is only a controller. `leaves_open`: what
+    it hits answers all the same, so another fault can be proven there meanwhile. `needs_peers`: it cannot be
+    proven on a node whose own connections are shut.
+    """
+
+    draw: Draw
+    weight: int
+    brokers_only: bool = False
+    leaves_open: bool = False
+    needs_peers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +71,12 @@ class FaultKind(Generic[StepT]):
         return self.step.kind
 
 
-def one_node(step: type[TargetStep], *, brokers_only: bool = False) -> StormRule:
-    """A storm hits one drawn node with it at a time."""
+def one_node(
+    step: type[TargetStep], *, weight: int, brokers_only: bool = False, needs_peers: bool = False
+) -> StormRule:
+    """A storm hits one node with it at a time."""
 
-    def shape(rng: Random, head: Head, facts: Facts) -> Step:
-        target = draw_node(rng, facts, brokers_only=brokers_only)
-        return step(name=head.name, start=head.start, hold_s=head.hold_s, target=target)
+    def draw(rng: Random, head: Head, node: Target, facts: Facts) -> Step:
+        return step(name=head.name, start=head.start, hold_s=head.hold_s, target=node)
 
-    return StormRule(musts=(shape,), draw=lambda _: shape)
+    return StormRule(draw=draw, weight=weight, brokers_only=brokers_only, needs_peers=needs_peers)

@@ -3,6 +3,9 @@
 As in the mesh, a node stays as it is until the last fault that holds it so has released it.
 """
 
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,20 +14,37 @@ Hold = Literal["paused", "frozen"]
 
 @dataclass(slots=True)
 class Holds:
-    """Owners per node and kind of hold. One thread only: that of the event loop."""
+    """Owners per node and kind of hold. Safe to use from threads: who changes a node has it to himself."""
 
     _owners: dict[tuple[Hold, int], set[str]] = field(default_factory=dict)
+    _nodes: dict[int, threading.Lock] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def changing(self, nodes: Iterable[int]) -> Iterator[None]:
+        """No other fault changes one of the nodes meanwhile; one that does is waited for."""
+        with ExitStack() as held:
+            for node in sorted(set(nodes)):  # in one order, so that nobody waits in a circle
+                held.enter_context(self._of_node(node))
+            yield
+
+    def _of_node(self, node: int) -> threading.Lock:
+        with self._lock:
+            return self._nodes.setdefault(node, threading.Lock())
 
     def take(self, hold: Hold, node: int, owner: str) -> None:
         """`owner` holds `node`; taking twice is taking once."""
-        self._owners.setdefault((hold, node), set()).add(owner)
+        with self._lock:
+            self._owners.setdefault((hold, node), set()).add(owner)
 
     def release(self, hold: Hold, node: int, owner: str) -> bool:
         """Release `node`; whether no fault holds it now. Releasing twice is releasing once."""
-        owners = self._owners.setdefault((hold, node), set())
-        owners.discard(owner)
-        return not owners
+        with self._lock:
+            owners = self._owners.setdefault((hold, node), set())
+            owners.discard(owner)
+            return not owners
 
     def void(self, hold: Hold, node: int) -> bool:
         """No fault holds `node` any more: its process or mount is gone. Whether any had held it."""
-        return bool(self._owners.pop((hold, node), None))
+        with self._lock:
+            return bool(self._owners.pop((hold, node), None))

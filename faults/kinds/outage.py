@@ -74,11 +74,12 @@ def bring_back(
 
 
 def _bring_back(injection: Injection[StepT], node: int, source: LogEndSource) -> None:
-    if injection.cluster.state(node).status == "exited":
-        measure_logs(injection, node, source)
-    injection.cluster.start(node, owner=injection.owner)
-    injection.outages.started(node, injection.clock.now_ns())
-    injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
+    with injection.holds.changing((node,)):
+        if injection.cluster.state(node).status == "exited":
+            measure_logs(injection, node, source)
+        injection.cluster.start(node, owner=injection.owner)
+        injection.outages.started(node, injection.clock.now_ns())
+        injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
 
 
 def exit_codes(injection: Injection[StepT], nodes: Iterable[int]) -> dict[int, int | None]:

@@ -27,9 +27,14 @@ Words = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class At:
-    """At a time: seconds after the start of the schedule, which is when the workload is warm."""
+    """At a time: seconds after the start of the schedule, which is when the workload is warm.
+
+    `once` names earlier steps: if one of them is in force then or has not recovered, that is waited for, and
+    the step begins late.
+    """
 
     offset_s: float
+    once: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

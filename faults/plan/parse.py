@@ -3,9 +3,10 @@
     {do: partition, at: 5s, edges: followers -> leader, mode: refuse, for: 3s}
     {do: kill, after: previous.begin + 2s, target: leader, for: 8s, name: the-kill}
     {do: power-loss, when: 'isr == {leader}', within: 20s, target: leader, for: 5s}
+    {do: pause, at: 40s, once: the-kill + power-loss-3, target: node 1, for: 5s}
 
-Keys: `do` and `for` always; one of `at`, `after`, `when`; `within` with `when`; `name` if you like; and those
-that the kind of fault adds. Every error is a BadStep that names the key.
+Keys: `do` and `for` always; one of `at`, `after`, `when`; `once` with `at` and `within` with `when`; `name`
+if you like; and those that the kind of fault adds. Every error is a BadStep that names the key.
 """
 
 import re
@@ -20,7 +21,7 @@ from faults.targets.conditions import parse_condition
 
 _START_KEYS = ("at", "after", "when")
 _OWN_KEYS = tuple(dict.fromkeys(key for kind in KINDS.values() for key in kind.step.keys))
-KEYS = ("name", "do", *_START_KEYS, "within", *_OWN_KEYS, "for")
+KEYS = ("name", "do", *_START_KEYS, "once", "within", *_OWN_KEYS, "for")
 WITHIN_S = 60.0
 """How long a step without `within` waits for its event."""
 
@@ -75,6 +76,13 @@ def _parse_name(value: object) -> str:
     return value
 
 
+def _parse_names(value: object) -> tuple[str, ...]:
+    names = [name.strip() for name in value.split("+")] if isinstance(value, str) else []
+    if not names or not all(_NAME.fullmatch(name) for name in names):
+        raise BadStep("once", value, "names of earlier steps, as in cut + kill-2")
+    return tuple(names)
+
+
 def _parse_start(words: Words, previous: str | None) -> Start:
     """The one of `at`, `after` and `when` that the step has."""
     given = [key for key in _START_KEYS if key in words]
@@ -83,9 +91,12 @@ def _parse_start(words: Words, previous: str | None) -> Start:
     value = words[given[0]]
     if "within" in words and given != ["when"]:
         raise BadStep("within", words["within"], "nothing: it belongs to 'when'")
+    if "once" in words and given != ["at"]:
+        raise BadStep("once", words["once"], "nothing: it belongs to 'at'")
     match given[0]:
         case "at":
-            return At(offset_s=parse_duration(value, "at"))
+            once = _parse_names(words["once"]) if "once" in words else ()
+            return At(offset_s=parse_duration(value, "at"), once=once)
         case "after":
             return _parse_after(value, previous)
         case _:
@@ -127,7 +138,8 @@ def write_step(step: Step) -> dict[str, str]:
 def _write_start(start: Start) -> dict[str, str]:
     match start:
         case At():
-            return {"at": write_duration(start.offset_s)}
+            once = {"once": " + ".join(start.once)} if start.once else {}
+            return {"at": write_duration(start.offset_s)} | once
         case After():
             return {"after": f"{start.anchor}.{start.moment} + {write_duration(start.delay_s)}"}
         case When():

@@ -1,14 +1,14 @@
 """What a plan must satisfy before anything starts; every refusal is a BadStep with the step's index.
 
-Names are unique; `after` names an earlier step; nodes, topics, partitions and edges exist; a role is held
-by at least one node; a hold is long enough to be proven.
+Names are unique; `after` and `once` name earlier steps; nodes, topics, partitions and edges exist; a role is
+held by at least one node; a hold is long enough to be proven.
 """
 
 from dataclasses import replace
 
 from faults.errors import BadStep
 from faults.kinds.registry import kind_of
-from faults.kinds.step import After, Step, When
+from faults.kinds.step import After, At, Step, When
 from faults.targets.conditions import Condition, FollowerBehind
 from faults.targets.facts import Facts, check_partition, check_target
 from faults.targets.target import Target, TopicPartition
@@ -34,6 +34,10 @@ def _check(step: Step, earlier: tuple[Step, ...], facts: Facts) -> None:
         raise BadStep("name", step.name, "a name that no earlier step has")
     if isinstance(step.start, After) and step.start.anchor not in names:
         raise BadStep("after", step.start.anchor, ["the name of an earlier step", *names])
+    if isinstance(step.start, At):
+        for name in step.start.once:
+            if name not in names:
+                raise BadStep("once", name, ["the name of an earlier step", *names])
     shortest_s = kind_of(step).shortest_hold_s
     if step.hold_s < shortest_s:
         allowed = f"at least {shortest_s:g}s: a shorter {step.kind} cannot be proven"

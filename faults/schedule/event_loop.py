@@ -1,7 +1,7 @@
 """Runs tasks on one thread, in order of time; their background jobs run on other threads.
 
-Everything that changes the cluster happens on the loop's thread, in order of time, and in order of entry at
-one time. What may take seconds, because a node does not answer or takes long to end, is a background job.
+What happens on the loop's thread happens in order of time, and in order of entry at one time. All that asks
+or changes the cluster may take a while, on a busy machine seconds, and is a background job.
 """
 
 import heapq

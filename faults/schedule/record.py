@@ -27,11 +27,14 @@ Stage = Literal[
 class FaultRecord:
     """One step as it went; times are the clock's nanoseconds, -1: did not happen.
 
-    `effect_ns` is when the effect was first true, which may be earlier than when it was proven; `target` is
-    what the plan asked for, `nodes` and `edges` what that meant. `down` lists the nodes whose process the
-    fault ended, with the times at which each had ended and was started again. `evidence` is JSON: what the
-    probes found under "effect" and "recovery", or why there is none under "reason". `logs` is no column of
-    the table: what the nodes held while they were down is recorded beside the other log ends.
+    Planned and realised stand side by side: the injection was planned for `planned_begin_ns`, was begun at
+    `inject_ns` and done at `begin_ns`; the hold was planned to end at `planned_end_ns`, ended at
+    `end_ns`, and the fault was healed at `heal_ns`. `effect_ns` is when the effect was first true, which
+    may be earlier than when it was proven; `target` is what the plan asked for, `nodes` and `edges` what
+    that meant. `down` lists the nodes whose process the fault ended, with the times at which each had
+    ended and was started again. `evidence` is JSON: what the probes found under "effect" and "recovery",
+    or why there is none under "reason". `logs` is no column of the table: what the nodes held while they
+    were down is recorded beside the other log ends.
     """
 
     index: int
@@ -40,8 +43,12 @@ class FaultRecord:
     target: str
     nodes: tuple[int, ...] = ()
     edges: tuple[str, ...] = ()
+    planned_begin_ns: int = -1
+    planned_end_ns: int = -1
     inject_ns: int = -1
+    begin_ns: int = -1
     effect_ns: int = -1
+    end_ns: int = -1
     heal_ns: int = -1
     recovered_ns: int = -1
     proven: bool = False

@@ -1,9 +1,11 @@
-"""From a step that is due to a fault that is ready: roles become nodes and edges, and counters are read.
+"""From a step that is near to a fault that is ready: roles become nodes and edges, and counters are read.
 
-All of it only reads, and may take seconds where a node does not answer: it runs on background threads.
+All of it only reads, and may take seconds where a node does not answer: it runs on background threads,
+before the step is due. What it was based on is compared with what is known when it is due; that takes no
+time.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from compose.errors import ComposeError
 from compose.protocols import Cluster, PartitionState, View
@@ -13,31 +15,34 @@ from faults.kinds.base import Fault, Injection, Outages
 from faults.kinds.evidence import Counter, CounterSample
 from faults.kinds.node_holds import Holds
 from faults.kinds.registry import kind_of
-from faults.kinds.step import ResolvedTargets, Step, When
-from faults.schedule.probes import Probes
+from faults.kinds.step import ResolvedTargets, Step
+from faults.schedule.known import PARTITIONS_GOOD_NS, KnownRoles
+from faults.schedule.probes import SHORTEST_NS, Isr, Probes, all_moved
 from faults.targets.conditions import Condition, OffsetCondition
 from faults.targets.roles import Roles
 from faults.targets.target import TopicPartition
 
-SHORTEST_NS = ns(0.3)
-"""A counter is read over at least this time before an injection."""
-
-FRESH_NS = ns(0.5)
-"""A role that was resolved longer ago than this may have moved: a controlled shutdown moves it in 0.1 s."""
+MOST_AGE_NS = ns(2.5)
+"""How long a preparation holds: the counters that it has read prove little about later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """A fault that is ready, and what it will hit, which was resolved at `resolved_ns`.
+    """A fault that is ready, and what it will hit.
 
-    `awaited` is the partition of which the next step awaits an event, if it does and a broker answers.
+    It was prepared from `since_ns` to `ready_ns`; its roles are good until `good_until_ns`.
     """
 
     fault: Fault
     outages: Outages
     targets: ResolvedTargets
-    resolved_ns: int
-    awaited: PartitionState | None
+    since_ns: int
+    ready_ns: int
+    good_until_ns: int
+
+    def was_begun_late(self, due_ns: int) -> bool:
+        """Whether the step was due already when its preparation began; -1: it is not known when it is due."""
+        return 0 <= due_ns <= self.since_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,40 +62,66 @@ class Resolver:
     holds: Holds
     probes: Probes
 
-    def ready(self, step: Step, following: When | None) -> Ready | Vacant:
-        """Resolve the step's roles, make its fault, and read the partition of the event of `following`."""
-        awaited = self._awaited(following)
+    def ready(self, step: Step) -> Ready | Vacant:
+        """Resolve the roles, and make and prepare the fault. If that takes long, resolve them again."""
+        since_ns = self.clock.now_ns()
         try:
-            targets = step.resolve(Roles(cluster=self.cluster, view=self.view))
-            resolved_ns = self.clock.now_ns()
+            targets, good_until_ns = self._resolve(step)
             injection = self._injection(step, targets)
             fault = kind_of(step).make(injection)
             fault.prepare()
+            if not self._is_good(good_until_ns):
+                now, good_until_ns = self._resolve(step)
+                if now != targets:
+                    moved = f"nodes {list(targets.nodes)} became {list(now.nodes)}"
+                    return Vacant(reason=f"{step.asked}: {moved} while the injection was prepared")
         except (NoTarget, ComposeError) as error:
             return Vacant(reason=str(error))
         return Ready(
             fault=fault,
             outages=injection.outages,
             targets=targets,
-            resolved_ns=resolved_ns,
-            awaited=awaited,
+            since_ns=since_ns,
+            ready_ns=self.clock.now_ns(),
+            good_until_ns=good_until_ns,
         )
 
-    def is_stale(self, ready: Ready) -> bool:
-        """Whether the roles were resolved too long ago to inject."""
-        return self.clock.now_ns() - ready.resolved_ns > FRESH_NS
+    def still_holds(self, step: Step, ready: Ready, due_ns: int) -> bool:
+        """Whether the fault can be injected now as it was prepared: its roles have not moved. Takes no time.
 
-    def again(self, step: Step, following: When | None, ready: Ready) -> Ready | Vacant:
-        """Resolve the roles again: `ready`, if they are held by the same nodes as before."""
-        awaited = self._awaited(following)
+        A preparation that was begun when the step was due already is not too old: a later one is no better.
+        """
+        is_late = ready.was_begun_late(due_ns)
+        source = KnownRoles(self.probes.known)
         try:
-            targets = step.resolve(Roles(cluster=self.cluster, view=self.view))
-        except (NoTarget, ComposeError) as error:
-            return Vacant(reason=str(error))
-        if targets != ready.targets:
-            moved = f"nodes {list(ready.targets.nodes)} became {list(targets.nodes)}"
-            return Vacant(reason=f"{step.asked}: {moved} while the injection was prepared")
-        return replace(ready, awaited=awaited, resolved_ns=self.clock.now_ns())
+            targets = step.resolve(self._roles(source))
+        except NoTarget:
+            targets = None
+        if self._is_good(source.good_until_ns):
+            is_up_to_date = targets == ready.targets
+        else:
+            is_up_to_date = is_late or self._is_good(ready.good_until_ns)
+        return is_up_to_date and (is_late or self.clock.now_ns() - ready.ready_ns <= MOST_AGE_NS)
+
+    def _resolve(self, step: Step) -> tuple[ResolvedTargets, int]:
+        """What the step hits, and until when that is good: from what is known, else from the cluster."""
+        source = KnownRoles(self.probes.known)
+        try:
+            targets = step.resolve(self._roles(source))
+        except NoTarget:
+            if self._is_good(source.good_until_ns):
+                raise
+        else:
+            if self._is_good(source.good_until_ns):
+                return targets, source.good_until_ns
+        targets = step.resolve(Roles(cluster=self.cluster, view=self.probes.quickest))
+        return targets, self.clock.now_ns() + PARTITIONS_GOOD_NS
+
+    def _roles(self, source: KnownRoles) -> Roles:
+        return Roles(cluster=self.cluster, view=source, active_controller=source.active_controller)
+
+    def _is_good(self, until_ns: int) -> bool:
+        return self.clock.now_ns() <= until_ns
 
     def partition(self, of: TopicPartition | None) -> PartitionState | None:
         """The state of a partition now; None if no broker reports it."""
@@ -99,15 +130,21 @@ class Resolver:
         except (NoTarget, ComposeError):
             return None
 
+    def known_partition(self, of: TopicPartition | None) -> PartitionState | None:
+        """The state of a partition as it was read last; None if that is too long ago. Takes no time."""
+        source = KnownRoles(self.probes.known)
+        try:
+            state = self._roles(source).partition(of)
+        except NoTarget:
+            return None
+        return state if self._is_good(source.good_until_ns) else None
+
     def awaited(self, condition: Condition) -> PartitionState | None:
         """The state of a condition's partition now, with its offsets if the condition is about them."""
         state = self.partition(condition.of)
         if state is None or not isinstance(condition, OffsetCondition):
             return state
         return self.view.with_offsets(state)
-
-    def _awaited(self, following: When | None) -> PartitionState | None:
-        return None if following is None else self.partition(following.condition.of)
 
     def _injection(self, step: Step, targets: ResolvedTargets) -> Injection[Step]:
         before, now = self._before_and_now(kind_of(step).counter, targets.nodes)
@@ -121,19 +158,30 @@ class Resolver:
             edges=targets.edges,
             before=before,
             now=now,
-            isr=self.probes.isr or self.probes.read_isr(),
+            isr=self._isr(),
+        )
+
+    def _isr(self) -> Isr:
+        known = self.probes.known
+        return (
+            known.isr if self._is_good(known.partitions_ns + PARTITIONS_GOOD_NS) else self.probes.read_isr()
         )
 
     def _before_and_now(
         self, counter: Counter | None, nodes: tuple[int, ...]
     ) -> tuple[CounterSample, CounterSample]:
-        """Counters from some time before, and from now; an injection that is late can still be proven."""
+        """Counters from some time before, and from now; those that are kept, else they are read here.
+
+        What stands still may have begun to move just now, as on a node that another fault has released.
+        """
         if counter is None:
             return (nothing := CounterSample(at_ns=self.clock.now_ns())), nothing
+        if kept := self.probes.kept(counter, nodes):
+            return kept
         now = self.probes.read({counter}, nodes)
         before = self.probes.before(now)
-        if before is not None and now.at_ns - before.at_ns >= SHORTEST_NS:
+        is_old = before is not None and now.at_ns - before.at_ns >= SHORTEST_NS
+        if before is not None and is_old and all_moved(counter, nodes, before, now):
             return before, now
-        before = before or now
-        self.clock.sleep_until(before.at_ns + SHORTEST_NS)
-        return before, self.probes.read({counter}, nodes)
+        self.clock.sleep_until(now.at_ns + SHORTEST_NS)
+        return before or now, self.probes.read({counter}, nodes)

@@ -1,4 +1,4 @@
-"""Samples the cluster while a step is near, so that each injection knows what the counters were before."""
+"""Samples the cluster while a step is near, so that all it needs to know is known when it is due."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,15 @@ from faults.schedule.step_state import StepState
 from faults.tasks import Task, in_background, sleep_until
 
 EVERY_NS = ns(0.5)
-AHEAD_NS = ns(1.2)
-"""How long before a step can be due its counters are read for the first time."""
+ROLES_EVERY_NS = ns(0.25)
+AHEAD_NS = ns(2.5)
+"""How long before a step can be due it is near: twice as long as its preparation begins before (1.2 s), so
+that there are counters from before by then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampler:
-    """Two tasks, one for counters and one for ISRs: a broker that does not answer delays only the second."""
+    """Three tasks: counters, partitions, active controller. What answers late delays its own task only."""
 
     clock: Clock
     probes: Probes
@@ -26,7 +28,7 @@ class Sampler:
     start_ns: int
 
     def sample_counters(self) -> Task[None]:
-        """Every half second, if a step is near, the counters that the near steps need."""
+        """Every half second, if a step is near, the counters of all nodes that the near steps may hit."""
         while self._waiting():
             next_ns = self.clock.now_ns() + EVERY_NS
             near = self._near()
@@ -35,13 +37,24 @@ class Sampler:
                 self.probes.keep((yield from in_background(read)))
             yield from sleep_until(next_ns)
 
-    def sample_isr(self) -> Task[None]:
-        """Every half second, if a step is near, which replicas are in sync."""
+    def sample_partitions(self) -> Task[None]:
+        """Four times a second, if a step is near, who leads each partition and which replicas are in sync."""
+        yield from in_background(self.probes.learn_topics)
         while self._waiting():
-            next_ns = self.clock.now_ns() + EVERY_NS
+            next_ns = self.clock.now_ns() + ROLES_EVERY_NS
             if self._near():
-                self.probes.isr = yield from in_background(self.probes.read_isr)
+                read, asked_ns = yield from in_background(self.probes.read_partitions)
+                self.probes.keep_partitions(read, asked_ns)
             yield from sleep_until(next_ns)
+
+    def sample_controller(self) -> Task[None]:
+        """Twice a second, if a step is near that may hit the active controller, which one that is."""
+        while self._waiting():
+            asked_ns = self.clock.now_ns()
+            if any("active controller" in each.step.asked for each in self._near()):
+                active = yield from in_background(self.probes.read_controller)
+                self.probes.keep_controller(active, asked_ns)
+            yield from sleep_until(asked_ns + EVERY_NS)
 
     def _waiting(self) -> list[StepState]:
         return [each for each in self.states if each.inject_ns < 0 and not each.is_over]

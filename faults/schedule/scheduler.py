@@ -1,8 +1,8 @@
 """Runs a plan of faults against a cluster: injects in time, proves, heals always, proves again.
 
-Each step is a task of its own (`StepRunner.life`). Everything that changes the cluster happens on the calling
-thread, in order; probes, and changes that take long, run on other threads, so that a node that does not
-answer, or takes long to end, delays no injection and no healing.
+Each step is a task of its own (`StepRunner.life`), and all tasks share the calling thread. Probes and changes
+run on other threads, so that a node that does not answer, or takes long to end or to start, delays no
+injection and no healing of another step.
 
 Healing is always done: when a hold is over, when `stop` is set, and when anything raises; latest fault first.
 A heal that fails is tried again, and reported.
@@ -32,7 +32,9 @@ RECOVERY_S = 60.0
 RECOVERY_AFTER_STOP_S = 10.0
 """An interrupted run ends no later than this after its last healing."""
 
-SAMPLER_THREADS = 2
+SAMPLER_THREADS = 3
+JOBS_OF_A_STEP = 2
+"""A step that awaits an event is prepared meanwhile."""
 
 OnEvent = Callable[[FaultEvent], None]
 
@@ -45,18 +47,22 @@ def run_schedule(
     *,
     stop: Event,
     on_event: OnEvent,
+    quick: View | None = None,
     threads: Executor | None = None,
 ) -> tuple[FaultRecord, ...]:
     """Run validated `steps`, counting from now; returns when every fault is healed and its recovery decided.
 
-    `on_event` is called on this thread at each stage of each step. `stop`, set by another thread, ends the
-    injections and heals. `threads` run the background jobs: by default as many as there can be jobs at one
-    time, so that none waits for another. Whatever is raised, here or by `on_event`, is raised after healing.
+    `quick` is a view of the same brokers that does not wait long for one that is silent: from it the roles
+    are known before a step is due. `on_event` is called on this thread at each stage of each step.
+    `stop`, set by another thread, ends the injections and heals. `threads` run the background jobs: by
+    default as many as there can be jobs at one time, so that none waits for another. Whatever is raised,
+    here or by `on_event`, is raised after healing.
     """
-    most = len(steps) + SAMPLER_THREADS
+    most = JOBS_OF_A_STEP * len(steps) + SAMPLER_THREADS
     pool = ThreadPoolExecutor(most, thread_name_prefix="faults") if threads is None else nullcontext(threads)
     with pool as jobs:
-        return Scheduler(steps, cluster, view, clock, EventLoop(clock, jobs), on_event).run(stop)
+        probes = Probes(cluster=cluster, view=view, clock=clock, quick=quick)
+        return Scheduler(steps, probes, EventLoop(clock, jobs), on_event).run(stop)
 
 
 class Scheduler:
@@ -65,16 +71,16 @@ class Scheduler:
     def __init__(
         self,
         steps: Sequence[Step],
-        cluster: Cluster,
-        view: View,
-        clock: Clock,
+        probes: Probes,
         loop: EventLoop,
         on_event: OnEvent,
     ) -> None:
+        cluster, view, clock = probes.cluster, probes.view, probes.clock
         self._loop, self._reporter = loop, Reporter(on_event=on_event)
         self._states = [StepState(index=index, step=step) for index, step in enumerate(steps)]
+        self._open = self._states[::-1]
         self._lives: dict[int, Running] = {}
-        probes, start_ns = Probes(cluster=cluster, view=view, clock=clock), clock.now_ns()
+        start_ns = clock.now_ns()
         self._sampler = Sampler(clock=clock, probes=probes, states=self._states, start_ns=start_ns)
         self._runner = StepRunner(
             clock=clock,
@@ -101,12 +107,15 @@ class Scheduler:
 
     def _start(self) -> None:
         self._loop.start(self._sampler.sample_counters())
-        self._loop.start(self._sampler.sample_isr())
+        self._loop.start(self._sampler.sample_partitions())
+        self._loop.start(self._sampler.sample_controller())
         for state in self._states:
             self._lives[state.index] = self._loop.start(self._runner.life(state))
 
     def _all_over(self) -> bool:
-        return all(state.is_over for state in self._states)
+        while self._open and self._open[-1].is_over:  # asked at each turn of the loop, of hundreds of steps
+            self._open.pop()
+        return not self._open
 
     def _heal_everything(self) -> None:
         """Inject nothing more, and heal what is in force, whatever is raised on the way.

@@ -1,4 +1,8 @@
-"""The life of one step, top to bottom: due, resolved, injected, held, healed, recovered.
+"""The life of one step, top to bottom: prepared, due, injected, held, healed, recovered.
+
+What takes time before an injection is done before it is due: from AHEAD_NS before its instant on, the fault
+is kept ready, prepared anew when its roles move or another fault changes its nodes. At its instant it is
+injected at once.
 
 Each method is a task on the event loop. What raises, other than an error of the cluster, ends the schedule;
 the scheduler then heals what is in force.
@@ -7,6 +11,7 @@ the scheduler then heals what is in force.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeGuard
 
 from compose.errors import ComposeError
 from faults.clock import Clock, ns
@@ -21,10 +26,21 @@ from faults.schedule.step_state import StepState
 from faults.targets.conditions import holds
 from faults.tasks import Task, in_background, outcome, sleep_until, submit
 
+AHEAD_NS = ns(1.2)
+"""A preparation asks the engine for the state of nodes (0.05 s each on a busy machine) and probes edges
+(0.1 s; 1 s where two probes get no answer)."""
+
+READY_EVERY_NS = ns(0.1)
+LATE_EVERY_NS = ns(0.02)
+"""How often it is looked whether a step is still ready that is not due, and is ready that is late."""
+
 VACANT_S = 5.0
 """How long a role may be vacant when a step is due: an election takes 3.4 to 4.3 s after a kill."""
 
-RESOLVE_AGAIN_S = 0.25
+PREPARE_AGAIN_NS = ns(0.25)
+LATE_NS = ns(0.1)
+"""Later than this, the reason is recorded."""
+
 EVENT_AGAIN_S = 0.2
 EFFECT_AGAIN_S = 0.1
 FAIR_PROBES = 3
@@ -54,8 +70,9 @@ class StepRunner:
         """One step, from its start to its recovery."""
         try:
             state.due_ns = yield from self._due_ns(state)
-            yield from sleep_until(state.due_ns)
-            ready = yield from self._resolve(state)
+            yield from self._others_recovered(state)
+            yield from self._until_due(state)
+            ready = yield from self._ready(state)
         except NotInjected as error:
             self.skip(state, str(error))
             return
@@ -88,24 +105,73 @@ class StepRunner:
             before = before or now
             if before and now and holds(when.condition, before, now):
                 return self.clock.now_ns()
+            yield from self._keep_ready(state)
             if self.clock.now_ns() >= since_ns + ns(when.within_s):
                 late = f"{when.condition} did not come within {when.within_s:g} s"
                 raise NotInjected(f"{late}; the last state was {now}")
             yield from self._sleep(EVENT_AGAIN_S)
 
-    def _resolve(self, state: StepState) -> Task[Ready]:
-        """A fault that is ready to be injected; NotInjected if there is nothing to hit for VACANT_S."""
-        step, following = state.step, self._following(state)
+    def _others_recovered(self, state: StepState) -> Task[None]:
+        """Wait for the steps that must have recovered first; NotInjected if one of them never does."""
+        once = state.step.start.once if isinstance(state.step.start, At) else ()
+        for earlier in [each for each in self.states if each.step.name in once]:
+            try:
+                recovered_ns = yield from earlier.moments["recovered"].wait()
+            except NotInjected:
+                if earlier.inject_ns >= 0:
+                    raise
+                continue  # it was not injected either, and so impairs nothing
+            if earlier.recovered_ns < 0:
+                raise NotInjected(f"{earlier.step.name} did not recover")
+            if recovered_ns > state.due_ns:
+                state.delayed = f"{earlier.step.name} had not recovered"
+
+    def _until_due(self, state: StepState) -> Task[None]:
+        """Keep the step ready from AHEAD_NS before it is due until it is."""
+        yield from sleep_until(state.due_ns - AHEAD_NS)
+        while self.clock.now_ns() < state.due_ns:
+            yield from self._keep_ready(state)
+            yield from sleep_until(min(state.due_ns, self.clock.now_ns() + READY_EVERY_NS))
+
+    def _ready(self, state: StepState) -> Task[Ready]:
+        """The fault that is ready, now if it is; NotInjected if there is nothing to hit for VACANT_S."""
+        since_ns = self.clock.now_ns()
         while True:
-            found = yield from in_background(partial(self.resolver.ready, step, following))
-            if isinstance(found, Ready) and self.resolver.is_stale(found):
-                found = yield from in_background(partial(self.resolver.again, step, following, found))
-            match found:
-                case Ready():
-                    return found
-                case Vacant(reason=reason) if self.clock.now_ns() >= state.due_ns + ns(VACANT_S):
-                    raise NotInjected(f"{reason}, for {VACANT_S:g} s")
-            yield from self._sleep(RESOLVE_AGAIN_S)
+            yield from self._keep_ready(state)
+            found = state.prepared
+            if self._can_be_injected(found, state):
+                return found
+            now_ns = self.clock.now_ns()
+            if isinstance(found, Vacant) and now_ns >= since_ns + ns(VACANT_S):
+                raise NotInjected(f"{found.reason}, for {VACANT_S:g} s")
+            if now_ns >= state.due_ns + LATE_NS and not state.delayed:
+                state.delayed = found.reason if isinstance(found, Vacant) else "it was not prepared in time"
+            yield from sleep_until(now_ns + LATE_EVERY_NS)
+
+    def _keep_ready(self, state: StepState) -> Task[None]:
+        """Begin to prepare the fault in the background, unless it is ready or is being prepared."""
+        if state.preparing is None and self._should_prepare(state):
+            state.preparing = yield from submit(partial(self.resolver.ready, state.step))
+        if state.preparing is not None and state.preparing.done():
+            state.prepared, state.prepared_ns = state.preparing.result(), self.clock.now_ns()
+            state.preparing = None
+
+    def _should_prepare(self, state: StepState) -> bool:
+        if isinstance(state.prepared, Vacant):
+            return self.clock.now_ns() >= state.prepared_ns + PREPARE_AGAIN_NS
+        return not self._can_be_injected(state.prepared, state)
+
+    def _can_be_injected(self, found: Ready | Vacant | None, state: StepState) -> TypeGuard[Ready]:
+        """Whether the fault is ready, and nothing that it was based on has changed since.
+
+        A step that is late is not made later by what changes while it is prepared.
+        """
+        if not isinstance(found, Ready) or not self.resolver.still_holds(state.step, found, state.due_ns):
+            return False
+        if found.was_begun_late(state.due_ns):
+            return True
+        others = (each for each in self.states if each is not state)
+        return not any(each.has_changed(found.targets.nodes, found.since_ns) for each in others)
 
     def _following(self, state: StepState) -> When | None:
         """The event that the next step waits for, if it does."""
@@ -114,7 +180,9 @@ class StepRunner:
 
     def _inject(self, state: StepState, ready: Ready) -> Task[None]:
         """Inject; an error of the cluster is noted, and what was done is healed at once."""
-        state.fault, state.outages, state.awaited = ready.fault, ready.outages, ready.awaited
+        state.fault, state.outages = ready.fault, ready.outages
+        if (following := self._following(state)) is not None:
+            state.awaited = self.resolver.known_partition(following.condition.of)
         state.nodes, state.edges = ready.targets.nodes, tuple(map(str, ready.targets.edges))
         state.inject_ns, state.is_changing = self.clock.now_ns(), True
         self._allow_ends(state)
@@ -212,6 +280,7 @@ class StepRunner:
     def _try_to_heal(self, state: StepState) -> Task[bool]:
         state.heal_attempts += 1
         state.is_changing = True
+        state.end_ns = self.clock.now_ns() if state.end_ns < 0 else state.end_ns
         try:
             yield from _fault(state).heal()
         except ComposeError as error:

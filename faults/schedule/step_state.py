@@ -1,15 +1,17 @@
 """How far one step has come: what its runner writes down, and what other steps wait for."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from compose.protocols import PartitionState
+from faults.clock import ns
 from faults.errors import NotInjected
 from faults.kinds.base import Fault, Outage, Outages
 from faults.kinds.evidence import Evidence, seconds
 from faults.kinds.step import Moment, Step
 from faults.schedule.record import FaultEvent, FaultRecord, Stage, as_json
+from faults.schedule.resolve_targets import Ready, Vacant
 from faults.tasks import Signal
 
 
@@ -22,9 +24,10 @@ class StepState:
     """One step on its way through its stages. Times are -1 until they have come.
 
     `moments` come with their time. `failed`: the injection raised an error. `is_changing`: an injection or
-    healing has begun and not ended. `awaited`: the partition of which the next step awaits an event, as it
-    was just before the injection. `probe`: the last probe of the effect, which may go on; `probes`: how many
-    have returned.
+    healing has begun and not ended. `preparing`: the preparation that goes on; `prepared`: what the last one
+    found, at `prepared_ns`; `delayed`: why it was not injected when it was due. `awaited`: the partition of
+    which the next step awaits an event, as it was just before the injection. `probe`: the last probe of the
+    effect, which may go on; `probes`: how many have returned.
     """
 
     index: int
@@ -33,6 +36,7 @@ class StepState:
     inject_ns: int = -1
     begin_ns: int = -1
     effect_ns: int = -1
+    end_ns: int = -1
     heal_ns: int = -1
     recovered_ns: int = -1
     over_ns: int = -1
@@ -40,6 +44,10 @@ class StepState:
     outages: Outages = field(default_factory=Outages)
     nodes: tuple[int, ...] = ()
     edges: tuple[str, ...] = ()
+    preparing: "Future[Ready | Vacant] | None" = None
+    prepared: Ready | Vacant | None = None
+    prepared_ns: int = -1
+    delayed: str = ""
     awaited: PartitionState | None = None
     effect: Mapping[str, object] = field(default_factory=dict)
     recovery: Mapping[str, object] = field(default_factory=dict)
@@ -55,6 +63,11 @@ class StepState:
     def is_over(self) -> bool:
         """Whether nothing more happens in this step."""
         return self.over_ns >= 0
+
+    def has_changed(self, nodes: Collection[int], since_ns: int) -> bool:
+        """Whether it was injected or healed at `since_ns` or later, and has to do with one of the nodes."""
+        last_ns = max(self.inject_ns, self.begin_ns, self.end_ns, self.heal_ns)
+        return last_ns >= since_ns and not set(self.nodes).isdisjoint(nodes)
 
     @property
     def in_force(self) -> bool:
@@ -86,6 +99,8 @@ class StepState:
             evidence["reason"] = self.reason
         if self.inject_ns >= 0:
             evidence["late_s"] = seconds(self.inject_ns - self.due_ns)
+        if self.delayed:
+            evidence["delayed"] = self.delayed
         down: list[tuple[int, Outage]] = sorted(self.outages.down.items(), key=lambda each: each[0])
         return FaultRecord(
             index=self.index,
@@ -94,8 +109,12 @@ class StepState:
             target=self.step.asked,
             nodes=self.nodes,
             edges=self.edges,
+            planned_begin_ns=self.due_ns,
+            planned_end_ns=-1 if self.due_ns < 0 else self.due_ns + ns(self.step.hold_s),
             inject_ns=self.inject_ns,
+            begin_ns=self.begin_ns,
             effect_ns=self.effect_ns,
+            end_ns=self.end_ns,
             heal_ns=self.heal_ns,
             recovered_ns=self.recovered_ns,
             proven=self.effect_ns >= 0,

@@ -1,25 +1,33 @@
-"""Draws targets for a storm: one node by id or by role, or arrows out of it."""
+"""Draws edges for a storm: those of one node."""
 
 from random import Random
 
-from faults.targets.edges import Arrow, EdgeSet
+from faults.targets.edges import Arrow, EdgeSet, around
 from faults.targets.facts import Facts
-from faults.targets.target import Role, Target, TopicPartition
+from faults.targets.target import Role, Target, candidates
 
 
-def draw_node(rng: Random, facts: Facts, *, brokers_only: bool = False) -> Target:
-    """A node by id or by role: leaders and brokers twice as often as controllers."""
-    topic = rng.choice(facts.topics)
-    led = TopicPartition(topic=topic.name, partition=rng.randrange(topic.partitions))
-    roles = [Target(role="leader", of=led), Target(role="node", ids=(rng.choice(facts.brokers),))]
-    if not brokers_only:
-        roles += roles
-        roles += [Target(role="active controller"), Target(role="node", ids=(rng.choice(facts.controllers),))]
-    return rng.choice(roles)
+def draw_edges_of(rng: Random, node: Target, facts: Facts) -> EdgeSet:
+    """All edges from and to the node, some that it opens, or those by which the clients reach it."""
+    nodes = candidates(node, facts.brokers, facts.controllers)
+    is_broker = all(each in facts.brokers for each in nodes)
+    match rng.choice(("around", "out of", "clients") if is_broker else ("around", "out of")):
+        case "around":
+            return around(node)
+        case "out of":
+            return draw_edges_out_of(rng, node, facts)
+        case _:
+            return EdgeSet(arrows=(Arrow(left=Target(role="client"), right=node, both_ways=False),))
 
 
 def draw_edges_out_of(rng: Random, node: Target, facts: Facts) -> EdgeSet:
     """One way: a broker loses its peers, the controllers, or both; a controller loses its peers."""
-    is_broker = node.role == "leader" or any(each in facts.brokers for each in node.ids)
-    losing: tuple[Role, ...] = ("brokers", "controllers", "nodes") if is_broker else ("controllers",)
+    nodes = candidates(node, facts.brokers, facts.controllers)
+    losing: list[Role] = []
+    if all(each in facts.brokers for each in nodes):
+        losing = ["brokers", "nodes"] if len(facts.brokers) > 1 else ["nodes"]
+    if set(facts.controllers) - set(nodes):
+        losing.append("controllers")
+    if not losing:
+        return around(node)
     return EdgeSet(arrows=(Arrow(left=node, right=Target(role=rng.choice(losing)), both_ways=False),))

@@ -10,11 +10,12 @@ from faults.targets.target import Target, TopicPartition, candidates
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicFacts:
-    """A topic that the scenario makes."""
+    """A topic that the scenario makes; `min_isr` is its min.insync.replicas."""
 
     name: str
     partitions: int
     replication: int
+    min_isr: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

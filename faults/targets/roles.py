@@ -1,19 +1,34 @@
 """Resolves targets: which nodes hold a role now, according to the brokers and the controller quorum."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from compose.protocols import Cluster, PartitionState, View
+from compose.protocols import Cluster, PartitionState
 from faults.errors import NoTarget
 from faults.targets.target import PartitionRole, Target, TopicPartition, candidates
 
 
+class Partitions(Protocol):
+    """Partitions as the brokers report them: a `View`, or what is known from one."""
+
+    def describe(self, topic: str) -> Sequence[PartitionState]:
+        """All partitions of a topic."""
+
+    def leaders(self) -> Mapping[tuple[str, int], int]:
+        """Leader of every partition."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """Which node holds which role now. Each topic is queried once, so that one step gets one answer."""
+    """Which node holds which role now. Each topic is queried once, so that one step gets one answer.
+
+    `active_controller` answers in place of the cluster, if it is given.
+    """
 
     cluster: Cluster
-    view: View
+    view: Partitions
+    active_controller: Callable[[], int | None] | None = None
     _partitions: dict[TopicPartition, PartitionState] = field(default_factory=dict)
 
     def nodes(self, target: Target) -> tuple[int, ...]:
@@ -28,7 +43,7 @@ class Roles:
             case "leader" | "follower" | "followers" as role:
                 return self._of_partition(role, target)
             case "active controller":
-                active = self.cluster.active_controller()
+                active = (self.active_controller or self.cluster.active_controller)()
                 return () if active is None else (active,)
             case _:
                 return candidates(target, self.cluster.brokers, self.cluster.controllers)

@@ -25,6 +25,7 @@ from harness.errors import HistoryError
 from harness.report.audit import Audit, audit_replicas
 from harness.report.completeness import missing
 from harness.report.contradictions import contradictions
+from harness.report.fault_times import fault_times
 from harness.report.realised import realised
 from harness.report.report import Report
 from harness.report.verdict_json import Judged, as_json, outcome_of, remark_of
@@ -79,6 +80,7 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
         findings=explain_gravest(findings, facts),
         findings_total=len(findings),
         exposure=exposure,
+        fault_times=fault_times(context.faults),
     )
     return _report(run, judged)
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from harness.report.fault_times import in_words
+
 FINDINGS_SHOWN = 20
 
 
@@ -82,6 +84,12 @@ def _faults(document: Mapping[str, Any]) -> Iterator[str]:
         acks = f"{window['acked']:,} | {window['at_risk']:,}"
         yield f"| {name} | {hit} | {proven} | {recovered} | {acks} |"
     yield ""
+    if timing := in_words(document["fault_times"]):
+        yield f"{timing}."
+        yield ""
+    if notes := document["fault_times"]["notes"]:
+        yield from (f"- note: {note}" for note in notes)
+        yield ""
 
 
 def _exposure(document: Mapping[str, Any]) -> Iterator[str]:

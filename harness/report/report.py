@@ -51,6 +51,11 @@ class Report:
         """How much the run put at risk, as in verdict.json: `acked`, `longest_gap_s`, `fault_windows`, …"""
         return dict(self.document.get("exposure", {}))
 
+    @property
+    def fault_times(self) -> Mapping[str, Any]:
+        """How late the faults began, and those to be named, as in verdict.json: `p99_late_s`, `notes`, …"""
+        return dict(self.document.get("fault_times", {}))
+
     def table(self, name: str) -> "DataFrame":
         """One table of the run's history, with the columns of docs/history.md.
 

@@ -9,6 +9,7 @@ from checkers.verdict.algebra import Decision, Verdict
 from checkers.verdict.explanation.explain import Explanation
 from checkers.verdict.exposure import Exposure
 from checkers.verdict.findings import Finding
+from harness.report.fault_times import FaultTimes
 from harness.run_directory.manifest import Manifest
 from harness.scenario.acceptance import parse_bound
 
@@ -30,6 +31,7 @@ class Judged:
     """The gravest; a report has no more."""
     findings_total: int
     exposure: Exposure
+    fault_times: FaultTimes
 
 
 def outcome_of(judged: Judged) -> str:
@@ -79,6 +81,7 @@ def as_json(judged: Judged) -> dict[str, Any]:
             for each in judged.judgement.undecided_partitions
         ],
         "exposure": judged.exposure.as_json(),
+        "fault_times": judged.fault_times.as_json(),
         "accept": [_acceptance(line, judged.exposure) for line in manifest.accept],
         "timings": manifest.timings.model_dump(),
     }

@@ -43,6 +43,8 @@ from workloads.record.seal import seal
 SETTLED_S = 30.0
 WITHOUT_A_BROKER_S = 5.0
 """One survey and its reason; no partition can be proven while a broker does not answer."""
+QUICK_S = 0.5
+"""Answers take milliseconds, on a busy machine tenths; roles must be known anew each second."""
 MOST_NAMED = 4
 """Nodes or edges of a fault that one line names."""
 
@@ -131,8 +133,10 @@ class LiveRunSteps:
             self._note(event)
             on_event(event_text(event))
 
-        with _view(cluster) as view:
-            records = run_schedule(resolved.steps, cluster, view, SystemClock(), stop=stop, on_event=report)
+        with _view(cluster) as view, ClusterView(cluster.bootstrap, within_s=QUICK_S) as quick:
+            records = run_schedule(
+                resolved.steps, cluster, view, SystemClock(), stop=stop, on_event=report, quick=quick
+            )
         _write(run, "faults", [record.row() for record in records])
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
         measured = [log for record in records for log in record.logs]

@@ -1,7 +1,8 @@
 """Do all times of the history lie within the run?
 
 The least and the greatest value of a column are in the footer of its file; a column is read only where the
-least is -1, "none". Wall clocks and durations are no times of the history's clock.
+least is -1, "none". Wall clocks and durations are no times of the history's clock, and what was planned may
+lie beyond the end of a run that was broken off.
 """
 
 from collections.abc import Iterator
@@ -20,9 +21,12 @@ from harness.run_directory.manifest import Manifest
 
 SLACK_NS = 1_000_000_000
 NO_TIMES = frozenset(
-    ("wall_ns", "engine_ns", "error_ns", "span_ns", "stall_ns", "steal_ns", "busy_ns", "late_ns")
+    (
+        *("wall_ns", "engine_ns", "error_ns", "span_ns", "stall_ns", "steal_ns", "busy_ns", "late_ns"),
+        *("planned_begin_ns", "planned_end_ns"),
+    )
 )
-"""Columns in nanoseconds of another clock, or of no clock."""
+"""Columns in nanoseconds of another clock, or of no clock; and times that need not come."""
 Span = tuple[int, int]
 """Least and greatest of some times."""
 

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping
 NUMBER = "a whole number"
 BOOLEAN = "true or false"
 
+MIN_ISR = "min.insync.replicas"
+
 LOSS_SETTINGS: Mapping[str, str] = {
-    "min.insync.replicas": NUMBER,
+    MIN_ISR: NUMBER,
     "unclean.leader.election.enable": BOOLEAN,
     "flush.messages": NUMBER,
     "flush.ms": NUMBER,

@@ -25,7 +25,9 @@ from faults.plan.validate import validate
 from faults.targets.facts import Facts, TopicFacts
 from harness.errors import ScenarioError, UsageError
 from harness.scenario.complaints import at, complaints, unknown, unknown_key
-from harness.scenario.model import Scenario, topology_of
+from harness.scenario.kafka_settings import MIN_ISR, effective
+from harness.scenario.load_size import volume_bytes
+from harness.scenario.model import ExpectPart, Scenario, topology_of
 from harness.scenario.positions import Document, load, override
 from harness.scenario.positions import Path as KeyPath
 from harness.scenario.rules.every import contradictions
@@ -71,13 +73,19 @@ def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | N
     """Check a scenario and draw every choice; raises ScenarioError with one complaint a line."""
     document = load(text, filename)
     override(document, sets)
-    asked = _validated(document)
+    asked = _sized(_validated(document))
     topology = topology_of(asked.cluster)
     chosen = next((each for each in (seed, asked.seed) if each is not None), None)
     chosen = draw_seed() if chosen is None else chosen
     steps = _steps(asked, _facts(asked, topology), chosen, document)
     closed = _closed(asked, topology, steps, chosen)
     return Resolved(scenario=closed, steps=steps, topology=topology_of(closed.cluster))
+
+
+def _sized(asked: Scenario) -> Scenario:
+    """`asked` with the volumes that its load needs."""
+    cluster = asked.cluster.model_copy(update={"volume": volume_bytes(asked)})
+    return asked.model_copy(update={"cluster": cluster})
 
 
 def _closed(asked: Scenario, topology: Topology, steps: Sequence[Step], seed: int) -> Scenario:
@@ -89,8 +97,15 @@ def _closed(asked: Scenario, topology: Topology, steps: Sequence[Step], seed: in
             "faults": [write_step(step) for step in steps],
             "cluster": asked.cluster.model_copy(update={"elr": topology.elr_on}),
             "workload": asked.workload.model_copy(update={"idempotence": asked.workload.idempotent}),
+            "expect": _expected(asked),
         }
     )
+
+
+def _expected(asked: Scenario) -> ExpectPart:
+    """Beyond the promise, what is lost must be permitted; nobody can expect that nothing is."""
+    beyond = asked.storm is not None and parse_storm(asked.storm).limit == "beyond-promise"
+    return ExpectPart(acked_loss="any") if beyond and asked.expect.acked_loss == "none" else asked.expect
 
 
 def draw_seed() -> int:
@@ -125,7 +140,12 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
         controllers=topology.controller_ids,
         edges=edges(topology),
         topics=tuple(
-            TopicFacts(name=topic.name, partitions=topic.partitions, replication=topic.replication)
+            TopicFacts(
+                name=topic.name,
+                partitions=topic.partitions,
+                replication=topic.replication,
+                min_isr=int(effective(MIN_ISR, topic.config, scenario.cluster.broker_config) or 1),
+            )
             for topic in scenario.topics
         ),
     )

@@ -1,6 +1,7 @@
 """Checks scenarios without running them: each is described, or its complaints are kept for the end."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ from harness.scenario.resolve import Resolved, find, resolve
 from harness.scenario.yaml_tree import MOST_CHARACTERS
 
 STDIN = "-"
+MOST_LISTED = 12
+"""Faults that the line of a scenario lists; of more, it says how many."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,8 +49,17 @@ def _from_stdin() -> tuple[str, str]:
 
 def _description(name: str, resolved: Resolved) -> str:
     scenario = resolved.scenario
-    faults = ", ".join(f"{step.kind} {step.asked}" for step in resolved.steps) or "no faults"
-    return f"{name}: valid. {scenario.name}: Kafka {scenario.cluster.kafka}, {faults}"
+    return (
+        f"{name}: valid. {scenario.name}: Kafka {scenario.cluster.kafka}, {_faults(resolved) or 'no faults'}"
+    )
+
+
+def _faults(resolved: Resolved) -> str:
+    """Each fault and what it is to hit, or how many there are of each kind."""
+    if len(resolved.steps) <= MOST_LISTED:
+        return ", ".join(f"{step.kind} {step.asked}" for step in resolved.steps)
+    kinds = Counter(step.kind for step in resolved.steps).most_common()
+    return f"{len(resolved.steps)} faults: {', '.join(f'{count} {kind}' for kind, count in kinds)}"
 
 
 def _plan(resolved: Resolved) -> Iterator[str]:

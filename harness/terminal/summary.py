@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from checkers.verdict.algebra import Verdict
+from harness.report.fault_times import in_words
 from harness.report.report import Report
 
 REASONS_SHOWN = 8
 FINDINGS_SHOWN = 3
+NOTES_SHOWN = 3
 
 
 def report_text(report: Report) -> str:
@@ -21,6 +23,10 @@ def report_text(report: Report) -> str:
         reasons = [each.sentence for each in report.reasons if each.sentence not in report.outcome]
         lines += [f"  - {reason}" for reason in reasons[:REASONS_SHOWN]]
         lines += _rest(len(reasons) - REASONS_SHOWN, "reasons")
+    lines += [f"  {timing}"] if (timing := in_words(report.fault_times)) else []
+    notes = report.fault_times.get("notes", ())
+    lines += [f"  note: {note}" for note in notes[:NOTES_SHOWN]]
+    lines += _rest(len(notes) - NOTES_SHOWN, "notes")
     return "\n".join(lines)
 
 

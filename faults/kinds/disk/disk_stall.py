@@ -14,7 +14,7 @@ from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, 
 from faults.kinds.kind import FaultKind, one_node
 from faults.kinds.recovery import not_back
 from faults.kinds.step import TargetStep
-from faults.tasks import at_once
+from faults.tasks import as_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +40,14 @@ class DiskStall:
             if self.injection.cluster.is_frozen(node):
                 raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")
 
-    @at_once
+    @as_job
     def inject(self) -> None:
         """Freeze."""
+        holds = self.injection.holds
         for node in self._nodes:
-            self.injection.holds.take("frozen", node, self.injection.owner)
-            self.injection.cluster.freeze(node)
+            with holds.changing((node,)):
+                holds.take("frozen", node, self.injection.owner)
+                self.injection.cluster.freeze(node)
 
     def effect(self) -> Evidence:
         """Is it frozen, and does the log stand still that grew before?"""
@@ -68,15 +70,17 @@ class DiskStall:
         }
         return Proven(since_ns=self._still.since_ns, values=values)
 
-    @at_once
+    @as_job
     def heal(self) -> None:
         """Thaw, except those that another fault holds frozen."""
         try_all(partial(self._release, node) for node in self._nodes)
         self._at_heal = self._at_heal or self._logs()
 
     def _release(self, node: int) -> None:
-        if self.injection.holds.release("frozen", node, self.injection.owner):
-            self.injection.cluster.thaw(node)
+        holds = self.injection.holds
+        with holds.changing((node,)):
+            if holds.release("frozen", node, self.injection.owner):
+                self.injection.cluster.thaw(node)
 
     def recovery(self) -> Evidence:
         """Does the log grow, do all serve, and is the ISR what it was?"""
@@ -98,7 +102,7 @@ DISK_STALL = FaultKind(
     make=DiskStall,
     counter="logs",
     shortest_hold_s=1.5,
-    storm=one_node(DiskStallStep, brokers_only=True),
+    storm=one_node(DiskStallStep, weight=2, brokers_only=True, needs_peers=True),
     does="the node's file system is frozen: every write blocks, without an error",
     effect="the superblock is frozen, and the log, which grew before, stands still for 0.75 s",
     healing="thaw",

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from faults.kinds.base import Injection, alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import Cost, FaultKind, one_node
 from faults.kinds.outage import (
     SIGKILLED,
     bring_back,
@@ -29,7 +29,7 @@ from faults.kinds.outage import (
 )
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
-from faults.tasks import at_once
+from faults.tasks import as_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +53,13 @@ class PowerLoss:
         """Only a node that is up has a power supply to lose."""
         self._nodes = alive(self.injection, what="cut off from power", fit=("running", "paused"))
 
-    @at_once
+    @as_job
     def inject(self) -> None:
         """Pause all; drop unsynced pages on all; close the edges to all; kill all."""
+        with self.injection.holds.changing(self._nodes):
+            self._cut_power()
+
+    def _cut_power(self) -> None:
         cluster, clock = self.injection.cluster, self.injection.clock
         began_ns = clock.now_ns()
         for node in self._nodes:
@@ -101,7 +105,7 @@ class PowerLoss:
         }
         return Proven(since_ns=dead_ns, values=values)
 
-    @at_once
+    @as_job
     def heal(self) -> None:
         """Start again, once every disk can be read again: a node would not start on one that was cut off."""
         try_all(partial(self._finish_half_way, node) for node in self._nodes)
@@ -126,6 +130,7 @@ class PowerLoss:
 POWER_LOSS = FaultKind(
     step=PowerLossStep,
     make=PowerLoss,
+    storm=one_node(PowerLossStep, weight=2, brokers_only=True),
     cost=Cost(ends_process=True, unclean=True, loses_unsynced_data=True),
     does="all nodes are paused, then every file system drops what was never synced, then all are killed",
     effect="exit code 137; where log bytes were unsynced, the log is shorter when it is mounted again. Where "

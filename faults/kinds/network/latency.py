@@ -10,6 +10,7 @@ when every fault that followed on it is healed too.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from random import Random
 from typing import ClassVar, Self
 
 from compose.protocols import Edge
@@ -17,17 +18,22 @@ from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import FaultKind
+from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.recovery import PROBE_S, isr_is_short
-from faults.kinds.step import EdgesStep, Head, Words, edges_of
+from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
+from faults.targets.draw import draw_edges_of
 from faults.targets.facts import Facts
-from faults.tasks import at_once
+from faults.targets.target import Target
+from faults.tasks import as_job
 
 SHORTEST_DELAY_S = 0.05
 """Round trips are measured to 0.01 s, and take up to as much more on a busy machine."""
 
 RESOLUTION_S = 0.02
 """Two readings of a clock with steps of 0.01 s."""
+
+DRAWN_DELAY_MS = (100, 300)
+"""What a storm draws: proven in a hold of 2 s, and below the time-outs of the quorum (2 s)."""
 
 SAMPLES = 2
 """Round trips before and during: one alone may be long by chance."""
@@ -96,7 +102,7 @@ class Latency:
         within_s = PROBE_S + step.delay_s + step.jitter_s + max(self._before.values(), default=0.0)
         return self.injection.cluster.mesh.round_trips(edges, within_s=within_s)
 
-    @at_once
+    @as_job
     def inject(self) -> None:
         """Slow."""
         injection, step = self.injection, self.injection.step
@@ -124,7 +130,7 @@ class Latency:
         }
         return Proven(since_ns=self._late_since_ns, values=values)
 
-    @at_once
+    @as_job
     def heal(self) -> None:
         """Release the delay; an edge that another fault slows or cuts stays slow or cut."""
         self.injection.cluster.mesh.mend(self.injection.edges, owner=self.injection.owner)
@@ -146,10 +152,25 @@ def _compared(edge: Edge, trips: Mapping[Edge, float], before_s: float) -> str:
     return f"a request through {edge} {now}, took {before_s:.2f} s before"
 
 
+def _draw(rng: Random, head: Head, node: Target, facts: Facts) -> Step:
+    """The answers over all edges of the node, over some that it opens, or to the clients are late."""
+    most_ms = round(min(DRAWN_DELAY_MS[1], (head.hold_s - 1.0) / (SAMPLES * 1.25) * 1000))
+    delay_s = rng.randint(DRAWN_DELAY_MS[0], most_ms) / 1000
+    return LatencyStep(
+        name=head.name,
+        start=head.start,
+        hold_s=head.hold_s,
+        edges=draw_edges_of(rng, node, facts),
+        delay_s=delay_s,
+        jitter_s=round(delay_s / 4, 3),
+    )
+
+
 LATENCY = FaultKind(
     step=LatencyStep,
     make=Latency,
     shortest_hold_s=1.0,
+    storm=StormRule(draw=_draw, weight=2, leaves_open=True),
     does="answers over directed edges arrive late, by `delay`, give or take `jitter` (0s); delays of several "
     "faults on one edge add up",
     effect="a Kafka request through each edge takes longer by at least `delay` minus `jitter` than before, "

@@ -14,13 +14,13 @@ from compose.protocols import CutMode, Edge
 from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
-from faults.kinds.kind import FaultKind, Shape, StormRule
+from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
-from faults.targets.draw import draw_edges_out_of, draw_node
-from faults.targets.edges import around
+from faults.targets.draw import draw_edges_of
 from faults.targets.facts import Facts
-from faults.tasks import at_once
+from faults.targets.target import Target
+from faults.tasks import as_job
 
 MODES: tuple[CutMode, ...] = get_args(CutMode)
 
@@ -75,7 +75,7 @@ class Partition:
             answered |= mesh.probe(silent, within_s=PROBE_S)  # a busy machine may be late once
         self._answering = tuple(edge for edge in quiet if edge in answered)
 
-    @at_once
+    @as_job
     def inject(self) -> None:
         """Cut."""
         injection = self.injection
@@ -105,7 +105,7 @@ class Partition:
         self._unanswered_ns = -1 if answered else began_ns
         return answered
 
-    @at_once
+    @as_job
     def heal(self) -> None:
         """Release the cut; an edge that another fault holds stays cut."""
         self.injection.cluster.mesh.mend(self.injection.edges, owner=self.injection.owner)
@@ -141,15 +141,10 @@ class Partition:
         }
 
 
-def _cut(mode: CutMode, *, both_ways: bool) -> Shape:
-    """A drawn node is cut off in both directions, or cannot open connections to some others."""
-
-    def shape(rng: Random, head: Head, facts: Facts) -> Step:
-        node = draw_node(rng, facts)
-        edges = around(node) if both_ways else draw_edges_out_of(rng, node, facts)
-        return PartitionStep(name=head.name, start=head.start, hold_s=head.hold_s, edges=edges, mode=mode)
-
-    return shape
+def _draw(rng: Random, head: Head, node: Target, facts: Facts) -> Step:
+    """The node is cut off, or cannot open connections to some others, or is out of the clients' reach."""
+    edges, mode = draw_edges_of(rng, node, facts), rng.choice(MODES)
+    return PartitionStep(name=head.name, start=head.start, hold_s=head.hold_s, edges=edges, mode=mode)
 
 
 PARTITION = FaultKind(
@@ -157,10 +152,7 @@ PARTITION = FaultKind(
     make=Partition,
     counter="edges",
     shortest_hold_s=1.0,
-    storm=StormRule(
-        musts=(_cut("refuse", both_ways=True), _cut("blackhole", both_ways=False)),
-        draw=lambda rng: _cut(rng.choice(MODES), both_ways=rng.random() < 0.5),
-    ),
+    storm=StormRule(draw=_draw, weight=4),
     does="directed edges are cut: `mode: refuse` closes connections and refuses new ones, `mode: blackhole` "
     "swallows every byte",
     effect="bytes of answers crossed each edge in the seconds before, and none for 0.75 s after. An edge "

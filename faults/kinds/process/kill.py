@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from faults.kinds.base import Injection, alive
 from faults.kinds.evidence import Evidence
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import Cost, FaultKind, one_node
 from faults.kinds.outage import SIGKILLED, all_ended, bring_back, close_edges, kill
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
-from faults.tasks import at_once
+from faults.tasks import as_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +34,19 @@ class Kill:
         """Only a living node can be killed."""
         self._nodes = alive(self.injection, what="kill", fit=("running", "paused"))
 
-    @at_once
+    @as_job
     def inject(self) -> None:
         """Close the edges, then kill at once. `Cluster.kill` thaws a frozen disk, behind a pause."""
         for node in self._nodes:
-            close_edges(self.injection, node)
-            kill(self.injection, node)
+            with self.injection.holds.changing((node,)):
+                close_edges(self.injection, node)
+                kill(self.injection, node)
 
     def effect(self) -> Evidence:
         """Did all die of SIGKILL?"""
         return all_ended(self.injection, self._nodes, (SIGKILLED,))
 
-    @at_once
+    @as_job
     def heal(self) -> None:
         """Start again."""
         bring_back(self.injection, self._nodes)
@@ -58,6 +59,7 @@ class Kill:
 KILL = FaultKind(
     step=KillStep,
     make=Kill,
+    storm=one_node(KillStep, weight=2),
     cost=Cost(ends_process=True, unclean=True),
     does="SIGKILL; the page cache survives",
     effect="exit code 137, no process",

@@ -13,7 +13,7 @@ from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, 
 from faults.kinds.kind import FaultKind, one_node
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
-from faults.tasks import at_once
+from faults.tasks import as_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,14 @@ class Pause:
         """Only a running node can be paused."""
         self._nodes = alive(self.injection, what="pause")
 
-    @at_once
+    @as_job
     def inject(self) -> None:
         """Pause."""
+        holds = self.injection.holds
         for node in self._nodes:
-            self.injection.holds.take("paused", node, self.injection.owner)
-            self.injection.cluster.pause(node)
+            with holds.changing((node,)):
+                holds.take("paused", node, self.injection.owner)
+                self.injection.cluster.pause(node)
 
     def effect(self) -> Evidence:
         """Is it paused, and does its CPU time stand still?"""
@@ -62,14 +64,16 @@ class Pause:
         }
         return Proven(since_ns=self._still.since_ns, values=values)
 
-    @at_once
+    @as_job
     def heal(self) -> None:
         """Let the nodes go on, except those that another fault holds paused."""
         try_all(partial(self._release, node) for node in self._nodes)
 
     def _release(self, node: int) -> None:
-        if self.injection.holds.release("paused", node, self.injection.owner):
-            self.injection.cluster.unpause(node)
+        holds = self.injection.holds
+        with holds.changing((node,)):
+            if holds.release("paused", node, self.injection.owner):
+                self.injection.cluster.unpause(node)
 
     def recovery(self) -> Evidence:
         """Do all serve again, and is the ISR what it was?"""
@@ -81,7 +85,7 @@ PAUSE = FaultKind(
     make=Pause,
     counter="cpu",
     shortest_hold_s=1.0,
-    storm=one_node(PauseStep),
+    storm=one_node(PauseStep, weight=3),
     does="the node's processes are stopped in place (freezer)",
     effect="the container is paused, and its CPU time, which rose before, stands still for 0.75 s",
     healing="they go on",

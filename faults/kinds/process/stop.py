@@ -11,11 +11,11 @@ from typing import ClassVar
 from compose.errors import ComposeError
 from faults.kinds.base import Injection, alive
 from faults.kinds.evidence import Evidence
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import Cost, FaultKind, one_node
 from faults.kinds.outage import all_ended, bring_back, close_edges, kill, note_end, thaw_before_end
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
-from faults.tasks import Task, at_once, in_background
+from faults.tasks import Task, as_job, in_background
 
 CLEAN = (0, 143)
 
@@ -42,14 +42,14 @@ class Stop:
         self._nodes = alive(self.injection, what="stop")
 
     def inject(self) -> Task[None]:
-        """SIGTERM, one node after the other, each waited for in the background.
+        """SIGTERM, one node after the other, each waited for.
 
         A node's edges are closed only when it has ended, since it needs them to move its leaderships.
         """
         for node in self._nodes:
-            thaw_before_end(self.injection, node)
+            yield from in_background(partial(thaw_before_end, self.injection, node))
             yield from self._stop(node)
-            close_edges(self.injection, node)
+            yield from in_background(partial(close_edges, self.injection, node))
 
     def _stop(self, node: int) -> Task[None]:
         self.injection.outages.ending(node, unclean=False)
@@ -58,7 +58,7 @@ class Stop:
             yield from in_background(stop)
         except ComposeError:
             # Killed, so that it cannot end later, after it was healed.
-            kill(self.injection, node)
+            yield from in_background(partial(kill, self.injection, node))
         else:
             note_end(self.injection, node)
 
@@ -66,7 +66,7 @@ class Stop:
         """Did all end by themselves?"""
         return all_ended(self.injection, self._nodes, CLEAN)
 
-    @at_once
+    @as_job
     def heal(self) -> None:
         """Start again."""
         bring_back(self.injection, self._nodes)
@@ -79,6 +79,7 @@ class Stop:
 STOP = FaultKind(
     step=StopStep,
     make=Stop,
+    storm=one_node(StopStep, weight=1, needs_peers=True),
     cost=Cost(ends_process=True),
     does="SIGTERM, a controlled shutdown; after 30 s SIGKILL, and then it is unproven as a stop",
     effect="exit code 143 or 0",

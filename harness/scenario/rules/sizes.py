@@ -10,6 +10,7 @@ from faults.durations import write_duration
 from harness.scenario.deletion import SHORTEST_RETENTION_S
 from harness.scenario.kafka_settings import OF_BROKERS, effective
 from harness.scenario.load_plan import WARM_S
+from harness.scenario.load_size import GIB, copies, load_s, volume_bytes
 from harness.scenario.model import Scenario, TopicPart
 from harness.scenario.positions import Path
 from harness.scenario.rules.contradiction import Contradiction
@@ -21,7 +22,6 @@ RECORD_BYTES = 5 + 8
 and offset deltas, the key's length, the count of headers, one byte each; and the key (KIP-98)."""
 LARGEST_BATCH = ("max.message.bytes", "segment.bytes")
 """Settings of a topic by which a broker refuses a batch that is larger."""
-GIB = 1 << 30
 RETENTION_TIMES = ("retention.ms", "log.retention.ms", "log.retention.minutes", "log.retention.hours")
 COMPRESSIONS = ("compression.type", "compression.codec")
 AS_SENT = ("producer", "uncompressed", "none")
@@ -78,13 +78,13 @@ def volumes(scenario: Scenario) -> Iterator[Contradiction]:
     load, cluster = scenario.workload, scenario.cluster
     if load.rate is None or _compressed(scenario):
         return
-    partitions = sum(topic.partitions for topic in scenario.topics)
-    copies = sum(topic.partitions * topic.replication for topic in scenario.topics) / partitions
-    written, room = load.rate * load.lasts_s * load.record * copies, cluster.volume * cluster.brokers
+    lasts_s = load_s(scenario)
+    written = load.rate * lasts_s * load.record * copies(scenario)
+    room = volume_bytes(scenario) * cluster.brokers
     if written > room:
         yield Contradiction(
             path=("workload", "rate"),
-            text=f"{rate_text(load.rate)} of {load.record} bytes for {write_duration(load.lasts_s)} is "
+            text=f"{rate_text(load.rate)} of {load.record} bytes for {write_duration(lasts_s)} is "
             f"{written / GIB:.3g} GiB with its replicas, and the {cluster.brokers} volumes hold "
             f"{room / GIB:.3g} GiB",
         )
@@ -113,13 +113,13 @@ def warm_up(scenario: Scenario) -> Iterator[Contradiction]:
 
 def retention_outlasts_the_load(scenario: Scenario) -> Iterator[Contradiction]:
     """A load so long that Kafka deletes its first records by default."""
-    load_s = scenario.workload.lasts_s
+    lasts_s = load_s(scenario)
     default_s = int(settings_of(scenario.cluster.kafka, "topic")["retention.ms"].default) / 1000
-    if load_s + SHORTEST_RETENTION_S <= default_s:
+    if lasts_s + SHORTEST_RETENTION_S <= default_s:
         return
     if any(_keeps_for_default_time(topic, scenario) for topic in scenario.topics):
         text = (
-            f"{write_duration(load_s)} comes within a day of the {write_duration(default_s)} after which "
+            f"{write_duration(lasts_s)} comes within a day of the {write_duration(default_s)} after which "
             "Kafka deletes records by default; set retention.ms: -1"
         )
         yield Contradiction(path=("workload", "lasts"), text=text)

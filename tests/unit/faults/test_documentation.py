@@ -2,7 +2,7 @@
 
 import pytest
 
-from faults.documentation import PAGE, kinds_table, rewritten, storm_defaults
+from faults.documentation import PAGE, kinds_table, rewritten, storm_table
 from faults.kinds.registry import KINDS
 
 
@@ -20,19 +20,21 @@ def test_each_kind_has_a_row_in_both_tables() -> None:
 
 
 def test_the_terms_of_a_kind() -> None:
-    """Its keys, its shortest hold, whether a storm draws it, and what it costs."""
+    """Its keys, its shortest hold, its weight in a storm, and what it costs."""
     rows = kinds_table().splitlines()
-    assert "| `disk-stall` | `target` | 1.5s | yes | nothing |" in rows
-    assert "| `partition` | `target`, `edges`, `mode` | 1s | yes | nothing |" in rows
-    assert "| `stop` | `target` | 0s | no | a controlled shutdown |" in rows
-    assert "| `power-loss` | `target` | 0s | no | an unclean shutdown, unsynced data |" in rows
+    assert "| `disk-stall` | `target` | 1.5s | weight 2 | nothing |" in rows
+    assert "| `partition` | `target`, `edges`, `mode` | 1s | weight 4 | nothing |" in rows
+    assert "| `stop` | `target` | 0s | weight 1 | a controlled shutdown |" in rows
+    assert "| `power-loss` | `target` | 0s | weight 2 | an unclean shutdown, unsynced data |" in rows
 
 
-def test_the_defaults_of_a_storm() -> None:
+def test_the_intensities_of_a_storm() -> None:
     """As the code has them."""
-    assert storm_defaults() == (
-        "Defaults of a storm: `kinds: [partition, pause, disk-stall]`, `hold: [2s, 7s]`, `gap: [0.5s, 2s]`."
-    )
+    assert storm_table().splitlines()[2:] == [
+        "| `gentle` | 1 to 2 | 2s to 5s | 3s to 6s |",
+        "| `normal` | 2 to 3 | 2s to 7s | 0.5s to 2s |",
+        "| `hard` | 3 to 5 | 3s to 12s | 0s to 0.5s |",
+    ]
 
 
 def test_a_page_without_markers_is_refused() -> None:

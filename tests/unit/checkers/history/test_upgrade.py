@@ -105,7 +105,8 @@ def test_a_1_0_file_with_columns_of_1_1_is_malformed(tmp_path):
     path = tmp_path / "faults.parquet"
     stamp = {"highwater.schema_version": "1", "highwater.table": "faults"}
     pq.write_table(TABLES["faults"].empty_table().replace_schema_metadata(stamp), path)
-    with pytest.raises(MalformedHistory, match="wrong columns: unknown down, down_ns, up_ns"):
+    later = "begin_ns, down, down_ns, end_ns, planned_begin_ns, planned_end_ns, up_ns"
+    with pytest.raises(MalformedHistory, match=f"wrong columns: unknown {later}"):
         read_unit(path, "faults")
 
 
@@ -191,3 +192,13 @@ def test_the_outages_of_a_recorded_run_of_1_0(run, outages):
     for fault in faults:
         assert set(fault.down_ns) <= {fault.inject_ns}
         assert set(fault.up_ns) <= {fault.heal_ns}
+
+
+def test_nobody_knows_what_a_fault_of_a_1_3_file_was_planned_for(tmp_path):
+    """Nor when its injection was done and its hold was over."""
+    path = write_1_0(tmp_path / "faults.parquet", row("pause", nodes=(1,)))
+    names = ("planned_begin_ns", "planned_end_ns", "begin_ns", "end_ns")
+    assert not set(names) & set(schema_at("faults", 3).names)
+    (read,) = read_unit(path, "faults").to_pylist()
+    assert [read[name] for name in names] == [-1, -1, -1, -1]
+    assert (read["inject_ns"], read["heal_ns"]) == (10, 20)

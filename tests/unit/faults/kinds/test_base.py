@@ -1,5 +1,8 @@
 """What all faults share: holds that compose, counters that stand still, and healing that tries every node."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import pytest
 
 from compose.errors import NodeStateError
@@ -21,6 +24,36 @@ def test_a_hold_lasts_until_its_last_owner_releases_it() -> None:
     assert holds.release("paused", 2, "b") is True
     assert holds.void("frozen", 1) is True
     assert holds.void("frozen", 1) is False
+
+
+def test_who_changes_a_node_has_it_to_himself() -> None:
+    """Another change of one of the nodes waits until it is over; one of other nodes does not."""
+    holds, done = Holds(), list[str]()
+    entered, go_on = Event(), Event()
+
+    def change(name: str, nodes: tuple[int, ...]) -> None:
+        with holds.changing(nodes):
+            done.append(f"{name} begins")
+            if name == "first":
+                entered.set()
+                go_on.wait(10)
+            done.append(f"{name} ends")
+
+    with ThreadPoolExecutor(3) as threads:
+        threads.submit(change, "first", (2, 1))
+        assert entered.wait(10)
+        second = threads.submit(change, "second", (1, 2))
+        threads.submit(change, "other", (3,)).result(10)
+        assert not second.done()
+        go_on.set()
+    assert done == [
+        "first begins",
+        "other begins",
+        "other ends",
+        "first ends",
+        "second begins",
+        "second ends",
+    ]
 
 
 def test_stillness_takes_three_quarters_of_a_second() -> None:

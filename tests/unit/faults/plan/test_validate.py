@@ -83,6 +83,13 @@ def test_refusing_an_anchor_that_is_not_earlier(anchor: str) -> None:
     assert (caught.value.step, caught.value.field, caught.value.value) == (0, "after", anchor)
 
 
+def test_refusing_to_wait_for_a_recovery_that_is_not_earlier() -> None:
+    """Each name must be that of an earlier step."""
+    with pytest.raises(BadStep) as caught:
+        validate(parse_steps([KILL | {"name": "first"}, KILL | {"once": "first + last"}]), FACTS)
+    assert (caught.value.step, caught.value.field, caught.value.value) == (1, "once", "last")
+
+
 def test_refusing_a_name_twice() -> None:
     """Two steps with one name could not be distinguished."""
     with pytest.raises(BadStep, match="step 2, name: 'x'"):

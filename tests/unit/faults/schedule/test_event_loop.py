@@ -8,7 +8,7 @@ from fakes.virtual_clock import VirtualClock
 
 from faults.clock import ns
 from faults.schedule.event_loop import EventLoop
-from faults.tasks import Signal, Task, at_once, in_background, outcome, sleep_until, submit
+from faults.tasks import Signal, Task, as_job, in_background, outcome, sleep_until, submit
 
 
 def never() -> bool:
@@ -157,16 +157,27 @@ def test_a_task_runs_alone_to_its_end() -> None:
     assert (done, clock.now_ns()) == (["job"], ns(3))
 
 
-def test_a_change_at_once_is_a_task_without_waits() -> None:
-    """It is done when the task that needs it goes on."""
-    done: list[str] = []
+def test_a_change_as_a_job_holds_up_no_other_task() -> None:
+    """It is done when the task that needs it goes on; others go on before."""
+    clock, done = VirtualClock(), list[tuple[str, int]]()
+    loop = EventLoop(clock, Slow(clock, latency_ns=ns(2)))
 
-    @at_once
+    @as_job
     def change(name: str) -> None:
-        done.append(name)
+        done.append((name, clock.now_ns()))
 
-    EventLoop(VirtualClock(), Inline()).run_alone(change("now"))
-    assert done == ["now"]
+    def needs_it() -> Task[None]:
+        yield from change("changed")
+        done.append(("goes on", clock.now_ns()))
+
+    def other() -> Task[None]:
+        yield from sleep_until(ns(1))
+        done.append(("other", clock.now_ns()))
+
+    loop.start(needs_it())
+    loop.start(other())
+    loop.run(Event(), never)
+    assert done == [("changed", 0), ("other", ns(1)), ("goes on", ns(2))]
 
 
 def test_a_stop_ends_the_run_where_it_was_set() -> None:

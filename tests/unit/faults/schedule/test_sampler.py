@@ -8,7 +8,8 @@ from compose.protocols import Edge
 from faults.clock import ns
 from faults.kinds.evidence import CounterSample
 from faults.plan.parse import parse_steps
-from faults.schedule.probes import Probes
+from faults.schedule.known import ALWAYS_NS, NEVER_NS, Known, KnownRoles
+from faults.schedule.probes import UNREADABLE, Probes
 from faults.schedule.sampler import earliest
 from faults.schedule.step_state import StepState
 
@@ -65,6 +66,59 @@ def test_before_is_the_oldest_sample_that_is_fresh_and_has_the_counters() -> Non
     assert kept.before(CounterSample(at_ns=ns(10), log_bytes={1: 2})) is None
 
 
+def test_kept_samples_of_a_counter() -> None:
+    """The newest one, and the oldest fresh one that is 0.3 s older; none if it is too old or alone."""
+    world = World()
+    kept = probes(world)
+    samples = [
+        CounterSample(at_ns=ns(at_s), cpu_ns={1: ns(at_s), 2: ns(at_s), 4: 0}) for at_s in (7, 8, 9, 9.9)
+    ]
+    world.clock.sleep_until(ns(10))
+    kept.keep(samples[3])
+    assert kept.kept("cpu", (1,)) is None
+    for each in (*samples[:2], CounterSample(at_ns=ns(8.5), edge_bytes={EDGE: 1}), *samples[2:]):
+        kept.keep(each)
+    assert kept.kept("cpu", (1, 2)) == (samples[1], samples[3])
+    assert kept.kept("cpu", (3,)) is None
+    assert kept.kept("cpu", (4,)) is None, "it stands still"
+    assert kept.kept("logs", (1,)) is None
+    world.clock.sleep_until(ns(11.2))
+    assert kept.kept("cpu", (1,)) is None
+
+
+def test_what_is_known_of_the_roles() -> None:
+    """The last answers, each with the time of its question; no answer replaces none."""
+    world = World()
+    read = probes(world)
+    nobody = KnownRoles(read.known)
+    assert (nobody.describe("orders"), nobody.active_controller()) == ((), None)
+    assert nobody.good_until_ns == NEVER_NS
+    read.keep_partitions(read.read_partitions()[0], ns(3))
+    read.keep_partitions({}, ns(4))
+    read.keep_controller(read.read_controller(), ns(1))
+    read.keep_controller(UNREADABLE, ns(5))
+    known = KnownRoles(read.known)
+    assert known.good_until_ns == ALWAYS_NS
+    assert [state.leader for state in known.describe("orders")] == [1]
+    assert known.good_until_ns == ns(4)
+    assert known.active_controller() == 101
+    assert known.good_until_ns == ns(3)
+    assert read.known.isr == {("orders", 0): (1, 2, 3)}
+    read.keep_controller(None, ns(6))
+    assert read.known == Known(
+        partitions=read.known.partitions, partitions_ns=ns(3), controller=None, controller_ns=ns(6)
+    )
+
+
+def test_the_roles_are_read_from_the_view_that_does_not_wait() -> None:
+    """The other one waits seconds for a broker that is silent."""
+    world = World()
+    view, quick = WorldView(world), WorldView(world)
+    view.describe = view.leaders = lambda *_: pytest.fail("it was asked")  # type: ignore[method-assign]
+    read = Probes(cluster=world, view=view, clock=world.clock, quick=quick)
+    assert read.read_isr() == {("orders", 0): (1, 2, 3)}
+
+
 def test_what_cannot_be_read_is_left_out() -> None:
     """A node whose disk answers with errors has no log bytes; the others have."""
     world = World()
@@ -81,5 +135,5 @@ def test_no_broker_reports_what_is_in_sync() -> None:
     world = World()
     read = probes(world)
     assert read.read_isr() == {("orders", 0): (1, 2, 3)}
-    read.view.leaders = lambda: (_ for _ in ()).throw(NodeStateError("no answer"))  # type: ignore[method-assign]
+    read.view.describe = lambda _: (_ for _ in ()).throw(NodeStateError("no answer"))  # type: ignore[method-assign]
     assert read.read_isr() == {}

@@ -44,6 +44,12 @@ class Log:
         return [event.stage for event in self.events if event.name == name]
 
 
+def facts_of(world: World) -> Facts:
+    """The world as a scenario describes it."""
+    topics = (TopicFacts(name="orders", partitions=1, replication=3, min_isr=2),)
+    return Facts(brokers=world.brokers, controllers=world.controllers, edges=world.mesh.edges, topics=topics)
+
+
 def run(
     world: World,
     steps: tuple[Step, ...],
@@ -99,20 +105,46 @@ def test_the_schedule_of_the_leader_kill() -> None:
 
 
 def test_a_ten_minute_storm_takes_a_moment() -> None:
-    """Ten minutes of drawn faults run in seconds at most, all proven, all recovered, never two at once."""
+    """Ten minutes of drawn faults run in seconds at most: overlapping, on time, all proven, all recovered."""
     world = World()
-    topics = (TopicFacts(name="orders", partitions=1, replication=3),)
-    facts = Facts(brokers=world.brokers, controllers=world.controllers, edges=world.mesh.edges, topics=topics)
-    steps = storm(Storm(duration_s=600.0), seed=11, facts=facts)
+    steps = storm(Storm(duration_s=600.0), seed=11, facts=facts_of(world))
     began = time.monotonic()
     records = run(world, steps)
     assert time.monotonic() - began < 10
     assert len(records) == len(steps) > 60
     assert [record.name for record in records if not (record.proven and record.recovered)] == []
-    for before, after in pairwise(records):
-        assert before.recovered_ns < after.inject_ns
-    assert ns(400) < world.clock.now_ns() < ns(600)
+    assert sum(after.inject_ns < before.heal_ns for before, after in pairwise(records)) > 20
+    assert max(record.inject_ns - record.planned_begin_ns for record in records) <= ns(0.1)
+    assert ns(550) < world.clock.now_ns() < ns(600)
     assert is_healed(world)
+
+
+@pytest.mark.parametrize("boot_s", [3.0, 40.0])
+def test_a_storm_stays_within_its_limit_however_long_recoveries_take(boot_s: float) -> None:
+    """One broker at a time is impaired, and one controller; the steps that wait for that say so."""
+    world = World(boot_ns=ns(boot_s))
+    steps = storm(Storm(duration_s=300.0), seed=5, facts=facts_of(world))
+    records = run(world, steps)
+    assert all(record.recovered for record in records)
+    for now in records:
+        hit = {
+            node
+            for each in records
+            if each.inject_ns <= now.inject_ns < each.recovered_ns
+            for node in victims(each)
+        }
+        assert len(hit & set(world.brokers)) <= 1
+        assert len(hit & set(world.controllers)) <= 1
+    late = [record for record in records if record.inject_ns - record.planned_begin_ns > ns(0.1)]
+    assert bool(late) == (boot_s > 14)
+    assert all("had not recovered" in json.loads(each.evidence)["delayed"] for each in late)
+
+
+def victims(record: FaultRecord) -> set[int]:
+    """The nodes that a fault impairs: of edges, the node that has them all."""
+    if not record.edges:
+        return set(record.nodes)
+    return {node for node in record.nodes if all(str(node) in edge.split("->") for edge in record.edges)}
 
 
 def test_the_same_plan_runs_the_same() -> None:
@@ -153,8 +185,10 @@ def test_a_vacant_role_is_waited_for() -> None:
         plan(KILL), world, view, world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
     )
     assert record.proven
-    assert record.inject_ns == ns(8)
-    assert json.loads(record.evidence)["late_s"] == 3.0
+    assert ns(8) <= record.inject_ns <= ns(8.25)
+    evidence = json.loads(record.evidence)
+    assert 3.0 <= evidence["late_s"] <= 3.25
+    assert "leader: orders-0 has no leader" in evidence["delayed"]
 
 
 def test_a_role_that_stays_vacant_skips_the_step_and_its_dependents() -> None:
@@ -402,7 +436,7 @@ def test_slow_probes_prove_that_a_counter_stands_still_after_a_short_hold() -> N
     slow = Slow(world.clock, latency_ns=ns(1.3))
     (stall,) = run(world, plan(STALL | {"for": "1500ms"}), threads=slow)
     assert stall.proven
-    assert ns(2.6) <= stall.heal_ns - stall.inject_ns < ns(4.5)
+    assert ns(2.6) <= stall.end_ns - stall.begin_ns < ns(4.5)
 
 
 def test_a_probe_that_goes_on_when_the_hold_is_over_counts() -> None:
@@ -419,22 +453,22 @@ def test_a_probe_that_takes_too_long_is_not_waited_for() -> None:
     slow = Slow(world.clock, latency_ns=ns(4))
     (kill,) = run(world, plan(KILL | {"for": "0s"}), log=log, threads=slow)
     assert not kill.proven
-    assert ns(3) <= kill.heal_ns - kill.inject_ns < ns(3.2)
+    assert ns(3) <= kill.end_ns - kill.begin_ns < ns(3.2)
     assert reason(kill) == "no evidence of an effect: no probe returned before the fault had to be healed"
     assert log.stages("kill") == ["injected", "unproven", "healed", "recovered"]
 
 
 def test_slow_jobs_delay_no_other_step() -> None:
-    """Where each job takes 2 s, a step is late by its own two, which resolve its roles, and by no other.
+    """Where each job takes 2 s, a step is late by its own preparation, and by no other one.
 
-    Two, since the first answer is 2 s old when it comes.
+    A cut is prepared twice, since its roles are 2 s old when the first one is done.
     """
     world = World()
     cut, pause = run(world, plan(CUT, PAUSE | {"at": "6s"}), threads=Slow(world.clock, latency_ns=ns(2)))
-    assert ns(9) <= cut.inject_ns <= ns(9.3)
-    assert ns(10) <= pause.inject_ns <= ns(10.3)
-    assert ns(3) <= cut.heal_ns - cut.inject_ns <= ns(6.2)
-    assert ns(3) <= pause.heal_ns - pause.inject_ns <= ns(6.2)
+    assert ns(7.7) <= cut.inject_ns <= ns(8.5)
+    assert ns(6.7) <= pause.inject_ns <= ns(7.2)
+    assert ns(3) <= cut.end_ns - cut.begin_ns <= ns(6.2)
+    assert ns(3) <= pause.end_ns - pause.begin_ns <= ns(6.2)
 
 
 STOP = {"name": "stop", "at": "5s", "do": "stop", "target": "node 2", "for": "1s"}
@@ -450,7 +484,7 @@ def test_a_slow_stop_delays_no_other_step() -> None:
     assert (stop.proven, stop.recovered, stop.inject_ns) == (True, True, ns(5))
     (ended_ns,), (started_ns,) = stop.down_ns, stop.up_ns
     assert ns(25) <= ended_ns <= ns(25.2)
-    assert ns(26) <= started_ns == stop.heal_ns <= ns(26.2)
+    assert ns(26) <= started_ns <= stop.heal_ns <= ns(26.2)
     assert log.stages("stop") == ["injected", "effect", "healed", "recovered"]
     assert is_healed(world)
 
@@ -490,9 +524,9 @@ class SlowToRead(World):
         return super().cpu_ns(node)
 
 
-@pytest.mark.parametrize(("moves_at_s", "node"), [(5.5, 2), (60.0, 1)])
-def test_a_role_that_was_resolved_long_ago_is_resolved_again(moves_at_s: float, node: int) -> None:
-    """Reading counters took a second: a leader that moved meanwhile is not hit, its successor is."""
+@pytest.mark.parametrize(("moves_at_s", "node"), [(4.6, 2), (60.0, 1)])
+def test_a_role_that_has_moved_since_the_preparation(moves_at_s: float, node: int) -> None:
+    """A leader that moved meanwhile is not hit, its successor is, although counters take a second to read."""
     world = SlowToRead()
     world.clock.call_at(ns(moves_at_s), lambda: setattr(world, "leader", 2))
     (pause,) = run(world, plan(PAUSE | {"target": "leader"}), threads=Aside(world.clock))
@@ -583,12 +617,12 @@ def test_recovery_waits_until_no_other_fault_is_in_force() -> None:
 
 
 def test_counters_are_read_only_when_a_step_is_near() -> None:
-    """A minute before the first step the cluster is not read."""
+    """Before the last seconds before the first step the cluster is not read."""
     world, reads = World(), []
     read = world.mesh.bytes
     world.mesh.bytes = lambda: reads.append(world.clock.now_ns()) or read()  # type: ignore[method-assign,func-returns-value]
     run(world, plan(CUT | {"at": "60s"}))
-    assert min(reads) >= ns(58.5)
+    assert min(reads) >= ns(57.0)
 
 
 def test_an_empty_plan() -> None:

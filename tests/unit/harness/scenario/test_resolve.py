@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from faults.kinds.registry import KINDS
 from harness.errors import ScenarioError, UsageError
 from harness.scenario.resolve import catalogue, derived_seeds, find, resolve, shipped
 
@@ -194,7 +195,7 @@ def test_a_storm_is_drawn_from_the_seed_alone_and_written_out() -> None:
     text = GOOD[: GOOD.index("faults:")] + "storm: {duration: 60s}\n"
     first, again, other = (resolve(text, "demo.yaml", seed=seed) for seed in (5, 5, 6))
     assert first.steps == again.steps != other.steps
-    assert {step.kind for step in first.steps} == {"partition", "pause", "disk-stall"}
+    assert {step.kind for step in first.steps} <= set(KINDS) - {"power-loss"}
     assert resolve(first.text(), "scenario.yaml", seed=99).steps == first.steps
 
 
@@ -207,8 +208,8 @@ def test_a_storm_is_drawn_from_the_seed_alone_and_written_out() -> None:
         ),
         ("{}", "demo.yaml:6:8: storm.duration: is missing; allowed: a duration with its unit"),
         (
-            "{duration: 60s, kinds: [kill]}",
-            "demo.yaml:6:31: storm.kinds: ['kill'] is refused; allowed: a list of partition, pause",
+            "{duration: 60s, kinds: [flood]}",
+            "demo.yaml:6:31: storm.kinds: ['flood'] is refused; allowed: a list of partition, pause",
         ),
         (
             "{duration: 60s, kind: [pause]}",
@@ -221,6 +222,27 @@ def test_a_storm_that_cannot_be_is_refused(storm: str, complaint: str) -> None:
     with pytest.raises(ScenarioError) as refused:
         resolve(text, "demo.yaml")
     assert str(refused.value).startswith(complaint)
+
+
+def test_a_storm_beyond_the_promise_expects_that_what_is_lost_is_permitted() -> None:
+    """Whoever expects no loss of it expects too much; a positive control stays one."""
+    text = GOOD[: GOOD.index("faults:")] + "storm: {duration: 60s, limit: beyond-promise}\n"
+    assert resolve(text, "demo.yaml", seed=1).scenario.expect.acked_loss == "any"
+    control = text + "expect: {acked_loss: permitted}\n"
+    assert resolve(control, "demo.yaml", seed=1).scenario.expect.acked_loss == "permitted"
+    within = text.replace("beyond-promise", "within-promise")
+    assert resolve(within, "demo.yaml", seed=1).scenario.expect.acked_loss == "none"
+
+
+def test_the_volumes_hold_what_is_written_in_a_long_storm() -> None:
+    """2000 records a second of 200 bytes, 100 more on disk each, for an hour are 2 GiB, and a quarter."""
+    sets = ["storm.duration=60m", "storm.intensity=normal"]
+    assert resolve(*find("storm"), seed=7).topology.volume_mib == 1024
+    assert resolve(*find("storm"), seed=7, sets=sets).topology.volume_mib == 3 * 1024
+    with pytest.raises(
+        ScenarioError, match=r"for 3600s is 4\.02 GiB with its replicas, and the 3 volumes hold 3 GiB"
+    ):
+        resolve(*find("storm"), seed=7, sets=[*sets, "cluster.volume=1GiB"])
 
 
 def test_all_complaints_about_the_keys_are_listed_at_once() -> None:

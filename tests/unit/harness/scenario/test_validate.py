@@ -1,6 +1,7 @@
 """`highwater scenario validate`: several scenarios, standard input, and the plan that a seed gives."""
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -57,6 +58,14 @@ def test_a_seed_shows_the_plan_that_a_run_with_it_would_have(capsys: pytest.Capt
     assert lines[2].startswith(f"  - {{name: {first.name}, do: {first.kind}, at: ")
     assert main(["scenario", "validate", "storm", "--seed", "8"]) == 0
     assert capsys.readouterr().out.splitlines()[2:] != lines[2:]
+
+
+def test_an_hour_of_storm_is_valid_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    sets = ["--set", "storm.duration=60m", "--set", "storm.intensity=normal"]
+    assert main(["scenario", "validate", "storm", "--seed", "7", *sets]) == 0
+    first, _, *steps = capsys.readouterr().out.splitlines()
+    assert re.match(r"storm: valid\. storm: Kafka 4\.3\.1, \d{3} faults: \d+ [a-z-]+, ", first)
+    assert len(steps) > 350
 
 
 def test_a_plan_is_written_as_a_scenario_has_it(

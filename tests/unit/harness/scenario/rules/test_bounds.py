@@ -94,6 +94,6 @@ def test_a_schedule_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert complaints(rest=steps) == ("demo.yaml:6:3: faults: 21 steps are too many; allowed: at most 20",)
     assert complaints(rest=steps.removesuffix("  - {at: 1s, do: kill, target: leader, for: 3s}\n")) == ()
     assert complaints(rest="storm: {duration: 13h}") == (
-        "demo.yaml:5:19: storm.duration: '46800s' is refused; allowed: at most 45000s, or longer holds and "
+        "demo.yaml:5:19: storm.duration: '46800s' is refused; allowed: at most 28333.3s, or longer holds and "
         "gaps",
     )

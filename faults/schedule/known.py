@@ -1,0 +1,68 @@
+"""What is known of the roles now: partitions and the active controller, as they were read last.
+
+A step that is due resolves its roles from here at once, since a question takes as long as the slowest broker.
+Until when that is good enough goes with the answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compose.protocols import PartitionState
+from faults.clock import ns
+
+Read = Mapping[tuple[str, int], PartitionState]
+"""Partitions by topic and number."""
+
+NEVER_NS = -1
+ALWAYS_NS = 1 << 62
+"""No role was asked for: a node by its id is the same at all times."""
+
+PARTITIONS_GOOD_NS = ns(1.0)
+"""How long an answer is good: the sampler asks every 0.25 s, and waits for a silent broker for 0.5 s. A
+controlled shutdown moves its leaderships in 0.1 s."""
+
+CONTROLLER_GOOD_NS = ns(2.0)
+"""It is asked for every 0.5 s, and read from the disks of all controllers, 0.3 to 0.8 s. It moves only if its
+node fails."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """The last answers. A time is when its question was asked; NEVER_NS: never, or nobody answered."""
+
+    partitions: Read = field(default_factory=dict)
+    partitions_ns: int = NEVER_NS
+    controller: int | None = None
+    controller_ns: int = NEVER_NS
+
+    @property
+    def isr(self) -> Mapping[tuple[str, int], tuple[int, ...]]:
+        """The replicas in sync, by topic and partition."""
+        return {place: state.isr for place, state in self.partitions.items()}
+
+
+@dataclass(slots=True)
+class KnownRoles:
+    """Answers from `known` as a view and a cluster do; until `good_until_ns` all answers given are good."""
+
+    known: Known
+    good_until_ns: int = ALWAYS_NS
+
+    def describe(self, topic: str) -> Sequence[PartitionState]:
+        """All partitions of a topic; empty if none is known."""
+        self._used(self.known.partitions_ns, PARTITIONS_GOOD_NS)
+        return tuple(state for (name, _), state in sorted(self.known.partitions.items()) if name == topic)
+
+    def leaders(self) -> Mapping[tuple[str, int], int]:
+        """Leader of every partition that is known."""
+        self._used(self.known.partitions_ns, PARTITIONS_GOOD_NS)
+        return {place: state.leader for place, state in self.known.partitions.items()}
+
+    def active_controller(self) -> int | None:
+        """The active controller; None while there is none, or if it was never asked for."""
+        self._used(self.known.controller_ns, CONTROLLER_GOOD_NS)
+        return self.known.controller
+
+    def _used(self, asked_ns: int, good_ns: int) -> None:
+        until_ns = NEVER_NS if asked_ns == NEVER_NS else asked_ns + good_ns
+        self.good_until_ns = min(self.good_until_ns, until_ns)

@@ -1,0 +1,87 @@
+"""How late the faults of a run were: planned against realised begins and holds, from the table `faults`.
+
+A fault that is late is still the fault that was asked for, and what it did is judged by its realised times.
+So nothing here decides a verdict; it explains a run that is not what its plan reads like.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checkers.history.rows import Fault
+from checkers.history.tables import NONE
+
+NAMED_S = 0.5
+"""A begin or a hold that differs by more than this is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultTimes:
+    """Seconds from the planned instant of each injection to its begin, ascending; and what is to be named."""
+
+    late_s: tuple[float, ...]
+    notes: tuple[str, ...]
+
+    def quantile_s(self, share: float) -> float | None:
+        """The least lateness that this share of the faults does not exceed; None without any fault."""
+        if not self.late_s:
+            return None
+        rank = -(-len(self.late_s) * share // 1)  # rounded up
+        return self.late_s[max(int(rank), 1) - 1]
+
+    def as_json(self) -> dict[str, Any]:
+        """Its part of verdict.json."""
+        return {
+            "faults": len(self.late_s),
+            "median_late_s": self.quantile_s(0.5),
+            "p99_late_s": self.quantile_s(0.99),
+            "most_late_s": self.quantile_s(1.0),
+            "notes": list(self.notes),
+        }
+
+
+def fault_times(faults: Sequence[Fault]) -> FaultTimes:
+    """Of the faults that were injected, and whose plan is recorded: an older history has none."""
+    timed = [fault for fault in faults if NONE not in (fault.planned_begin_ns, fault.inject_ns)]
+    return FaultTimes(
+        late_s=tuple(sorted(_late_s(fault) for fault in timed)),
+        notes=tuple(note for fault in timed for note in _notes(fault)),
+    )
+
+
+def in_words(times: Mapping[str, Any]) -> str:
+    """ "12 faults began 4 ms after their planned instants (median), 31 ms (p99)"; "" without any."""
+    if not times.get("faults"):
+        return ""
+    median, p99, most = (1000 * times[f"{name}_late_s"] for name in ("median", "p99", "most"))
+    count = times["faults"]
+    faults = "1 fault" if count == 1 else f"{count:,} faults"
+    late = f"{median:.0f} ms after the planned instant (median; p99 {p99:.0f}, most {most:.0f} ms)"
+    return f"{faults} began {late}"
+
+
+def _late_s(fault: Fault) -> float:
+    return round((fault.inject_ns - fault.planned_begin_ns) / 1e9, 6)
+
+
+def _notes(fault: Fault) -> Iterator[str]:
+    late_s = _late_s(fault)
+    if abs(late_s) > NAMED_S:
+        because = _delayed(fault)
+        yield f"{fault.name} began {late_s:.2f} s after its planned instant{because and f': {because}'}"
+    if NONE in (fault.begin_ns, fault.end_ns):
+        return
+    planned_s = (fault.planned_end_ns - fault.planned_begin_ns) / 1e9
+    held_s = (fault.end_ns - fault.begin_ns) / 1e9
+    if abs(held_s - planned_s) > NAMED_S:
+        yield f"{fault.name} was held for {held_s:.2f} s instead of {planned_s:.2f} s"
+
+
+def _delayed(fault: Fault) -> str:
+    """Why it was late, as the schedule has recorded it."""
+    try:
+        evidence = json.loads(fault.evidence)
+    except ValueError:
+        return ""
+    return str(evidence.get("delayed", "")) if isinstance(evidence, dict) else ""

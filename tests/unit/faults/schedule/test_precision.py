@@ -1,0 +1,197 @@
+"""A fault is injected when it is due, although all that it needs to know takes long to read."""
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from threading import Event
+
+import pytest
+from fakes.fault_world import Aside, Inline, Slow, World, WorldView
+
+from compose.protocols import PartitionState
+from faults.clock import ns
+from faults.kinds.step import Step
+from faults.plan.parse import parse_steps
+from faults.schedule import step_runner
+from faults.schedule.record import FaultRecord
+from faults.schedule.scheduler import run_schedule
+
+COUNT = 200
+LIMIT_NS = ns(0.1)
+
+KINDS = (
+    {"do": "pause", "target": "leader"},
+    {"do": "partition", "edges": "all <-> active controller", "mode": "blackhole"},
+    {"do": "kill", "target": "follower 2"},
+    {"do": "disk-stall", "target": "leader"},
+    {"do": "latency", "edges": "followers -> leader", "delay": "200ms"},
+    {"do": "stop", "target": "node 3"},
+    {"do": "partition", "edges": "client -> leader"},
+    {"do": "power-loss", "target": "follower"},
+)
+
+
+def plan_of(count: int) -> tuple[Step, ...]:
+    """Pairs of overlapping faults, each pair 16 s after the one before."""
+    words = [KINDS[number % len(KINDS)] | {"for": "6s"} for number in range(count)]
+    return parse_steps(
+        [
+            each | {"at": f"{5 + 16 * (number // 2) + 3.5 * (number % 2)}s"}
+            for number, each in enumerate(words)
+        ]
+    )
+
+
+@dataclass
+class SilentBroker(WorldView):
+    """A view that waits for an answer that does not come, at each question."""
+
+    waits_s: float = 2.0
+
+    def describe(self, topic: str) -> tuple[PartitionState, ...]:
+        self.world.clock.advance(ns(self.waits_s))
+        return super().describe(topic)
+
+
+def run(
+    world: World, steps: tuple[Step, ...], threads: Inline, *, quick_s: float | None = 0.5
+) -> list[FaultRecord]:
+    """Run with a broker that is silent all the time; the quick view waits for it for less."""
+    quick = None if quick_s is None else SilentBroker(world, quick_s)
+    return list(
+        run_schedule(
+            steps,
+            world,
+            SilentBroker(world),
+            world.clock,
+            stop=Event(),
+            on_event=lambda _: None,
+            quick=quick,
+            threads=threads,
+        )
+    )
+
+
+def run_slowly(world: World, steps: tuple[Step, ...]) -> tuple[FaultRecord, ...]:
+    """Run where each reading takes 0.3 s."""
+    view = WorldView(world)
+    return run_schedule(
+        steps, world, view, world.clock, stop=Event(), on_event=lambda _: None, threads=Slow(world.clock)
+    )
+
+
+def p99_late_ns(records: Iterable[FaultRecord]) -> int:
+    """How late at most 99 of 100 faults were injected."""
+    late = sorted(record.inject_ns - record.planned_begin_ns for record in records)
+    return late[math.ceil(0.99 * len(late)) - 1]
+
+
+def test_two_hundred_faults_of_all_kinds_begin_when_they_are_due() -> None:
+    """Each reading takes 0.3 s; pairs overlap, and the changes of one delay the other by 0.1 s at most."""
+    world = World()
+    records = run_slowly(world, plan_of(COUNT))
+    assert all(record.inject_ns >= 0 for record in records)
+    assert len(records) == COUNT
+    assert p99_late_ns(records) <= LIMIT_NS
+
+
+def test_a_silent_broker_delays_no_fault() -> None:
+    """A question takes two seconds then; the roles are known from a view that waits half a second."""
+    world = World()
+    records = run(world, plan_of(COUNT), Aside(world.clock))
+    assert p99_late_ns(records) <= LIMIT_NS
+
+
+def test_without_a_quick_view_a_silent_broker_makes_faults_late() -> None:
+    """What is known of the leader is older than a second: it is asked for again when the step is due."""
+    world = World()
+    records = run(world, plan_of(16), Aside(world.clock), quick_s=None)
+    assert p99_late_ns(records) > LIMIT_NS
+
+
+def test_faults_that_are_not_prepared_before_are_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So the figure can fail."""
+    monkeypatch.setattr(step_runner, "AHEAD_NS", 0)
+    records = run_slowly(World(), plan_of(40))
+    late = [record for record in records if record.inject_ns - record.planned_begin_ns > LIMIT_NS]
+    assert len(late) == 40
+    assert {json.loads(record.evidence)["delayed"] for record in late} == {"it was not prepared in time"}
+
+
+class SlowToStart(World):
+    """A world whose nodes take five seconds to be started."""
+
+    def start(self, node: int, *, owner: str = "") -> None:
+        self.clock.advance(ns(5))
+        super().start(node, owner=owner)
+
+
+def test_a_change_that_takes_long_delays_no_other_fault() -> None:
+    """While one node is started, another is paused when that is due, and for as long as planned."""
+    world = SlowToStart()
+    kill = {"do": "kill", "target": "node 2", "at": "5s", "for": "1s"}
+    pause = {"do": "pause", "target": "node 3", "at": "8s", "for": "1s"}
+    started, paused = run(world, parse_steps([kill, pause]), Aside(world.clock))
+    assert started.end_ns < paused.inject_ns < paused.heal_ns < started.heal_ns
+    assert paused.inject_ns == ns(8)
+    assert paused.end_ns - paused.begin_ns == ns(1)
+
+
+def test_planned_and_realised_times_stand_side_by_side() -> None:
+    """A kill that was begun at its instant, was in force 0.05 s later, and was held as long as planned."""
+    world = World()
+    (kill,) = run(world, parse_steps([{"do": "kill", "target": "node 2", "at": "5s", "for": "3s"}]), Inline())
+    assert (kill.planned_begin_ns, kill.planned_end_ns) == (ns(5), ns(8))
+    assert (kill.inject_ns, kill.begin_ns, kill.end_ns, kill.heal_ns) == (ns(5), ns(5.05), ns(8.05), ns(8.15))
+
+
+def test_a_step_begins_once_others_have_recovered() -> None:
+    """At its time if they have by then, else when they have: and then it says for whom it waited."""
+    words = {"do": "kill", "target": "node 2", "at": "5s", "for": "3s"}
+    after = {"do": "pause", "target": "node 3", "for": "3s", "once": "kill-1"}
+    world = World()
+    _, on_time = run(world, parse_steps([words, after | {"at": "40s"}]), Aside(world.clock))
+    assert on_time.inject_ns == ns(40)
+    assert "delayed" not in json.loads(on_time.evidence)
+    world = World()
+    kill, late = run(world, parse_steps([words, after | {"at": "9s"}]), Aside(world.clock))
+    assert kill.recovered_ns + ns(2) <= late.inject_ns <= kill.recovered_ns + ns(5)
+    assert late.planned_begin_ns == ns(9)
+    assert json.loads(late.evidence)["delayed"] == "kill-1 had not recovered"
+
+
+def test_a_step_is_not_injected_after_one_that_did_not_recover() -> None:
+    """A node whose edges never pass a byte again: nobody makes it worse."""
+    world = World(ignores={"mend"})
+    words = {"do": "partition", "edges": "all <-> node 2", "at": "5s", "for": "3s"}
+    _, pause = run(
+        world,
+        parse_steps(
+            [words, {"do": "pause", "target": "node 3", "at": "9s", "for": "3s", "once": "partition-1"}]
+        ),
+        Inline(),
+        quick_s=None,
+    )
+    assert pause.inject_ns == -1
+    assert "partition-1 did not recover" in json.loads(pause.evidence)["reason"]
+
+
+def test_a_step_that_was_not_injected_is_not_waited_for() -> None:
+    """It impairs nothing."""
+    world = World(leader=1)
+    world.kill(1)
+    for node in (2, 3):
+        world.kill(node)
+    skipped, pause = run(
+        world,
+        parse_steps(
+            [
+                {"do": "pause", "target": "node 1", "at": "5s", "for": "3s"},
+                {"do": "pause", "target": "node 101", "at": "20s", "for": "3s", "once": "pause-1"},
+            ]
+        ),
+        Aside(world.clock),
+    )
+    assert skipped.inject_ns == -1
+    assert pause.inject_ns == pause.planned_begin_ns >= ns(20)
