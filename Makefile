@@ -24,7 +24,7 @@ lint:
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# What takes minutes each on real clusters: self-tests of recorded runs, a suite.
+# What takes minutes each on real clusters: three scenarios, a self-test of each run, a suite.
 long: setup
 	$(BIN)/pytest tests/long
 

@@ -35,7 +35,7 @@ OF_COPIES = (
 )
 """The rules that a record breaks that is there twice."""
 FIRST_SEED = 77_000_000_000
-RUNS_OF_CORRECT = 60
+RUNS_OF_CORRECT = 40
 RUNS_OF_A_BUG = 8
 
 

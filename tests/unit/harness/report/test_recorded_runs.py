@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,9 @@ COUNTS = ("examined", "violations", "permitted", "undecided")
 FINDING = ("label", "topic", "partition", "leader_epoch", "first_offset", "last_offset", "records", "counts")
 COUNTED_OTHERWISE = {("hw-loss", "examined")}
 """Then every ack with an offset, now what a read or a sample shows to have been below the high watermark."""
+
+
+Judged = Callable[[str], dict[str, Any]]
 
 
 def essence(document: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
@@ -37,10 +42,17 @@ def essence(document: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def judged(name: str, tmp_path: Path) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     """The verdict of today on a recorded run."""
-    shutil.copytree(RECORDED / name, tmp_path / name)
-    return judge(RunDir(path=tmp_path / name), reference).as_json()
+    folder = tmp_path_factory.mktemp("recorded")
+
+    @cache
+    def verdict_on(name: str) -> dict[str, Any]:
+        shutil.copytree(RECORDED / name, folder / name)
+        return judge(RunDir(path=folder / name), reference).as_json()
+
+    return verdict_on
 
 
 def _without_later(value: Any) -> Any:
@@ -49,9 +61,9 @@ def _without_later(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(("name", "lost", "findings"), [("acks1-leader-kill", 190, 2), ("storm", 0, 0)])
-def test_a_recorded_run_keeps_its_verdict(tmp_path: Path, name: str, lost: int, findings: int) -> None:
+def test_a_recorded_run_keeps_its_verdict(judged: Judged, name: str, lost: int, findings: int) -> None:
     """`verdict.json` beside each run was written by the version that recorded it."""
-    now = judged(name, tmp_path)
+    now = judged(name)
     then = json.loads((RECORDED / name / "verdict.json").read_text())
     assert essence(now, then["exposure"]) == essence(then, then["exposure"])
     assert (now["properties"]["acked-loss"]["permitted"], now["findings_total"]) == (lost, findings)
@@ -64,18 +76,18 @@ def test_a_recorded_run_keeps_its_verdict(tmp_path: Path, name: str, lost: int, 
         }
 
 
-def test_a_power_loss_whose_log_ends_were_not_recorded_is_undecided_now(tmp_path: Path) -> None:
+def test_a_power_loss_whose_log_ends_were_not_recorded_is_undecided_now(judged: Judged) -> None:
     """Schema 1 does not have how far a disk reached before and after."""
-    now = judged("power-failure-all", tmp_path)
+    now = judged("power-failure-all")
     assert now["verdict"] == "UNKNOWN"
     assert {finding["label"] for finding in now["findings"]} == {"undecided"}
     assert sum(finding["counts"]["acked-loss"] for finding in now["findings"]) == 1130
     assert all("reached after its power cut" in finding["clause"] for finding in now["findings"])
 
 
-def test_what_schema_1_has_no_table_for_is_not_decided(tmp_path: Path) -> None:
+def test_what_schema_1_has_no_table_for_is_not_decided(judged: Judged) -> None:
     """Its runs had no audit of replicas, and only the partitions of the metadata log."""
-    properties = judged("acks1-leader-kill", tmp_path)["properties"]
+    properties = judged("acks1-leader-kill")["properties"]
     replicas = ("divergence", "epoch-monotone", "log-matching", "crc", "checkpoint-sane", "sequence-dense")
     for each in (*replicas, "one-leader"):
         assert (properties[each]["status"], properties[each]["reason"]) == (
