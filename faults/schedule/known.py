@@ -4,10 +4,10 @@ A step that is due resolves its roles from here at once, since a question takes 
 Until when that is good enough goes with the answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compose.protocols import PartitionState
+from compose.protocols import PartitionState, View
 from faults.clock import ns
 
 Read = Mapping[tuple[str, int], PartitionState]
@@ -39,6 +39,39 @@ class Known:
     def isr(self) -> Mapping[tuple[str, int], tuple[int, ...]]:
         """The replicas in sync, by topic and partition."""
         return {place: state.isr for place, state in self.partitions.items()}
+
+
+def by_place(states: Iterable[PartitionState]) -> Read:
+    """The states by topic and partition."""
+    return {(state.topic, state.partition): state for state in states}
+
+
+def newest(known: Read, read: Read) -> Read:
+    """What is known with what was read: of each partition the state of the greater epoch, else as read.
+
+    Who asks brokers and does not wait for all of them can be told of an older leader than he knows already.
+    """
+    return {place: _newer(known.get(place, state), state) for place, state in read.items()}
+
+
+def _newer(known: PartitionState, read: PartitionState) -> PartitionState:
+    return known if known.leader_epoch > read.leader_epoch else read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewestRoles:
+    """Asks `view`, and answers with what is `known` where that is newer."""
+
+    view: View
+    known: Known
+
+    def describe(self, topic: str) -> Sequence[PartitionState]:
+        """All partitions of a topic, as they are known best; raises as the view does."""
+        return tuple(newest(self.known.partitions, by_place(self.view.describe(topic))).values())
+
+    def leaders(self) -> Mapping[tuple[str, int], int]:
+        """Leader of every partition, as the view reports it."""
+        return self.view.leaders()
 
 
 @dataclass(slots=True)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from compose.errors import ComposeError
-from compose.protocols import Cluster, View
+from compose.protocols import Cluster, PartitionState, View
 from faults.clock import Clock, ns
 from faults.kinds.evidence import Counter, CounterSample, moved
-from faults.schedule.known import Known, Read
+from faults.schedule.known import Known, Read, by_place, newest
 
 _STALE_NS = ns(2.5)
 """A counter that moved longer ago than this proves little about now."""
@@ -99,9 +99,15 @@ class Probes:
         return _or_nothing(self._partitions), asked_ns
 
     def keep_partitions(self, read: Read, asked_ns: int) -> None:
-        """These are known since then, if there are any."""
+        """These are known since then, if there are any, but for what is known to be newer."""
         if read:
-            self.known = replace(self.known, partitions=read, partitions_ns=asked_ns)
+            partitions = newest(self.known.partitions, read)
+            self.known = replace(self.known, partitions=partitions, partitions_ns=asked_ns)
+
+    def learn(self, state: PartitionState) -> None:
+        """This is known of one partition besides what was read of all, unless something newer is."""
+        known = self.known.partitions
+        self.known = replace(self.known, partitions={**known, **newest(known, by_place([state]))})
 
     def keep_controller(self, active: int | None, asked_ns: int) -> None:
         """This one is known to be the active controller now, None: there is none; unless it is UNREADABLE."""
@@ -127,8 +133,7 @@ class Probes:
             self._topics = tuple(dict.fromkeys(topic for topic, _ in sorted(leaders)))
 
     def _partitions(self) -> Read:
-        states = (state for topic in self._topics for state in self.quickest.describe(topic))
-        return {(state.topic, state.partition): state for state in states}
+        return by_place(state for topic in self._topics for state in self.quickest.describe(topic))
 
 
 def _has(sample: CounterSample, counter: Counter, nodes: Collection[int]) -> bool:

@@ -16,7 +16,7 @@ from faults.kinds.evidence import Counter, CounterSample
 from faults.kinds.node_holds import Holds
 from faults.kinds.registry import kind_of
 from faults.kinds.step import ResolvedTargets, Step
-from faults.schedule.known import PARTITIONS_GOOD_NS, KnownRoles
+from faults.schedule.known import PARTITIONS_GOOD_NS, KnownRoles, NewestRoles
 from faults.schedule.probes import SHORTEST_NS, Isr, Probes, all_moved
 from faults.targets.conditions import Condition, OffsetCondition
 from faults.targets.roles import Roles
@@ -103,6 +103,13 @@ class Resolver:
             is_up_to_date = is_late or self._is_good(ready.good_until_ns)
         return is_up_to_date and (is_late or self.clock.now_ns() - ready.ready_ns <= MOST_AGE_NS)
 
+    def hits_the_same(self, step: Step, ready: Ready) -> bool:
+        """Whether the roles, as they are known best, are still with those that were prepared for."""
+        try:
+            return step.resolve(self._roles(KnownRoles(self.probes.known))) == ready.targets
+        except NoTarget:
+            return False
+
     def _resolve(self, step: Step) -> tuple[ResolvedTargets, int]:
         """What the step hits, and until when that is good: from what is known, else from the cluster."""
         source = KnownRoles(self.probes.known)
@@ -114,7 +121,8 @@ class Resolver:
         else:
             if self._is_good(source.good_until_ns):
                 return targets, source.good_until_ns
-        targets = step.resolve(Roles(cluster=self.cluster, view=self.probes.quickest))
+        asking = NewestRoles(view=self.probes.quickest, known=self.probes.known)
+        targets = step.resolve(Roles(cluster=self.cluster, view=asking))
         return targets, self.clock.now_ns() + PARTITIONS_GOOD_NS
 
     def _roles(self, source: KnownRoles) -> Roles:

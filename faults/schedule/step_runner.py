@@ -14,6 +14,7 @@ from functools import partial
 from typing import TypeGuard
 
 from compose.errors import ComposeError
+from compose.protocols import PartitionState
 from faults.clock import Clock, ns
 from faults.errors import NotInjected
 from faults.kinds.base import Fault
@@ -104,12 +105,21 @@ class StepRunner:
             now = yield from in_background(partial(self.resolver.awaited, when.condition))
             before = before or now
             if before and now and holds(when.condition, before, now):
+                self._learn(state, now)
                 return self.clock.now_ns()
             yield from self._keep_ready(state)
             if self.clock.now_ns() >= since_ns + ns(when.within_s):
                 late = f"{when.condition} did not come within {when.within_s:g} s"
                 raise NotInjected(f"{late}; the last state was {now}")
             yield from self._sleep(EVENT_AGAIN_S)
+
+    def _learn(self, state: StepState, now: PartitionState) -> None:
+        """What has come is newer than what the step was prepared on, unless that is for the same nodes."""
+        self.resolver.probes.learn(now)
+        ready = state.prepared
+        if not isinstance(ready, Ready) or not self.resolver.hits_the_same(state.step, ready):
+            state.prepared = None
+        state.preparing = None
 
     def _others_recovered(self, state: StepState) -> Task[None]:
         """Wait for the steps that must have recovered first; NotInjected if one of them never does."""

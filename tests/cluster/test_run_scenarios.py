@@ -1,7 +1,6 @@
 """Scenarios on real clusters, as a user runs them: a leader kill against acks=1, a storm against acks=all.
 
-The storm is a short one, from a scenario file of the user's own. One of full length and a power failure are in
-tests/long.
+The storm is a short one, from a file of the user's own; a full one and a power failure are in tests/long.
 """
 
 import json

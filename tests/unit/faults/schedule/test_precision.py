@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 
 import pytest
@@ -73,6 +73,19 @@ def run(
     )
 
 
+@dataclass
+class LateToKnow(WorldView):
+    """A view that asks only a broker which has not heard of an election yet; it does so `after_ns`."""
+
+    after_ns: int
+
+    def describe(self, topic: str) -> tuple[PartitionState, ...]:
+        states = super().describe(topic)
+        if self.world.clock.now_ns() >= self.after_ns:
+            return states
+        return tuple(replace(state, leader=1, leader_epoch=0) for state in states)
+
+
 def run_slowly(world: World, steps: tuple[Step, ...]) -> tuple[FaultRecord, ...]:
     """Run where each reading takes 0.3 s."""
     view = WorldView(world)
@@ -101,6 +114,25 @@ def test_a_silent_broker_delays_no_fault() -> None:
     world = World()
     records = run(world, plan_of(COUNT), Aside(world.clock))
     assert p99_late_ns(records) <= LIMIT_NS
+
+
+def test_after_an_election_the_new_leader_is_hit_although_a_broker_still_names_the_old_one() -> None:
+    """Roles are read through a broker that hears of it 5 s later; the event told who leads now."""
+    world = World()
+    kill = {"name": "kill", "at": "5s", "do": "kill", "target": "leader", "for": "6s"}
+    pause = {"do": "pause", "when": "leader.changed", "target": "leader", "for": "3s"}
+    killed, paused = run_schedule(
+        parse_steps([kill, pause]),
+        world,
+        WorldView(world),
+        world.clock,
+        stop=Event(),
+        on_event=lambda _: None,
+        quick=LateToKnow(world, ns(10)),
+        threads=Slow(world.clock),
+    )
+    assert (killed.nodes, paused.nodes) == ((1,), (2,))
+    assert paused.inject_ns - killed.inject_ns < ns(2)
 
 
 def test_without_a_quick_view_a_silent_broker_makes_faults_late() -> None:
