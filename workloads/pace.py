@@ -1,9 +1,9 @@
 """When a producer may send how much: a bounded rate in short bursts, or as fast as it goes."""
 
 BURST_NS = 40_000_000
-"""A burst every 40 ms: at most 25 wake-ups a second. Each burst is a request to every broker, and wakes every
-fetch that waits: with bursts of 10 ms two processors that run six nodes serve 2,000 records a second only 14 s
-after the brokers' start, with these after 5 s."""
+"""A burst every 40 ms: at most 25 wake-ups a second. Each burst is a request to every broker, and wakes
+every fetch that waits: with bursts of 10 ms two processors that run six nodes serve 2,000 records a second
+14 s after the brokers' start, with these after 5 s."""
 
 DEBT_NS = 100_000_000
 """What could not be sent for longer than this is not made up for: no flood after an outage."""

@@ -1,6 +1,8 @@
 """Damage to what the clients wrote down: hidden, denied, invented and misdated sends and acknowledgements."""
 
 from collections.abc import Callable
+from itertools import groupby
+from operator import itemgetter
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, Outcome
@@ -30,15 +32,8 @@ def hide_attempt(copy: DamagedCopy) -> None:
 
 
 def hide_last_attempts(copy: DamagedCopy) -> None:
-    """The last attempts of a producer are missing; the counts know of none."""
-    producer = first(copy.manifest["producers"], "no producer")["producer"]
-    sequences = sorted(
-        row["sequence"]
-        for tp in copy.partitions
-        for row in copy.rows("sends", tp)
-        if row["producer"] == producer
-    )
-    hidden = {(producer, sequence) for sequence in sequences[-FEW:]}
+    """The last attempts of a producer, all acknowledged, are missing; the counts know of none."""
+    hidden = _last_attempts(copy)
     for tp in copy.partitions:
         copy.put("sends", [row for row in copy.rows("sends", tp) if identity(row) not in hidden], tp)
 
@@ -114,6 +109,17 @@ def unknown_outcome(copy: DamagedCopy) -> None:
     sends = copy.rows("sends", tp)
     send_of(sends, record)["outcome"] = 7
     copy.put("sends", sends, tp)
+
+
+def _last_attempts(copy: DamagedCopy) -> set[tuple[int, int]]:
+    """The ids of the FEW last attempts of the first producer of which those were acknowledged.
+
+    What a client gave up when it went fatal may never have been written: nothing shows that it was sent.
+    """
+    sends = sorted((row for tp in copy.partitions for row in copy.rows("sends", tp)), key=identity)
+    of_each = [list(group)[-FEW:] for _, group in groupby(sends, key=itemgetter("producer"))]
+    acknowledged = [last for last in of_each if all(row["outcome"] == Outcome.OK.value for row in last)]
+    return set(map(identity, first(acknowledged, "no producer whose last attempts were acknowledged")))
 
 
 def _a_send(copy: DamagedCopy) -> tuple[TopicPartition, Row]:
