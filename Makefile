@@ -1,5 +1,5 @@
 # `make demo` and `make test` are all that a newcomer needs: both prepare the machine first, once.
-.PHONY: demo test test-fast long scenarios fuzz bench object-store setup setup-python clean distclean
+.PHONY: demo test test-fast long scenarios fuzz bench object-store setup setup-python clean clean-live-runs distclean
 .NOTPARALLEL:
 BIN := .venv/bin
 
@@ -53,13 +53,17 @@ setup-python:
 	@sh compose/setup/bootstrap.sh
 	@$(BIN)/highwater setup --no-docker
 
-# Containers, networks, volumes and loop devices of every run, and what tools left in the checkout.
+# Containers, networks, volumes and loop devices of dead runs, and what tools left in the checkout.
 clean:
-	@if [ -x $(BIN)/highwater ]; then $(BIN)/highwater clean --all; fi
+	@if [ -x $(BIN)/highwater ]; then $(BIN)/highwater clean; fi
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis spark-warehouse metastore_db
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
+# Also what belongs to runs that are still alive.
+clean-live-runs: clean
+	@if [ -x $(BIN)/highwater ]; then $(BIN)/highwater clean --all; fi
+
 # Also the images and the virtual environment: the next set-up starts from nothing.
-distclean: clean
+distclean: clean-live-runs
 	@if [ -x $(BIN)/highwater ]; then $(BIN)/highwater setup --remove; fi
 	rm -rf .venv *.egg-info

@@ -127,7 +127,7 @@ def check(
     run = open_run(Path(run_dir))
     if verify is not None:
         return judge(run, verify)
-    from harness.run.verifier import spark_verifier
+    from harness.run.live.verifier import spark_verifier
 
     with spark_verifier(spark_master) as spark:
         return judge(run, spark, spark.audit)
@@ -142,7 +142,7 @@ def selftest(
     `only` are names of mutants; without any, all of them. Raises UsageError for a name that does not exist
     and for a run that fails already, RunDirectoryError where there is no run.
     """
-    from harness.run.verifier import spark_verifier
+    from harness.run.live.verifier import spark_verifier
     from harness.run_directory.layout import open_run
     from harness.selftest.mutants.every import named
     from harness.selftest.processes import judges
@@ -182,11 +182,11 @@ def run_all(
     With `panel`, `progress` is a terminal and shows a live panel. `argv` is kept in the manifests.
     """
     from harness.campaign.suite import Options, run_suite
-    from harness.run.live_steps import LiveRunSteps
+    from harness.run.live.live_steps import LiveRunSteps
 
     stream = progress or sys.stderr
     options = Options(out=Path(out), progress=stream, panel=panel, argv=tuple(argv))
-    _prepare_images({each.topology.kafka for each in scenarios}, stream)
+    _prepare({each.topology.kafka for each in scenarios}, stream)
     with LiveRunSteps(spark_master) as steps:
         return run_suite(scenarios, steps, options)
 
@@ -248,25 +248,32 @@ def _run_suite(
     opened: "OpenSuite", spark_master: str, progress: TextIO, argv: Sequence[str]
 ) -> "FinishedSuite":
     from harness.campaign.suites.loop import run_suite
-    from harness.run.live_steps import LiveRunSteps
+    from harness.run.live.live_steps import LiveRunSteps
 
     entries = zip(opened.record.plan.scenarios, opened.record.sources, strict=True)
     scenarios = [resolve(its.text, its.filename, sets=entry.set, seed=0) for entry, its in entries]
-    _prepare_images({each.topology.kafka for each in scenarios}, progress)
+    _prepare({each.topology.kafka for each in scenarios}, progress)
     print(f"suite {opened.record.name}, seed {opened.record.seed}: {opened.path}", file=progress, flush=True)
     with LiveRunSteps(spark_master) as steps:
         return run_suite(opened, steps, progress=progress, argv=argv)
 
 
-def _prepare_images(releases: Collection[str], out: TextIO) -> None:
-    """Pull or build what a release needs before any live view, and report why that fails."""
+def _prepare(releases: Collection[str], out: TextIO) -> None:
+    """Name what dead runs left, and pull or build what a release needs, before any live view."""
+    from compose.cleanup.leftovers import of_dead_runs
     from compose.errors import ComposeError, EngineUnreachable
     from compose.setup.prepare import ensure_images
 
+    def tell(text: object) -> None:
+        print(text, file=out, flush=True)
+
+    try:
+        for run in of_dead_runs():
+            tell(f"left by a dead {run.in_words()}; `highwater clean` removes it")
+    except EngineUnreachable:
+        return  # the run reports the same
     for release in sorted(releases):
         try:
-            ensure_images(release, lambda text: print(text, file=out, flush=True))
-        except EngineUnreachable:
-            return  # the run reports the same
+            ensure_images(release, tell)
         except ComposeError as error:
-            print(error, file=out, flush=True)
+            tell(error)

@@ -1,7 +1,7 @@
 """The command line: `highwater run | suite | check | selftest | scenario | setup | doctor | clean`.
 
-Exit codes: 0 PASS · 1 FAIL · 2 usage or scenario error · 3 UNKNOWN · 4 ERROR · 130/143 interrupted. A crash
-of the tool itself is an ERROR in one sentence, never a traceback and never exit 1.
+Exit codes: 0 PASS · 1 FAIL · 2 usage or scenario error · 3 UNKNOWN · 4 ERROR · 129/130/143 interrupted. A
+crash of the tool itself is an ERROR in one sentence, never a traceback and never exit 1.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="highwater",
         description="Chaos tests for real Kafka clusters: is any acknowledged record lost, and why?",
-        epilog="Exit codes: 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN, 4 ERROR, 130/143 interrupted.",
+        epilog="Exit codes: 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN, 4 ERROR, 129/130/143 interrupted.",
     )
     top.add_argument("--version", action="version", version=f"highwater {version('highwater')}")
     kinds = top.add_subparsers(required=True, metavar="COMMAND")

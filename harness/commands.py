@@ -19,9 +19,10 @@ def run(arguments: Namespace) -> int:
     """`highwater run`: resolve everything first, then run one after the other."""
     from harness import api
     from harness.scenario.resolve import derived_seeds, draw_seed
+    from harness.terminal.read_along import read_along
     from harness.terminal.summary import side_by_side
 
-    progress = sys.stderr if arguments.json else sys.stdout
+    progress = read_along(sys.stderr if arguments.json else sys.stdout)
     sets = [*arguments.sets, *([f"cluster.kafka={arguments.kafka}"] if arguments.kafka else [])]
     first = draw_seed() if arguments.seed is None and arguments.repeat > 1 else arguments.seed
     seeds = [first] if arguments.repeat == 1 else derived_seeds(first, arguments.repeat)
@@ -47,8 +48,9 @@ def run(arguments: Namespace) -> int:
 def suite(arguments: Namespace) -> int:
     """`highwater suite`: draw runs until the budget is spent, or go on with a suite."""
     from harness.campaign.suites.table import table
+    from harness.terminal.read_along import read_along
 
-    progress = sys.stderr if arguments.json else sys.stdout
+    progress = read_along(sys.stderr if arguments.json else sys.stdout)
     if (arguments.suite is None) == (arguments.resume is None):
         raise UsageError("suite: give the name or file of a suite, or --resume DIR")
     made = _drawn_suite if arguments.resume is None else _resumed_suite

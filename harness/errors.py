@@ -81,5 +81,5 @@ class Interrupted(BaseException):
 
     @property
     def exit_code(self) -> int:
-        """130 for SIGINT, 143 for SIGTERM."""
+        """130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP."""
         return 128 + self.signal_number

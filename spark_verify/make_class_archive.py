@@ -12,10 +12,11 @@ from pathlib import Path
 
 from compose.errors import ComposeError
 from compose.host import shell
+from compose.host.cache import cache_folder
 from compose.host.java import Java, find_java
 from compose.host.progress import OnLine, print_line, timed
 from spark_verify.errors import SparkVerifyError
-from spark_verify.session.class_archive import LOADS_ARCHIVE, archive_path, base_path, cache_dir
+from spark_verify.session.class_archive import LOADS_ARCHIVE, archive_path, base_path
 from spark_verify.session.session import SessionOptions, session
 from spark_verify.synthetic import Shape, write_history
 from spark_verify.verify import verify
@@ -61,7 +62,7 @@ def _load_classes(java: Java, java_options: list[str]) -> None:
 
 def remove_archives() -> None:
     """Remove the archives of all JVMs and Sparks of this user."""
-    for archive in cache_dir().glob("spark-*.jsa"):
+    for archive in cache_folder().glob("spark-*.jsa"):
         archive.unlink(missing_ok=True)
 
 

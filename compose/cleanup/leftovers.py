@@ -27,6 +27,16 @@ class Leftovers:
         lives = {owner.life() for owner in self.owners}
         return "alive" if "alive" in lives else "foreign" if "foreign" in lives else "dead"
 
+    def in_words(self) -> str:
+        """ "run 3f2a: 8 containers, 7 networks"."""
+        counts = ((len(getattr(self, kind)), kind) for kind in ("containers", "networks", "volumes"))
+        return f"run {self.run_id}: {', '.join(f'{count} {kind}' for count, kind in counts if count)}"
+
+
+def of_dead_runs() -> tuple[Leftovers, ...]:
+    """What dead runs have left on the engine. Raises EngineUnreachable."""
+    return tuple(run for run in on_engine().values() if run.life() == "dead")
+
 
 def on_engine() -> dict[str, Leftovers]:
     """What carries our labels, by run."""

@@ -39,9 +39,8 @@ def check_memory(needed_mib: int, free_mib: int) -> None:
 
 def available_mib(meminfo: Path = MEMINFO) -> int:
     """Memory that new processes can have on the engine's machine; all of it, if that is another machine."""
-    engine = docker_api.client()
-    total = int(engine.info()["MemTotal"]) // 2**20
-    if not engine.api.base_url.startswith("http+docker://localhost"):
+    total = int(docker_api.client().info()["MemTotal"]) // 2**20
+    if not docker_api.is_local():
         return total
     for line in meminfo.read_text().splitlines():
         if line.startswith("MemAvailable:"):

@@ -58,6 +58,11 @@ def client() -> "DockerClient":
     return engine
 
 
+def is_local() -> bool:
+    """Whether the engine runs on this machine. Raises EngineUnreachable."""
+    return str(client().api.base_url).startswith("http+docker://localhost")
+
+
 @contextmanager
 def asking(what: str) -> Iterator[None]:
     """Turn every error of the SDK inside into one of ours whose message has `what` was asked.

@@ -46,12 +46,14 @@ find_python() {
 }
 
 install_python() {
-    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || fail "no Python 3.11 or newer with its venv module" "$1"
-    report "installing python3 and python3-venv from Debian"
+    [ "$(id -u)" = 0 ] && [ "${HIGHWATER_INSTALL-}" != no ] && command -v apt-get >/dev/null ||
+        fail "no Python 3.11 or newer with its venv module" "$1"
+    report "installing python3 python3-venv from Debian; apt adds them and what they need, and removes nothing"
+    report "    to undo: apt-get purge python3-venv && apt-get autoremove; HIGHWATER_INSTALL=no forbids it"
     log=$(mktemp)
     export DEBIAN_FRONTEND=noninteractive
     # A dead source among others need not matter: the installation shows.
-    if ! { apt-get update -q || true; apt-get install -q -y --no-install-recommends python3 python3-venv; } >"$log" 2>&1; then
+    if ! { apt-get update -q || true; apt-get install -q -y --no-remove --no-install-recommends python3 python3-venv; } >"$log" 2>&1; then
         tail -n 15 "$log" >&2
         fail "apt-get could not install python3-venv (above: its last lines)" "$1"
     fi

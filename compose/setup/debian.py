@@ -10,6 +10,8 @@ from compose.host.shell import run_logged
 
 OS_RELEASE = Path("/etc/os-release")
 APT_TIMEOUT_S = 900
+INSTALL = "HIGHWATER_INSTALL"
+"""The variable that, set to `no`, forbids set-up to install anything on the machine."""
 
 
 def is_debian(os_release: Path = OS_RELEASE) -> bool:
@@ -23,7 +25,12 @@ def is_debian(os_release: Path = OS_RELEASE) -> bool:
 
 def may_install() -> bool:
     """Whether set-up may install Debian packages here."""
-    return os.geteuid() == 0 and is_debian() and shutil.which("apt-get") is not None
+    return (
+        os.environ.get(INSTALL) != "no"
+        and os.geteuid() == 0
+        and is_debian()
+        and shutil.which("apt-get") is not None
+    )
 
 
 def need(command: str, *, package: str, on_line: OnLine) -> None:
@@ -33,16 +40,18 @@ def need(command: str, *, package: str, on_line: OnLine) -> None:
 
 
 def install(*packages: str, why: str, on_line: OnLine) -> None:
-    """Install `packages` without what they only recommend.
+    """Install `packages` without what they only recommend; apt is not allowed to remove any for them.
 
     Raises MachineError with the command to type where we may not, CommandFailed where apt fails.
     """
     if not may_install():
         raise MachineError(
-            f"{why} is missing, and set-up installs packages on Debian as root only\n"
+            f"{why} is missing, and set-up installs packages on Debian as root only, unless {INSTALL}=no\n"
             f"    next step: as root, `apt-get install {' '.join(packages)}`, or what your system calls it"
         )
-    on_line(f"installing {', '.join(packages)} from Debian ({why})")
+    names = " ".join(packages)
+    on_line(f"installing {names} from Debian ({why}); apt adds them and what they need, and removes nothing")
+    on_line(f"    to undo: apt-get purge {names} && apt-get autoremove; {INSTALL}=no forbids it")
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
     try:
         run_logged(["apt-get", "update", "-q"], timeout_s=APT_TIMEOUT_S, env=quiet, on_line=on_line)
@@ -50,7 +59,7 @@ def install(*packages: str, why: str, on_line: OnLine) -> None:
         # One dead source among others, which we may not need; the installation shows.
         on_line(str(error))
     run_logged(
-        ["apt-get", "install", "-q", "-y", "--no-install-recommends", *packages],
+        ["apt-get", "install", "-q", "-y", "--no-remove", "--no-install-recommends", *packages],
         timeout_s=APT_TIMEOUT_S,
         env=quiet,
         on_line=on_line,

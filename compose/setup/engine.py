@@ -21,6 +21,7 @@ SYSTEMD_RUNS = Path("/run/systemd/system")
 # After a kill the daemon first ends the containers that it finds: measured: 13 s.
 START_TIMEOUT_S = 120
 POLL_S = 0.2
+CHANGES = "it makes /var/lib/docker, a network bridge, and firewall rules for its networks"
 
 
 def ensure_engine(on_line: OnLine) -> bool:
@@ -38,7 +39,8 @@ def ensure_engine(on_line: OnLine) -> bool:
     if is_alive(pid):
         on_line("a Docker Engine is starting: waiting for it")
     elif SYSTEMD_RUNS.is_dir():
-        on_line("starting Docker Engine (systemd)")
+        on_line(f"starting Docker Engine (systemd): {CHANGES}")
+        on_line("    it goes on running; to undo: systemctl stop docker")
         shell.run(["systemctl", "start", "docker"], timeout_s=START_TIMEOUT_S)
         pid = None
     else:
@@ -63,7 +65,8 @@ def start_daemon(on_line: OnLine) -> int:
     if LOG_FILE.exists():
         # A log of its own, so that the last lines of a failed start are not those of the daemon before.
         LOG_FILE.replace(LOG_FILE.with_suffix(".log.1"))
-    on_line(f"starting Docker Engine (no systemd here; its log is {LOG_FILE})")
+    on_line(f"starting Docker Engine (no systemd here; its log is {LOG_FILE}): {CHANGES}")
+    on_line(f"    it goes on running; to undo: kill $(cat {PID_FILE})")
     return shell.spawn_detached(["dockerd"], log=LOG_FILE)
 
 
@@ -101,7 +104,8 @@ def _refuse_where_it_is_not_ours_to_start() -> None:
         )
     if shutil.which("dockerd") is None and not debian.may_install():
         raise EngineUnreachable(
-            "Docker Engine is not installed, and set-up installs it on Debian only\n"
+            "Docker Engine is not installed, and set-up installs it on Debian only, "
+            f"unless {debian.INSTALL}=no\n"
             "    next step: install Docker Engine 20.10 or newer, then `highwater setup` again"
         )
 

@@ -4,15 +4,13 @@ What is there already is found at once, so a second set-up takes a second.
 """
 
 import fcntl
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from compose.docker import api as docker_api
 from compose.docker import images as docker_images
 from compose.errors import ComposeError
+from compose.host.cache import cache_folder
 from compose.host.progress import OnLine, print_line
 from compose.setup import build, engine, java
 from compose.setup.registry import Registries
@@ -85,7 +83,8 @@ def _clean_after_a_dead_machine(on_line: OnLine) -> None:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    path = Path(tempfile.gettempdir()) / f"highwater-images-{os.geteuid()}.lock"
-    with path.open("w") as lock:
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "images.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

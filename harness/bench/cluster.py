@@ -19,7 +19,7 @@ from compose.host.waiting import wait_until
 from compose.kafka.view import ClusterView
 from compose.spec.images import CLASSPATH, kafka_image
 from compose.spec.topology import Topology
-from harness.run import topics
+from harness.run.live import topics
 from harness.scenario.model import TopicPart
 from workloads.bench import send_throughput
 

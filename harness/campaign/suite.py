@@ -10,6 +10,8 @@ from pathlib import Path
 from time import monotonic_ns, time_ns
 from typing import TextIO
 
+from rich.console import Console
+
 from compose.docker.labels import owner_of
 from compose.spec.server_properties import server_properties
 from compose.spec.topology import RESERVED
@@ -102,7 +104,8 @@ def _run_one(resolved: Resolved, steps: RunSteps, options: Options, interrupts: 
 
 def _progress(resolved: Resolved, options: Options) -> AbstractContextManager[Progress]:
     if options.panel:
-        return LivePanel(f"{resolved.scenario.name}, seed {resolved.seed}")
+        console = Console(file=options.progress)
+        return LivePanel(f"{resolved.scenario.name}, seed {resolved.seed}", console)
     return ProgressLines(options.progress)
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first asks for an orderly end, the second tears down now.
+"""Ctrl-C, SIGTERM and a lost terminal: the first asks for an orderly end, the second tears down now.
 
 Where there is nothing to judge yet (the cluster starts), the first tears down at once too. The exception is
 raised at most once, so that a user who leans on Ctrl-C cannot break the tear-down itself.
@@ -12,11 +12,12 @@ from types import FrameType, TracebackType
 
 from harness.errors import Interrupted
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""SIGHUP comes when the terminal is closed; under `nohup` it is ignored already, and stays so."""
 
 
 class Interrupts:
-    """Owns both signals while it is entered; `stop` is set by the first one."""
+    """Owns the signals while it is entered; `stop` is set by the first one."""
 
     def __init__(self, on_signal: Callable[[str], None]) -> None:
         """`on_signal` gets one sentence for the user each time a signal arrives."""
@@ -30,7 +31,8 @@ class Interrupts:
     def __enter__(self) -> "Interrupts":
         """Take the signals; outside the main thread Python cannot, and the caller keeps them."""
         if threading.current_thread() is threading.main_thread():
-            self._previous = {number: signal.signal(number, self._handle) for number in SIGNALS}
+            ours = [number for number in SIGNALS if not _is_ignored_hangup(number)]
+            self._previous = {number: signal.signal(number, self._handle) for number in ours}
         return self
 
     def __exit__(
@@ -64,3 +66,7 @@ class Interrupts:
         self._raised = True
         self._on_signal("tearing down now")
         raise Interrupted(number)
+
+
+def _is_ignored_hangup(number: int) -> bool:
+    return number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN

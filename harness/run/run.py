@@ -26,10 +26,10 @@ from compose.protocols import Cluster, MetadataLog
 from harness.errors import Interrupted, is_ours
 from harness.report.audit import is_audited
 from harness.report.report import Report, crashed
-from harness.run.alarm import Alarm
 from harness.run.interrupts import Interrupts
 from harness.run.steps import Load, RunSteps, RunWatch
 from harness.run.teardown import TearDown
+from harness.run.watch.alarm import Alarm
 from harness.run_directory.layout import RunDir, write_whole
 from harness.run_directory.manifest import Phase
 from harness.run_directory.manifest_writer import ManifestWriter

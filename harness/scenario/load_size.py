@@ -1,4 +1,4 @@
-"""How long the load of a scenario lasts at least, and the volumes that it needs for that."""
+"""How long the load of a scenario lasts at least, and what it needs: volumes, room on the machine."""
 
 from collections.abc import Iterator
 
@@ -12,6 +12,10 @@ BESIDE_THE_VALUE = 100
 is all of them where a batch has one record."""
 SPARE = 1.25
 """Of a volume, for indexes, the metadata log, and the file system itself."""
+
+
+RECORDED_BYTES = 1000
+"""Of a record in the journals of a run and in its history, which for a moment are both there."""
 
 
 def load_s(scenario: Scenario) -> float:
@@ -30,12 +34,30 @@ def _storm_s(scenario: Scenario) -> Iterator[float]:
 
 def volume_bytes(scenario: Scenario) -> int:
     """The size of each broker's volume: as it is asked for, else the default, and more for a longer storm."""
-    load, cluster = scenario.workload, scenario.cluster
-    if "volume" in cluster.model_fields_set or load.rate is None or scenario.storm is None:
+    cluster, written = scenario.cluster, _written_bytes(scenario)
+    if "volume" in cluster.model_fields_set or written is None or scenario.storm is None:
         return cluster.volume
-    written = load.rate * load_s(scenario) * (load.record + BESIDE_THE_VALUE)
-    needed = written * copies(scenario) / cluster.brokers * SPARE
-    return max(cluster.volume, -(-int(needed) // GIB) * GIB)
+    return max(cluster.volume, -(-int(written / cluster.brokers * SPARE) // GIB) * GIB)
+
+
+def replicated_bytes(scenario: Scenario) -> int | None:
+    """What the load writes to all volumes together, which hold no more; None as fast as it goes."""
+    written = _written_bytes(scenario)
+    return None if written is None else min(int(written), volume_bytes(scenario) * scenario.cluster.brokers)
+
+
+def recorded_bytes(scenario: Scenario) -> int | None:
+    """What is written down of the load, in the run's directory; None as fast as it goes."""
+    rate = scenario.workload.rate
+    return None if rate is None else int(rate * load_s(scenario) * RECORDED_BYTES)
+
+
+def _written_bytes(scenario: Scenario) -> float | None:
+    """With all replicas."""
+    load = scenario.workload
+    if load.rate is None:
+        return None
+    return load.rate * load_s(scenario) * (load.record + BESIDE_THE_VALUE) * copies(scenario)
 
 
 def copies(scenario: Scenario) -> float:

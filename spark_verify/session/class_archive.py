@@ -6,17 +6,12 @@ An archive fits one JVM and one set of jars, so its name is a digest of both; it
 """
 
 import hashlib
-import os
 from pathlib import Path
 
+from compose.host.cache import cache_folder
 from compose.host.java import Java
 
 LOADS_ARCHIVE = "-XX:SharedArchiveFile="
-
-
-def cache_dir() -> Path:
-    """Where archives are kept: `$XDG_CACHE_HOME/highwater`, by default `~/.cache/highwater`."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "highwater"
 
 
 def archive_path(java: Java) -> Path:
@@ -27,7 +22,7 @@ def archive_path(java: Java) -> Path:
     for jar in sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar")):
         found = jar.stat()
         digest.update(f"{jar} {found.st_size} {found.st_mtime_ns}\n".encode())
-    return cache_dir() / f"spark-{digest.hexdigest()[:16]}.jsa"
+    return cache_folder() / f"spark-{digest.hexdigest()[:16]}.jsa"
 
 
 def archive_options(java: Java) -> tuple[str, ...]:

@@ -4,66 +4,22 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import docker
+from fakes.highwater_process import HIGHWATER, STARTED_S, left_by, left_of, read_until, running
 
 from checkers.history.load import load
 from checkers.judgement import Judgement
 from checkers.reference import check
 from checkers.verdict.algebra import Verdict
+from compose.cleanup.leftovers import of_dead_runs
 from harness.report.judge import judge
 from harness.run_directory.layout import open_run
 from harness.run_directory.manifest import read_manifest
 
-HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
 SMALL = ("cluster.brokers=1", "cluster.controllers=1", "topics.0.replication=1", "topics.0.config={}")
-STARTED_S = 120.0
 ENDED_S = 120.0
-
-
-@contextmanager
-def running(out: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """`highwater run …` in a process of its own, killed at the end whatever happens."""
-    command = [*HIGHWATER, "run", "--out", str(out), *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def read_until(process: subprocess.Popen[str], text: str) -> str:
-    """Its output up to the line with `text`."""
-    assert process.stdout is not None
-    output, deadline = "", time.monotonic() + STARTED_S
-    for line in process.stdout:
-        output += line
-        if text in line:
-            return output
-        assert time.monotonic() < deadline, output
-    raise AssertionError(f"it ended without {text!r}:\n{output}")
-
-
-def left_of(run_id: str) -> list[str]:
-    """Names of everything in the engine that carries the run's label."""
-    return labelled(f"highwater.run={run_id}")
-
-
-def left_by(pid: int) -> list[str]:
-    """Names of everything in the engine that this process made."""
-    return labelled(f"highwater.owner={pid}")
-
-
-def labelled(text: str) -> list[str]:
-    client, label = docker.from_env(), {"label": text}
-    containers = [one.name for one in client.containers.list(all=True, filters=label)]
-    networks = [one.name for one in client.networks.list(filters=label)]
-    return containers + networks + [one.name for one in client.volumes.list(filters=label)]
 
 
 def until_a_node_is_there(process: subprocess.Popen[str]) -> None:
@@ -132,6 +88,7 @@ def test_kill_9_then_clean_leaves_nothing_and_the_verdict_is_unknown(tmp_path: P
         process.wait(ENDED_S)
     killed = run_id(tmp_path)
     assert left_of(killed)
+    assert killed in [run.run_id for run in of_dead_runs()]
     cleaned = subprocess.run(
         [*HIGHWATER, "clean"], capture_output=True, text=True, check=False, timeout=ENDED_S
     )

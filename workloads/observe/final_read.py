@@ -6,8 +6,9 @@ A partition is proven iff, in this order,
     3. a fresh consumer has read from the log start to the high watermark;
     4. every broker answers again, and 1 and 2 give the same: leader, epoch, log start and high watermark;
     5. the last stable offset is the high watermark: no transaction is open.
-Nobody may write meanwhile. Until the deadline whatever does not hold is tried again; then the proof is
-incomplete, with the last reason, and the verdict UNKNOWN: never a guess.
+Nobody may write meanwhile. Until the deadline, which follows from what there is to read, whatever does not
+hold is tried again; then the proof is incomplete, with the last reason, and the verdict UNKNOWN: never a
+guess.
 
 All replicas being in sync, the high watermark comes to the leader's log end by itself, and that is waited
 for too. If it has not by the deadline, the proof is complete all the same: what lies between is on the
@@ -36,6 +37,9 @@ from workloads.record.journal import Journal
 AT_ONCE = 3
 """Partitions read at the same time: the decoding holds the interpreter's lock, more would only queue."""
 
+LEAST_READ_PER_S = 10_000
+"""Records a second, of all partitions together: two busy processors read more than ten times as many."""
+
 ROUND_S = 0.1
 ANSWER_WITHIN_S = 4.0
 """A survey asks a broker six questions in a row."""
@@ -51,7 +55,9 @@ def final_read(
     open_reader: OpenLogReader | None = None,
     replica_offsets: Journal | None = None,
 ) -> tuple[Proof, ...]:
-    """Read `partitions` to a proven end within `within_s` seconds; one proof each, in their order.
+    """Read `partitions` to a proven end; one proof each, in their order.
+
+    It may take `within_s` seconds, and as long as reading the records that there are takes a slow machine.
 
     Writes `history`/final_log, one file for each partition, whole or as far as it was read, stamped with the
     run's id `run`. The proofs are only returned: see `write_proofs`. `open_reader` None: librdkafka's. How
@@ -59,12 +65,12 @@ def final_read(
     """
     logs = [PartitionLog(tp, history, open_reader or exact_reader(bootstrap), run) for tp in partitions]
     reading = _FinalRead(partitions, logs)
-    deadline = time.monotonic() + within_s
+    begin = time.monotonic()
     with (
         Brokers(bootstrap, within_s=ANSWER_WITHIN_S) as brokers,
         ThreadPoolExecutor(AT_ONCE, "final-read") as pool,
     ):
-        while reading.open and time.monotonic() < deadline:
+        while reading.open and time.monotonic() < (deadline := begin + within_s + reading.takes_s):
             reading.round(brokers, pool, deadline)
     if replica_offsets is not None and reading.replicas:
         replica_offsets.write(columns(list(reading.replicas.values())))
@@ -93,6 +99,11 @@ class _FinalRead:
     def open(self) -> list[TopicPartition]:
         """Partitions without a proof."""
         return [tp for tp in self._logs if tp not in self._proven]
+
+    @property
+    def takes_s(self) -> float:
+        """How long reading all that is there takes a slow machine, as far as it is known yet."""
+        return sum(_records(state) for state in self._newest.values()) / LEAST_READ_PER_S
 
     def round(self, brokers: Brokers, pool: ThreadPoolExecutor, deadline: float) -> None:
         """Survey, read what is settled, survey again; then a partition that is as it was is proven."""
@@ -153,6 +164,11 @@ class _FinalRead:
             complete=not reason,
             reason=reason,
         )
+
+
+def _records(state: LeaderState) -> int:
+    """Offsets from the log start to the high watermark; 0 if they were not reported."""
+    return max(0, state.high_watermark - max(0, state.log_start))
 
 
 def unstable(state: LeaderState) -> str:

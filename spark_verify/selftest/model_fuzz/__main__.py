@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=int, default=20_000, help="of a correct Kafka")
     parser.add_argument("--manifested", type=int, default=100, help="runs that show each bug")
     parser.add_argument("--most-runs", type=int, default=3_000, help="tries of one bug")
-    parser.add_argument("--spark", type=int, default=200, help="runs of a correct Kafka through Spark, too")
+    parser.add_argument("--spark", type=int, default=100, help="runs of a correct Kafka through Spark, too")
     parser.add_argument("--bug", action="append", help="only this one; may be given several times")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tables", type=Path, help="write the tables to this page: docs/model.md")

@@ -9,7 +9,7 @@ from compose.cluster.start import DockerCluster
 from compose.kafka import broker_log
 from compose.kafka.view import ClusterView
 from compose.protocols import LogExtent
-from harness.run.brokers_end import stop
+from harness.run.live.brokers_end import stop
 from shared.partitions import partition
 
 RECORDS = 300

@@ -14,7 +14,7 @@ from checkers.history.rows import MetadataChange
 from checkers.history.tables import TABLES
 from compose.setup import prepare
 from harness import api
-from harness.run import live_steps
+from harness.run.live import live_steps
 
 SCENARIO = api.Scenario.model_validate(
     {"name": "demo", "topics": [{"name": "orders"}], "workload": {"lasts": "0s", "tail": "0s"}}

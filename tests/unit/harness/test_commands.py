@@ -13,7 +13,7 @@ from compose.errors import EngineUnreachable
 from compose.setup import doctor, engine, java, prepare
 from compose.setup.doctor import Check
 from harness.cli import main
-from harness.run import live_steps
+from harness.run.live import live_steps
 from spark_verify import make_class_archive
 
 SCENARIO = """\

@@ -94,6 +94,14 @@ def test_only_the_dead(engine: FakeEngine) -> None:
     assert report.failed == ()
 
 
+def test_what_dead_runs_have_left_is_named(engine: FakeEngine) -> None:
+    """A next run names it, before its own cluster is started."""
+    engine.add_run(DEAD, "/dev/loop1")
+    engine.add_run(ALIVE, "/dev/loop2")
+    (dead,) = leftovers.of_dead_runs()
+    assert dead.in_words() == "run dead-1: 1 containers, 1 networks, 1 volumes"
+
+
 def test_everything(engine: FakeEngine) -> None:
     """Asked for all, runs go whoever owns them."""
     engine.add_run(DEAD, "/dev/loop1")

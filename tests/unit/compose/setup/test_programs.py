@@ -171,5 +171,37 @@ def test_packages_are_installed_without_what_they_only_recommend(monkeypatch):
     debian.install("docker.io", "iptables", why="Docker Engine", on_line=silent)
     assert ran == [
         ["apt-get", "update", "-q"],
-        ["apt-get", "install", "-q", "-y", "--no-install-recommends", "docker.io", "iptables"],
+        [
+            *("apt-get", "install", "-q", "-y", "--no-remove", "--no-install-recommends"),
+            "docker.io",
+            "iptables",
+        ],
     ]
+
+
+def test_one_variable_forbids_to_install(tmp_path, monkeypatch):
+    program(tmp_path / "apt-get", "exit 1")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(debian, "is_debian", lambda: True)
+    monkeypatch.setattr(debian.os, "geteuid", lambda: 0)
+    assert debian.may_install()
+    monkeypatch.setenv("HIGHWATER_INSTALL", "no")
+    assert not debian.may_install()
+    with pytest.raises(MachineError, match=r"Maven is missing.*unless HIGHWATER_INSTALL=no"):
+        debian.install("maven", why="Maven", on_line=silent)
+
+
+def test_before_anything_is_installed_it_is_said_what_that_changes_and_how_to_undo_it(monkeypatch):
+    said, commands = [], []
+    monkeypatch.setattr(debian, "may_install", lambda: True)
+    monkeypatch.setattr(debian, "run_logged", lambda argv, **_: commands.append((argv, len(said))))
+    debian.install("docker.io", "iptables", why="Docker Engine", on_line=said.append)
+    assert said == [
+        "installing docker.io iptables from Debian (Docker Engine); "
+        "apt adds them and what they need, and removes nothing",
+        "    to undo: apt-get purge docker.io iptables && apt-get autoremove; "
+        "HIGHWATER_INSTALL=no forbids it",
+    ]
+    ((_, said_before), (install, _)) = commands
+    assert said_before == 2
+    assert "--no-remove" in install

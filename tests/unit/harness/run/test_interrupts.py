@@ -49,3 +49,21 @@ def test_the_handlers_that_were_there_before_are_given_back() -> None:
     with Interrupts(lambda text: None):
         assert signal.getsignal(signal.SIGINT) != before
     assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_a_lost_terminal_is_an_orderly_end_too() -> None:
+    with Interrupts(lambda text: None) as interrupts, interrupts.orderly():
+        press(signal.SIGHUP)
+        assert interrupts.stop.is_set()
+    assert Interrupted(signal.SIGHUP).exit_code == 129
+
+
+def test_under_nohup_a_lost_terminal_is_nothing() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interrupts(lambda text: None) as interrupts:
+            press(signal.SIGHUP)
+            assert not interrupts.stop.is_set()
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -18,7 +18,7 @@ from checkers.verdict.algebra import Verdict
 from harness.cli import main
 from harness.errors import UsageError
 from harness.report.judge import judge
-from harness.run import verifier
+from harness.run.live import verifier
 from harness.run_directory.digests import files_of, sha256_of
 from harness.run_directory.layout import RunDir
 from harness.selftest.damaged_copy import NotApplicable

@@ -102,6 +102,23 @@ def test_a_partition_that_moved_while_it_was_read_is_not_proven_before_it_stands
     assert offsets(tmp_path) == list(range(8))
 
 
+@pytest.mark.parametrize(("least_per_s", "complete"), [(100, True), (1_000_000, False)])
+def test_the_deadline_follows_from_what_there_is_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least_per_s: int, complete: bool
+) -> None:
+    """Reading begins 0.6 s late; a machine that may take 10 s for 1,000 records has the time for it."""
+
+    def open_late(partitions: Sequence[TopicPartition]) -> LogReader:
+        time.sleep(0.6)
+        return exact_reader(kafka.bootstrap)(partitions)
+
+    monkeypatch.setattr("workloads.observe.final_read.LEAST_READ_PER_S", least_per_s)
+    with MockKafka(1, t=2) as kafka:
+        fill(kafka, 1000)
+        (proof,) = final_read(kafka.bootstrap, (TP,), tmp_path, within_s=0.3, open_reader=open_late)
+    assert proof.complete is complete
+
+
 def nobody_reads(_partitions: Sequence[TopicPartition]) -> LogReader:
     raise AssertionError("there is nothing to read")
 

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 
 from checkers.history.rows import TopicPartition
 from faults.kinds.base import MeasuredLog
-from harness.run.measured_logs import write_measured_logs
+from harness.run.live.measured_logs import write_measured_logs
 from workloads.record.seal import seal
 
 ORDERS = TopicPartition("orders", 0)

@@ -23,13 +23,15 @@ from harness.errors import StepFailed
 from harness.report.audit import audit_replicas
 from harness.report.judge import judge
 from harness.report.report import Report
-from harness.run import brokers_end, topics
-from harness.run.kept_cluster import KeptCluster
-from harness.run.load import LiveLoad
-from harness.run.measured_logs import write_measured_logs
+from harness.run.live import brokers_end, topics
+from harness.run.live.directories import directories, writes
+from harness.run.live.kept_cluster import KeptCluster
+from harness.run.live.load import LiveLoad
+from harness.run.live.measured_logs import write_measured_logs
+from harness.run.live.verifier import SparkVerifier
 from harness.run.steps import OnEvent, StartedCluster
-from harness.run.verifier import SparkVerifier
-from harness.run.watch import LiveWatch, watch
+from harness.run.watch.room import Room, require
+from harness.run.watch.run_watch import LiveWatch, watch
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import ClusterReady, ManifestProducer, ManifestTopic, read_manifest
 from harness.run_directory.recover import producers_of
@@ -79,6 +81,7 @@ class LiveRunSteps:
     def cluster(self, resolved: Resolved, run: RunDir) -> Iterator[DockerCluster]:
         """A started cluster; its name in the engine is a short random id."""
         self._active.clear()
+        require(writes(resolved.scenario, run))
         with self._clusters.lease(resolved.topology, run) as cluster:
             yield cluster
 
@@ -106,7 +109,8 @@ class LiveRunSteps:
         """A watch that has begun."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
         new = not self._clusters.served(cluster)
-        with watch(cluster, run.path, partitions, on_event, run.id, new=new) as started:
+        watched = Room(directories=directories(run))
+        with watch(cluster, run.path, partitions, on_event, run.id, room=watched, new=new) as started:
             yield started
 
     def make_topics(self, cluster: Cluster, resolved: Resolved) -> tuple[ManifestTopic, ...]:

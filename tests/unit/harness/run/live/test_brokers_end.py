@@ -7,7 +7,7 @@ from pathlib import Path
 from fakes.cluster import FakeCluster
 
 from compose.errors import EngineUnreachable, NodeStateError
-from harness.run.brokers_end import broker_lines, copy_running, end_brokers
+from harness.run.live.brokers_end import broker_lines, copy_running, end_brokers
 from harness.run_directory.layout import RunDir
 from spark_verify.segments.data_directory import read_while_running
 

@@ -1,6 +1,9 @@
 """The watch over a run: what it sees is written down at once, and what nobody planned is told at once."""
 
+import shutil
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Event
 
@@ -11,12 +14,21 @@ from fakes.cluster import FakeCluster
 from checkers.history.rows import TopicPartition
 from compose.errors import NodeStateError
 from harness.errors import StepFailed
-from harness.run.watch import watch
+from harness.run.watch import room
+from harness.run.watch.room import Room
+from harness.run.watch.run_watch import LiveWatch, watch
 from workloads.errors import WorkloadDied
 from workloads.record import journal
 from workloads.record.seal import seal
 
 PARTITIONS = (TopicPartition("orders", 0),)
+
+
+def watched(
+    cluster: FakeCluster, run: Path, on_event: Callable[[str], None] = print, *, new: bool = True
+) -> AbstractContextManager[LiveWatch]:
+    """A watch of `cluster`, with its journals in `run`."""
+    return watch(cluster, run, PARTITIONS, on_event, "", room=Room(directories=(run,)), new=new)
 
 
 def events(run: Path) -> list[tuple[int, str, int, bool, str]]:
@@ -27,7 +39,7 @@ def events(run: Path) -> list[tuple[int, str, int, bool, str]]:
 
 def test_every_start_and_end_is_in_the_journal_as_it_happens(tmp_path: Path) -> None:
     cluster, told = FakeCluster(), list[str]()
-    with watch(cluster, tmp_path, PARTITIONS, told.append, ""):
+    with watched(cluster, tmp_path, told.append):
         cluster.kill(2, owner="kill-leader")
         cluster.start(2, owner="kill-leader")
         cluster.die(3, exit_code=137)
@@ -40,7 +52,7 @@ def test_every_start_and_end_is_in_the_journal_as_it_happens(tmp_path: Path) -> 
 
 def test_only_what_nobody_planned_is_told_and_at_once(tmp_path: Path) -> None:
     cluster, told = FakeCluster(), list[str]()
-    with watch(cluster, tmp_path, PARTITIONS, told.append, ""):
+    with watched(cluster, tmp_path, told.append):
         cluster.kill(2, owner="kill-leader")
         assert told == []
         cluster.die(3, exit_code=1, detail="all log dirs have failed")
@@ -49,7 +61,7 @@ def test_only_what_nobody_planned_is_told_and_at_once(tmp_path: Path) -> None:
 
 def test_an_end_that_a_fault_allows_is_planned(tmp_path: Path) -> None:
     cluster, told = FakeCluster(), list[str]()
-    with watch(cluster, tmp_path, PARTITIONS, told.append, ""):
+    with watched(cluster, tmp_path, told.append):
         cluster.allow_end(1, owner="disk-full")
         cluster.die(1, exit_code=1)
     assert (events(tmp_path)[-1], told) == ((1, "exited", 1, True, "disk-full"), [])
@@ -57,7 +69,7 @@ def test_an_end_that_a_fault_allows_is_planned(tmp_path: Path) -> None:
 
 def test_what_was_watched_is_sealed_into_the_history(tmp_path: Path) -> None:
     cluster = FakeCluster()
-    with watch(cluster, tmp_path, PARTITIONS, print, "") as watching:
+    with watched(cluster, tmp_path) as watching:
         cluster.die(3)
         watching.stop()
         assert cluster.watches[0].closed
@@ -73,7 +85,7 @@ def test_what_was_watched_is_sealed_into_the_history(tmp_path: Path) -> None:
 
 def test_a_watch_that_has_died_is_noticed(tmp_path: Path) -> None:
     cluster = FakeCluster()
-    with watch(cluster, tmp_path, PARTITIONS, print, "") as watching:
+    with watched(cluster, tmp_path) as watching:
         watching.check()
         cluster.watches[0].dead = NodeStateError("the watch of the nodes has died")
         with pytest.raises(NodeStateError):
@@ -89,7 +101,7 @@ def test_a_sampler_that_has_died_is_noticed(tmp_path: Path, monkeypatch: pytest.
         raise OSError("no clock")
 
     monkeypatch.setattr(cluster, "read_clocks", fail)
-    with pytest.raises(WorkloadDied, match="no clock"), watch(cluster, tmp_path, PARTITIONS, print, ""):
+    with pytest.raises(WorkloadDied, match="no clock"), watched(cluster, tmp_path):
         assert asked.wait(5)
 
 
@@ -98,7 +110,7 @@ def test_a_process_that_has_served_earlier_runs_is_seen_from_the_beginning_of_th
 ) -> None:
     """No time of a history lies before its run."""
     cluster, begin_ns = FakeCluster(at_ns=5), time.monotonic_ns()
-    with watch(cluster, tmp_path, PARTITIONS, print, "", new=False):
+    with watched(cluster, tmp_path, new=False):
         pass
     rows = [
         row for batch in journal.read(tmp_path / "journal/node_events.arrow") for row in batch.to_pylist()
@@ -110,7 +122,7 @@ def test_a_process_that_has_served_earlier_runs_is_seen_from_the_beginning_of_th
 def test_without_its_proxy_a_run_cannot_go_on(tmp_path: Path) -> None:
     """No edge is left, and none can be cut or healed."""
     cluster, told = FakeCluster(), list[str]()
-    with watch(cluster, tmp_path, PARTITIONS, told.append, "") as watching:
+    with watched(cluster, tmp_path, told.append) as watching:
         watching.check()
         cluster.lose_proxy(exit_code=137)
         with pytest.raises(StepFailed, match="watch: the proxy was ended from outside just now: SIGKILL"):
@@ -120,9 +132,18 @@ def test_without_its_proxy_a_run_cannot_go_on(tmp_path: Path) -> None:
 
 def test_an_engine_that_stands_still_is_noticed(tmp_path: Path) -> None:
     cluster = FakeCluster()
-    with watch(cluster, tmp_path, PARTITIONS, print, "") as watching:
+    with watched(cluster, tmp_path) as watching:
         cluster.watches[0].engine_silent_s = 19.0
         watching.check()
         cluster.watches[0].engine_silent_s = 21.4
         with pytest.raises(StepFailed, match="watch: the Docker Engine has not answered for 21 s"):
+            watching.check()
+
+
+def test_a_disk_that_is_nearly_full_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = FakeCluster()
+    with watched(cluster, tmp_path) as watching:
+        watching.check()
+        monkeypatch.setattr(room, "LEAST_FREE", shutil.disk_usage(tmp_path).total)
+        with pytest.raises(StepFailed, match=rf"room: {tmp_path} has [\d,]+ MiB left, [\d,]+ MiB are needed"):
             watching.check()

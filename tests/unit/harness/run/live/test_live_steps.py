@@ -13,7 +13,7 @@ from compose.protocols import ProcessEvent, StartTimings
 from compose.spec.images import kafka_image, toxiproxy_image
 from faults.schedule.record import FaultEvent
 from harness.errors import StepFailed
-from harness.run.live_steps import LiveRunSteps, ended_unplanned, event_text
+from harness.run.live.live_steps import LiveRunSteps, ended_unplanned, event_text
 from harness.run.steps import StartedCluster
 from harness.run_directory.manifest import ClusterReady
 from harness.scenario.resolve import resolve

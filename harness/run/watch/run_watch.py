@@ -18,6 +18,7 @@ from checkers.verdict import node_ends
 from compose.protocols import Cluster, ProcessEvent
 from harness.errors import StepFailed
 from harness.run.steps import OnEvent
+from harness.run.watch.room import Room
 from workloads.observe.machine_sampler import MachineSampler
 from workloads.record.journal import Journal
 from workloads.record.recorder import Recorder
@@ -32,13 +33,15 @@ MOST_SILENT_S = 20.0
 class LiveWatch:
     """Watches from when it is made until `stop`."""
 
-    def __init__(self, cluster: Cluster, recorder: Recorder, on_event: OnEvent, *, new: bool = True) -> None:
+    def __init__(
+        self, cluster: Cluster, recorder: Recorder, room: Room, on_event: OnEvent, *, new: bool = True
+    ) -> None:
         """`on_event` gets a sentence at once for each start or end that nobody had planned.
 
         Of a cluster that is not `new`, a process that was started before the watch has run since then, as far
         as the run is concerned.
         """
-        self._on_event, self._recorder = on_event, recorder
+        self._on_event, self._recorder, self._room = on_event, recorder, room
         self._since_ns = 0 if new else time.monotonic_ns()
         self._ended_proxy = ""
         self._node_events = recorder.table("node_events")
@@ -48,13 +51,14 @@ class LiveWatch:
         self._sampler = Worker("sampler of the clocks and the machine", sampler)
 
     def check(self) -> None:
-        """Raise if nobody would know of an end, or if no fault can be injected or healed any more."""
+        """Raise if nobody would know of an end, if no fault can be injected or healed, or a disk is full."""
         self._watch.check()
         self._sampler.check()
         if self._ended_proxy:
             raise StepFailed("watch", f"{self._ended_proxy}; without it no edge between nodes is left")
         if (silent_s := self._watch.silent_s()) > MOST_SILENT_S:
             raise StepFailed("watch", f"the Docker Engine has not answered for {silent_s:.0f} s")
+        self._room.check()
 
     def stop(self) -> None:
         """Look at every process once more, and end: its journals are whole. A second call does nothing."""
@@ -82,11 +86,12 @@ def watch(
     on_event: OnEvent,
     run: str,
     *,
+    room: Room,
     new: bool = True,
 ) -> Iterator[LiveWatch]:
     """Watch for the length of a `with` block, or until `stop`; all is recorded in the run's journals."""
     with Recorder(run_dir, partitions, run) as recorder:
-        made = LiveWatch(cluster, recorder, on_event, new=new)
+        made = LiveWatch(cluster, recorder, room, on_event, new=new)
         try:
             yield made
         finally:

@@ -18,7 +18,7 @@ from compose.kafka.view import ClusterView
 from compose.protocols import Cluster, MetadataLog
 from compose.spec.topology import Topology
 from harness.errors import StepFailed
-from harness.run import topics
+from harness.run.live import topics
 from harness.run_directory.layout import RunDir
 
 DECODED_S = 60.0

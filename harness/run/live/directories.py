@@ -1,0 +1,36 @@
+"""Where on this machine a run writes, and how much its load will write there."""
+
+from pathlib import Path
+
+from compose.docker import api as docker_api
+from compose.nodes.disks import DISKS_DIR
+from faults.durations import write_duration
+from harness.run.watch.room import Writes
+from harness.run_directory.layout import RunDir
+from harness.scenario.load_size import load_s, recorded_bytes, replicated_bytes
+from harness.scenario.model import Scenario
+from harness.scenario.units import rate_text
+
+
+def directories(run: RunDir) -> tuple[Path, ...]:
+    """The run's own, and that of the nodes' disks if the engine is on this machine."""
+    return (run.path, *(_existing(Path(path)) for path in (DISKS_DIR,) if docker_api.is_local()))
+
+
+def writes(scenario: Scenario, run: RunDir) -> Writes:
+    """What the load writes until its verdict; nothing is known of one that goes as fast as it can.
+
+    The replicas are on the nodes' disks, are gathered there at the end, and copied to the run.
+    """
+    replicas, recorded, load = replicated_bytes(scenario), recorded_bytes(scenario), scenario.workload
+    if replicas is None or recorded is None or load.rate is None:
+        return Writes(load="", by_directory={})
+    own, *disks = directories(run)
+    words = f"a load of {rate_text(load.rate)} of {load.record} bytes for {write_duration(load_s(scenario))}"
+    by_directory = {own: replicas + recorded, **dict.fromkeys(disks, 2 * replicas)}
+    return Writes(load=words, by_directory=by_directory)
+
+
+def _existing(path: Path) -> Path:
+    """The directory, or the nearest above it that there is."""
+    return path if path.is_dir() else _existing(path.parent)

@@ -1,0 +1,53 @@
+"""`highwater run` in a process of its own, and what it leaves in the engine."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import docker
+
+HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
+STARTED_S = 120.0
+
+
+@contextmanager
+def running(out: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """`highwater run …` in a process of its own, killed at the end whatever happens."""
+    command = [*HIGHWATER, "run", "--out", str(out), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> str:
+    """Its output up to the line with `text`."""
+    assert process.stdout is not None
+    output, deadline = "", time.monotonic() + STARTED_S
+    for line in process.stdout:
+        output += line
+        if text in line:
+            return output
+        assert time.monotonic() < deadline, output
+    raise AssertionError(f"it ended without {text!r}:\n{output}")
+
+
+def left_of(run_id: str) -> list[str]:
+    """Names of everything in the engine that carries the run's label."""
+    return labelled(f"highwater.run={run_id}")
+
+
+def left_by(pid: int) -> list[str]:
+    """Names of everything in the engine that this process made."""
+    return labelled(f"highwater.owner={pid}")
+
+
+def labelled(text: str) -> list[str]:
+    client, label = docker.from_env(), {"label": text}
+    containers = [one.name for one in client.containers.list(all=True, filters=label)]
+    networks = [one.name for one in client.networks.list(filters=label)]
+    return containers + networks + [one.name for one in client.volumes.list(filters=label)]
