@@ -73,7 +73,15 @@ class FinalLog:
             rows[inside] = self._index[rows[inside]]
         return rows
 
-    def holds(self, rows: Ints, records: Columns) -> Bools:
+    def rows_of_run(self, offsets: Ints) -> slice | None:
+        """The k rows that have these offsets (shape (k,), k > 0), each one above the one before it; None if
+        one of them is in no row."""
+        begin = int(self.rank(offsets[0]))
+        end = begin + len(offsets)
+        there = end <= len(self) and self.offset[begin] == offsets[0] and self.offset[end - 1] == offsets[-1]
+        return slice(begin, end) if there else None
+
+    def holds(self, rows: Ints | slice, records: Columns) -> Bools:
         """Whether each of k rows is the record of the same place in the columns producer, sequence, checksum;
         all of shape (k,)."""
         same: Bools = (
@@ -86,6 +94,16 @@ class FinalLog:
     def rank(self, offsets: Ints) -> Ints:
         """How many rows lie below each offset; both of shape (k,), int64."""
         return np.searchsorted(self.offset, offsets)
+
+
+def is_run(offsets: Ints) -> bool:
+    """Whether there is an offset, and each of them (shape (k,)) is one above the one before it.
+
+    What a reader was given nearly always is: then no row has to be looked up by its offset.
+    """
+    if not len(offsets) or int(offsets[-1]) - int(offsets[0]) != len(offsets) - 1:
+        return False
+    return bool((offsets[1:] > offsets[:-1]).all())
 
 
 def read_final_log(task: PartitionTask) -> FinalLog:

@@ -4,7 +4,7 @@ Columns of reads have shape (reads,); offsets and sequences are int64, `read_ns`
 of a row in its file.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,10 +31,22 @@ class Reads:
         self.unread = 0
         """Reads in [high watermark, log end), about which nothing is decided."""
 
-    def add(self, reads: Columns) -> None:
-        """The next batch: the columns READ_COLUMNS and `row`, each of shape (batch rows,)."""
+    def add(self, reads: Columns, *, run: bool) -> None:
+        """The next batch: the columns READ_COLUMNS and `row`, of shape (batch rows,); `run`: see is_run."""
         offset = reads["offset"]
         self.count += len(offset)
+        rows = self._log.rows_of_run(offset) if run and not self._some_unread(offset) else None
+        if rows is None:
+            self._add_by_offset(reads)
+        elif not (same := self._log.holds(rows, reads)).all():
+            self._add_differing(reads, np.flatnonzero(same))
+
+    def _some_unread(self, run: Ints) -> bool:
+        """Whether an offset of a run lies in [high watermark, log end)."""
+        return bool(run[0] < self._window.log_end and run[-1] >= self._window.high_watermark)
+
+    def _add_by_offset(self, reads: Columns) -> None:
+        offset = reads["offset"]
         unread = self._window.unread(offset)
         self.unread += int(np.count_nonzero(unread))
         row = self._log.rows_at(offset)
@@ -87,16 +99,19 @@ class Streams:
         self._jumps: list[Columns] = []
         self._seams: list[tuple[_Stream, _Begun]] = []
 
-    def add(self, reads: Columns, first_row: int) -> None:
-        """The next rows of the file: the columns STREAM_COLUMNS, each of shape (rows,)."""
+    def add(self, reads: Columns, first_row: int, *, run: bool) -> None:
+        """The next rows of the file: the columns STREAM_COLUMNS, each of shape (rows,); `run`: see is_run."""
         if first_row != self._next_row:
             self._close()
         self._next_row = first_row + len(reads["offset"])
         if not len(reads["offset"]):
             return
+        several = bool(_changes(reads).any())
+        if run and not several and self._goes_on(reads):
+            return
         rows = {name: reads[name] for name in STREAM_COLUMNS}
         rows["row"] = np.arange(first_row, self._next_row)
-        if _changes(rows).any():
+        if several:
             order = np.lexsort((rows["generation"], rows["reader"]))
             rows = {name: column[order] for name, column in rows.items()}
         self._add_sorted(rows)
@@ -120,6 +135,16 @@ class Streams:
     def _close(self) -> None:
         self._seams += self._begun.items()
         self._begun = {}
+
+    def _goes_on(self, run: Columns) -> bool:
+        """Take a run of one stream that begins one offset above its last read; whether it does."""
+        stream = _Stream(reader=int(run["reader"][0]), generation=int(run["generation"][0]))
+        begun = self._begun.get(stream)
+        if begun is None or run["offset"][0] != begun.last_offset + 1:
+            return False
+        last_offset, last_ns = int(run["offset"][-1]), int(run["read_ns"][-1])
+        self._begun[stream] = replace(begun, last_offset=last_offset, last_ns=last_ns)
+        return True
 
     def _add_sorted(self, rows: Columns) -> None:
         """`rows`, each of shape (n,), by stream and then in file order."""

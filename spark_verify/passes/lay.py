@@ -12,7 +12,7 @@ import numpy as np
 from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
 from spark_verify.kernels.control_plane.reads_before import ReadsBefore
-from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, count_final_log, read_final_log
+from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, count_final_log, is_run, read_final_log
 from spark_verify.kernels.given import doubtful_rows
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.order import Extremes, Sequences, latest_of, out_of_real_time, steps
@@ -68,11 +68,13 @@ def lay(task: PartitionTask, window: Window) -> Laid:
             backed.add(batch)
     reads, streams, before = Reads(window, log), Streams(), _before(task)
     for batch, piece in numbered(task, "reads", READ_COLUMNS):
-        reads.add(batch)
+        run = is_run(batch["offset"])
+        reads.add(batch, run=run)
         if before is not None:
             before.add(batch)
         if piece.owned:
-            streams.add(_whole_slice(piece, batch), piece.first_row)
+            whole = _whole_slice(piece, batch)
+            streams.add(whole, piece.first_row, run=run and whole is batch)
     return Laid(
         task=task,
         acks=acks,
