@@ -1,5 +1,6 @@
 """What came out of many runs, as tables of Markdown: docs/model.md has those of the last full fuzz."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from checkers.verdict.algebra import Verdict
@@ -40,13 +41,13 @@ def correct_table(tally: Tally, seed: int) -> str:
         "",
         "| lost as permitted | records |",
         "|---|---|",
-        *(f"| {cause} | {records} |" for cause, records in tally.lost.most_common()),
+        *(f"| {cause} | {records} |" for cause, records in _most_first(tally.lost)),
         "",
         "| why UNKNOWN | runs |",
         "|---|---|",
-        *(f"| {reason} | {runs} |" for reason, runs in tally.unknown.most_common()),
+        *(f"| {reason} | {runs} |" for reason, runs in _most_first(tally.unknown)),
         "",
-        *(f"- {runs} runs disagree: {kind}" for kind, runs in tally.kinds.most_common()),
+        *(f"- {runs} runs disagree: {kind}" for kind, runs in _most_first(tally.kinds)),
     ]
     return "\n".join(lines)
 
@@ -70,7 +71,7 @@ def names_of(bugs: Bugs) -> str:
 
 def _row(bugs: Bugs, tally: Tally) -> str:
     counts = [tally.runs, tally.manifested, *(tally.verdicts[each] for each in _COLUMNS)]
-    by = ", ".join(name for name, _ in tally.failed_for.most_common(2))
+    by = ", ".join(name for name, _ in _most_first(tally.failed_for)[:2])
     return f"| {names_of(bugs)} | {' | '.join(map(str, counts))} | {by} |"
 
 
@@ -79,3 +80,8 @@ _COLUMNS: Sequence[Verdict] = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.PASS)
 
 def _share(name: str, count: int, of: int) -> str:
     return f"| {name} | {count} | {100 * count / max(1, of):.2f} |"
+
+
+def _most_first(counted: Counter[str]) -> list[tuple[str, int]]:
+    """What was counted, of equal counts by name, so that the same runs give the same page."""
+    return sorted(counted.items(), key=lambda each: (-each[1], each[0]))
