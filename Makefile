@@ -34,7 +34,7 @@ scenarios: setup
 
 fuzz: setup-python
 	$(BIN)/python -m spark_verify.selftest.fuzz
-	$(BIN)/python -m spark_verify.selftest.damaged_segments --real tests/fixtures/segments
+	$(BIN)/python -m spark_verify.selftest.segments.damaged_segments --real tests/fixtures/segments
 	$(BIN)/python -m spark_verify.selftest.model_fuzz
 
 # A verdict on object storage by a Spark cluster that shares only that with the driver; as root.

@@ -17,10 +17,10 @@ from checkers.history.tables import unit_path
 from harness.errors import HistoryError, ScenarioError
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest, ManifestTopic
-from harness.scenario.complaints import complaints
 from harness.scenario.deletion import deleting
 from harness.scenario.model import Scenario, TopicPart
-from harness.scenario.positions import load
+from harness.scenario.text.complaints import complaints
+from harness.scenario.text.positions import load
 
 Pair = tuple[str, object, object]
 """A key of the manifest, its value, and what the scenario has for it."""

@@ -20,8 +20,8 @@ from compose.docker.labels import Owner
 from harness.errors import HistoryError
 from harness.run_directory.layout import RunDir
 from harness.scenario.acceptance import AcceptLine
-from harness.scenario.complaints import dotted, model_at, problem
 from harness.scenario.kafka_settings import malformed
+from harness.scenario.text.complaints import dotted, model_at, problem
 
 SCHEMA_VERSION = 1
 MOST_SHOWN = 200

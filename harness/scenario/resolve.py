@@ -24,14 +24,14 @@ from faults.plan.storm import parse_storm, storm
 from faults.plan.validate import validate
 from faults.targets.facts import Facts, TopicFacts
 from harness.errors import ScenarioError, UsageError
-from harness.scenario.complaints import at, complaints, unknown, unknown_key
 from harness.scenario.kafka_settings import MIN_ISR, effective
 from harness.scenario.load_size import volume_bytes
 from harness.scenario.model import ExpectPart, Scenario, topology_of
-from harness.scenario.positions import Document, load, override
-from harness.scenario.positions import Path as KeyPath
 from harness.scenario.rules.every import contradictions
-from harness.scenario.yaml_tree import MOST_CHARACTERS
+from harness.scenario.text.complaints import at, complaints, unknown, unknown_key
+from harness.scenario.text.positions import Document, load, override
+from harness.scenario.text.positions import Path as KeyPath
+from harness.scenario.text.yaml_tree import MOST_CHARACTERS
 
 SHIPPED = Path(__file__).parent / "library"
 SEED_BITS = 32

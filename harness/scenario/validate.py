@@ -9,7 +9,7 @@ from pathlib import Path
 from faults.plan.parse import write_step
 from harness.errors import UsageError
 from harness.scenario.resolve import Resolved, find, resolve
-from harness.scenario.yaml_tree import MOST_CHARACTERS
+from harness.scenario.text.yaml_tree import MOST_CHARACTERS
 
 STDIN = "-"
 MOST_LISTED = 12

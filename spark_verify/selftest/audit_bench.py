@@ -27,7 +27,7 @@ from spark_verify.passes.replicas.audit_piece import Piece, audit_piece
 from spark_verify.segments.data_directory import SegmentFile
 from spark_verify.segments.layout import Codec
 from spark_verify.selftest.bench import WORKDIR
-from spark_verify.selftest.segment_bytes import MadeBatch, MadeRecord, batch_bytes, id_value
+from spark_verify.selftest.segments.segment_bytes import MadeBatch, MadeRecord, batch_bytes, id_value
 
 MEGABYTES = 150
 TARGET_MB_S = 300

@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from harness.errors import ScenarioError, UsageError
-from harness.scenario.complaints import at, complaints, unknown
 from harness.scenario.model import Part
-from harness.scenario.positions import Document, load
 from harness.scenario.resolve import find, shipped
+from harness.scenario.text.complaints import at, complaints, unknown
+from harness.scenario.text.positions import Document, load
 
 LIBRARY = Path(__file__).parent / "library"
 

@@ -7,8 +7,8 @@ from itertools import combinations
 from faults.durations import write_duration
 from harness.scenario.acceptance import WHOLE, Bound, parse_bound
 from harness.scenario.model import Scenario
-from harness.scenario.positions import Path
 from harness.scenario.rules.contradiction import Contradiction
+from harness.scenario.text.positions import Path
 
 LONGEST_DELIVERY_S = 2_147_483.647
 """What librdkafka's 32 bits hold of milliseconds; a larger number would be taken for another one."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from harness.scenario.model import Scenario
-from harness.scenario.positions import Path
+from harness.scenario.text.positions import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

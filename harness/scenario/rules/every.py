@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 from harness.scenario.model import Scenario
-from harness.scenario.positions import Path
 from harness.scenario.rules.bounds import acceptance, deadlines
 from harness.scenario.rules.client import client, client_settings
 from harness.scenario.rules.cluster import cluster, release
@@ -12,6 +11,7 @@ from harness.scenario.rules.settings import deletion, settings
 from harness.scenario.rules.sizes import batches, retention_outlasts_the_load, volumes, warm_up
 from harness.scenario.rules.topics import topics
 from harness.scenario.rules.workload import schedule, workload
+from harness.scenario.text.positions import Path
 
 STAGES: Sequence[Sequence[Rule]] = (
     (topics, cluster, release, deletion, workload, client_settings, deadlines, acceptance, schedule),

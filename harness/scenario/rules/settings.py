@@ -8,8 +8,8 @@ from compose.releases.settings import Scope, Setting, releases_with, settings_of
 from compose.releases.values import refusal
 from harness.scenario.deletion import deleting
 from harness.scenario.model import Scenario
-from harness.scenario.positions import Path
 from harness.scenario.rules.contradiction import Contradiction
+from harness.scenario.text.positions import Path
 
 LISTENERS = ("listener.name.client.", "listener.name.broker.", "listener.name.controller.")
 """A setting of brokers may be given for one listener, by its name."""

@@ -12,8 +12,8 @@ from harness.scenario.kafka_settings import OF_BROKERS, effective
 from harness.scenario.load_plan import WARM_S
 from harness.scenario.load_size import GIB, copies, load_s, volume_bytes
 from harness.scenario.model import Scenario, TopicPart
-from harness.scenario.positions import Path
 from harness.scenario.rules.contradiction import Contradiction
+from harness.scenario.text.positions import Path
 from harness.scenario.units import rate_text
 
 BATCH_BYTES = 61

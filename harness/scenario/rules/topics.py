@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from compose.errors import TopologyError
 from compose.spec.server_properties import server_properties
 from harness.scenario.model import ClusterPart, Scenario, TopicPart, topology_of
-from harness.scenario.positions import Path
 from harness.scenario.rules.contradiction import Contradiction
+from harness.scenario.text.positions import Path
 
 MIN_ISR = "min.insync.replicas"
 MOST_PARTITIONS = 32_767

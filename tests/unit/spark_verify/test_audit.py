@@ -18,7 +18,7 @@ from checkers.history.tables import RUN_KEY, TABLES
 from spark_verify import audit as audit_module
 from spark_verify.audit import audit
 from spark_verify.segments.layout import CONTROL, Codec
-from spark_verify.selftest.segment_bytes import MadeBatch, MadeRecord, id_value, segment
+from spark_verify.selftest.segments.segment_bytes import MadeBatch, MadeRecord, id_value, segment
 
 RUN = "3f1c"
 ORDERS = TopicPartition("orders", 0)

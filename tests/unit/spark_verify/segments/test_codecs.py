@@ -6,7 +6,7 @@ import pytest
 
 from spark_verify.segments.codecs import NotDecompressed, decompress
 from spark_verify.segments.layout import Codec
-from spark_verify.selftest.segment_bytes import compressed
+from spark_verify.selftest.segments.segment_bytes import compressed
 
 CODECS = list(Codec)
 PACKED = [codec for codec in Codec if codec is not Codec.NONE]

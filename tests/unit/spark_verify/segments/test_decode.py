@@ -9,7 +9,7 @@ from spark_verify.segments.batches import SegmentWalk
 from spark_verify.segments.control import ControlRecord, ControlType, control_records
 from spark_verify.segments.decode import batch_digests, decode, uncompressed
 from spark_verify.segments.layout import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL, Codec
-from spark_verify.selftest.segment_bytes import MadeBatch, MadeRecord, id_value, segment
+from spark_verify.selftest.segments.segment_bytes import MadeBatch, MadeRecord, id_value, segment
 
 NOW_MS = 1_795_261_297_448
 HEADERS = (("trace", b"\x00\x01"), ("empty", None))

@@ -8,7 +8,7 @@ import pytest
 from spark_verify.segments import record_starts
 from spark_verify.segments.record_starts import find_records
 from spark_verify.segments.records import Records, read_records
-from spark_verify.selftest.segment_bytes import MadeRecord, record_bytes, varint
+from spark_verify.selftest.segments.segment_bytes import MadeRecord, record_bytes, varint
 
 # Length 14, attributes, timestamp delta 300, offset delta 1, key "k", value "abc", header "h" without value.
 RECORD = bytes.fromhex("1c 00 d804 02 02 6b 06 616263 02 02 68 01")

@@ -3,7 +3,7 @@
 from random import Random
 
 from spark_verify.segments.layout import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL, Codec
-from spark_verify.selftest.segment_bytes import MadeBatch, MadeRecord, id_value, segment
+from spark_verify.selftest.segments.segment_bytes import MadeBatch, MadeRecord, id_value, segment
 
 _MARKER_KEYS = (b"\x00\x00\x00\x00", b"\x00\x00\x00\x01", b"\x00\x00\x00\x02")
 """Abort, commit, leader change."""

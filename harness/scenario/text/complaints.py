@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from harness.scenario.positions import Document, Path
+from harness.scenario.text.positions import Document, Path
 
 MOST_SHOWN = 200
 """Characters of a wrong value that a complaint repeats."""

@@ -1,7 +1,7 @@
 import pytest
 
 from harness.errors import ScenarioError
-from harness.scenario.positions import Document, load, override
+from harness.scenario.text.positions import Document, load, override
 
 TEXT = """\
 name: demo

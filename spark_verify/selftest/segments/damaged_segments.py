@@ -1,7 +1,7 @@
 """Damages small segments, checkpoints and producer snapshots at random, and holds what the parsers say of
 them against what they must say.
 
-    python -m spark_verify.selftest.damaged_segments --files 100000 --seed 1 --real tests/fixtures/segments
+    python -m spark_verify.selftest.segments.damaged_segments --files 100000 --real tests/fixtures/segments
 
 Of every file: the parser ends within seconds, raises nothing but DamagedFile, accounts for every byte, and
 agrees with a plain parser batch by batch, digests included; what lies before the damage is read as before.
@@ -29,11 +29,11 @@ from types import FrameType
 
 from spark_verify.segments.batches import SegmentWalk
 from spark_verify.segments.decode import batch_digests
-from spark_verify.selftest import damage_bytes, plain_parser
-from spark_verify.selftest.damage_bytes import Damaged
-from spark_verify.selftest.damaged_texts import check_text_or_snapshot
-from spark_verify.selftest.random_segments import random_segment
 from spark_verify.selftest.scratch import roomy_memory
+from spark_verify.selftest.segments import damage_bytes, plain_parser
+from spark_verify.selftest.segments.damage_bytes import Damaged
+from spark_verify.selftest.segments.damaged_texts import check_text_or_snapshot
+from spark_verify.selftest.segments.random_segments import random_segment
 
 SECONDS_A_FILE = 5.0
 """Of processor time. A bomb is decompressed up to its limit by each of the parsers: half a second."""
@@ -228,7 +228,7 @@ def report(result: DamageResult) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; the exit code is 1 if a parser failed on a file, or memory grew beyond its bound."""
     parser = argparse.ArgumentParser(
-        prog="python -m spark_verify.selftest.damaged_segments", description=__doc__
+        prog="python -m spark_verify.selftest.segments.damaged_segments", description=__doc__
     )
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)

@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 
 from spark_verify.segments.layout import CODEC_MASK, CRC_FROM, HEADER_BYTES, Codec
-from spark_verify.selftest.segment_bytes import compressed, sealed, varint
+from spark_verify.selftest.segments.segment_bytes import compressed, sealed, varint
 
 Place = tuple[int, int]
 """Position and size of a batch."""

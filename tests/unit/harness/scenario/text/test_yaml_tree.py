@@ -3,8 +3,8 @@
 import pytest
 
 from harness.errors import ScenarioError
-from harness.scenario.positions import Document, load, override
-from harness.scenario.yaml_tree import MOST_CHARACTERS
+from harness.scenario.text.positions import Document, load, override
+from harness.scenario.text.yaml_tree import MOST_CHARACTERS
 
 
 def complaint(text: str) -> str:

@@ -10,8 +10,8 @@ import pytest
 
 from spark_verify.segments import batches, decode, record_starts, records
 from spark_verify.segments.producer_snapshot import parse_snapshot
-from spark_verify.selftest import damaged_segments, damaged_texts
-from spark_verify.selftest.damaged_segments import report, run
+from spark_verify.selftest.segments import damaged_segments, damaged_texts
+from spark_verify.selftest.segments.damaged_segments import report, run
 
 REAL = sorted(Path("tests/fixtures/segments").rglob("*.log"))
 

@@ -11,7 +11,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from harness.errors import ScenarioError
-from harness.scenario.yaml_tree import OutOfBounds, yaml_tree
+from harness.scenario.text.yaml_tree import OutOfBounds, yaml_tree
 
 Path = tuple[str | int, ...]
 """Keys and list indices from the root, for example ("faults", 0, "do")."""

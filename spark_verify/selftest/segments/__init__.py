@@ -1,0 +1,1 @@
+"""The parser of segments against a plain one, on damaged files."""
