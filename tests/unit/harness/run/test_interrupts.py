@@ -1,5 +1,7 @@
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -51,19 +53,26 @@ def test_the_handlers_that_were_there_before_are_given_back() -> None:
     assert signal.getsignal(signal.SIGINT) == before
 
 
+@contextmanager
+def hangup(handler: signal.Handlers) -> Iterator[None]:
+    """What the process does at a SIGHUP, whoever has started these tests; afterwards as before."""
+    before = signal.signal(signal.SIGHUP, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_a_lost_terminal_is_an_orderly_end_too() -> None:
-    with Interrupts(lambda text: None) as interrupts, interrupts.orderly():
+    with hangup(signal.SIG_DFL), Interrupts(lambda text: None) as interrupts, interrupts.orderly():
         press(signal.SIGHUP)
         assert interrupts.stop.is_set()
     assert Interrupted(signal.SIGHUP).exit_code == 129
 
 
 def test_under_nohup_a_lost_terminal_is_nothing() -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
+    with hangup(signal.SIG_IGN):
         with Interrupts(lambda text: None) as interrupts:
             press(signal.SIGHUP)
             assert not interrupts.stop.is_set()
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGHUP, before)
