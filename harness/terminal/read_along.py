@@ -2,7 +2,7 @@
 
 import errno
 import os
-from io import BufferedWriter, RawIOBase, TextIOWrapper
+from io import RawIOBase, TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -13,7 +13,10 @@ GONE = (errno.EPIPE, errno.EIO)
 
 
 class _WhileRead(RawIOBase):
-    """Bytes to a file descriptor of the caller's, and to nowhere once its reader has gone."""
+    """Bytes to a file descriptor of the caller's, and to nowhere once its reader has gone.
+
+    Nothing is buffered: a signal may interrupt a write, and its handler may write.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -29,23 +32,31 @@ class _WhileRead(RawIOBase):
 
     def write(self, data: "ReadableBuffer") -> int:
         view = memoryview(data)
+        written = 0
         try:
-            return os.write(self._descriptor, view)
+            while written < view.nbytes:
+                written += os.write(self._descriptor, view[written:])
         except OSError as error:
             if error.errno not in GONE:
                 raise
-            return view.nbytes
+        return view.nbytes
 
 
 def read_along(stream: TextIO) -> TextIO:
     """Writes to where `stream` does while somebody reads it; what nobody can read is dropped.
 
-    Nothing is raised then: a run goes on to its verdict, which is in its directory.
+    Nothing is raised then: a run goes on to its verdict, which is in its directory. Each line is written at
+    once.
     """
     try:
-        stream.fileno()
+        descriptor = stream.fileno()
     except OSError:  # it is in memory
         return stream
     stream.flush()
-    raw = BufferedWriter(_WhileRead(stream.fileno()))
-    return TextIOWrapper(raw, encoding=stream.encoding, errors=stream.errors, line_buffering=True)
+    return TextIOWrapper(
+        _WhileRead(descriptor),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=True,
+        write_through=True,
+    )

@@ -2,6 +2,9 @@
 
 import os
 import pty
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -46,3 +49,30 @@ def test_a_full_disk_is_still_an_error() -> None:
             print("line", file=along, flush=True)
         with Path(os.devnull).open("w", encoding="utf-8") as nothing:
             os.dup2(nothing.fileno(), stream.fileno())  # what is still held is written when it is closed
+
+
+def test_a_signal_whose_handler_writes_may_come_while_a_line_is_written() -> None:
+    """As a Ctrl-C does: the pipe is full, so the long line waits for its reader when the signal comes."""
+    reader, writer = os.pipe()
+    long, told = "x" * 300_000, list[bytes]()
+
+    def read_late() -> None:
+        time.sleep(0.5)
+        while chunk := os.read(reader, 65_536):
+            told.append(chunk)
+
+    late = threading.Thread(target=read_late)
+    with os.fdopen(writer, "w", encoding="utf-8") as stream:
+        along = read_along(stream)
+        before = signal.signal(signal.SIGALRM, lambda *_: print("stopping", file=along, flush=True))
+        late.start()
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            print(long, file=along, flush=True)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+    late.join()
+    os.close(reader)
+    lines = b"".join(told).decode()
+    assert lines.count("x") == len(long)
+    assert "stopping" in lines
