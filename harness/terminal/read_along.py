@@ -3,7 +3,7 @@
 import errno
 import os
 from io import RawIOBase, TextIOWrapper
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -54,7 +54,7 @@ def read_along(stream: TextIO) -> TextIO:
         return stream
     stream.flush()
     return TextIOWrapper(
-        _WhileRead(descriptor),
+        cast("BinaryIO", _WhileRead(descriptor)),
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=True,
