@@ -92,12 +92,8 @@ class Resolver:
         A preparation that was begun when the step was due already is not too old: a later one is no better.
         """
         is_late = ready.was_begun_late(due_ns)
-        source = KnownRoles(self.probes.known)
-        try:
-            targets = step.resolve(self._roles(source))
-        except NoTarget:
-            targets = None
-        if self._is_good(source.good_until_ns):
+        targets, good_until_ns = self._as_known(step)
+        if self._is_good(good_until_ns):
             is_up_to_date = targets == ready.targets
         else:
             is_up_to_date = is_late or self._is_good(ready.good_until_ns)
@@ -105,10 +101,15 @@ class Resolver:
 
     def hits_the_same(self, step: Step, ready: Ready) -> bool:
         """Whether the roles, as they are known best, are still with those that were prepared for."""
+        return self._as_known(step)[0] == ready.targets
+
+    def _as_known(self, step: Step) -> tuple[ResolvedTargets | None, int]:
+        """What the step hits as far as is known (None: nothing), and until when that is good."""
+        source = KnownRoles(self.probes.known)
         try:
-            return step.resolve(self._roles(KnownRoles(self.probes.known))) == ready.targets
+            return step.resolve(self._roles(source)), source.good_until_ns
         except NoTarget:
-            return False
+            return None, source.good_until_ns
 
     def _resolve(self, step: Step) -> tuple[ResolvedTargets, int]:
         """What the step hits, and until when that is good: from what is known, else from the cluster."""

@@ -4,16 +4,14 @@ The storm is a short one, from a file of the user's own; a full one and a power 
 """
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.highwater_process import highwater
 
 from harness.scenario.resolve import find
 
-HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
 SCENARIOS = ("acks1-leader-kill", "storm")
 KINDS = {"partition", "disk-stall"}
 SHIPPED = "storm: {duration: 60s, intensity: normal, "
@@ -22,14 +20,6 @@ SEED = "7"
 """One storm, the same in each run of the tests. What a seed draws is the business of longer campaigns."""
 SUITE_S = 580.0
 CHECK_S = 120.0
-
-
-def highwater(*arguments: str, within_s: float) -> tuple[int, Any]:
-    """The exit code of the command, and the JSON on its stdout."""
-    done = subprocess.run(
-        [*HIGHWATER, *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=False, timeout=within_s
-    )
-    return done.returncode, json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,13 @@
 import json
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import docker
 import pyarrow.parquet as pq
+from fakes.highwater_process import HIGHWATER, read_until
 
 from checkers.history.load import load
 from checkers.reference import check
@@ -17,8 +17,6 @@ from harness.report.judge import judge
 from harness.run_directory.layout import open_run
 from harness.run_directory.manifest import read_manifest
 
-HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
-STARTED_S = 120.0
 ENDED_S = 240.0
 UNDER_LOAD_S = 1.5
 LASTS = "8s"
@@ -32,24 +30,13 @@ def run_while(out: Path, disturb: Any) -> tuple[int, str]:
     command = [*HIGHWATER, "run", "baseline", "--out", str(out), *sets]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
-            output = _read_until(process, "running the schedule")
+            output = read_until(process, "running the schedule")
             time.sleep(UNDER_LOAD_S)
             disturb(f"hw-{read_manifest(open_run(out / 'latest')).run_id}")
             rest, _ = process.communicate(timeout=ENDED_S)
             return process.returncode, output + rest
         finally:
             process.kill()
-
-
-def _read_until(process: subprocess.Popen[str], text: str) -> str:
-    assert process.stdout is not None
-    output, deadline = "", time.monotonic() + STARTED_S
-    for line in process.stdout:
-        output += line
-        if text in line:
-            return output
-        assert time.monotonic() < deadline, output
-    raise AssertionError(f"it ended without {text!r}:\n{output}")
 
 
 def kill_from_outside(prefix: str) -> None:

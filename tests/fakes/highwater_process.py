@@ -1,16 +1,26 @@
-"""`highwater run` in a process of its own, and what it leaves in the engine."""
+"""`highwater` in a process of its own, and what a run of it leaves in the engine."""
 
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import docker
 
 HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
 STARTED_S = 120.0
+
+
+def highwater(*arguments: str, within_s: float) -> tuple[int, Any]:
+    """The exit code of the command, and the JSON on its stdout."""
+    done = subprocess.run(
+        [*HIGHWATER, *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=False, timeout=within_s
+    )
+    return done.returncode, json.loads(done.stdout)
 
 
 @contextmanager

@@ -5,26 +5,16 @@ What the first one shows in detail is in tests/cluster.
 """
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.highwater_process import highwater
 
-HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
 SCENARIOS = ("acks1-leader-kill", "storm", "power-failure-all")
 SEED = "7"
 """One storm, the same in each run of the tests: what a seed draws is the business of longer campaigns."""
 SUITE_S, SELFTEST_S = 580.0, 300.0
-
-
-def highwater(*arguments: str, within_s: float) -> tuple[int, Any]:
-    """The exit code of the command, and the JSON on its stdout."""
-    done = subprocess.run(
-        [*HIGHWATER, *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=False, timeout=within_s
-    )
-    return done.returncode, json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")

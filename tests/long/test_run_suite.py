@@ -2,17 +2,16 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import junitparser
 import pyarrow.parquet as pq
 import pytest
+from fakes.highwater_process import HIGHWATER
 
 from checkers.history.load import load
 from checkers.reference import check
 
-HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
 WITHIN_S = 300.0
 SCENARIO = """\
 name: small

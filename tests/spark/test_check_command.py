@@ -2,16 +2,15 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from fakes.highwater_process import HIGHWATER
 from fakes.run_directories import make_run
 
 from checkers.history.rows import History, LogRecord, Proof, Send, TopicPartition, Watermark
 from checkers.history.tables import Outcome
 
-HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
 PLACE = {"topic": "orders", "partition": 0}
 RECORD = {**PLACE, "producer": 1, "sequence": 0, "checksum": 7}
 
