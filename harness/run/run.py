@@ -2,9 +2,9 @@
 
 observe   start the cluster, watch it → make the topics → start the load, wait until it is warm → run the
           schedule → stop the load, heal, wait until every replica is in sync → read every partition to a
-          proven end → copy the metadata log → stop the brokers, keep their logs and what their disks hold
-conclude  decode the metadata log → seal the history → read every replica → judge it all, while the cluster is
-          torn down
+          proven end → copy the metadata log → stop the brokers, keep their logs and what their disks hold;
+          meanwhile decode the metadata log, and seal what the load has recorded
+conclude  seal the rest of the history → read every replica → judge it all, while the cluster is torn down
 
 A run that shares its cluster with others copies the disks of running brokers instead, and leaves the cluster
 to the next run, which may go on while this one is concluded.
@@ -16,6 +16,7 @@ import shutil
 import time
 import traceback
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -62,9 +63,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What is not in the run directory yet when the last question to the cluster was answered."""
+    """What may not be in the run directory yet when the last question to the cluster was answered.
 
-    metadata: MetadataLog
+    `saved` is done when what was known before the brokers ended is there, or raises why it is not.
+    """
+
+    saved: Future[None]
     proofs: tuple[Proof, ...]
 
 
@@ -106,8 +110,8 @@ def _observe(job: Job, down: TearDown) -> Observed:
         _run_schedule(job, cluster, load, watch)
         _settle(job, cluster, load)
         proofs = _final_read(job, cluster)
-        metadata = _copy(job, cluster, load, watch)
-    return Observed(metadata=metadata, proofs=proofs)
+        saved = _copy(job, cluster, load, watch, down)
+    return Observed(saved=saved, proofs=proofs)
 
 
 def _write(job: Job, down: TearDown, observed: Observed) -> None:
@@ -204,28 +208,36 @@ def _final_read(job: Job, cluster: Cluster) -> tuple[Proof, ...]:
     return proofs
 
 
-def _copy(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> MetadataLog:
+def _copy(job: Job, cluster: Cluster, load: Load, watch: RunWatch, down: TearDown) -> Future[None]:
     """The last that the cluster is needed for. The metadata log is copied before any broker is stopped: what
-    that brings is no part of the run."""
+    that brings is no part of the run. While the disks are copied, what is known already is written."""
     stopping = "" if job.keeps_cluster else "stopping the brokers, "
     with job.phase("disks", f"{stopping}keeping what their disks hold"):
         job.progress.follow_load(None)
         load.stop()
         metadata = job.steps.copy_metadata(cluster)
+        saved = down.open(ThreadPoolExecutor(1, "save-known")).submit(_save_known, job, metadata)
         _keep_disks(job, cluster)
         watch.stop()
         job.record.recorded(load.recorded())
         if job.keeps_cluster:
             job.steps.keep(cluster)
-    return metadata
+    return saved
+
+
+def _save_known(job: Job, metadata: MetadataLog) -> None:
+    """What nothing is added to any more: the metadata log, and what the load has recorded."""
+    with job.record.phase("metadata"):
+        job.steps.save_timeline(metadata, job.run)
+    with job.record.phase("seal"):
+        job.record.sealed(job.steps.seal_load(job.run))
 
 
 def _save(job: Job, observed: Observed) -> None:
     """The proofs are written last: a crash before that leaves a run in which nothing is decided."""
-    with job.phase("metadata", "decoding the metadata log"):
-        job.steps.save_timeline(observed.metadata, job.run)
+    observed.saved.result()
     with job.phase("seal", "sealing the history"):
-        job.record.sealed(job.steps.seal(job.run, observed.proofs))
+        job.steps.seal(job.run, observed.proofs)
     with job.phase("audit", "reading every replica"):
         _audit(job)
     job.record.files_written()
@@ -264,7 +276,7 @@ def _note_interrupt(job: Job) -> None:
 
 
 def _note_crash(job: Job, error: Exception) -> None:
-    phase = job.record.manifest.phase
+    phase = job.record.failed or job.record.manifest.phase
     write_whole(job.run.path / "crash.log", "".join(traceback.format_exception(error)))
     problem = f"{phase or 'start'}: {reason_of(error)}"
     job.progress.event(f"failed: {problem.splitlines()[0]}")

@@ -121,8 +121,11 @@ class RunSteps(Protocol):
         Returns a line for each thing that could not be had.
         """
 
-    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
-        """Turn the journals into the history, then write the proofs; returns all producer instances."""
+    def seal_load(self, run: RunDir) -> tuple[ManifestProducer, ...]:
+        """Seal what the load has recorded; its producers. The load has ended."""
+
+    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> None:
+        """Seal what else was recorded, after `seal_load`. The watch has ended."""
 
     def audit(self, run: RunDir) -> None:
         """Turn the replicas that were kept into tables of the history."""

@@ -151,11 +151,13 @@ class Timings(ManifestPart):
     schedule_s: float | None = Field(default=None, description="faults, and the load after them")
     settle_s: float | None = Field(default=None, description="load stopped, all healed, replicas in sync")
     final_read_s: float | None = Field(default=None, description="every partition read to a proven end")
-    metadata_s: float | None = Field(default=None, description="metadata log decoded")
+    metadata_s: float | None = Field(default=None, description="metadata log decoded, beside `disks_s`")
     disks_s: float | None = Field(
         default=None, description="metadata log copied, brokers stopped, their replicas copied"
     )
-    seal_s: float | None = Field(default=None, description="journals turned into the history")
+    seal_s: float | None = Field(
+        default=None, description="journals turned into the history, most of them beside `disks_s`"
+    )
     audit_s: float | None = Field(default=None, description="copied replicas turned into tables")
 
 

@@ -4,6 +4,7 @@ A reader sees the old file or the new one, also after a crash, and so the direct
 far the run came.
 """
 
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,11 +27,16 @@ from workloads.record.recorder import RecordedSends
 
 
 class ManifestWriter:
-    """Holds the present manifest, which is immutable; each method puts another in its place, on disk too."""
+    """Holds the present manifest, which is immutable; each method puts another in its place, on disk too.
+
+    From any thread: phases may overlap.
+    """
 
     def __init__(self, run_dir: RunDir, manifest: Manifest) -> None:
         """Write the file for the first time."""
         self._run_dir, self._manifest = run_dir, manifest
+        self._failed: Phase | None = None
+        self._lock = threading.RLock()
         self._write()
 
     @property
@@ -95,25 +101,40 @@ class ManifestWriter:
         known = self._manifest.files or {}
         return {**digests(self._run_dir.history, but=known), **known}
 
+    @property
+    def failed(self) -> Phase | None:
+        """The phase that was the first to fail."""
+        return self._failed
+
     @contextmanager
     def phase(self, name: Phase) -> Iterator[None]:
-        """Note that the phase begins, and how long it took (also if it fails)."""
+        """Note that the phase begins, and how long it took, also if it fails; a second part is added."""
         self._replace(phase=name)
         begin = time.monotonic()
         try:
             yield
+        except BaseException:
+            self._failed = self._failed or name
+            raise
         finally:
-            took = {f"{name}_s": round(time.monotonic() - begin, 3)}
-            self._replace(timings=self._manifest.timings.model_copy(update=took))
+            self._took(f"{name}_s", time.monotonic() - begin)
+
+    def _took(self, timing: str, seconds: float) -> None:
+        with self._lock:
+            timings = self._manifest.timings
+            in_all = round((getattr(timings, timing) or 0.0) + seconds, 3)
+            self._replace(timings=timings.model_copy(update={timing: in_all}))
 
     def finish(self, state: State, problem: str = "") -> None:
         """Note how the run ended; the first end counts, later ones only if the run had been complete."""
-        if self._manifest.state in ("running", "complete"):
-            self._replace(state=state, problem=problem)
+        with self._lock:
+            if self._manifest.state in ("running", "complete"):
+                self._replace(state=state, problem=problem)
 
     def _replace(self, **changes: Any) -> None:  # noqa: ANN401 - the typed methods above are the only callers
-        self._manifest = self._manifest.model_copy(update=changes)
-        self._write()
+        with self._lock:
+            self._manifest = self._manifest.model_copy(update=changes)
+            self._write()
 
     def _write(self) -> None:
         write_whole(self._run_dir.manifest, self._manifest.as_text())

@@ -157,9 +157,12 @@ class FakeRunSteps:
         self.take("end_brokers")
         return ()
 
-    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
-        self.take("seal")
+    def seal_load(self, run: RunDir) -> tuple[ManifestProducer, ...]:
+        self.take("seal_load")
         return ()
+
+    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> None:
+        self.take("seal")
 
     def audit(self, run: RunDir) -> None:
         self.take("audit")

@@ -68,9 +68,20 @@ def seal(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     are whole; a seal that is interrupted is done again from the journals. JournalUnreadable names a journal
     that is damaged or of another run; or there is none that has the run's partitions.
     """
+    sealed = seal_load(run_dir, run, ended=ended)
+    seal_observed(run_dir, run, ended=ended)
+    return sealed
+
+
+def seal_load(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
+    """The part of `seal` whose journals end with the load, as soon as it has; the journals stay.
+
+    Raises as `seal`.
+    """
     directory, history = run_dir / "journal", run_dir / "history"
-    states = _inspected(directory, run, ended=ended)
-    partitions = _partitions(directory, states)
+    of_load, observed = _journals(directory)
+    states = _inspected(of_load, run, ended=ended)
+    partitions = _partitions(directory, states | _inspected(observed, run, ended=False))
     producers = [path for path in states if path.name.endswith(".invoked.arrow")]
     readers = [path for path in states if path.name.startswith("reads-")]
     with _Units(history, "sends", partitions, run) as units:
@@ -80,17 +91,33 @@ def seal(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     with _Units(history, "reads", partitions, run) as units:
         reads = sum(_seal_reads(path, units) for path in readers)
     _seal_watermarks(directory / "watermarks.arrow", history, run)
-    for table in (*OBSERVED, "replica_offsets", "client_events"):
+    for table in ("replica_offsets", "client_events"):
         _seal_table(table, [path for path in states if path.name.startswith(table)], history, run)
     _write_producers(facts, history, run)
-    shutil.rmtree(directory)
     return Sealed(producers=facts, sends=sends, reads=reads)
 
 
-def _inspected(directory: Path, run: str, *, ended: bool) -> dict[Path, JournalState]:
-    """Every journal with a whole head, each byte of it checked."""
+def seal_observed(run_dir: Path, run: str = "", *, ended: bool = False) -> None:
+    """The rest: what was observed of nodes, clocks and processors. Removes all journals; raises as `seal`."""
+    directory, history = run_dir / "journal", run_dir / "history"
+    _, observed = _journals(directory)
+    states = _inspected(observed, run, ended=ended)
+    for table in OBSERVED:
+        _seal_table(table, [path for path in states if path.name.startswith(table)], history, run)
+    shutil.rmtree(directory)
+
+
+def _journals(directory: Path) -> tuple[list[Path], list[Path]]:
+    """Those of the load, and those of what was observed, which may still be written."""
+    paths = sorted(directory.glob("*.arrow"))
+    observed = [path for path in paths if path.name.startswith(OBSERVED)]
+    return [path for path in paths if path not in observed], observed
+
+
+def _inspected(journals: Iterable[Path], run: str, *, ended: bool) -> dict[Path, JournalState]:
+    """Those with a whole head, each byte of them checked."""
     states = {}
-    for path in sorted(directory.glob("*.arrow")):
+    for path in journals:
         state = journal.inspect(path)
         if ended and (state is None or state.counted is None):
             raise JournalUnreadable(f"{path}: damaged: its writer has ended it, and the end is not there")
@@ -98,14 +125,14 @@ def _inspected(directory: Path, run: str, *, ended: bool) -> dict[Path, JournalS
             raise JournalUnreadable(f"{path}: of run {state.facts.get('run', '')!r}, this is run {run!r}")
         if state is not None:
             states[path] = state
-    if not states:
-        raise JournalUnreadable(
-            f"{directory}: no journal with a whole head; nothing was ever sent in this run"
-        )
     return states
 
 
 def _partitions(directory: Path, states: Mapping[Path, JournalState]) -> tuple[TopicPartition, ...]:
+    if not states:
+        raise JournalUnreadable(
+            f"{directory}: no journal with a whole head; nothing was ever sent in this run"
+        )
     lists = {state.facts.get("partitions", "") for state in states.values()}
     if len(lists) != 1 or "" in lists:
         raise JournalUnreadable(f"{directory}: journals of different runs, partitions {lists}")

@@ -40,7 +40,7 @@ from harness.scenario.resolve import Resolved
 from workloads import run as workload
 from workloads.observe.final_read import final_read, write_proofs
 from workloads.record.recorder import replica_offsets_journal
-from workloads.record.seal import seal
+from workloads.record.seal import seal_load, seal_observed
 
 SETTLED_S = 30.0
 WITHOUT_A_BROKER_S = 5.0
@@ -227,11 +227,14 @@ class LiveRunSteps:
         if lines is not None:
             _write(run, "broker_lines", [line for line in lines if line["topic"] in ("", *names)])
 
-    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> tuple[ManifestProducer, ...]:
-        """Seal the journals. The proofs come last: without them nothing is decided."""
-        producers = producers_of(seal(run.path, run.id, ended=True))
+    def seal_load(self, run: RunDir) -> tuple[ManifestProducer, ...]:
+        """Seal the journals that have ended with the load."""
+        return producers_of(seal_load(run.path, run.id, ended=True))
+
+    def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> None:
+        """Seal the rest. The proofs come last: without them nothing is decided."""
+        seal_observed(run.path, run.id, ended=True)
         write_proofs(run.history, proofs, run.id)
-        return producers
 
     def audit(self, run: RunDir) -> None:
         """Read the replicas with Spark."""
