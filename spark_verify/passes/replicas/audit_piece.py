@@ -1,17 +1,22 @@
-"""The audit of replicas, on a worker: reads some segments of one replica and writes a row for each of their
+"""The audit of replicas, on a worker: reads some segments of a replica and writes a row for each of their
 batches.
+
+A follower appends the batches of its leader as they are, so the segments of replicas are mostly the same byte
+by byte. Comparing bytes takes a tenth of the time that decoding them does: those that were found the same are
+decoded once (`audit_alike`).
 
 Memory: the columns of a chunk of records and those of 65,536 batches. What cannot be read is said in the
 result; nothing is raised that the disk's content could cause.
 """
 
 import mmap
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from checkers.history.tables import NONE, REPLICA_BATCHES, TABLES, open_writer, replica_path
 from spark_verify.partition_task import BATCH_ROWS
@@ -25,6 +30,8 @@ _HEADER_COLUMNS = (
     *("base_sequence", "records", "max_timestamp_ms"),
 )
 """The columns of `replica_batches` that are fields of a header, by the same names."""
+_COMPARED_BYTES = 1 << 20
+"""At a time: what both sides hold stays in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +72,61 @@ class PieceRead:
     """Why not everything could be read."""
 
 
+def audit_alike(pieces: Sequence[Piece]) -> list[PieceRead]:
+    """Read pieces of several replicas whose segments have the same names and sizes; in their order.
+
+    Each of them with the bytes of the first has the rows of the first; any other is read by itself.
+    """
+    first, *others = pieces
+    read = audit_piece(first)
+    return [read, *(_copied(first, read, each) or audit_piece(each) for each in others)]
+
+
 def audit_piece(piece: Piece) -> PieceRead:
     """Read a piece and write its file."""
     read = PieceRead()
+    _write(piece, _tables(piece, read))
+    return read
+
+
+def _copied(first: Piece, read: PieceRead, piece: Piece) -> PieceRead | None:
+    """What reading `piece` would find and write, if it has the bytes of `first`; else None.
+
+    What is wrong with a replica is found in its own files: nothing is taken over of one that has reasons.
+    """
+    pairs = zip(first.segments, piece.segments, strict=True)
+    if read.reasons or not all(_have_same_bytes(one.path, other.path) for one, other in pairs):
+        return None
+    _write(piece, _rows_of(first, broker=piece.broker))
+    return replace(read, torn=list(read.torn), reasons=[])
+
+
+def _have_same_bytes(one: Path, other: Path) -> bool:
+    try:
+        with one.open("rb") as left, other.open("rb") as right:
+            while held := left.read(_COMPARED_BYTES):
+                if held != right.read(_COMPARED_BYTES):
+                    return False
+            return not right.read(1)
+    except OSError:
+        return False
+
+
+def _rows_of(piece: Piece, *, broker: int) -> Iterator[pa.Table]:
+    """The rows of a piece that was written, as those of another broker."""
+    column = TABLES[REPLICA_BATCHES].get_field_index("broker")
+    with pq.ParquetFile(piece.path) as file:
+        for batch in file.iter_batches(BATCH_ROWS):
+            table = pa.Table.from_batches([batch])
+            brokers = pa.array(np.full(len(table), broker, np.int32))
+            yield table.set_column(column, table.schema.field(column), brokers).cast(TABLES[REPLICA_BATCHES])
+
+
+def _write(piece: Piece, tables: Iterable[pa.Table]) -> None:
     growing = piece.path.with_suffix(".growing")
     with open_writer(growing, REPLICA_BATCHES, piece.topic, piece.partition, run=piece.run) as writer:
         waiting: list[pa.Table] = []
-        for table in _tables(piece, read):
+        for table in tables:
             waiting.append(table)
             if sum(map(len, waiting)) >= BATCH_ROWS:
                 writer.write_table(pa.concat_tables(waiting))
@@ -79,7 +134,6 @@ def audit_piece(piece: Piece) -> PieceRead:
         if waiting:
             writer.write_table(pa.concat_tables(waiting))
     growing.rename(piece.path)
-    return read
 
 
 def _tables(piece: Piece, read: PieceRead) -> Iterator[pa.Table]:

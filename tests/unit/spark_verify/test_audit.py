@@ -1,6 +1,7 @@
 """The tables that the audit makes of what lies on the brokers' disks, and of what does not."""
 
 import json
+import shutil
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,9 @@ from checkers.history.rows import Replica, TopicPartition
 from checkers.history.tables import RUN_KEY, TABLES
 from spark_verify import audit as audit_module
 from spark_verify.audit import audit
+from spark_verify.passes.replicas import audit_piece
+from spark_verify.segments.batches import Batches
+from spark_verify.segments.decode import batch_digests
 from spark_verify.segments.layout import CONTROL, Codec
 from spark_verify.selftest.segments.segment_bytes import MadeBatch, MadeRecord, id_value, segment
 
@@ -318,3 +322,101 @@ def test_checkpoints_that_a_running_broker_has_not_written_yet_say_nothing(
     read_while_running(replicas)
     replica = audited(replicas, history_dir)
     assert (replica.complete, replica.recovery_point, replica.hw_checkpoint) == (True, -1, 8)
+
+
+LAST = "orders-0/00000000000000000005.log"
+
+
+@pytest.fixture
+def three(replicas: Path) -> Path:
+    """The same replica on the brokers 1 to 3."""
+    for broker in ("2", "3"):
+        shutil.copytree(replicas / "1", replicas / broker)
+    return replicas
+
+
+def rows_of(history_dir: Path, broker: int) -> list[dict[str, object]]:
+    """Without the column that tells brokers apart."""
+    rows = [row for row in batch_rows(history_dir) if row["broker"] == broker]
+    return [{name: value for name, value in row.items() if name != "broker"} for row in rows]
+
+
+def alone(replicas: Path, tmp_path: Path, broker: int) -> list[dict[str, object]]:
+    """The rows of a broker's replica when there is no other."""
+    disks, history_dir = tmp_path / "alone", history_of(tmp_path / "its", (broker,))
+    shutil.copytree(replicas / str(broker), disks / str(broker))
+    all_audited(disks, history_dir)
+    return rows_of(history_dir, broker)
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Gets the size of each segment that is decoded."""
+    sizes: list[int] = []
+
+    def noted(data: bytes, batches: Batches) -> object:
+        sizes.append(len(data))
+        return batch_digests(data, batches)
+
+    monkeypatch.setattr(audit_piece, "batch_digests", noted)
+    return sizes
+
+
+def test_the_same_bytes_on_several_brokers_are_decoded_once(
+    three: Path, tmp_path: Path, decoded: list[int]
+) -> None:
+    history_dir = history_of(tmp_path, (1, 2, 3))
+    first, *others = all_audited(three, history_dir)
+    assert decoded == [file.stat().st_size for file in sorted((three / "1").rglob("*.log"))]
+    assert others == [replace(first, broker=2), replace(first, broker=3)]
+    assert len(rows_of(history_dir, 1)) == 3
+    assert rows_of(history_dir, 1) == rows_of(history_dir, 2) == rows_of(history_dir, 3)
+
+
+@pytest.mark.parametrize("flipped", [1, 2, 3])
+def test_a_replica_with_another_byte_is_read_by_itself(three: Path, tmp_path: Path, flipped: int) -> None:
+    file = three / str(flipped) / LAST
+    file.write_bytes(file.read_bytes()[:-1] + b"\xff")
+    history_dir = history_of(tmp_path, (1, 2, 3))
+    ends = {replica.broker: replica.log_end for replica in all_audited(three, history_dir)}
+    assert ends == {1: 9, 2: 9, 3: 9, flipped: 5}
+    for broker in (1, 2, 3):
+        rows = rows_of(history_dir, broker)
+        assert rows == alone(three, tmp_path / str(broker), broker)
+        assert [row["crc_ok"] for row in rows] == [True, True, broker != flipped]
+
+
+def test_a_replica_with_other_records_under_right_checksums_keeps_its_own_digest(
+    three: Path, tmp_path: Path
+) -> None:
+    """Of the same size: only the bytes tell them apart."""
+    other = replace(made(5, 4, leader_epoch=2), producer_id=8)
+    (three / "3" / LAST).write_bytes(segment([other]))
+    history_dir = history_of(tmp_path, (1, 2, 3))
+    all_audited(three, history_dir)
+    ids = {broker: rows_of(history_dir, broker)[-1]["producer_id"] for broker in (1, 2, 3)}
+    assert ids == {1: 7, 2: 7, 3: 8}
+
+
+def test_what_is_wrong_with_a_replica_is_found_in_its_own_files(
+    three: Path, tmp_path: Path, decoded: list[int]
+) -> None:
+    for broker in ("1", "2", "3"):
+        append(three / broker / LAST, struct.pack(">qiib", 9, -7, 0, 2))
+    history_dir = history_of(tmp_path, (1, 2, 3))
+    reasons = {replica.reason for replica in all_audited(three, history_dir)}
+    assert len(reasons) == 1
+    assert "declares a length of -7" in reasons.pop()
+    assert len(decoded) == 6
+
+
+def test_pieces_of_a_large_replica_are_compared_one_by_one(
+    three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoded: list[int]
+) -> None:
+    monkeypatch.setattr(audit_module, "PIECE_BYTES", 1)
+    file = three / "2" / LAST
+    file.write_bytes(file.read_bytes()[:-1] + b"\xff")
+    history_dir = history_of(tmp_path, (1, 2, 3))
+    ends = [replica.log_end for replica in all_audited(three, history_dir)]
+    assert (ends, len(decoded)) == ([9, 5, 9], 3)
+    assert rows_of(history_dir, 1) == rows_of(history_dir, 3) != rows_of(history_dir, 2)
