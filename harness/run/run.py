@@ -4,7 +4,7 @@ observe   start the cluster, watch it → make the topics → start the load, wa
           schedule → stop the load, heal, wait until every replica is in sync → read every partition to a
           proven end → copy the metadata log → stop the brokers, keep their logs and what their disks hold;
           meanwhile decode the metadata log, and seal what the load has recorded
-conclude  seal the rest of the history → read every replica → judge it all, while the cluster is torn down
+conclude  while the cluster is torn down: seal the rest of the history → read every replica → judge it all
 
 A run that shares its cluster with others copies the disks of running brokers instead, and leaves the cluster
 to the next run, which may go on while this one is concluded.
@@ -94,10 +94,11 @@ def observe(job: Job, down: TearDown) -> Observed | None:
 
 
 def conclude(job: Job, down: TearDown, observed: Observed | None) -> Report:
-    """Write what was observed, tear down what is open, judge; from any thread. Raises Interrupted."""
+    """Tear down what is open, meanwhile write what was observed and judge; from any thread. Raises
+    Interrupted."""
+    down.begin()
     if observed is not None:
         _write(job, down, observed)
-    down.begin()
     report = _judge(job)
     down.close()
     return report.with_problem(down.problem) if down.problem else report

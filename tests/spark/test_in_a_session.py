@@ -108,6 +108,14 @@ def test_results_come_back_in_the_order_of_the_items(spark):
     assert run(spark, len, [], weight=len) == []
 
 
+def test_workers_do_not_search_what_they_have_imported_for_garbage(spark):
+    """Spark has them collect after every task; it would cost more than many a task does."""
+    searched = ["len(__import__('gc').get_objects())"] * 4
+    for _ in range(3):  # each worker has had its second task then
+        run(spark, eval, searched, weight=len)
+    assert max(run(spark, eval, searched, weight=len)) < 5_000
+
+
 def test_a_defect_on_a_worker_comes_back_with_its_own_traceback_only(spark):
     with pytest.raises(WorkerFailed, match=r"invalid literal for int") as caught:
         run(spark, int, ["1", "no number"], weight=len)

@@ -104,7 +104,7 @@ def test_a_crash_in_any_step_removes_the_cluster_and_is_an_error_with_its_phase(
     assert (report.verdict, report.verdict.exit_code, report.headline) == (Verdict.ERROR, 4, problem)
     assert (manifest.state, manifest.problem) == ("failed", problem)
     assert steps.taken[-1] == "judge"
-    assert step == "cluster" or steps.taken[-2] == "cluster removed"
+    assert step == "cluster" or "cluster removed" in steps.taken
 
 
 def test_a_violation_that_a_crashed_run_has_left_is_still_a_fail(tmp_path: Path) -> None:
