@@ -2,7 +2,7 @@
 
 The real ones are `compose.cluster.start.DockerCluster`, `compose.mesh.mesh.ToxiproxyMesh` and
 `compose.kafka.view.ClusterView`.
-In-memory ones are in `tests/fakes/cluster.py`, so that a schedule of faults is tested without Docker.
+In-memory ones are in `tests/fakes/world/cluster.py`, so that a schedule of faults is tested without Docker.
 Every call that changes something is idempotent and returns only after the change was read back.
 """
 

@@ -1,7 +1,7 @@
 """The steps of a run that need a cluster, clients, faults or Spark, as one Protocol.
 
-`harness/run/live_steps.py` has the real ones, `tests/fakes/run_steps.py` those of tests. A step returns plain
-data or raises; none calls back into the run, except through `on_event`.
+`harness/run/live/live_steps.py` has the real ones, `tests/fakes/run/run_steps.py` those of tests. A step
+returns plain data or raises; none calls back into the run, except through `on_event`.
 """
 
 from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from fakes.highwater_process import HIGHWATER, STARTED_S, left_by, left_of, read_until, running
+from fakes.run.highwater_process import HIGHWATER, STARTED_S, left_by, left_of, read_until, running
 
 from checkers.history.load import load
 from checkers.judgement import Judgement

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.highwater_process import highwater
+from fakes.run.highwater_process import highwater
 
 from harness.scenario.resolve import find
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import docker
 import pyarrow.parquet as pq
-from fakes.highwater_process import HIGHWATER, read_until
+from fakes.run.highwater_process import HIGHWATER, read_until
 
 from checkers.history.load import load
 from checkers.reference import check

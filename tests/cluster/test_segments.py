@@ -7,8 +7,8 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from fakes.compare_with_dump import assert_same, assert_same_snapshot
-from fakes.dumped_segments import parse
+from fakes.history.compare_with_dump import assert_same, assert_same_snapshot
+from fakes.history.dumped_segments import parse
 
 from compose.cluster.docker_cluster import DockerCluster
 from compose.cluster.start import start

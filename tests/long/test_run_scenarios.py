@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.highwater_process import highwater
+from fakes.run.highwater_process import highwater
 
 SCENARIOS = ("acks1-leader-kill", "storm", "power-failure-all")
 SEED = "7"

@@ -7,7 +7,7 @@ from pathlib import Path
 import junitparser
 import pyarrow.parquet as pq
 import pytest
-from fakes.highwater_process import HIGHWATER
+from fakes.run.highwater_process import HIGHWATER
 
 from checkers.history.load import load
 from checkers.reference import check

@@ -6,7 +6,7 @@ In a Spark session: test_in_a_session.py. On many damaged histories: test_fuzz_c
 from random import Random
 
 import pyarrow.parquet as pq
-from fakes.inline_spark import InlineSpark
+from fakes.history.inline_spark import InlineSpark
 
 from checkers.damage import random_history, write
 from checkers.history.load import load

@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fakes.highwater_process import HIGHWATER
-from fakes.run_directories import make_run
+from fakes.run.highwater_process import HIGHWATER
+from fakes.run.run_directories import make_run
 
 from checkers.history.rows import History, LogRecord, Proof, Send, TopicPartition, Watermark
 from checkers.history.tables import Outcome

@@ -9,8 +9,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from fakes.control_plane import ALL, acked, clocks, given, history, report, state, strict
-from fakes.inline_spark import InlineSpark
+from fakes.history.control_plane import ALL, acked, clocks, given, history, report, state, strict
+from fakes.history.inline_spark import InlineSpark
 
 from checkers.damage import write
 from checkers.history.rows import Producer, Proof, TopicPartition, Watermark

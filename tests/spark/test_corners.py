@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from fakes.inline_spark import InlineSpark
+from fakes.history.inline_spark import InlineSpark
 
 from checkers.damage import write
 from checkers.history.rows import NO_ID, History, LogRecord, Proof, Read, Send, TopicPartition, Watermark

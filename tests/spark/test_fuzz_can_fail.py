@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fakes.inline_spark import InlineSpark
+from fakes.history.inline_spark import InlineSpark
 
 from checkers.damage import write
 from checkers.judgement import Judgement

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from fakes.damaged_pages import damage_pages
-from fakes.history_rows import history, proof
-from fakes.inline_spark import InlineSpark
+from fakes.history.damaged_pages import damage_pages
+from fakes.history.history_rows import history, proof
+from fakes.history.inline_spark import InlineSpark
 from pyspark.sql import SparkSession
 
 from checkers.damage import write

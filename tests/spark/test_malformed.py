@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fakes.damaged_pages import damage_pages
-from fakes.inline_spark import InlineSpark
+from fakes.history.damaged_pages import damage_pages
+from fakes.history.inline_spark import InlineSpark
 
 from checkers.errors import MalformedHistory
 from checkers.history.load import load

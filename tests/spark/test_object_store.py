@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from fakes.inline_spark import InlineSpark
+from fakes.history.inline_spark import InlineSpark
 
 from checkers.damage import write
 from checkers.errors import MalformedHistory

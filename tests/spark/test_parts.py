@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from fakes.inline_spark import InlineSpark
+from fakes.history.inline_spark import InlineSpark
 
 from checkers.damage import write
 from checkers.damage.editable_history import EditableHistory

@@ -1,7 +1,7 @@
 """The fakes keep the protocols that the real cluster keeps."""
 
-from fakes.cluster import FakeCluster, full_mesh
-from fakes.view import FakeView, partition
+from fakes.world.cluster import FakeCluster, full_mesh
+from fakes.world.view import FakeView, partition
 
 from compose.protocols import Cluster, Edge, Mesh, View
 

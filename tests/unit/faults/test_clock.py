@@ -4,7 +4,7 @@ import threading
 import time
 from threading import Event
 
-from fakes.virtual_clock import VirtualClock
+from fakes.world.virtual_clock import VirtualClock
 
 from faults.clock import SystemClock, ns
 

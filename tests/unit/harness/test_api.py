@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.history_rows import history, info, logged, ok, sample
-from fakes.run_directories import make_run, reference
-from fakes.run_steps import FakeRunSteps
+from fakes.history.history_rows import history, info, logged, ok, sample
+from fakes.run.run_directories import make_run, reference
+from fakes.run.run_steps import FakeRunSteps
 
 from checkers.history.rows import MetadataChange
 from checkers.history.tables import TABLES

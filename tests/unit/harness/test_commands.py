@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fakes.run_steps import Judges
+from fakes.run.run_steps import Judges
 
 from checkers.verdict.algebra import Verdict
 from compose.cleanup import cleanup

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from threading import Event
 
 import pytest
-from fakes.fault_world import Inline, World, WorldView
+from fakes.world.fault_world import Inline, World, WorldView
 
 from compose.errors import ViewError
 from compose.protocols import Edge, PartitionState

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.history_rows import proof, sample
-from fakes.whole_runs import (
+from fakes.history.history_rows import proof, sample
+from fakes.run.whole_runs import (
     ALL,
     acked,
     clauses,

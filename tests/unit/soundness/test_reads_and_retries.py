@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.history_rows import history, sample
-from fakes.replica_rows import batch, disk
-from fakes.whole_runs import (
+from fakes.history.history_rows import history, sample
+from fakes.history.replica_rows import batch, disk
+from fakes.run.whole_runs import (
     ALL,
     acked,
     clauses,

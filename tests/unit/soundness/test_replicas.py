@@ -3,10 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from fakes.history_rows import sample
-from fakes.replica_rows import batch, disk, history
-from fakes.run_directories import make_run, reference
-from fakes.whole_runs import ALL, findings, metadata
+from fakes.history.history_rows import sample
+from fakes.history.replica_rows import batch, disk, history
+from fakes.run.run_directories import make_run, reference
+from fakes.run.whole_runs import ALL, findings, metadata
 
 from checkers.verdict.algebra import Verdict
 from harness.report.judge import judge

@@ -9,8 +9,8 @@ from pathlib import Path
 import google_crc32c
 import pyarrow.parquet as pq
 import pytest
-from fakes.history_rows import history, proof
-from fakes.inline_spark import InlineSpark
+from fakes.history.history_rows import history, proof
+from fakes.history.inline_spark import InlineSpark
 
 from checkers.damage import write
 from checkers.history.load import load_context, read_unit, replica_files

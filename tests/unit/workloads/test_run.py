@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError
-from fakes.mock_kafka import PRODUCE, MockKafka
+from fakes.world.mock_kafka import PRODUCE, MockKafka
 
 from checkers.history.rows import TopicPartition
 from workloads.clients.check_settings import check_settings

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from fakes.judged_run import ALL_CUT, LEADER_KILLED, QUIET, led, lost, ns, world
+from fakes.history.judged_run import ALL_CUT, LEADER_KILLED, QUIET, led, lost, ns, world
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract

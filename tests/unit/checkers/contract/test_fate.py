@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from fakes.judged_run import (
+from fakes.history.judged_run import (
     ALL_CUT,
     ALL_POWERED_OFF,
     LEADER_KILLED,

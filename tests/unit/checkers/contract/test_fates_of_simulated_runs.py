@@ -1,6 +1,6 @@
 """What simulated runs showed that the contract judged wrongly: each the smallest one, by hand."""
 
-from fakes.judged_run import cut, down, led, log_end, lost, power_cut, registered, sampled, world
+from fakes.history.judged_run import cut, down, led, log_end, lost, power_cut, registered, sampled, world
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract

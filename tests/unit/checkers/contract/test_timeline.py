@@ -1,7 +1,7 @@
 """Who led, who was in sync, and who may have gone on acknowledging, at any second of a run."""
 
 import pytest
-from fakes.judged_run import CLOCK, cut, down, led, ns, sampled, world
+from fakes.history.judged_run import CLOCK, cut, down, led, ns, sampled, world
 
 from checkers.history.rows import TopicPartition
 

@@ -1,6 +1,6 @@
 """The histories that a checker gets wrong when it trusts clients alone, row by row, with the right answer."""
 
-from fakes.history_rows import fail, found, history, info, logged, ok, proof, read, sample
+from fakes.history.history_rows import fail, found, history, info, logged, ok, proof, read, sample
 
 from checkers.properties import Property
 from checkers.reference import check

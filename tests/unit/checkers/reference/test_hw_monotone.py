@@ -1,6 +1,6 @@
 """The high watermark that clients get never falls: counterexample and near misses."""
 
-from fakes.history_rows import history, sample
+from fakes.history.history_rows import history, sample
 
 from checkers.properties import Property
 from checkers.reference import check

@@ -1,7 +1,7 @@
 """Each property: the smallest history in which it holds for a reason, and the smallest that breaks it."""
 
 import pytest
-from fakes.history_rows import fail, found, history, info, logged, ok, proof, read, sample
+from fakes.history.history_rows import fail, found, history, info, logged, ok, proof, read, sample
 
 from checkers.judgement import Attempts
 from checkers.properties import Property

@@ -1,7 +1,7 @@
 """divergence, log-matching, one-leader: what is flagged, and its near misses. Both implementations agree."""
 
 import pytest
-from fakes.replica_rows import batch, disk, found, history, judged, marker, notes
+from fakes.history.replica_rows import batch, disk, found, history, judged, marker, notes
 
 from checkers.history.rows import ConfigChange
 from checkers.history.tables import OPTIONAL

@@ -1,7 +1,7 @@
 """checkpoint-sane: what is flagged, and its near misses. Both implementations agree."""
 
 import pytest
-from fakes.replica_rows import batch, disk, found, marker, notes
+from fakes.history.replica_rows import batch, disk, found, marker, notes
 
 LOG = (batch(0, 3), batch(4, 5, epoch=2), batch(6, 9, epoch=2))
 

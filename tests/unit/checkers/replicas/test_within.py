@@ -1,6 +1,6 @@
 """crc, epoch-monotone, sequence-dense: what is flagged, and its near misses. Both implementations agree."""
 
-from fakes.replica_rows import batch, disk, found, marker, notes
+from fakes.history.replica_rows import batch, disk, found, marker, notes
 
 MAX = (1 << 31) - 1
 

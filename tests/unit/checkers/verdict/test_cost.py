@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from fakes.judged_run import ALL_CUT, ns, sampled, world
+from fakes.history.judged_run import ALL_CUT, ns, sampled, world
 
 from checkers.anomalies import COLUMNS, Anomalies, AnomalyBlock
 from checkers.contract.judge_contract import judge_contract

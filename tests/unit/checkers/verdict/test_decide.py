@@ -4,7 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fakes.judged_run import ALL_CUT, LEADER_KILLED, QUIET, cut, down, led, lost, ns, proof, sampled, world
+from fakes.history.judged_run import (
+    ALL_CUT,
+    LEADER_KILLED,
+    QUIET,
+    cut,
+    down,
+    led,
+    lost,
+    ns,
+    proof,
+    sampled,
+    world,
+)
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract

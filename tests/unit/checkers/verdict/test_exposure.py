@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.history_rows import fail, history, info, ok, read, sample
-from fakes.run_directories import make_run
+from fakes.history.history_rows import fail, history, info, ok, read, sample
+from fakes.run.run_directories import make_run
 
 from checkers.history.load import load_context
 from checkers.history.rows import Fault, History, MetadataChange, Replica

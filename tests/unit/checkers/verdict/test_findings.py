@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fakes.judged_run import (
+from fakes.history.judged_run import (
     ALL_CUT,
     LEADER_KILLED,
     QUIET,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fakes.judged_run import LEADER_KILLED, QUIET, lost, world
+from fakes.history.judged_run import LEADER_KILLED, QUIET, lost, world
 
 from checkers.anomalies import Anomalies, Anomaly
 from checkers.contract.label import Label, Labels

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from fakes.judged_run import CLOCK, down, ns
+from fakes.history.judged_run import CLOCK, down, ns
 
 from checkers.history.rows import Fault, NodeEvent
 from checkers.verdict.algebra import Reason, Verdict

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from fakes.cluster import FakeCluster
+from fakes.world.cluster import FakeCluster
 
 from compose.cluster.cleanness import before, what_is_left
 from compose.errors import DiskError

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from fakes.mock_kafka import MockKafka
+from fakes.world.mock_kafka import MockKafka
 
 from compose.errors import BrokerSilent
 from compose.kafka import broker_api

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from fakes.replica_brokers import LIST_OFFSETS, ReplicaBrokers
+from fakes.world.replica_brokers import LIST_OFFSETS, ReplicaBrokers
 
 from compose.kafka.view import ClusterView
 from compose.protocols import PartitionOffsets, PartitionState

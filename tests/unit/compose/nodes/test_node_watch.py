@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from fakes.engine import FakeEngine
+from fakes.world.engine import FakeEngine
 
 from compose.docker.events import Inspected
 from compose.errors import EngineUnreachable, NodeStateError

@@ -4,7 +4,7 @@ import json
 from threading import Event
 
 import pytest
-from fakes.fault_world import Inline, World, WorldView
+from fakes.world.fault_world import Inline, World, WorldView
 
 from compose.errors import NodeStateError
 from compose.protocols import Edge

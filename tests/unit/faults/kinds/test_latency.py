@@ -4,8 +4,8 @@ import json
 from threading import Event
 
 import pytest
-from fakes.cluster import full_mesh
-from fakes.fault_world import Inline, World, WorldView
+from fakes.world.cluster import full_mesh
+from fakes.world.fault_world import Inline, World, WorldView
 
 from compose.protocols import Edge
 from faults.clock import ns

@@ -3,7 +3,7 @@
 from threading import Event
 
 import pytest
-from fakes.fault_world import Inline, World, WorldView
+from fakes.world.fault_world import Inline, World, WorldView
 
 from faults.clock import ns
 from faults.kinds.registry import ALL, KINDS

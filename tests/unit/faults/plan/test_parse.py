@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from fakes.view import partition
+from fakes.world.view import partition
 
 from compose.protocols import PartitionOffsets
 from faults.durations import parse_duration

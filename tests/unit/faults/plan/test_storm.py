@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 import pytest
-from fakes.cluster import full_mesh
+from fakes.world.cluster import full_mesh
 
 from faults.errors import BadStep
 from faults.kinds.network.partition import PartitionStep

@@ -1,7 +1,7 @@
 """A plan that cannot be run is refused before anything starts."""
 
 import pytest
-from fakes.cluster import full_mesh
+from fakes.world.cluster import full_mesh
 
 from faults.errors import BadStep
 from faults.plan.parse import parse_steps, write_step

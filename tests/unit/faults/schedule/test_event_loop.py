@@ -3,8 +3,8 @@
 from threading import Event
 
 import pytest
-from fakes.fault_world import Inline, Slow
-from fakes.virtual_clock import VirtualClock
+from fakes.world.fault_world import Inline, Slow
+from fakes.world.virtual_clock import VirtualClock
 
 from faults.clock import ns
 from faults.schedule.event_loop import EventLoop

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 
 import pytest
-from fakes.fault_world import Aside, Inline, Slow, World, WorldView
+from fakes.world.fault_world import Aside, Inline, Slow, World, WorldView
 
 from compose.protocols import PartitionState
 from faults.clock import ns

@@ -1,7 +1,7 @@
 """The counters of before: when they are read, which sample counts, and what is left out."""
 
 import pytest
-from fakes.fault_world import World, WorldView
+from fakes.world.fault_world import World, WorldView
 
 from compose.errors import DiskError, NodeStateError
 from compose.protocols import Edge

@@ -8,7 +8,7 @@ from itertools import pairwise
 from threading import Event
 
 import pytest
-from fakes.fault_world import Aside, Inline, Slow, World, WorldView
+from fakes.world.fault_world import Aside, Inline, Slow, World, WorldView
 
 from compose.errors import NodeStateError
 from compose.protocols import Edge, ProcessEvent

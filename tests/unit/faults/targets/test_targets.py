@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from fakes.cluster import FakeCluster
-from fakes.view import FakeView, partition
+from fakes.world.cluster import FakeCluster
+from fakes.world.view import FakeView, partition
 
 from faults.errors import BadStep, NoTarget
 from faults.targets.edges import parse_edges, resolve_edges

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fakes.run_steps import Judges
+from fakes.run.run_steps import Judges
 
 from checkers.verdict.algebra import Verdict
 from harness.campaign.suite import Options, run_suite

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from fakes.history_rows import history, logged, ok, sample
-from fakes.run_directories import change_manifest, make_run, reference
+from fakes.history.history_rows import history, logged, ok, sample
+from fakes.run.run_directories import change_manifest, make_run, reference
 
 from checkers.errors import MalformedHistory
 from checkers.history.tables import TABLES, unit_path, write_table

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.evidence import SECOND, whole_history, whole_run
-from fakes.run_directories import change_manifest, reference
+from fakes.run.evidence import SECOND, whole_history, whole_run
+from fakes.run.run_directories import change_manifest, reference
 
 from checkers.history.rows import Fault, History, NodeEvent, Producer
 from checkers.verdict.algebra import Verdict

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from fakes.whole_runs import ns
+from fakes.run.whole_runs import ns
 
 from checkers.history.rows import Fault
 from checkers.verdict.algebra import Reason, Verdict

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from fakes.history_rows import TOPIC, history, info, logged, ok, read, sample
-from fakes.run_directories import MANIFEST, make_run, reference
+from fakes.history.history_rows import TOPIC, history, info, logged, ok, read, sample
+from fakes.run.run_directories import MANIFEST, make_run, reference
 
 from checkers.history.rows import Fault, History, MetadataChange, NodeEvent, Pressure, ReplicaOffset
 from checkers.verdict.algebra import Verdict

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from fakes.history_rows import history, logged, ok, sample
-from fakes.run_directories import make_run, reference
+from fakes.history.history_rows import history, logged, ok, sample
+from fakes.run.run_directories import make_run, reference
 
 from checkers.verdict.algebra import Verdict
 from harness.report.judge import judge

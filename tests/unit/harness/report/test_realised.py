@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.run_directories import make_run
+from fakes.run.run_directories import make_run
 
 from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
 from checkers.contract.timeline import Clock

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.run_directories import reference
+from fakes.run.run_directories import reference
 
 from harness.report.judge import judge
 from harness.run_directory.layout import RunDir

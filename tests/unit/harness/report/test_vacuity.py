@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import replica_rows
-from fakes.history_rows import history, logged, ok, read, sample
-from fakes.run_directories import MANIFEST, make_run, reference
+from fakes.history import replica_rows
+from fakes.history.history_rows import history, logged, ok, read, sample
+from fakes.run.run_directories import MANIFEST, make_run, reference
 
 from checkers.history.rows import Fault, History, MetadataChange, Pressure
 from checkers.verdict.algebra import Verdict

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fakes.run_steps import FakeRunSteps
+from fakes.run.run_steps import FakeRunSteps
 
 from checkers.verdict.algebra import Verdict
 from compose.errors import NodeStateError

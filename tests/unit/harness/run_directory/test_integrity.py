@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from fakes.history_rows import history, info, logged, ok, proof, read, sample
-from fakes.run_directories import SEALED_NS, change_manifest, make_run, noted, reference, write_scenario
+from fakes.history.history_rows import history, info, logged, ok, proof, read, sample
+from fakes.run.run_directories import SEALED_NS, change_manifest, make_run, noted, reference, write_scenario
 
 from checkers.history.rows import Fault, History, MetadataChange
 from checkers.history.tables import REPLICA_BATCHES, TABLES, write_table

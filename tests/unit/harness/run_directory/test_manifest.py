@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from fakes.run_directories import MANIFEST, make_run, write_manifest
+from fakes.run.run_directories import MANIFEST, make_run, write_manifest
 from pydantic import BaseModel
 
 from harness.errors import HistoryError

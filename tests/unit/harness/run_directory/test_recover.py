@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from fakes.run_directories import MANIFEST, change_manifest, make_run, reference
+from fakes.run.run_directories import MANIFEST, change_manifest, make_run, reference
 
 from checkers.history.load import collected_tables, run_of
 from checkers.history.rows import TopicPartition

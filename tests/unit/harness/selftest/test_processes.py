@@ -7,8 +7,8 @@ from threading import Lock
 from time import sleep
 
 import pytest
-from fakes.evidence import whole_run
-from fakes.run_directories import reference
+from fakes.run.evidence import whole_run
+from fakes.run.run_directories import reference
 
 from checkers.judgement import Judgement
 from checkers.verdict.algebra import Verdict

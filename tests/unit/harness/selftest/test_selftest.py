@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.evidence import whole_history, whole_run
-from fakes.run_directories import reference
+from fakes.run.evidence import whole_history, whole_run
+from fakes.run.run_directories import reference
 
 from checkers.anomalies import Anomalies
 from checkers.history.tables import unit_path

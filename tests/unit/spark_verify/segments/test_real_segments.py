@@ -7,8 +7,8 @@ Of each codec there are the batches of librdkafka, and those that the broker com
 from pathlib import Path
 
 import pytest
-from fakes.compare_with_dump import assert_same, assert_same_snapshot
-from fakes.dumped_segments import parse
+from fakes.history.compare_with_dump import assert_same, assert_same_snapshot
+from fakes.history.dumped_segments import parse
 
 from spark_verify.segments import checkpoints
 

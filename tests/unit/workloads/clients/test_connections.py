@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import KafkaError
-from fakes.mock_kafka import PRODUCE, MockKafka
+from fakes.world.mock_kafka import PRODUCE, MockKafka
 
 from workloads.clients.connections import INTERVAL_MS, Connections
 from workloads.clients.producer import ProducerLoop

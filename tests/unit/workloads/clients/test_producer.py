@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 from confluent_kafka import TopicPartition as Position
-from fakes.mock_kafka import PRODUCE, MockKafka
+from fakes.world.mock_kafka import PRODUCE, MockKafka
 
 from workloads.clients.producer import ProducerLoop
 from workloads.clients.send_counts import SendCounts

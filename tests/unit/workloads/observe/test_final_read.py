@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka import TopicPartition as Position
-from fakes.mock_kafka import MockKafka
-from fakes.replica_brokers import ReplicaBrokers
+from fakes.world.mock_kafka import MockKafka
+from fakes.world.replica_brokers import ReplicaBrokers
 
 from checkers.history.rows import Proof, TopicPartition
 from compose.kafka.broker_api import PartitionAnswer

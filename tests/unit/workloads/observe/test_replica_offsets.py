@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from fakes.replica_brokers import ReplicaBrokers
+from fakes.world.replica_brokers import ReplicaBrokers
 
 from checkers.history.rows import TopicPartition
 from compose.kafka.brokers import Brokers

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
-from fakes.mock_kafka import MockKafka
+from fakes.world.mock_kafka import MockKafka
 
 from checkers.history.rows import TopicPartition
 from compose.errors import BrokerSilent

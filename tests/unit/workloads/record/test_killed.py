@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from fakes.killed_load import assert_every_record_is_explained, kill_a_load
-from fakes.mock_kafka import MockKafka
+from fakes.run.killed_load import assert_every_record_is_explained, kill_a_load
+from fakes.world.mock_kafka import MockKafka
 
 
 def test_every_record_in_the_log_of_a_killed_run_has_its_send(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ Times are seconds. Broker 1 leads ISR [1, 2, 3] from 0 s, ISR [1] from 5 s to 9 
 on; min.insync.replicas=2.
 """
 
-from fakes.control_plane import ALL, acked, clocks, history, report, setting, state, strict
+from fakes.history.control_plane import ALL, acked, clocks, history, report, setting, state, strict
 
 from checkers.history.rows import ClockPair, Producer
 from checkers.reference.control_plane.ack_contract import ack_contract

@@ -3,7 +3,7 @@
 Times are seconds. Broker 1 leads under epoch 0; broker 2 is elected at 9 s, epoch 1.
 """
 
-from fakes.control_plane import clocks, given, history, report, state
+from fakes.history.control_plane import clocks, given, history, report, state
 
 from checkers.history.rows import ClockPair
 from checkers.reference.control_plane.early_read import early_read

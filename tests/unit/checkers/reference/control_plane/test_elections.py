@@ -1,6 +1,6 @@
 """Who may be elected: the counterexample, and what looks like one and is not."""
 
-from fakes.control_plane import broker, history, named, setting, state, strict, up
+from fakes.history.control_plane import broker, history, named, setting, state, strict, up
 
 from checkers.reference.control_plane.elections import leader_legal
 from checkers.reference.control_plane.rule_result import RuleResult

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from fakes.control_plane import TOPIC, history, named, report, state
+from fakes.history.control_plane import TOPIC, history, named, report, state
 
 from checkers.history.rows import Replica
 from checkers.reference.control_plane.epochs import epoch_step

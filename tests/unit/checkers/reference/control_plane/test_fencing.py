@@ -1,6 +1,6 @@
 """A broker that may not lead leaves every ISR first: the counterexample and its near misses."""
 
-from fakes.control_plane import broker, history, named, state, up
+from fakes.history.control_plane import broker, history, named, state, up
 
 from checkers.reference.control_plane.fencing import fenced_out
 from checkers.reference.control_plane.rule_result import RuleResult

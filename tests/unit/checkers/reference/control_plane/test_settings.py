@@ -1,6 +1,6 @@
 """Which value a topic's setting had at an offset of the metadata log."""
 
-from fakes.control_plane import setting
+from fakes.history.control_plane import setting
 
 from checkers.reference.control_plane.settings import Settings
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import junitparser
-from fakes.suites import record, row
+from fakes.run.suites import record, row
 
 from harness.campaign.suites.junit import write_junit
 from harness.campaign.suites.record import SuiteRecord

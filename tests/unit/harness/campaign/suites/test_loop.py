@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from fakes.run_steps import FakeRunSteps
+from fakes.run.run_steps import FakeRunSteps
 
 from checkers.verdict.algebra import Verdict
 from harness.campaign.suites import loop

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from fakes.suites import record, row
+from fakes.run.suites import record, row
 
 from compose.docker.labels import owner_of
 from harness.campaign.suites.record import OverheadOf, read_record, refuse_alive, write_record

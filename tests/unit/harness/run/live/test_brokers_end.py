@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from fakes.cluster import FakeCluster
+from fakes.world.cluster import FakeCluster
 
 from compose.errors import EngineUnreachable, NodeStateError
 from harness.run.live.brokers_end import broker_lines, copy_running, end_brokers

@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from fakes.cluster import FakeCluster
-from fakes.run_directories import make_run
+from fakes.run.run_directories import make_run
+from fakes.world.cluster import FakeCluster
 
 from compose.protocols import ProcessEvent, StartTimings
 from compose.spec.images import kafka_image, toxiproxy_image

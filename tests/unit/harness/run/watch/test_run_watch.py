@@ -9,7 +9,7 @@ from threading import Event
 
 import pyarrow.parquet as pq
 import pytest
-from fakes.cluster import FakeCluster
+from fakes.world.cluster import FakeCluster
 
 from checkers.history.rows import TopicPartition
 from compose.errors import NodeStateError

@@ -1,7 +1,7 @@
 """Bounds that nothing can keep."""
 
 import pytest
-from fakes.refusals import complaints
+from fakes.run.refusals import complaints
 
 from harness.scenario.rules import workload
 

@@ -1,7 +1,7 @@
 """Settings of the client: the library's own judgement, each at its place."""
 
 import pytest
-from fakes.refusals import complaints
+from fakes.run.refusals import complaints
 
 
 @pytest.mark.parametrize(

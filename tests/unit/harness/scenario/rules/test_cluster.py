@@ -1,7 +1,7 @@
 """Clusters and topics that cannot be."""
 
 import pytest
-from fakes.refusals import complaints
+from fakes.run.refusals import complaints
 
 
 def test_a_release_that_there_is_not_is_refused_with_those_there_are() -> None:

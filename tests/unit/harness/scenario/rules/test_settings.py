@@ -1,7 +1,7 @@
 """Settings that the chosen release does not know, or cannot take, are refused at their place."""
 
 import pytest
-from fakes.refusals import complaints
+from fakes.run.refusals import complaints
 
 TOPIC = "{name: orders, config: {%s}}"
 

@@ -1,7 +1,7 @@
 """Records, rates and times that no cluster of the scenario could take."""
 
 import pytest
-from fakes.refusals import complaints
+from fakes.run.refusals import complaints
 
 from harness.scenario.rules.sizes import batch_bytes
 

@@ -10,7 +10,7 @@ from threading import Event
 from checkers.history.rows import Proof
 from checkers.verdict.algebra import Verdict
 from compose.protocols import MetadataLog
-from fakes.cluster import FakeCluster
+from fakes.world.cluster import FakeCluster
 from harness.report.report import Report
 from harness.run.steps import OnEvent, StartedCluster
 from harness.run_directory.layout import RunDir

@@ -11,8 +11,8 @@ from typing import Any
 
 from compose.errors import DiskError
 from compose.protocols import ContainerState, Edge, PartitionOffsets, PartitionState
-from fakes.cluster import FakeCluster, FakeMesh, full_mesh
-from fakes.virtual_clock import VirtualClock
+from fakes.world.cluster import FakeCluster, FakeMesh, full_mesh
+from fakes.world.virtual_clock import VirtualClock
 from faults.clock import ns
 
 CALL_NS = ns(0.05)

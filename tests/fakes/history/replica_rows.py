@@ -27,7 +27,7 @@ from checkers.judgement import Judgement
 from checkers.properties import Property
 from checkers.property_terms import Family
 from checkers.reference import check
-from fakes.inline_spark import InlineSpark
+from fakes.history.inline_spark import InlineSpark
 from spark_verify.selftest.fuzz import agree
 from spark_verify.verify import verify
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
-from fakes.killed_load import assert_every_record_is_explained, kill_a_load
+from fakes.run.killed_load import assert_every_record_is_explained, kill_a_load
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView

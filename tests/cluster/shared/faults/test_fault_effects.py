@@ -17,7 +17,7 @@ from faults.clock import SystemClock
 from faults.plan.parse import parse_steps
 from faults.schedule.record import FaultRecord
 from faults.schedule.scheduler import run_schedule
-from shared.fault_traffic import traffic
+from shared.faults.fault_traffic import traffic
 
 ORDERS, PARTITIONS = "fault-orders", 3
 LEADER, FOLLOWERS = f"leader({ORDERS}-0)", f"followers({ORDERS}-0)"

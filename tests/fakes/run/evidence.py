@@ -20,8 +20,8 @@ from checkers.history.rows import (
     ReplicaOffset,
     Watermark,
 )
-from fakes.history_rows import TOPIC, history, logged, ok, read
-from fakes.run_directories import make_run
+from fakes.history.history_rows import TOPIC, history, logged, ok, read
+from fakes.run.run_directories import make_run
 from harness.run_directory.layout import RunDir
 
 SECOND = 1_000_000_000

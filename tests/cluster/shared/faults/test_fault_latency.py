@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from faults.schedule.record import FaultEvent
-from shared.fault_runs import Ignoring, run
+from shared.faults.fault_runs import Ignoring, run
 
 
 def words(topic: str) -> dict[str, str]:

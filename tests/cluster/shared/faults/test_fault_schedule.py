@@ -9,8 +9,8 @@ from confluent_kafka import Consumer, TopicPartition
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from faults.schedule.record import FaultEvent
-from shared.fault_runs import Ignoring, run
-from shared.fault_traffic import Acked, traffic, wait_for_acks
+from shared.faults.fault_runs import Ignoring, run
+from shared.faults.fault_traffic import Acked, traffic, wait_for_acks
 
 PARTITIONS = 3
 POWER = {"at": "2s", "do": "power-loss", "target": "brokers", "for": "500ms"}

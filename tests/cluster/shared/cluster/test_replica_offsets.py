@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from compose.protocols import Edge, PartitionOffsets
-from shared.fault_runs import run
+from shared.faults.fault_runs import run
 from shared.partitions import partition
 from workloads.observe.final_read import final_read
 from workloads.plan import WorkloadPlan

@@ -32,7 +32,7 @@ with start(plan, sys.argv[1], Path(sys.argv[3])) as load:
 def kill_a_load(bootstrap: str, topic: str, run: Path, *, after_s: float) -> None:
     """Start a load on two partitions of `topic` and SIGKILL it `after_s` seconds after it was warm."""
     argv = [sys.executable, "-c", LOAD, bootstrap, topic, str(run)]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as load:
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=Path(__file__).parents[3]) as load:
         assert load.stdout is not None
         assert load.stdout.readline() == b"warm\n"
         time.sleep(after_s)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from fakes.dumped_segments import DumpedBatch, DumpedFile
+from fakes.history.dumped_segments import DumpedBatch, DumpedFile
 from spark_verify.segments.batches import Batches, SegmentWalk
 from spark_verify.segments.control import control_records
 from spark_verify.segments.decode import DecodedRecords, batch_digests, decode, uncompressed

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from checkers.history.rows import Fault, History, LogRecord, MetadataChange, Read, ReplicaOffset, Send
-from fakes.history_rows import TOPIC, history, info, logged, ok, read
-from fakes.run_directories import make_run, reference
+from fakes.history.history_rows import TOPIC, history, info, logged, ok, read
+from fakes.run.run_directories import make_run, reference
 from harness.report.judge import judge
 from harness.report.report import Report
 
