@@ -91,8 +91,7 @@ def seal_load(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     with _Units(history, "reads", partitions, run) as units:
         reads = sum(_seal_reads(path, units) for path in readers)
     _seal_watermarks(directory / "watermarks.arrow", history, run)
-    for table in ("replica_offsets", "client_events"):
-        _seal_table(table, [path for path in states if path.name.startswith(table)], history, run)
+    _seal_tables(("replica_offsets", "client_events"), states, history, run)
     _write_producers(facts, history, run)
     return Sealed(producers=facts, sends=sends, reads=reads)
 
@@ -102,8 +101,7 @@ def seal_observed(run_dir: Path, run: str = "", *, ended: bool = False) -> None:
     directory, history = run_dir / "journal", run_dir / "history"
     _, observed = _journals(directory)
     states = _inspected(observed, run, ended=ended)
-    for table in OBSERVED:
-        _seal_table(table, [path for path in states if path.name.startswith(table)], history, run)
+    _seal_tables(OBSERVED, states, history, run)
     shutil.rmtree(directory)
 
 
@@ -297,6 +295,12 @@ def _slices(path: Path, schema: pa.Schema, types: Sequence[type]) -> Iterator[li
 def _join(batches: list[pa.RecordBatch], schema: pa.Schema, types: Sequence[type]) -> list[NDArray[Any]]:
     columns = ([batch.column(name).to_numpy() for batch in batches] for name in schema.names)
     return [np.concatenate(column).astype(t, copy=False) for column, t in zip(columns, types, strict=True)]
+
+
+def _seal_tables(tables: Iterable[str], states: Iterable[Path], history: Path, run: str) -> None:
+    """Each table from those of the journals that are named after it."""
+    for table in tables:
+        _seal_table(table, [path for path in states if path.name.startswith(table)], history, run)
 
 
 def _seal_table(table: str, journals: Sequence[Path], history: Path, run: str) -> None:

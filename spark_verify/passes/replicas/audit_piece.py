@@ -11,7 +11,7 @@ result; nothing is raised that the disk's content could cause.
 
 import mmap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +98,7 @@ def _copied(first: Piece, read: PieceRead, piece: Piece) -> PieceRead | None:
     if read.reasons or not all(_have_same_bytes(one.path, other.path) for one, other in pairs):
         return None
     _write(piece, _rows_of(first, broker=piece.broker))
-    return replace(read, torn=list(read.torn), reasons=[])
+    return read
 
 
 def _have_same_bytes(one: Path, other: Path) -> bool:
