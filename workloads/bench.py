@@ -93,7 +93,7 @@ def send_throughput(
 
 def compare(rate: dict[str, float]) -> list[Measured]:
     """Set the rates of "recorded", "bare" and "performance" side by side."""
-    peers = (("same loop without recording", "bare", 0.85), ("ProducerPerformance", "performance", 0.6))
+    peers = (("same loop without recording", "bare", 0.9), ("ProducerPerformance", "performance", 0.8))
     return [
         Measured(
             name=f"recorded send throughput against {peer}",

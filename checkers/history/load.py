@@ -141,6 +141,27 @@ def read_unit(
     return upgrade(table, minor, rows).select(columns or TABLES[table].names)
 
 
+def read_groups(
+    path: Place,
+    table: str,
+    topic: str | None = None,
+    partition: int | None = None,
+    columns: Sequence[str] | None = None,
+) -> Iterator[pa.Table]:
+    """The same, a row group at a time; raises as `read_unit`, while it is read."""
+    file, minor = _checked(path, table, topic, partition)
+    if schema_at(table, minor) != TABLES[table]:
+        yield read_unit(path, table, topic, partition, columns)
+        return
+    for number in range(file.num_row_groups):
+        try:
+            rows = file.read_row_group(number, columns=list(columns) if columns else None, use_threads=False)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise MalformedHistory(path, f"cannot be read: {_first_line(error)}") from None
+        _check_rows(path, table, rows, topic, partition)
+        yield rows.replace_schema_metadata()
+
+
 def open_unit(
     path: Place, table: str, topic: str | None = None, partition: int | None = None
 ) -> pq.ParquetFile:

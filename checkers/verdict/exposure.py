@@ -5,7 +5,7 @@ figures again; of a history in memory, `exposure` takes what is in its rows.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from checkers.errors import MalformedHistory
 from checkers.history.columnar import columns_of
-from checkers.history.load import read_unit, rows_of
+from checkers.history.load import read_groups, rows_of
 from checkers.history.rows import Context, Fault, MetadataChange, TopicPartition
 from checkers.history.tables import NONE, Outcome, unit_path
 from checkers.places import Place
@@ -159,20 +159,35 @@ def exposure(
 
 
 def _sends(history: Place, tp: TopicPartition) -> PartitionSends:
+    """Of a file of any size: 8 bytes for each ack, and a row group, are in memory at once."""
     path = unit_path(history, "sends", *tp)
-    rows = read_unit(path, "sends", *tp, columns=COLUMNS)
-    _refuse_answers_from_before(path, rows)
-    return PartitionSends.of(*(rows[name].to_numpy() for name in COLUMNS))
+    acks: Times = np.empty(rows_of(path), np.int64)
+    found: list[PartitionSends] = []
+    rows = acked = 0
+    for group in read_groups(path, "sends", *tp, columns=COLUMNS):
+        _refuse_answers_from_before(path, group, rows)
+        one = PartitionSends.of(*(group[name].to_numpy() for name in COLUMNS))
+        acks[acked : acked + len(one.acks)] = one.acks
+        found.append(replace(one, acks=one.acks[:0]))
+        rows, acked = rows + len(group), acked + len(one.acks)
+    acks[:acked].sort()
+    return PartitionSends(
+        counts={each: sum(one.counts[each] for one in found) for each in Outcome},
+        without_offset=sum(one.without_offset for one in found),
+        first_ns=min((one.first_ns for one in found if one.first_ns != NONE), default=NONE),
+        acks=acks[:acked],
+    )
 
 
-def _refuse_answers_from_before(path: Place, rows: pa.Table) -> None:
-    """Both times are of one clock that never steps back: an earlier answer was not written down so."""
+def _refuse_answers_from_before(path: Place, rows: pa.Table, first: int) -> None:
+    """Both times are of one clock that never steps back: an earlier answer was not written down so. `first`
+    is the number of the first of the rows."""
     invoked, completed = rows["invoked_ns"], rows["completed_ns"]
     early = pc.and_(pc.not_equal(completed, NONE), pc.less(completed, invoked))
     if pc.any(early, min_count=0).as_py():
         row = pc.index(early, True).as_py()
         before_ns = invoked[row].as_py() - completed[row].as_py()
-        raise MalformedHistory(path, f"row {row} was completed {before_ns} ns before it was invoked")
+        raise MalformedHistory(path, f"row {first + row} was completed {before_ns} ns before it was invoked")
 
 
 def _unwitnessed(

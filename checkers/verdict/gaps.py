@@ -16,6 +16,9 @@ MOST_OF_ONE = 20
 """The gaps of one partition that are kept, the longest first: one bound decides by all that exceed it, and
 the longest may not be the one that counts."""
 
+SLICE = 1 << 20
+"""So many acks are looked at together: what is made of them takes memory too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
@@ -55,7 +58,10 @@ def longest_gaps(
 
 
 def _of_one(tp: TopicPartition, times: Times, load_ended_ns: int) -> list[Gap]:
-    bounds = np.append(times, max(load_ended_ns, int(times[-1])))
-    lengths = np.diff(bounds)
-    longest = np.argsort(-lengths, kind="stable")[:MOST_OF_ONE]
-    return [Gap(tp=tp, from_ns=int(bounds[at]), to_ns=int(bounds[at + 1])) for at in longest.tolist()]
+    last = int(times[-1])
+    found = [Gap(tp=tp, from_ns=last, to_ns=max(load_ended_ns, last))]
+    for begin in range(0, len(times), SLICE):  # each with the first of the next
+        bounds = times[begin : begin + SLICE + 1]
+        longest = np.argsort(bounds[:-1] - bounds[1:], kind="stable")[:MOST_OF_ONE]
+        found += [Gap(tp=tp, from_ns=int(bounds[at]), to_ns=int(bounds[at + 1])) for at in longest.tolist()]
+    return sorted(found, key=lambda gap: (-gap.length_ns, gap.from_ns))[:MOST_OF_ONE]

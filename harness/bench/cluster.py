@@ -19,6 +19,7 @@ from compose.host.waiting import wait_until
 from compose.kafka.view import ClusterView
 from compose.spec.images import CLASSPATH, kafka_image
 from compose.spec.topology import Topology
+from harness.bench import plain_cluster
 from harness.run.live import topics
 from harness.scenario.model import TopicPart
 from workloads.bench import send_throughput
@@ -42,6 +43,13 @@ def ready_times(rounds: int) -> tuple[float, float]:
                 assert cluster.timings is not None
                 took[appcds].append(cluster.timings.ready_s)
     return round(statistics.median(took[True]), 1), round(statistics.median(took[False]), 1)
+
+
+@functools.cache
+def plain_ready_time(rounds: int) -> float:
+    """Median seconds until the same nodes in plain containers are ready. Measured once."""
+    took = [plain_cluster.ready_s(Topology(), secrets.token_hex(4)) for _ in range(rounds)]
+    return round(statistics.median(took), 1)
 
 
 def send_lines() -> Sequence[Mapping[str, Any]]:

@@ -16,10 +16,11 @@ machine that runs the harness is not survived.)
 import json
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -84,6 +85,7 @@ class JournalState:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
+    place: int
     magic: bytes
     message: pa.Buffer
 
@@ -111,10 +113,15 @@ def inspect(path: Path) -> JournalState | None:
 
 
 def read(path: Path) -> Iterator[pa.RecordBatch]:
-    """Every whole batch of a journal in the order written, not copied; ends silently where it is torn.
+    """Every whole batch of a journal in the order written; ends silently where it is torn.
 
-    The batches' CRCs are not checked again: `inspect` has done that.
+    The batches' CRCs are not checked again: `inspect` has done that. One batch at a time is in memory.
     """
+    return (batch for _, batch in read_places(path))
+
+
+def read_places(path: Path) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The same, each with the place in the file at which `batch_at` finds it again."""
     frames = _frames(path, checked=False)
     first = next(frames, None)
     if first is None:
@@ -122,40 +129,46 @@ def read(path: Path) -> Iterator[pa.RecordBatch]:
     schema = pa.ipc.read_schema(first.message)
     for frame in frames:
         if frame.magic == MAGIC:
-            yield pa.ipc.read_record_batch(frame.message, schema)
+            yield frame.place, pa.ipc.read_record_batch(frame.message, schema)
+
+
+def batches_at(path: Path, places: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    """The batches of a journal at some places, as `read_places` gave them."""
+    with path.open("rb") as file:
+        schema = pa.ipc.read_schema(pa.py_buffer(_message_at(file, 0)))
+        for place in places:
+            yield pa.ipc.read_record_batch(pa.py_buffer(_message_at(file, place)), schema)
+
+
+def _message_at(file: BinaryIO, place: int) -> bytes:
+    file.seek(place)
+    _, _, length, _ = HEAD.unpack(file.read(HEAD_BYTES)[: HEAD.size])
+    return file.read(length)
 
 
 def _frames(path: Path, *, checked: bool) -> Iterator[_Frame]:
     """Every whole frame of a journal; `checked`: that a message has its CRC."""
     if not path.is_file():
         raise JournalUnreadable(f"{path}: no such journal")
-    whole, place, number, magic = _mapped(path), 0, 0, MAGIC
-    while whole.size - place >= HEAD_BYTES:
-        if magic == END_MAGIC:
-            raise _damaged(path, place, "bytes after the journal's end")
-        magic, length, crc = _head(path, whole.slice(place, HEAD_BYTES), place, number)
-        message = whole.slice(place + HEAD_BYTES, min(length, whole.size - place - HEAD_BYTES))
-        if message.size < length:
-            return  # torn
-        if checked and zlib.crc32(message) != crc:
-            raise _damaged(path, place, f"frame {number} is not what was written")
-        yield _Frame(magic, message)
-        place, number = place + HEAD_BYTES + length, number + 1
-    rest = whole.slice(place).to_pybytes()
-    if rest and (magic == END_MAGIC or not _begins_a_frame(rest)):
+    place, number, magic = 0, 0, MAGIC
+    with path.open("rb") as file:
+        while len(head := file.read(HEAD_BYTES)) == HEAD_BYTES:
+            if magic == END_MAGIC:
+                raise _damaged(path, place, "bytes after the journal's end")
+            magic, length, crc = _head(path, head, place, number)
+            if length > path.stat().st_size - place - HEAD_BYTES:
+                return  # torn
+            message = file.read(length)
+            if checked and zlib.crc32(message) != crc:
+                raise _damaged(path, place, f"frame {number} is not what was written")
+            yield _Frame(place, magic, pa.py_buffer(message))
+            place, number = place + HEAD_BYTES + length, number + 1
+    if head and (magic == END_MAGIC or not _begins_a_frame(head)):
         raise _damaged(path, place, "bytes that no writer wrote")
 
 
-def _mapped(path: Path) -> pa.Buffer:
-    if path.stat().st_size == 0:
-        return pa.py_buffer(b"")
-    with pa.memory_map(str(path)) as source:
-        return source.read_buffer()
-
-
-def _head(path: Path, head: pa.Buffer, place: int, number: int) -> tuple[bytes, int, int]:
+def _head(path: Path, found: bytes, place: int, number: int) -> tuple[bytes, int, int]:
     """Magic, length and CRC of the message of the frame at `place`, which must be the one with `number`."""
-    found = head.to_pybytes()
     magic, its_number, length, crc = HEAD.unpack(found[: HEAD.size])
     if magic not in (MAGIC, END_MAGIC) or CRC.pack(zlib.crc32(found[: HEAD.size])) != found[HEAD.size :]:
         raise _damaged(path, place, f"no frame begins there, where frame {number} should")

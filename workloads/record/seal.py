@@ -213,12 +213,13 @@ def _constant(text: str, count: int) -> pa.Array:
 def _seal_sends(path: Path, producer: ProducerFacts, errors: Sequence[str], units: _Units) -> int:
     """Seal one producer instance, SLICE sequences at a time; how many sends it made."""
     done_path = _done_of(path)
+    completions = _Completions(done_path)
     total = 0
     outcomes: NDArray[np.int64] = np.zeros(len(Outcome), np.int64)
     for invoked in _slices(path, INVOKED, _INVOKED_TYPES):
         lanes, invoked_ns, checksums = invoked
         count = len(lanes)
-        done = _completions(done_path, total, count)
+        done = completions.of(total, count)
         columns = {
             "producer": np.full(count, producer.producer, np.int32),
             "sequence": np.arange(total, total + count, dtype=np.int64),
@@ -249,20 +250,36 @@ def _counts(by_outcome: Sequence[int]) -> str:
     return ", ".join(f"{by_outcome[each]} {each.name.lower()}" for each in Outcome)
 
 
-def _completions(path: Path, first: int, count: int) -> dict[str, NDArray[Any]]:
-    """How the sends `first` .. `first + count - 1` ended, by position; info and -1 where nothing is known."""
-    ends: dict[str, NDArray[Any]] = {
-        "completed_ns": np.full(count, NONE, np.int64),
-        "outcome": np.full(count, Outcome.INFO, np.int8),
-        "offset": np.full(count, NONE, np.int64),
-        "error": np.zeros(count, np.int16),
-    }
-    for batch in journal.read(path) if path.is_file() else ():
-        place = batch.column("sequence").to_numpy() - first
-        mine = (place >= 0) & (place < count)
-        for name, column in ends.items():
-            column[place[mine]] = batch.column(name).to_numpy()[mine]
-    return ends
+class _Completions:
+    """How the sends of one producer ended. They are in the order of their ends, so each batch of the journal
+    has sequences near each other, and is read for one slice of them or two."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        placed = journal.read_places(path) if path.is_file() else ()
+        spans = [
+            (place, int(sequences.min()), int(sequences.max()))
+            for place, batch in placed
+            if len(sequences := batch.column("sequence").to_numpy())
+        ]
+        self._places, self._lowest, self._highest = np.array(spans, np.int64).reshape(-1, 3).T
+
+    def of(self, first: int, count: int) -> dict[str, NDArray[Any]]:
+        """Of the sends `first` .. `first + count - 1`, by position; info and -1 where nothing is known."""
+        ends: dict[str, NDArray[Any]] = {
+            "completed_ns": np.full(count, NONE, np.int64),
+            "outcome": np.full(count, Outcome.INFO, np.int8),
+            "offset": np.full(count, NONE, np.int64),
+            "error": np.zeros(count, np.int16),
+        }
+        touching = (self._lowest < first + count) & (self._highest >= first)
+        places = self._places[touching].tolist()
+        for batch in journal.batches_at(self._path, places) if places else ():
+            place = batch.column("sequence").to_numpy() - first
+            mine = (place >= 0) & (place < count)
+            for name, column in ends.items():
+                column[place[mine]] = batch.column(name).to_numpy()[mine]
+        return ends
 
 
 def _error_names(path: Path) -> list[str]:

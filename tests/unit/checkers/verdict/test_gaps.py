@@ -1,8 +1,10 @@
 """The longest times without an ack, of each partition."""
 
 import numpy as np
+import pytest
 
 from checkers.history.rows import TopicPartition
+from checkers.verdict import gaps
 from checkers.verdict.gaps import Gap, longest_gaps
 
 A, B, NEVER = (TopicPartition("orders", number) for number in range(3))
@@ -25,8 +27,8 @@ def test_without_the_end_of_the_load_the_last_ack_ends_the_last_gap() -> None:
 
 def test_of_one_partition_the_twenty_longest_are_kept() -> None:
     times = np.cumsum(np.arange(100))
-    gaps = longest_gaps({A: times}, -1)
-    assert [gap.length_ns for gap in gaps] == list(range(99, 79, -1))
+    kept = longest_gaps({A: times}, -1)
+    assert [gap.length_ns for gap in kept] == list(range(99, 79, -1))
 
 
 def test_a_partition_without_an_ack_went_without_for_the_whole_load() -> None:
@@ -35,3 +37,11 @@ def test_a_partition_without_an_ack_went_without_for_the_whole_load() -> None:
     assert longest_gaps(acks, -1, load_began_ns=5)[0] == Gap(tp=NEVER, from_ns=5, to_ns=40)
     assert longest_gaps({NEVER: acks[NEVER]}, -1, load_began_ns=5) == (Gap(tp=NEVER, from_ns=5, to_ns=5),)
     assert longest_gaps({NEVER: acks[NEVER]}, 50) == ()
+
+
+def test_looking_at_a_few_acks_at_a_time_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = np.cumsum(np.random.default_rng(7).integers(0, 50, 1000))
+    whole = longest_gaps({A: times}, 1 << 20)
+    monkeypatch.setattr(gaps, "SLICE", 7)
+    assert longest_gaps({A: times}, 1 << 20) == whole
+    assert len(whole) == 20

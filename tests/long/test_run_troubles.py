@@ -1,0 +1,149 @@
+"""Trouble around a run, made on purpose on a real cluster: a clear line within a minute, and exit code 4."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+
+import docker
+import pytest
+from fakes.highwater_process import labelled, left_by, read_until, running
+
+from compose.setup import engine
+from harness import api
+from harness.errors import EXIT_ERROR
+
+SMALL = ("cluster.brokers=1", "cluster.controllers=1", "topics.0.replication=1", "topics.0.config={}")
+LASTS = ("workload.lasts=300s", "workload.rate=500/s")
+LINE_S, ENDED_S = 60.0, 150.0
+MIB = 1 << 20
+
+
+def settings(*sets: str) -> list[str]:
+    return [word for each in sets for word in ("--set", each)]
+
+
+def of_run(pid: int, ending: str) -> str:
+    """The name of the one container of this process's run that ends so."""
+    (name,) = [each for each in left_by(pid) if each.endswith(ending)]
+    return name
+
+
+@contextmanager
+def under_load(out: Path, *sets: str) -> Iterator[subprocess.Popen[str]]:
+    """A small run whose schedule has begun; it ends with exit code 4, and leaves nothing."""
+    with running(out, "baseline", *settings(*SMALL, *LASTS, *sets)) as process:
+        read_until(process, "running the schedule")
+        time.sleep(2)
+        yield process
+        output, _ = process.communicate(timeout=ENDED_S)
+    assert process.returncode == EXIT_ERROR, output
+    assert "ERROR  " in output, output
+    assert left_by(process.pid) == []
+
+
+def line(process: subprocess.Popen[str], text: str) -> None:
+    """Its output has the line within LINE_S."""
+    begin = time.monotonic()
+    read_until(process, text)
+    assert time.monotonic() - begin < LINE_S
+
+
+def test_a_proxy_that_is_killed(tmp_path: Path) -> None:
+    with under_load(tmp_path) as process:
+        docker.from_env().containers.get(of_run(process.pid, "-proxy")).kill()
+        line(process, "the proxy was ended from outside just now: SIGKILL")
+
+
+def test_an_engine_that_stands_still(tmp_path: Path) -> None:
+    """It answers again before the run has to remove its containers; nobody else can do that."""
+    daemon = engine.read_pid(engine.PID_FILE)
+    assert daemon is not None
+    with under_load(tmp_path) as process:
+        os.kill(daemon, signal.SIGSTOP)
+        try:
+            line(process, "the Docker Engine has not answered for 2")
+        finally:
+            os.kill(daemon, signal.SIGCONT)
+
+
+def test_an_engine_that_is_restarted(tmp_path: Path) -> None:
+    """It ends all containers as it ends, since it is not told to leave them."""
+    daemon = engine.read_pid(engine.PID_FILE)
+    assert daemon is not None
+    with under_load(tmp_path) as process:
+        os.kill(daemon, signal.SIGTERM)
+        until(lambda: not engine.is_alive(daemon))
+        engine.ensure_engine(print)
+        line(process, "the run cannot go on, all faults are healed now")
+
+
+def test_a_helper_that_answers_no_more(tmp_path: Path) -> None:
+    """The disks of the nodes are in its hands: the stall is neither proven nor healed by it."""
+    stall = "faults=[{name: stall, at: 4s, do: disk-stall, target: node 1, for: 5s}]"
+    with under_load(tmp_path, stall) as process:
+        docker.from_env().containers.get(of_run(process.pid, "-helper")).pause()
+        line(process, "no answer within ")
+        docker.from_env().containers.get(of_run(process.pid, "-helper")).unpause()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 GiB in memory."""
+    mounted = tmp_path / "small"
+    mounted.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1g", "none", str(mounted)], check=True)
+    yield mounted
+    subprocess.run(["umount", str(mounted)], check=True)
+
+
+def test_a_disk_that_fills_up(small_disk: Path) -> None:
+    with under_load(small_disk / "runs") as process:
+        with (small_disk / "somebody-else").open("wb") as file:
+            file.write(bytes(900 * MIB))
+        line(process, "MiB left, 256 MiB are needed")
+
+
+def test_a_load_that_does_not_fit_on_the_disk_is_refused_before_anything_is_started(small_disk: Path) -> None:
+    sets = settings(*SMALL, "workload.lasts=3600s", "workload.rate=500/s")
+    with running(small_disk / "runs", "baseline", *sets) as process:
+        output, _ = process.communicate(timeout=LINE_S)
+    assert process.returncode == EXIT_ERROR, output
+    assert "room: a load of 500/s of 200 bytes for 3600s writes up to " in output
+    assert "are free and 512 MiB have to stay so" in output
+
+
+def test_a_load_thread_that_dies(tmp_path: Path) -> None:
+    """It is killed by an exception that comes from nowhere, while the schedule has minutes to go."""
+    output = StringIO()
+
+    def kill_a_producer() -> None:
+        until(lambda: "running the schedule" in output.getvalue())
+        (victim,) = [each for each in threading.enumerate() if each.name == "producer 2"]
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(victim.ident or 0), ctypes.py_object(MemoryError)
+        )
+
+    killer = threading.Thread(target=kill_a_producer)
+    killer.start()
+    begin = time.monotonic()
+    report = api.run("baseline", seed=7, sets=[*SMALL, *LASTS], out=tmp_path, progress=output)
+    killer.join()
+    assert report.verdict.exit_code == EXIT_ERROR
+    assert time.monotonic() - begin < LINE_S + ENDED_S
+    told = output.getvalue()
+    assert "the run cannot go on, all faults are healed now: thread 'producer 2' of the workload died" in told
+    assert labelled(f"highwater.owner={os.getpid()}") == []
+
+
+def until(what: Callable[[], object]) -> None:
+    deadline = time.monotonic() + LINE_S
+    while not what():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.05)
