@@ -1,5 +1,5 @@
 # `make demo` and `make test` are all that a newcomer needs: both prepare the machine first, once.
-.PHONY: demo test test-fast long scenarios fuzz bench object-store setup setup-python clean clean-live-runs distclean
+.PHONY: demo test test-fast long soak storms scenarios fuzz bench object-store setup setup-python clean clean-live-runs distclean
 .NOTPARALLEL:
 BIN := .venv/bin
 
@@ -27,6 +27,14 @@ lint:
 # What takes minutes each on real clusters: three scenarios, a self-test of each run, a suite.
 long: setup
 	$(BIN)/pytest tests/long
+
+# A storm of an hour, and what it costs the machine all along.
+soak: setup
+	$(BIN)/python -m harness.bench.soak
+
+# Eighteen storms of every intensity: what they lost, and how late their faults began. Some 40 minutes.
+storms: setup
+	$(BIN)/python -m harness.bench.storms
 
 # Every shipped scenario, three times each: some 45 minutes.
 scenarios: setup

@@ -1,0 +1,175 @@
+"""A storm of an hour, and what it costs all along: memory, open files, threads.
+
+    python -m harness.bench.soak [--duration 60m] [--seed SEED]
+
+Every SAMPLE_S the processes of the run are looked at: `highwater run` itself, its Spark (the JVM), and the
+Python workers of that, which are there near the end. Writes docs/soak.md.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.bench.bench import HIGHWATER
+from harness.bench.page import measured_on
+from harness.report.fault_times import in_words
+
+PAGE = Path("docs/soak.md")
+OUT = Path("build/soak")
+SAMPLE_S, ROW_S, SETTLED_S = 5.0, 300.0, 300.0
+FIGURES = {
+    "harness_mib": "harness, MiB",
+    "spark_mib": "Spark, MiB",
+    "files": "open files",
+    "threads": "threads",
+}
+HEAD = """\
+# An hour of storm
+
+`make soak` runs this and writes this page: `highwater run storm --set storm.intensity=normal` for the length
+below, its processes looked at every 5 s. MiB are resident memory; a row has the greatest of its minutes.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The processes of the run at one moment; MiB of resident memory."""
+
+    at_s: float
+    harness_mib: float
+    spark_mib: float
+    files: int
+    threads: int
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run it, write the page, and return the exit code of the run."""
+    parser = argparse.ArgumentParser(prog="python -m harness.bench.soak", description=__doc__)
+    parser.add_argument("--duration", default="60m", help="of the storm, as in 60m (default)")
+    parser.add_argument("--seed", default="", help="drawn if not given")
+    asked = parser.parse_args(argv)
+    sets = (f"storm.duration={asked.duration}", "storm.intensity=normal")
+    command = [*HIGHWATER, "run", "storm", "--out", str(OUT), "--json"]
+    command += [word for each in sets for word in ("--set", each)]
+    command += ["--seed", asked.seed] if asked.seed else []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        samples = list(_sampled(run))
+        verdict = json.loads(run.stdout.read()) if run.stdout else {}
+    PAGE.write_text(page(asked.duration, verdict, samples))
+    print(PAGE.read_text())
+    return run.returncode
+
+
+def _sampled(run: "subprocess.Popen[str]") -> Iterator[Sample]:
+    begin = time.monotonic()
+    while run.poll() is None:
+        if (sample := _sample(run.pid, time.monotonic() - begin)) is not None:
+            yield sample
+        time.sleep(SAMPLE_S)
+
+
+def _sample(pid: int, at_s: float) -> Sample | None:
+    """None if the run has just ended."""
+    try:
+        status = _status(pid)
+        files = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return None
+    below = sum(_resident_mib(child) for child in _descendants(pid))
+    return Sample(
+        at_s=at_s,
+        harness_mib=_mib(status["VmRSS"]),
+        spark_mib=below,
+        files=files,
+        threads=int(status["Threads"]),
+    )
+
+
+def _descendants(pid: int) -> list[int]:
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents.setdefault(int(_status(int(entry.name))["PPid"]), []).append(int(entry.name))
+            except OSError:
+                continue
+    found, new = [], parents.get(pid, [])
+    while new:
+        found += new
+        new = [child for parent in new for child in parents.get(parent, [])]
+    return found
+
+
+def _resident_mib(pid: int) -> float:
+    try:
+        return _mib(_status(pid).get("VmRSS", "0 kB"))
+    except OSError:
+        return 0.0
+
+
+def _status(pid: int) -> dict[str, str]:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def _mib(text: str) -> float:
+    return int(text.split()[0]) / 1024
+
+
+def page(duration: str, verdict: Mapping[str, Any], samples: Sequence[Sample]) -> str:
+    """The whole page."""
+    windows = verdict["exposure"]["fault_windows"]
+    proven = sum(window["proven"] and window["recovered"] for window in windows)
+    begun_s = sum(verdict["timings"].get(f"{name}_s") or 0.0 for name in ("cluster", "topics", "warm"))
+    loaded = [one for one in samples if one.at_s < begun_s + verdict["timings"]["schedule_s"]]
+    late = in_words(verdict["fault_times"])
+    return "\n".join(
+        [
+            HEAD,
+            measured_on(),
+            "",
+            f"{duration}, seed {verdict['seed']}: **{verdict['verdict']}**, {verdict['outcome']}. "
+            f"{len(windows)} faults, {proven} of them with evidence of effect and recovery; {late}.",
+            "",
+            *_growth(loaded),
+            "",
+            f"| minutes | {' | '.join(FIGURES.values())} |",
+            "|---|---|---|---|---|",
+            *_rows(samples),
+            "",
+        ]
+    )
+
+
+def _growth(loaded: Sequence[Sample]) -> Iterator[str]:
+    """From the fifth minute to the end of the load, by medians of a minute at both ends."""
+    settled = [one for one in loaded if one.at_s >= SETTLED_S]
+    if not settled or settled[-1].at_s < SETTLED_S + 120:
+        yield "The load was too short to say anything of growth."
+        return
+    begin = [one for one in settled if one.at_s < settled[0].at_s + 60]
+    end = [one for one in settled if one.at_s > settled[-1].at_s - 60]
+    for name, what in FIGURES.items():
+        first, last = (statistics.median(getattr(one, name) for one in part) for part in (begin, end))
+        grown = (last / first - 1) * 100 if first else 0.0
+        yield f"- {what}: {first:.0f} in the sixth minute, {last:.0f} in the last: {grown:+.1f} %"
+
+
+def _rows(samples: Sequence[Sample]) -> Iterator[str]:
+    for number in range(int(samples[-1].at_s // ROW_S) + 1):
+        part = [one for one in samples if one.at_s // ROW_S == number]
+        if part:
+            most = [max(getattr(one, name) for one in part) for name in FIGURES]
+            cells = " | ".join(f"{value:.0f}" for value in most)
+            yield f"| {number * 5} to {number * 5 + 5} | {cells} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
