@@ -1,17 +1,23 @@
 """The formatted data directory of each node, from one run of Kafka's formatter instead of one JVM a node.
 
-What differs between nodes is two lines of meta.properties. The rest, bootstrap.checkpoint, holds feature
-levels and is the same for all. (Kafka's formatter does not sync it; `Disks.fill` does.)
+What differs between nodes is two lines of meta.properties, and between clusters a third. The rest,
+bootstrap.checkpoint, holds feature levels and is the same for all: what the formatter of an image has made of
+the same settings is kept in the user's cache folder. (It does not sync its files; `Disks.fill` does.)
 """
 
 import base64
+import hashlib
+import json
+import os
 import re
 import uuid
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from compose.docker import containers
 from compose.docker.containers import ContainerSpec
 from compose.errors import NodeNotReady
+from compose.host.cache import cache_folder
 from compose.host.waiting import wait_until
 from compose.spec.images import java_argv, kafka_image
 from compose.spec.server_properties import DATA_DIR, format_features, render, server_properties
@@ -20,15 +26,17 @@ from compose.spec.topology import Topology
 PROPERTIES = "/opt/highwater/server.properties"
 FORMAT_S = 60.0
 HEAP_MIB = 128
+ANY_CLUSTER = "highwaterAnyClusterAAA"
+"""Stands for the cluster's id in what the formatter makes."""
 
 
 def format_spec(
     topology: Topology, *, name: str, network: str, labels: Mapping[str, str], appcds: bool
 ) -> ContainerSpec:
-    """The container that formats a data directory for the first controller and exits."""
+    """The container that formats a data directory for the first controller of a cluster, and exits."""
     node = topology.controller_ids[0]
     settings = server_properties(topology, node, client_address="127.0.0.1:1")
-    options = ("--cluster-id", new_id(), "--config", PROPERTIES, *format_features(topology))
+    options = ("--cluster-id", ANY_CLUSTER, "--config", PROPERTIES, *format_features(topology))
     return ContainerSpec(
         name=name,
         # The oldest release, so that every node knows the metadata.version that is written.
@@ -41,7 +49,42 @@ def format_spec(
 
 
 def formatted(spec: ContainerSpec) -> dict[str, bytes]:
-    """Run the formatter and return the files of its data directory. Raises NodeNotReady with its output."""
+    """The files of the formatter's data directory, for a cluster of its own: kept ones, or it is run.
+
+    Raises NodeNotReady with its output.
+    """
+    kept = cache_folder() / f"formatted-{_digest(spec)}.json"
+    files = _kept(kept)
+    if "meta.properties" not in files:
+        files = _format(spec)
+        _keep(kept, files)
+    cluster = new_id().encode()
+    return {path: content.replace(ANY_CLUSTER.encode(), cluster) for path, content in files.items()}
+
+
+def _digest(spec: ContainerSpec) -> str:
+    """Of all that the formatter's result depends on; the image's name has a digest of what it is made of."""
+    inputs = [spec.image, *spec.command, *(f"{path}={text}" for path, text in sorted(spec.files.items()))]
+    return hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:16]
+
+
+def _kept(path: Path) -> dict[str, bytes]:
+    """Nothing if it is not there, or not readable."""
+    try:
+        kept = json.loads(path.read_text()).items()
+        return {name: base64.b64decode(text, validate=True) for name, text in kept}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _keep(path: Path, files: Mapping[str, bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    growing = path.with_suffix(f".{os.getpid()}")
+    growing.write_text(json.dumps({name: base64.b64encode(its).decode() for name, its in files.items()}))
+    growing.replace(path)
+
+
+def _format(spec: ContainerSpec) -> dict[str, bytes]:
     container = containers.start(spec)
     state = wait_until(
         f"{spec.name}: formatting has ended",

@@ -1,8 +1,13 @@
 """One formatted directory, made fit for each node."""
 
 import re
+from pathlib import Path
 
-from compose.nodes.storage_format import for_nodes, format_spec, new_id
+import pytest
+
+from compose.docker.containers import ContainerSpec
+from compose.nodes import storage_format
+from compose.nodes.storage_format import for_nodes, format_spec, formatted, new_id
 from compose.spec.images import kafka_image
 from compose.spec.topology import Topology
 
@@ -53,3 +58,46 @@ def test_formatter() -> None:
         assert option in spec.command
         assert "process.roles=controller\n" in next(iter(spec.files.values()))
         assert ("--feature" in spec.command) is (elr is not None)
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The images whose formatter was run; the user's cache is an empty folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    images: list[str] = []
+
+    def run(spec: ContainerSpec) -> dict[str, bytes]:
+        images.append(spec.image)
+        cluster = spec.command[spec.command.index("--cluster-id") + 1]
+        return {"meta.properties": f"cluster.id={cluster}\n".encode(), "bootstrap.checkpoint": b"\0\1\xff"}
+
+    monkeypatch.setattr(storage_format, "_format", run)
+    return images
+
+
+def spec_of(topology: Topology) -> ContainerSpec:
+    return format_spec(topology, name=new_id(), network="none", labels={}, appcds=True)
+
+
+def test_what_was_formatted_is_kept_and_each_cluster_has_its_own_id(runs: list[str]) -> None:
+    first, second = formatted(spec_of(Topology())), formatted(spec_of(Topology()))
+    assert runs == [kafka_image("4.3.1")]
+    assert first["bootstrap.checkpoint"] == second["bootstrap.checkpoint"] == b"\0\1\xff"
+    ids = [
+        re.fullmatch(rb"cluster\.id=([\w-]{22})\n", each["meta.properties"])[1] for each in (first, second)
+    ]
+    assert ids[0] != ids[1]
+
+
+def test_other_settings_and_other_releases_are_formatted_anew(runs: list[str]) -> None:
+    for topology in (Topology(), Topology(elr=True), Topology(kafka="4.0.1"), Topology(controllers=1)):
+        formatted(spec_of(topology))
+    assert len(runs) == 4
+
+
+def test_a_damaged_cache_is_no_error(runs: list[str], tmp_path: Path) -> None:
+    formatted(spec_of(Topology()))
+    (kept,) = (tmp_path / "highwater").iterdir()
+    for text in ("{", "[]", "{}", '{"meta.properties": "?"}', '{"meta.properties": 1}'):
+        kept.write_text(text)
+        assert formatted(spec_of(Topology()))["bootstrap.checkpoint"] == b"\0\1\xff"
