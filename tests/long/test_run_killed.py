@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fakes.highwater_process import HIGHWATER, highwater, left_by, running
+from fakes.run.highwater_process import HIGHWATER, highwater, left_by, running
 
 KILLS = 30
 LASTS_S = 60.0

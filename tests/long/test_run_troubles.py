@@ -13,7 +13,7 @@ from pathlib import Path
 
 import docker
 import pytest
-from fakes.highwater_process import labelled, left_by, read_until, running
+from fakes.run.highwater_process import labelled, left_by, read_until, running
 
 from compose.setup import engine
 from harness import api
