@@ -88,18 +88,20 @@ def as_json(evidence: Mapping[str, object]) -> str:
 
 @dataclass(slots=True)
 class Reporter:
-    """Passes events to the caller of the schedule.
+    """Passes events, and what is known of a fault at each of them, to the caller of the schedule.
 
     Its errors are raised, except while everything is being healed: then they are kept in `errors`.
     """
 
     on_event: Callable[[FaultEvent], None]
+    on_record: Callable[[FaultRecord], None]
     keeps_errors: bool = False
     errors: list[Exception] = field(default_factory=list)
 
-    def report(self, event: FaultEvent) -> None:
-        """Call `on_event`."""
+    def report(self, event: FaultEvent, record: FaultRecord) -> None:
+        """Call both."""
         try:
+            self.on_record(record)
             self.on_event(event)
         except Exception as error:
             if not self.keeps_errors:

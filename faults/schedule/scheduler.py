@@ -37,6 +37,7 @@ JOBS_OF_A_STEP = 2
 """A step that awaits an event is prepared meanwhile."""
 
 OnEvent = Callable[[FaultEvent], None]
+OnRecord = Callable[[FaultRecord], None]
 
 
 def run_schedule(
@@ -47,22 +48,25 @@ def run_schedule(
     *,
     stop: Event,
     on_event: OnEvent,
+    on_record: OnRecord = lambda _: None,
     quick: View | None = None,
     threads: Executor | None = None,
 ) -> tuple[FaultRecord, ...]:
     """Run validated `steps`, counting from now; returns when every fault is healed and its recovery decided.
 
     `quick` is a view of the same brokers that does not wait long for one that is silent: from it the roles
-    are known before a step is due. `on_event` is called on this thread at each stage of each step.
-    `stop`, set by another thread, ends the injections and heals. `threads` run the background jobs: by
-    default as many as there can be jobs at one time, so that none waits for another. Whatever is raised,
-    here or by `on_event`, is raised after healing.
+    are known before a step is due. `on_event` is called on this thread at each stage of each step, and
+    `on_record` with what is known of it by then, also when an injection begins. `stop`, set by another
+    thread, ends the injections and heals. `threads` run the background jobs: by default as many as there can
+    be jobs at one time, so that none waits for another. Whatever is raised, here or by what is called, is
+    raised after healing.
     """
     most = JOBS_OF_A_STEP * len(steps) + SAMPLER_THREADS
     pool = ThreadPoolExecutor(most, thread_name_prefix="faults") if threads is None else nullcontext(threads)
     with pool as jobs:
         probes = Probes(cluster=cluster, view=view, clock=clock, quick=quick)
-        return Scheduler(steps, probes, EventLoop(clock, jobs), on_event).run(stop)
+        reporter = Reporter(on_event=on_event, on_record=on_record)
+        return Scheduler(steps, probes, EventLoop(clock, jobs), reporter).run(stop)
 
 
 class Scheduler:
@@ -73,10 +77,10 @@ class Scheduler:
         steps: Sequence[Step],
         probes: Probes,
         loop: EventLoop,
-        on_event: OnEvent,
+        reporter: Reporter,
     ) -> None:
         cluster, view, clock = probes.cluster, probes.view, probes.clock
-        self._loop, self._reporter = loop, Reporter(on_event=on_event)
+        self._loop, self._reporter = loop, reporter
         self._states = [StepState(index=index, step=step) for index, step in enumerate(steps)]
         self._open = self._states[::-1]
         self._lives: dict[int, Running] = {}

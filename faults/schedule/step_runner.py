@@ -194,7 +194,9 @@ class StepRunner:
         if (following := self._following(state)) is not None:
             state.awaited = self.resolver.known_partition(following.condition.of)
         state.nodes, state.edges = ready.targets.nodes, tuple(map(str, ready.targets.edges))
-        state.inject_ns, state.is_changing = self.clock.now_ns(), True
+        state.inject_ns = self.clock.now_ns()
+        self.reporter.on_record(state.record())
+        state.is_changing = True
         self._allow_ends(state)
         try:
             yield from ready.fault.inject()
@@ -345,7 +347,7 @@ class StepRunner:
         state.give_up_moments(reason)
 
     def _report(self, state: StepState, stage: Stage, detail: str = "") -> None:
-        self.reporter.report(state.event(self.clock.now_ns(), stage, detail))
+        self.reporter.report(state.event(self.clock.now_ns(), stage, detail), state.record())
 
     def _sleep(self, for_s: float) -> Task[None]:
         return sleep_until(self.clock.now_ns() + ns(for_s))

@@ -7,6 +7,7 @@
     watermarks.arrow                 one row for each sample
     replica_offsets-<of>.arrow       one row for each sample of a replica's log, of one who takes them
     client_events.arrow              one row for each time that a producer's connections had trouble, or none
+    faults-schedule.arrow            a fault's row, again at each of its stages
     node_events, clocks, pressure    one row for each row of the table of that name
 
 Of clients it knows `clients.protocol` only. An invocation is written *before* the client gets the record, so
@@ -140,15 +141,14 @@ class Recorder:
         self.close()
 
 
-def replica_offsets_journal(
-    run_dir: Path, partitions: Sequence[TopicPartition], of: str, run: str = ""
+def table_journal(
+    run_dir: Path, partitions: Sequence[TopicPartition], table: str, *, of: str, run: str = ""
 ) -> Journal:
-    """A journal of replicas beside the recorder's own; the history has the rows of all of them.
+    """A journal of a table beside the recorder's own; `of`, who writes it, is part of its file's name.
 
-    `of` names who writes it, and is part of its file's name.
+    The history has the rows of all journals of `replica_offsets`; of `faults` see `seal`.
     """
-    path = run_dir / "journal" / f"replica_offsets-{of}.arrow"
-    return Journal(path, TABLES["replica_offsets"], _run_facts(partitions, run))
+    return Journal(run_dir / "journal" / f"{table}-{of}.arrow", TABLES[table], _run_facts(partitions, run))
 
 
 def _run_facts(partitions: Sequence[TopicPartition], run: str) -> dict[str, str]:

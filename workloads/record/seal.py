@@ -92,6 +92,7 @@ def seal_load(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
         reads = sum(_seal_reads(path, units) for path in readers)
     _seal_watermarks(directory / "watermarks.arrow", history, run)
     _seal_tables(("replica_offsets", "client_events"), states, history, run)
+    _seal_faults([path for path in states if path.name.startswith("faults")], history, run)
     _write_producers(facts, history, run)
     return Sealed(producers=facts, sends=sends, reads=reads)
 
@@ -331,6 +332,18 @@ def _seal_table(table: str, journals: Sequence[Path], history: Path, run: str) -
             rows = pa.Table.from_batches(batches)
             writer.write_table(rows.replace_schema_metadata(file_schema(table, run=run).metadata))
     growing.rename(path)
+
+
+def _seal_faults(journals: Sequence[Path], history: Path, run: str) -> None:
+    """The last that was written down of each fault; a schedule that came to its end has left the table."""
+    path = unit_path(history, "faults")
+    if path.exists() or not journals:
+        return
+    rows = pa.Table.from_batches(
+        (batch for each in journals for batch in journal.read(each)), TABLES["faults"]
+    )
+    last = {index: row for row, index in enumerate(rows["index"].to_pylist())}
+    write_table(path, "faults", rows.take([last[index] for index in sorted(last)]), run=run)
 
 
 def _portions(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:

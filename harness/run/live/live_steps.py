@@ -17,7 +17,7 @@ from compose.kafka.view import ClusterView
 from compose.protocols import Cluster, MetadataLog
 from compose.spec import images
 from faults.clock import SystemClock
-from faults.schedule.record import FaultEvent
+from faults.schedule.record import FaultEvent, FaultRecord
 from faults.schedule.scheduler import run_schedule
 from harness.errors import StepFailed
 from harness.report.audit import audit_replicas
@@ -39,7 +39,7 @@ from harness.scenario.load_plan import load_plan
 from harness.scenario.resolve import Resolved
 from workloads import run as workload
 from workloads.observe.final_read import final_read, write_proofs
-from workloads.record.recorder import replica_offsets_journal
+from workloads.record.recorder import table_journal
 from workloads.record.seal import seal_load, seal_observed
 
 SETTLED_S = 30.0
@@ -137,12 +137,25 @@ class LiveRunSteps:
             self._note(event)
             on_event(event_text(event))
 
-        with _view(cluster) as view, ClusterView(cluster.bootstrap, within_s=QUICK_S) as quick:
+        partitions = load_plan(resolved.scenario, resolved.seed).partitions
+        journal = table_journal(run.path, partitions, "faults", of="schedule", run=run.id)
+
+        def note(record: FaultRecord) -> None:
+            (row,) = pa.Table.from_pylist([record.row()], TABLES["faults"]).to_batches()
+            journal.write(row.columns)
+
+        with _view(cluster) as view, ClusterView(cluster.bootstrap, within_s=QUICK_S) as quick, journal:
             records = run_schedule(
-                resolved.steps, cluster, view, SystemClock(), stop=stop, on_event=report, quick=quick
+                resolved.steps,
+                cluster,
+                view,
+                SystemClock(),
+                stop=stop,
+                on_event=report,
+                on_record=note,
+                quick=quick,
             )
         _write(run, "faults", [record.row() for record in records])
-        partitions = load_plan(resolved.scenario, resolved.seed).partitions
         measured = [log for record in records for log in record.logs]
         write_measured_logs(run.path, partitions, measured, run.id)
         return tuple(record.name for record in records if not record.proven)
@@ -181,7 +194,7 @@ class LiveRunSteps:
         within_s = resolved.scenario.settle.final_read_s
         if ended_unplanned(cluster):
             within_s = min(within_s, WITHOUT_A_BROKER_S)
-        with replica_offsets_journal(run.path, partitions, "final-read", run.id) as journal:
+        with table_journal(run.path, partitions, "replica_offsets", of="final-read", run=run.id) as journal:
             return final_read(
                 cluster.bootstrap,
                 partitions,

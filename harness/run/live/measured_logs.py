@@ -9,7 +9,7 @@ import pyarrow as pa
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, TABLES
 from faults.kinds.base import MeasuredLog
-from workloads.record.recorder import replica_offsets_journal
+from workloads.record.recorder import table_journal
 
 
 def write_measured_logs(
@@ -17,7 +17,7 @@ def write_measured_logs(
 ) -> None:
     """Journal the measurements of the run's `partitions`; the history gets them with all other log ends."""
     rows = [_row(log) for log in measured if (log.topic, log.partition) in partitions]
-    with replica_offsets_journal(run_dir, partitions, "faults", run) as journal:
+    with table_journal(run_dir, partitions, "replica_offsets", of="faults", run=run) as journal:
         if rows:
             table = pa.Table.from_pylist(rows, TABLES["replica_offsets"])
             journal.write([column.combine_chunks() for column in table.columns])

@@ -15,7 +15,7 @@ from shared.faults.fault_runs import run
 from shared.partitions import partition
 from workloads.observe.final_read import final_read
 from workloads.plan import WorkloadPlan
-from workloads.record.recorder import replica_offsets_journal
+from workloads.record.recorder import table_journal
 from workloads.record.seal import seal
 from workloads.run import start
 
@@ -71,7 +71,7 @@ def test_a_leader_alone_goes_beyond_its_high_watermark_and_the_followers_stay(
         cluster.mesh.mend(fetches, owner="test")
         load.stop_producers(within_s=30)
         view.wait_for_full_isr([topic], within_s=60)
-        with replica_offsets_journal(tmp_path, plan.partitions, "final-read") as journal:
+        with table_journal(tmp_path, plan.partitions, "replica_offsets", of="final-read") as journal:
             (proof,) = final_read(
                 cluster.bootstrap, plan.partitions, tmp_path / "history", within_s=60, replica_offsets=journal
             )

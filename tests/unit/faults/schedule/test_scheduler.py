@@ -56,6 +56,7 @@ def run(
     *,
     stop: Event | None = None,
     log: Callable[[FaultEvent], None] = lambda _: None,
+    note: Callable[[FaultRecord], None] = lambda _: None,
     threads: Inline | None = None,
 ) -> tuple[FaultRecord, ...]:
     """Run steps on the world's own clock."""
@@ -66,6 +67,7 @@ def run(
         world.clock,
         stop=stop or Event(),
         on_event=log,
+        on_record=note,
         threads=threads or Inline(),
     )
 
@@ -162,6 +164,16 @@ def test_moments(moment: str, column: str) -> None:
     cut, pause = run(World(), plan(CUT, PAUSE | {"after": f"cut.{moment} + 1500ms"}))
     waited = pause.inject_ns - getattr(cut, column)
     assert ns(1.5) <= waited <= ns(1.7)
+
+
+def test_what_is_known_of_a_fault_is_told_from_when_its_injection_begins() -> None:
+    """So that it can be written down before the harness may be killed; the last is what is returned."""
+    told: list[FaultRecord] = []
+    (kill,) = run(World(), plan(KILL), note=told.append)
+    assert (told[0].inject_ns, told[0].begin_ns, told[0].nodes) == (kill.inject_ns, -1, kill.nodes)
+    known = [(each.begin_ns > 0, each.proven, each.heal_ns > 0, each.recovered) for each in told]
+    assert known == sorted(known)
+    assert told[-1] == kill
 
 
 def test_roles_are_resolved_at_the_moment_of_injection() -> None:

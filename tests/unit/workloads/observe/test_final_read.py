@@ -24,7 +24,7 @@ from workloads.observe.survey import unsettled
 from workloads.payload import Encoder
 from workloads.record.journal import Journal
 from workloads.record.journal import read as read_journal
-from workloads.record.recorder import replica_offsets_journal
+from workloads.record.recorder import table_journal
 
 TP = TopicPartition("t", 0)
 PARTITIONS = (TP, TopicPartition("t", 1))
@@ -182,7 +182,7 @@ def test_a_partition_that_was_short_of_its_log_end_and_then_lost_a_replica_has_n
 
 
 def test_how_far_each_replica_reached_is_kept(tmp_path: Path) -> None:
-    journal_of = replica_offsets_journal(tmp_path / "run", (TP,), "final-read")
+    journal_of = table_journal(tmp_path / "run", (TP,), "replica_offsets", of="final-read")
     before_ns = time.monotonic_ns()
     with ReplicaBrokers(log_start=10, log_ends={1: 10, 2: 10, 3: 9}) as brokers, journal_of as journal:
         read_nothing(brokers, tmp_path, journal=journal)

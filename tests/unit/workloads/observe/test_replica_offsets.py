@@ -14,7 +14,7 @@ from compose.kafka.brokers import Brokers
 from workloads.observe.leaders import BrokerReport, state_of
 from workloads.observe.replica_offsets import ReplicaOffsets, ReplicaState
 from workloads.observe.sampler import Sampler
-from workloads.record.recorder import Recorder, replica_offsets_journal
+from workloads.record.recorder import Recorder, table_journal
 from workloads.record.seal import seal
 from workloads.watched_thread import Worker, end
 
@@ -131,7 +131,7 @@ def test_what_is_held_does_not_grow_with_time(tmp_path: Path) -> None:
 def test_the_rows_of_every_journal_are_in_the_history(tmp_path: Path) -> None:
     with Recorder(tmp_path, [TP]) as recorder:
         ReplicaOffsets(recorder.replica_offsets()).sampled(1, [replica(10)])
-        with replica_offsets_journal(tmp_path, [TP], "final-read") as journal:
+        with table_journal(tmp_path, [TP], "replica_offsets", of="final-read") as journal:
             ReplicaOffsets(journal).sampled(2, [replica(11)])
     assert [(row["at_ns"], row["log_end"], row["source"]) for row in sealed(tmp_path)] == [
         (2, 11, "live"),

@@ -4,15 +4,17 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from checkers.history.load import run_of
 from checkers.history.rows import TopicPartition
+from checkers.history.tables import TABLES, unit_path, write_table
 from workloads.clients.protocol import Delivered
 from workloads.errors import JournalUnreadable
 from workloads.record import seal as sealing
-from workloads.record.recorder import FLUSH_NS, RecordedSends, Recorder, SendRecorder
+from workloads.record.recorder import FLUSH_NS, RecordedSends, Recorder, SendRecorder, table_journal
 from workloads.record.seal import ProducerFacts, seal
 
 PARTITIONS = (TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0))
@@ -283,3 +285,33 @@ def test_a_run_killed_before_its_first_journal_has_a_head_is_named(tmp_path: Pat
     (tmp_path / "journal/sends-1.invoked.arrow").write_bytes(b"hwJ1\x00")
     with pytest.raises(JournalUnreadable, match="no journal with a whole head"):
         seal(tmp_path)
+
+
+def faults_told(run: Path, *told: tuple[int, int, int]) -> None:
+    """A journal of faults: index, inject_ns and heal_ns of each row."""
+    columns = TABLES["faults"].empty_table().schema
+    with table_journal(run, PARTITIONS, "faults", of="schedule", run="r1") as journal:
+        for index, inject_ns, heal_ns in told:
+            row = {
+                name: [] if pa.types.is_list(kind) else None
+                for name, kind in zip(columns.names, columns.types, strict=True)
+            }
+            row |= {"index": index, "name": f"fault {index}", "inject_ns": inject_ns, "heal_ns": heal_ns}
+            (batch,) = pa.Table.from_pylist([row], columns).to_batches()
+            journal.write(batch.columns)
+
+
+def test_of_each_fault_the_last_that_was_written_down_is_kept(tmp_path: Path) -> None:
+    """What a killed run knew: one fault is healed, the other still in force."""
+    faults_told(tmp_path, (0, 10, -1), (1, 20, -1), (0, 10, 30))
+    seal(tmp_path, "r1")
+    rows = pq.read_table(tmp_path / "history/faults.parquet").to_pylist()
+    assert [(row["index"], row["inject_ns"], row["heal_ns"]) for row in rows] == [(0, 10, 30), (1, 20, -1)]
+
+
+def test_faults_that_were_written_as_a_whole_stay(tmp_path: Path) -> None:
+    faults_told(tmp_path, (0, 10, -1))
+    whole = unit_path(tmp_path / "history", "faults")
+    write_table(whole, "faults", TABLES["faults"].empty_table(), run="r1")
+    seal(tmp_path, "r1")
+    assert pq.read_table(whole).num_rows == 0
