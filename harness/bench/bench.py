@@ -1,6 +1,6 @@
 """`make bench`: every figure that the project promises, measured here, each against its peer or target.
 
-    python -m harness.bench.bench [--only cluster|sends|recorded|verifier|spread|audit|faults|overhead]...
+    python -m harness.bench.bench [--only PART]...
 
 Writes build/bench.json (a list of lines) and docs/benchmarks.md. With --only, the other lines stay as they
 were.
@@ -33,6 +33,7 @@ ROUNDS = 3
 PLAIN = 0.55
 BEYOND = 2.4
 """25 s on a machine that takes 10.4 s for the peer."""
+LATE_S, NEW_S, KEPT_S = 0.1, 12.0, 5.0
 VERIFIER_ROWS = (1_000_000, 10_000_000)
 RUN_S = 600.0
 HIGHWATER = (sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())")
@@ -52,6 +53,12 @@ faults:
   - {name: kill, after: previous.recovered + 1s, do: kill, target: leader, for: 2s}
   - {name: power-loss, after: previous.recovered + 1s, do: power-loss, target: node 2, for: 2s}
 expect: {acked_loss: any}
+"""
+SMALL = """\
+name: small
+topics: [{name: orders, partitions: 6, replication: 3, config: {min.insync.replicas: 2}}]
+workload: {producers: 4, acks: all, rate: 2000/s, lasts: 10s}
+faults: [{name: kill, at: 3s, do: kill, target: leader, for: 3s}]
 """
 
 
@@ -144,9 +151,48 @@ def overhead() -> list[Line]:
     ]
 
 
-def highwater_run(scenario: str, out: Path) -> dict[str, Any]:
+def precision() -> list[Line]:
+    """How late the faults of a hard storm began."""
+    with tempfile.TemporaryDirectory() as scratch:
+        sets = ("--set", "storm.intensity=hard", "--seed", "7")
+        times = highwater_run("storm", Path(scratch), *sets)["fault_times"]
+    name = f"{times['faults']} faults of a hard storm, begin after the planned instant"
+    return [
+        line(f"{name}, median", times["median_late_s"], "s"),
+        line(f"{name}, p99", times["p99_late_s"], "s", target=LATE_S),
+    ]
+
+
+def suite() -> list[Line]:
+    """What the runs of a suite take beyond their schedules, the first on a new cluster, the others on its."""
+    with tempfile.TemporaryDirectory() as scratch:
+        here = Path(scratch)
+        (here / "small.yaml").write_text(SMALL)
+        (here / "four.yaml").write_text("name: four\nscenarios: [{scenario: small.yaml, at_most: 4}]\n")
+        command = [
+            *HIGHWATER,
+            "suite",
+            str(here / "four.yaml"),
+            "--budget",
+            "10m",
+            "--out",
+            str(here / "runs"),
+        ]
+        shell.run(command, timeout_s=RUN_S)
+        (found,) = (here / "runs").glob("*/suite.json")
+        seconds = json.loads(found.read_text())["seconds"]
+    if (runs := seconds["kept_cluster"]["runs"]) != 3:
+        raise RuntimeError(f"{runs} runs on a kept cluster instead of 3")
+    name = "a run of a suite beyond its schedule"
+    return [
+        line(f"{name}, new cluster", seconds["new_cluster"]["mean_s"], "s", target=NEW_S),
+        line(f"{name}, kept cluster", seconds["kept_cluster"]["mean_s"], "s", target=KEPT_S),
+    ]
+
+
+def highwater_run(scenario: str, out: Path, *options: str) -> dict[str, Any]:
     """Run one scenario as a user does; its verdict.json. RuntimeError if there is none."""
-    command = [*HIGHWATER, "run", scenario, "--out", str(out), "--json"]
+    command = [*HIGHWATER, "run", scenario, *options, "--out", str(out), "--json"]
     done = shell.run(command, timeout_s=RUN_S, check=False)
     verdict = json.loads(done.stdout)
     if not isinstance(verdict, dict) or "timings" not in verdict:
@@ -162,7 +208,9 @@ PARTS: Mapping[str, Callable[[], Sequence[Line]]] = {
     "spread": spread,
     "audit": audit,
     "faults": faults,
+    "precision": precision,
     "overhead": overhead,
+    "suite": suite,
 }
 
 
