@@ -122,7 +122,11 @@ class StepRunner:
         state.preparing = None
 
     def _others_recovered(self, state: StepState) -> Task[None]:
-        """Wait for the steps that must have recovered first; NotInjected if one of them never does."""
+        """Wait for the steps that must have recovered first; NotInjected if one of them never does.
+
+        The step is due AHEAD_NS after the last of them has, if that is later than it would be due.
+        """
+        drawn_ns = state.due_ns
         once = state.step.start.once if isinstance(state.step.start, At) else ()
         for earlier in [each for each in self.states if each.step.name in once]:
             try:
@@ -133,8 +137,9 @@ class StepRunner:
                 continue  # it was not injected either, and so impairs nothing
             if earlier.recovered_ns < 0:
                 raise NotInjected(f"{earlier.step.name} did not recover")
-            if recovered_ns > state.due_ns:
-                state.delayed = f"{earlier.step.name} had not recovered"
+            if recovered_ns + AHEAD_NS > state.due_ns:
+                state.due_ns = recovered_ns + AHEAD_NS
+                state.postponed_ns, state.postponed = state.due_ns - drawn_ns, earlier.step.name
 
     def _until_due(self, state: StepState) -> Task[None]:
         """Keep the step ready from AHEAD_NS before it is due until it is."""

@@ -25,9 +25,10 @@ class StepState:
 
     `moments` come with their time. `failed`: the injection raised an error. `is_changing`: an injection or
     healing has begun and not ended. `preparing`: the preparation that goes on; `prepared`: what the last one
-    found, at `prepared_ns`; `delayed`: why it was not injected when it was due. `awaited`: the partition of
-    which the next step awaits an event, as it was just before the injection. `probe`: the last probe of the
-    effect, which may go on; `probes`: how many have returned.
+    found, at `prepared_ns`; `delayed`: why it was not injected when it was due; `postponed`: whose recovery
+    made it due by `postponed_ns` later. `awaited`: the partition of which the next step awaits an event, as
+    it was just before the injection. `probe`: the last probe of the effect, which may go on; `probes`: how
+    many have returned.
     """
 
     index: int
@@ -48,6 +49,8 @@ class StepState:
     prepared: Ready | Vacant | None = None
     prepared_ns: int = -1
     delayed: str = ""
+    postponed: str = ""
+    postponed_ns: int = 0
     awaited: PartitionState | None = None
     effect: Mapping[str, object] = field(default_factory=dict)
     recovery: Mapping[str, object] = field(default_factory=dict)
@@ -101,6 +104,8 @@ class StepState:
             evidence["late_s"] = seconds(self.inject_ns - self.due_ns)
         if self.delayed:
             evidence["delayed"] = self.delayed
+        if self.postponed:
+            evidence["postponed"] = {"by_s": seconds(self.postponed_ns), "for": self.postponed}
         down: list[tuple[int, Outage]] = sorted(self.outages.down.items(), key=lambda each: each[0])
         return FaultRecord(
             index=self.index,

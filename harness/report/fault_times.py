@@ -66,9 +66,13 @@ def _late_s(fault: Fault) -> float:
 
 
 def _notes(fault: Fault) -> Iterator[str]:
+    evidence = _evidence(fault)
+    match evidence.get("postponed"):
+        case {"by_s": float(by_s), "for": str(other)} if by_s > NAMED_S:
+            yield f"{fault.name} was postponed by {by_s:.2f} s: {other} had not recovered"
     late_s = _late_s(fault)
     if abs(late_s) > NAMED_S:
-        because = _delayed(fault)
+        because = str(evidence.get("delayed", ""))
         yield f"{fault.name} began {late_s:.2f} s after its planned instant{because and f': {because}'}"
     if NONE in (fault.begin_ns, fault.end_ns):
         return
@@ -78,10 +82,10 @@ def _notes(fault: Fault) -> Iterator[str]:
         yield f"{fault.name} was held for {held_s:.2f} s instead of {planned_s:.2f} s"
 
 
-def _delayed(fault: Fault) -> str:
-    """Why it was late, as the schedule has recorded it."""
+def _evidence(fault: Fault) -> Mapping[str, Any]:
+    """What the schedule has recorded of it; nothing if that is not readable."""
     try:
         evidence = json.loads(fault.evidence)
     except ValueError:
-        return ""
-    return str(evidence.get("delayed", "")) if isinstance(evidence, dict) else ""
+        return {}
+    return evidence if isinstance(evidence, dict) else {}

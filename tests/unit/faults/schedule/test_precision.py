@@ -179,18 +179,20 @@ def test_planned_and_realised_times_stand_side_by_side() -> None:
 
 
 def test_a_step_begins_once_others_have_recovered() -> None:
-    """At its time if they have by then, else when they have: and then it says for whom it waited."""
+    """At its time if they have by then, else a moment after that is proven: then it says for whom it waited."""
     words = {"do": "kill", "target": "node 2", "at": "5s", "for": "3s"}
     after = {"do": "pause", "target": "node 3", "for": "3s", "once": "kill-1"}
     world = World()
     _, on_time = run(world, parse_steps([words, after | {"at": "40s"}]), Aside(world.clock))
     assert on_time.inject_ns == ns(40)
-    assert "delayed" not in json.loads(on_time.evidence)
+    assert "postponed" not in json.loads(on_time.evidence)
     world = World()
     kill, late = run(world, parse_steps([words, after | {"at": "9s"}]), Aside(world.clock))
+    assert late.inject_ns == late.planned_begin_ns
     assert kill.recovered_ns + ns(2) <= late.inject_ns <= kill.recovered_ns + ns(5)
-    assert late.planned_begin_ns == ns(9)
-    assert json.loads(late.evidence)["delayed"] == "kill-1 had not recovered"
+    assert late.planned_end_ns == late.planned_begin_ns + ns(3)
+    by_s = round((late.planned_begin_ns - ns(9)) / 1e9, 3)
+    assert json.loads(late.evidence)["postponed"] == {"by_s": by_s, "for": "kill-1"}
 
 
 def test_a_step_is_not_injected_after_one_that_did_not_recover() -> None:

@@ -43,7 +43,7 @@ def test_how_late_faults_began() -> None:
 
 def test_a_begin_and_a_hold_that_differ_are_named() -> None:
     """By more than half a second, with the reason if the schedule has recorded one."""
-    waited = '{"delayed": "kill-1 had not recovered", "late_s": 2.5}'
+    waited = '{"delayed": "leader: orders-0 has no leader", "late_s": 2.5}'
     faults = [
         fault("on-time", late_s=0.499, held_s=3.499),
         fault("late", late_s=2.5, evidence=waited),
@@ -52,7 +52,7 @@ def test_a_begin_and_a_hold_that_differ_are_named() -> None:
         fault("short", held_s=1.25),
     ]
     assert fault_times(faults).notes == (
-        "late began 2.50 s after its planned instant: kill-1 had not recovered",
+        "late began 2.50 s after its planned instant: leader: orders-0 has no leader",
         "late-too began 0.51 s after its planned instant",
         "long was held for 3.60 s instead of 3.00 s",
         "short was held for 1.25 s instead of 3.00 s",
@@ -91,3 +91,12 @@ def test_the_terminal_has_a_line_of_it_and_the_notes() -> None:
     ]
     assert in_words(fault_times([]).as_json()) == ""
     assert len(report_text(replace(report, document={})).splitlines()) == 1
+
+
+def test_what_waited_for_another_to_recover_is_named_with_it() -> None:
+    faults = [
+        fault("soon", evidence='{"postponed": {"by_s": 0.4, "for": "kill-1"}}'),
+        fault("later", evidence='{"postponed": {"by_s": 3.97, "for": "kill-1"}}'),
+        fault("odd", evidence='{"postponed": 7}'),
+    ]
+    assert fault_times(faults).notes == ("later was postponed by 3.97 s: kill-1 had not recovered",)
