@@ -179,7 +179,7 @@ def test_planned_and_realised_times_stand_side_by_side() -> None:
 
 
 def test_a_step_begins_once_others_have_recovered() -> None:
-    """At its time if they have by then, else a moment after that is proven: then it says for whom it waited."""
+    """At its time if they have by then, else a moment after it is proven; it says for whom it waited."""
     words = {"do": "kill", "target": "node 2", "at": "5s", "for": "3s"}
     after = {"do": "pause", "target": "node 3", "for": "3s", "once": "kill-1"}
     world = World()
