@@ -29,7 +29,7 @@ def test_each_peer_has_its_target() -> None:
         peer="same loop without recording",
         peer_value=100_000,
         ratio=0.9,
-        target=0.85,
+        target=0.9,
         met=True,
     )
-    assert (kafka.peer, kafka.ratio, kafka.target, kafka.met) == ("ProducerPerformance", 0.5, 0.6, False)
+    assert (kafka.peer, kafka.ratio, kafka.target, kafka.met) == ("ProducerPerformance", 0.5, 0.8, False)
