@@ -11,7 +11,8 @@ ComposeError
 ├── NodeNotReady          a node did not reach a condition before its deadline
 ├── NodeStateError        a container could not be brought into the state asked for
 │   ├── Vanished              the engine does not know it: it is gone, or was never there
-│   └── Refused               the engine refuses because of the state that it is in
+│   ├── Refused               the engine refuses because of the state that it is in
+│   └── Unanswered            a command inside it has not ended, nor been ended, in time
 ├── MeshError             a proxy did not take the state that it was given
 ├── DiskError             a node's file system could not be made, frozen, thawed or cut off
 ├── ViewError             the brokers do not answer a question in time, or their state is not the awaited one
@@ -68,6 +69,10 @@ class Vanished(NodeStateError):
 
 class Refused(NodeStateError):
     """The engine refuses because of the state that the thing is in."""
+
+
+class Unanswered(NodeStateError):
+    """A command inside a container has not ended in time, and its time limit has not ended it either."""
 
 
 class MeshError(ComposeError):

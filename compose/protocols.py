@@ -283,6 +283,12 @@ class Cluster(Protocol):
         `on_event` is called on a thread of the watch, as it happens.
         """
 
+    def check_helper(self) -> None:
+        """Raise DiskError if nothing answers that does the work on the nodes' disks; takes up to a minute.
+
+        Any other ComposeError says that the engine does not answer, which decides nothing.
+        """
+
     def read_clocks(self) -> ClockReading:
         """The harness's clocks and the engine's at one moment; 10 to 14 ms if that is on another machine."""
 

@@ -21,7 +21,7 @@ from compose.docker.labels import owner_of
 from compose.docker.networks import Labelled
 from compose.errors import ComposeError, Refused, Vanished
 from compose.host.waiting import wait_until
-from compose.nodes.disks import DISKS_DIR, Helper, helper_spec
+from compose.nodes.helper import DISKS_DIR, Helper, helper_spec
 from compose.spec.images import tools_image
 
 AT_ONCE = 8

@@ -21,7 +21,8 @@ from compose.mesh.probe import EdgeProbe
 from compose.mesh.toxiproxy import SYN_RETRIES, ToxiproxyServer
 from compose.mesh.traffic import SS, Traffic
 from compose.nodes import storage_format
-from compose.nodes.disks import Disks, Helper, helper_spec, make_disks
+from compose.nodes.disks import Disks, make_disks
+from compose.nodes.helper import Helper, helper_spec
 from compose.nodes.node import Node
 from compose.nodes.storage_format import PROPERTIES
 from compose.protocols import CLIENT

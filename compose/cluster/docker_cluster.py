@@ -12,8 +12,9 @@ from compose.errors import ComposeError, NodeStateError
 from compose.kafka import metadata_dump, quorum
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.nodes import cpu_time, replica_files
-from compose.nodes.disks import Disks, Helper
+from compose.nodes.disks import Disks
 from compose.nodes.engine_clock import engine_clock
+from compose.nodes.helper import Helper
 from compose.nodes.node import Node, with_restarts
 from compose.nodes.node_watch import DockerEngine, NodeWatch, Watched
 from compose.nodes.planned_ends import KILLED, STOPPED, PlannedEnds
@@ -159,6 +160,10 @@ class DockerCluster:
         if node in self.brokers and node in self.controllers:
             return "combined"
         return "broker" if node in self.brokers else "controller"
+
+    def check_helper(self) -> None:
+        """Whether the helper container answers."""
+        self.helper.check()
 
     def read_clocks(self) -> ClockReading:
         """The harness's clocks and the engine's."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from compose.docker.api import asking, client
 from compose.docker.containers import ExecResult
-from compose.errors import NodeStateError
+from compose.errors import NodeStateError, Unanswered
 
 SERVER = "/highwater/serve.pl"
 GRACE_S = 5.0
@@ -35,20 +35,25 @@ class StandingExec:
         self._container_id = container_id
         self._idle: list[_Session] = []
         self._lock = threading.Lock()
+        self.unanswered = ""
 
     def run(self, argv: Sequence[str], *, within_s: float) -> ExecResult:
         """Run `argv`; after `within_s` seconds it is killed and its exit code is 124 or 137.
 
-        Raises ComposeError if the engine or the container does not answer.
+        Raises ComposeError if the engine or the container does not answer: Unanswered if it is only late,
+        and then `unanswered` keeps what that says, as it may be in the kernel for good.
         """
         what = f"running {' '.join(argv)[:80]} in container {self._container_id[:12]}"
         session = self._take(what)
         try:
             result = session.run(argv, within_s=within_s)
+        except TimeoutError as error:
+            session.close()
+            self.unanswered = f"{what}: no answer within {within_s + GRACE_S:g} s"
+            raise Unanswered(self.unanswered) from error
         except OSError as error:
             session.close()
-            late = f"no answer within {within_s + GRACE_S:g} s"
-            raise NodeStateError(f"{what}: {late if isinstance(error, TimeoutError) else error}") from error
+            raise NodeStateError(f"{what}: {error}") from error
         with self._lock:
             self._idle.append(session)
         return result

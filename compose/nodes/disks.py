@@ -1,83 +1,28 @@
 """Each node's disk: an ext4 in a file behind a loop device; and the faults of a real file system.
 
-All work is done by recipes/disk.sh in a standing helper container. The helper mounts a disk only for the
-time of a call, so a power cut finds no other mount that would keep the file system
-alive.
+All work is done by recipes/disk.sh in the standing helper container. It mounts a disk only for the time of a
+call, so a power cut finds no other mount that would keep the file system alive.
 """
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from dataclasses import dataclass
 
 from compose.docker import containers
 from compose.docker.labels import Owner
-from compose.docker.standing_exec import SERVER, StandingExec
 from compose.errors import DiskError
-from compose.mesh import probe
+from compose.nodes.helper import DISKS_DIR, Helper
 from compose.protocols import LogExtent
-from compose.spec.images import recipe, tools_image
 
-DISKS_DIR = PurePosixPath("/var/lib/highwater/disks")
 OWNER_FILE = "owner.json"
-SCRIPT = "/highwater/disk.sh"
-LOG_ENDS = "/highwater/log_ends.pl"
 STAGE = "/highwater/fill"
-CALL_S = 20.0
 GATHER_S = 120.0
 """A disk has 1 GiB by default; 10 MB/s would be a very slow copy of it."""
 METADATA_LOG = "__cluster_metadata-0"
 
 FILE_LINE = re.compile(r"File size of (.*) is (\d+) \(\d+ blocks? of (\d+) bytes\)")
 EXTENT_LINE = re.compile(r"\s*\d+:\s*(\d+)\.\.\s*(\d+):.*:\s*(\S*)\s*$")
-
-
-def helper_spec(*, name: str, network: str, labels: Mapping[str, str]) -> containers.ContainerSpec:
-    """The container that does the work of this module, and reads the connections of `network`."""
-    return containers.ContainerSpec(
-        name=name,
-        image=tools_image(),
-        command=("sleep", "infinity"),
-        labels=labels,
-        network=network,
-        volumes={"/dev": "/dev", str(DISKS_DIR): str(DISKS_DIR)},
-        files={
-            SCRIPT: recipe("disk.sh"),
-            LOG_ENDS: recipe("log_ends.pl"),
-            probe.SCRIPT: recipe("probe.pl"),
-            SERVER: recipe("serve.pl"),
-        },
-        capabilities=("SYS_ADMIN",),
-        # Where there is AppArmor, Docker's default profile forbids to mount, whatever the capabilities.
-        security=("apparmor=unconfined",),
-        device_rules=("b 7:* rmw", "c 10:237 rmw"),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Helper:
-    """The standing helper container."""
-
-    container_id: str
-    commands: StandingExec = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Commands run in it from the first call on."""
-        object.__setattr__(self, "commands", StandingExec(self.container_id))
-
-    def disk(self, *argv: str, within_s: float = CALL_S) -> str:
-        """Run one verb of disk.sh and return what it printed. Raises DiskError."""
-        return self.run(["sh", SCRIPT, *argv], within_s=within_s)
-
-    def run(self, argv: Sequence[str], *, within_s: float = CALL_S) -> str:
-        """Run a command and return what it printed. Raises DiskError if it fails or takes longer."""
-        done = self.commands.run(argv, within_s=within_s)
-        if done.exit_code != 0:
-            ran_out = f" (stopped after {within_s:g} s)" if done.exit_code in (124, 137) else ""
-            output = done.output.strip() or "no output"
-            raise DiskError(f"{' '.join(argv)}: exit code {done.exit_code}{ran_out}: {output}")
-        return done.output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

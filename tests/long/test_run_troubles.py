@@ -13,8 +13,10 @@ from pathlib import Path
 
 import docker
 import pytest
+from docker.models.containers import Container
 from fakes.run.highwater_process import labelled, left_by, read_until, running
 
+from compose.docker.standing_exec import SERVER
 from compose.setup import engine
 from harness import api
 from harness.errors import EXIT_ERROR
@@ -84,13 +86,30 @@ def test_an_engine_that_is_restarted(tmp_path: Path) -> None:
         line(process, "the run cannot go on, all faults are healed now")
 
 
-def test_a_helper_that_answers_no_more(tmp_path: Path) -> None:
-    """The disks of the nodes are in its hands: the stall is neither proven nor healed by it."""
-    stall = "faults=[{name: stall, at: 4s, do: disk-stall, target: node 1, for: 5s}]"
-    with under_load(tmp_path, stall) as process:
+STALL = "faults=[{name: stall, at: 4s, do: disk-stall, target: node 1, for: 5s}]"
+
+
+def test_a_helper_that_is_paused(tmp_path: Path) -> None:
+    """The disks of the nodes are in its hands."""
+    with under_load(tmp_path, STALL) as process:
         docker.from_env().containers.get(of_run(process.pid, "-helper")).pause()
-        line(process, "no answer within ")
-        docker.from_env().containers.get(of_run(process.pid, "-helper")).unpause()
+        line(process, " is paused; without it no disk can be frozen, thawed or read")
+
+
+def test_a_helper_whose_commands_never_end(tmp_path: Path) -> None:
+    """As in the kernel, on a disk that is frozen: what stands in the helper and runs them stands still."""
+    with under_load(tmp_path, STALL) as process:
+        helper = docker.from_env().containers.get(of_run(process.pid, "-helper"))
+        servers = [int(pid) for pid, *_, command in processes(helper) if SERVER in command]
+        for each in servers:
+            os.kill(each, signal.SIGSTOP)
+        assert servers
+        line(process, "no answer within 25 s; without it no disk can be frozen, thawed or read")
+
+
+def processes(container: Container) -> list[list[str]]:
+    """Those in the container, a row each: first the number, last the whole command."""
+    return list(container.top(ps_args="-o pid,args")["Processes"])
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from compose.docker import api as docker_api
-from compose.nodes.disks import DISKS_DIR
+from compose.nodes.helper import DISKS_DIR
 from faults.durations import write_duration
 from harness.run.watch.room import Writes
 from harness.run_directory.layout import RunDir

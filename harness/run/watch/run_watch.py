@@ -18,6 +18,7 @@ from checkers.verdict import node_ends
 from compose.protocols import Cluster, ProcessEvent
 from harness.errors import StepFailed
 from harness.run.steps import OnEvent
+from harness.run.watch.helper_pulse import HelperPulse
 from harness.run.watch.room import Room
 from workloads.observe.machine_sampler import MachineSampler
 from workloads.record.journal import Journal
@@ -48,12 +49,18 @@ class LiveWatch:
         clocks, pressures = recorder.table("clocks"), recorder.table("pressure")
         self._watch = cluster.watch(self._note)
         sampler = MachineSampler(cluster.read_clocks, clocks=clocks, pressures=pressures)
-        self._sampler = Worker("sampler of the clocks and the machine", sampler)
+        self._pulse = HelperPulse(cluster.check_helper)
+        self._workers = [
+            Worker("sampler of the clocks and the machine", sampler),
+            Worker("pulse of the helper", self._pulse),
+        ]
 
     def check(self) -> None:
         """Raise if nobody would know of an end, if no fault can be injected or healed, or a disk is full."""
         self._watch.check()
-        self._sampler.check()
+        for worker in self._workers:
+            worker.check()
+        self._pulse.check()
         if self._ended_proxy:
             raise StepFailed("watch", f"{self._ended_proxy}; without it no edge between nodes is left")
         if (silent_s := self._watch.silent_s()) > MOST_SILENT_S:
@@ -65,7 +72,7 @@ class LiveWatch:
         try:
             self._watch.close()
         finally:
-            end([self._sampler], within_s=STOP_S)
+            end(self._workers, within_s=STOP_S)
             self._recorder.close()
 
     def _note(self, event: ProcessEvent) -> None:

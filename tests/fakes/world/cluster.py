@@ -122,6 +122,7 @@ class FakeCluster:
     unsynced: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 100))
     cpu: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     frozen: set[int] = field(default_factory=set)
+    helper_trouble: Exception | None = None
     unsaved: dict[int, str] = field(default_factory=dict)
     room: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 1 << 30))
     fail_once: dict[str, Exception] = field(default_factory=dict)
@@ -216,6 +217,10 @@ class FakeCluster:
         role: Role = "proxy" if node < 0 else "broker" if node in self.brokers else "controller"
         for watch in self.watches:
             watch.on_event(ProcessEvent(at_ns=self.at_ns, node=node, role=role, event=event, **more))
+
+    def check_helper(self) -> None:
+        if self.helper_trouble is not None:
+            raise self.helper_trouble
 
     def read_clocks(self) -> ClockReading:
         return ClockReading(at_ns=self.at_ns, wall_ns=self.at_ns, engine_ns=self.at_ns, error_ns=0)

@@ -15,7 +15,7 @@ from compose.docker.containers import Container, ContainerSpec
 from compose.docker.labels import Owner, owner_of
 from compose.docker.networks import Labelled
 from compose.errors import DiskError, NodeStateError, Vanished
-from compose.nodes.disks import Helper
+from compose.nodes.helper import Helper
 
 ALIVE = owner_of("alive-1", os.getpid())
 DEAD = replace(ALIVE, run_id="dead-1", start="1@elsewhen")

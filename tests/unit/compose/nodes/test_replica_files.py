@@ -10,7 +10,8 @@ import pytest
 from compose.docker import containers
 from compose.errors import DiskError
 from compose.nodes import replica_files
-from compose.nodes.disks import Disks, Helper
+from compose.nodes.disks import Disks
+from compose.nodes.helper import Helper
 from compose.nodes.replica_files import save, wanted_files
 
 LOG = "00000000000000000000.log"

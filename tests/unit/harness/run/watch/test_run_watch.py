@@ -12,9 +12,9 @@ import pytest
 from fakes.world.cluster import FakeCluster
 
 from checkers.history.rows import TopicPartition
-from compose.errors import NodeStateError
+from compose.errors import DiskError, NodeStateError
 from harness.errors import StepFailed
-from harness.run.watch import room
+from harness.run.watch import helper_pulse, room
 from harness.run.watch.room import Room
 from harness.run.watch.run_watch import LiveWatch, watch
 from workloads.errors import WorkloadDied
@@ -103,6 +103,26 @@ def test_a_sampler_that_has_died_is_noticed(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(cluster, "read_clocks", fail)
     with pytest.raises(WorkloadDied, match="no clock"), watched(cluster, tmp_path):
         assert asked.wait(5)
+
+
+def test_a_helper_that_answers_no_more_is_noticed_and_an_engine_that_does_not_is_no_word_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(helper_pulse, "EVERY_S", 0.01)
+    cluster = FakeCluster()
+    with watched(cluster, tmp_path) as watching:
+        cluster.helper_trouble = NodeStateError("the Docker Engine has not answered for 60 s")
+        time.sleep(0.1)
+        watching.check()
+        cluster.helper_trouble = DiskError("the helper container 4f is paused")
+        with pytest.raises(StepFailed, match="the helper container 4f is paused; without it no disk"):
+            until_it_raises(watching.check)
+
+
+def until_it_raises(check: Callable[[], None]) -> None:
+    for _ in range(500):
+        check()
+        time.sleep(0.01)
 
 
 def test_a_process_that_has_served_earlier_runs_is_seen_from_the_beginning_of_this_one(
