@@ -1,14 +1,11 @@
 """What the machine must have before a cluster is started, so that a lack has a name and not a symptom."""
 
-from pathlib import Path
-
 from compose.docker import api as docker_api
 from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable, MachineError
+from compose.host import memory
 from compose.spec.images import kafka_image, tools_image, toxiproxy_image
 from compose.spec.topology import Topology, memory_mib
-
-MEMINFO = Path("/proc/meminfo")
 
 
 def check(topology: Topology) -> None:
@@ -37,12 +34,8 @@ def check_memory(needed_mib: int, free_mib: int) -> None:
         )
 
 
-def available_mib(meminfo: Path = MEMINFO) -> int:
+def available_mib() -> int:
     """Memory that new processes can have on the engine's machine; all of it, if that is another machine."""
     total = int(docker_api.client().info()["MemTotal"]) // 2**20
-    if not docker_api.is_local():
-        return total
-    for line in meminfo.read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return min(total, int(line.split()[1]) // 1024)
-    return total
+    available = memory.available_bytes() if docker_api.is_local() else None
+    return total if available is None else min(total, available // 2**20)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from compose.docker import api as docker_api
 from compose.errors import ComposeError, EngineUnreachable
+from compose.host import memory
 from compose.host.java import find_java
 from compose.setup import prepare
 
@@ -123,11 +124,12 @@ def images_present() -> str:
     return "all there"
 
 
-def memory_available(meminfo: Path = Path("/proc/meminfo")) -> str:
+def memory_available() -> str:
     """Return the memory that is available now."""
-    fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
-    available_gib = int(fields["MemAvailable"].split()[0]) * 1024 / GIB
-    return _enough(available_gib, MEMORY_NEEDED_GIB)
+    available = memory.available_bytes()
+    if available is None:
+        raise Lack("this system does not tell its available memory; Linux does")
+    return _enough(available / GIB, MEMORY_NEEDED_GIB)
 
 
 def disk_free() -> str:

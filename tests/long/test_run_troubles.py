@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from docker.models.containers import Container
 from fakes.run.highwater_process import labelled, left_by, read_until, running
 
 from compose.docker.standing_exec import SERVER
+from compose.host.memory import GROUPS
 from compose.setup import engine
 from harness import api
 from harness.errors import EXIT_ERROR
@@ -127,6 +129,34 @@ def test_a_disk_that_fills_up(small_disk: Path) -> None:
         with (small_disk / "somebody-else").open("wb") as file:
             file.write(bytes(900 * MIB))
         line(process, "MiB left, 256 MiB are needed")
+
+
+@pytest.fixture
+def memory_group() -> Iterator[Path]:
+    """A control group for memory with a limit of 4 GiB, inside the one that this process is in."""
+    lines = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+    own = {controllers: path.lstrip("/") for _, controllers, path in lines}
+    version = "memory" if "memory" in own else ""
+    group = GROUPS / version / own[version] / f"highwater-test-{os.getpid()}"
+    group.mkdir()
+    (group / ("memory.limit_in_bytes" if version else "memory.max")).write_text(str(4 << 30))
+    yield group
+    group.rmdir()
+
+
+def test_memory_that_runs_out(tmp_path: Path, memory_group: Path) -> None:
+    """Of a group that the run shares with a program that takes all but 128 MiB of what is left."""
+    eater = (
+        "import time; from compose.host.memory import available_bytes; held = []\n"
+        f"while available_bytes() > {128 * MIB}: held.append(b'x' * {8 * MIB})\n"
+        "time.sleep(300)"
+    )
+    with under_load(tmp_path) as process:
+        (memory_group / "cgroup.procs").write_text(str(process.pid))
+        join = f"open({str(memory_group / 'cgroup.procs')!r}, 'w').write('0')\n"
+        with subprocess.Popen([sys.executable, "-c", join + eater]) as other:
+            line(process, "MiB are available to this run, 256 MiB are needed")
+            other.kill()
 
 
 def test_a_load_that_does_not_fit_on_the_disk_is_refused_before_anything_is_started(small_disk: Path) -> None:

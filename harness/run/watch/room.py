@@ -1,6 +1,7 @@
-"""Free space where a run writes: planned before anything is started, watched as long as the load lasts.
+"""Free space where a run writes, and memory: planned before anything starts, watched while the load lasts.
 
-A full disk looks like anything but that: a broker that halts, a journal that ends, a helper that fails.
+A full disk looks like anything but that: a broker that halts, a journal that ends, a helper that fails. Where
+memory runs out, the kernel ends some process, and most likely the largest: the run itself, or a broker.
 """
 
 import shutil
@@ -8,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compose.host import memory
 from harness.errors import StepFailed
 
 LEFT_FREE = 512 << 20
 """Bytes that a planned load must leave free: for the engine's log, the verifier's files, other programs."""
 
 LEAST_FREE = 256 << 20
-"""Below this the run ends, while what it has to do for its verdict still fits."""
+"""Below this, of a disk or of memory, the run ends, while what it has to do then still fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +44,21 @@ def require(writes: Writes) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """The directories of a run that goes on."""
+    """The directories of a run that goes on, and the memory that it can have."""
 
     directories: Sequence[Path]
 
     def check(self) -> None:
-        """Raise StepFailed if one of them has hardly any room left."""
+        """Raise StepFailed if one of them has hardly any room left, or there is hardly any memory."""
         for directory in self.directories:
             free = shutil.disk_usage(directory).free
             if free < LEAST_FREE:
                 raise StepFailed("room", f"{directory} has {_mib(free)} left, {_mib(LEAST_FREE)} are needed")
+        left = memory.available_bytes()
+        if left is not None and left < LEAST_FREE:
+            raise StepFailed(
+                "memory", f"{_mib(left)} are available to this run, {_mib(LEAST_FREE)} are needed"
+            )
 
 
 def _by_file_system(directories: Sequence[Path]) -> list[list[Path]]:

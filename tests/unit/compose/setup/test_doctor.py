@@ -86,13 +86,15 @@ def test_a_machine_without_java_lists_where_one_was_searched_for(monkeypatch, tm
     assert "Java 17 or later. JAVA_HOME: no executable /nowhere/bin/java" in java.seen
 
 
-def test_memory_is_what_is_available_and_not_what_is_free(tmp_path):
-    meminfo = tmp_path / "meminfo"
-    meminfo.write_text("MemTotal: 16777216 kB\nMemFree: 1048576 kB\nMemAvailable: 8388608 kB\n")
-    assert doctor.memory_available(meminfo) == "8.0 GiB"
-    meminfo.write_text("MemTotal: 16777216 kB\nMemFree: 1048576 kB\nMemAvailable: 1048576 kB\n")
+def test_memory_is_what_is_available(monkeypatch):
+    monkeypatch.setattr(doctor.memory, "available_bytes", lambda: 8 << 30)
+    assert doctor.memory_available() == "8.0 GiB"
+    monkeypatch.setattr(doctor.memory, "available_bytes", lambda: 1 << 30)
     with pytest.raises(Lack, match=r"1\.0 GiB, 3 GiB needed"):
-        doctor.memory_available(meminfo)
+        doctor.memory_available()
+    monkeypatch.setattr(doctor.memory, "available_bytes", lambda: None)
+    with pytest.raises(Lack, match="does not tell"):
+        doctor.memory_available()
 
 
 def test_a_kernel_without_ext4_or_loop_devices_is_named(tmp_path):

@@ -1,0 +1,61 @@
+"""The memory that new allocations can have: of this machine, and of the control groups of this process.
+
+Where a group's limit is reached, the kernel ends processes as if the machine had none left, whatever it has.
+What is only a copy of a file counts as available in both, since the kernel gives it up first.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+
+
+def available_bytes(proc: Path = PROC, groups: Path = GROUPS) -> int | None:
+    """The least of them; None where the kernel is no Linux, and so tells neither."""
+    try:
+        meminfo = _fields(proc / "meminfo", ":")
+    except OSError:
+        return None
+    return min((meminfo["MemAvailable"] * 1024, *_left_in_groups(proc, groups)))
+
+
+def _left_in_groups(proc: Path, groups: Path) -> Iterator[int]:
+    """Of each group with a limit, from the process's own to the topmost; version 1 and 2."""
+    for line in _lines(proc / "self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "memory"):
+            top = groups / controllers
+            own = top / path.lstrip("/")
+            for group in (own, *own.parents):
+                if group == top.parent:
+                    break
+                yield from _left_in(group, version=1 if controllers else 2)
+
+
+def _left_in(group: Path, *, version: int) -> Iterator[int]:
+    """Nothing of a group without a limit, or that is not to be seen from here."""
+    limit, used, prefix = {
+        1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
+        2: ("memory.max", "memory.current", ""),
+    }[version]
+    try:
+        most, now = (group / limit).read_text().strip(), int((group / used).read_text())
+        stat = _fields(group / "memory.stat", " ")
+    except OSError:
+        return
+    if most != "max":
+        files = stat.get(f"{prefix}inactive_file", 0) + stat.get(f"{prefix}active_file", 0)
+        yield int(most) - now + files
+
+
+def _fields(path: Path, separator: str) -> dict[str, int]:
+    """The number that follows each name."""
+    pairs = (line.split(separator, 1) for line in path.read_text().splitlines() if separator in line)
+    return {name.strip(): int(rest.split()[0]) for name, rest in pairs}
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,63 @@
+"""Memory: what the machine has, and what the control groups leave of it."""
+
+from pathlib import Path
+
+import pytest
+
+from compose.host.memory import available_bytes
+
+GIB = 1 << 30
+UNLIMITED_1 = 9223372036854771712
+
+
+@pytest.fixture
+def proc(tmp_path: Path) -> Path:
+    """A machine of 16 GiB of which 8 are available; the process is in groups of both versions."""
+    (tmp_path / "proc/self").mkdir(parents=True)
+    meminfo = "MemTotal: 16777216 kB\nMemFree: 1048576 kB\nMemAvailable:    8388608 kB\n"
+    (tmp_path / "proc/meminfo").write_text(meminfo)
+    (tmp_path / "proc/self/cgroup").write_text("5:cpuset:/x\n4:memory:/outer/inner\n0::/unified/inner\n")
+    return tmp_path / "proc"
+
+
+def group_1(path: Path, *, limit: int, used: int, files: int = 0) -> None:
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "memory.limit_in_bytes").write_text(f"{limit}\n")
+    (path / "memory.usage_in_bytes").write_text(f"{used}\n")
+    stat = f"inactive_file 1\ntotal_inactive_file {files // 2}\ntotal_active_file {files - files // 2}\n"
+    (path / "memory.stat").write_text(stat)
+
+
+def group_2(path: Path, *, limit: int | str, used: int, files: int = 0) -> None:
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "memory.max").write_text(f"{limit}\n")
+    (path / "memory.current").write_text(f"{used}\n")
+    (path / "memory.stat").write_text(f"anon 5\ninactive_file {files}\nactive_file 0\n")
+
+
+def test_without_a_limit_it_is_what_is_available_and_not_what_is_free(proc: Path, tmp_path: Path) -> None:
+    groups = tmp_path / "groups"
+    group_1(groups / "memory/outer/inner", limit=UNLIMITED_1, used=GIB)
+    group_2(groups / "unified/inner", limit="max", used=GIB)
+    assert available_bytes(proc, groups) == 8 * GIB
+    assert available_bytes(proc, tmp_path / "none") == 8 * GIB
+
+
+def test_a_group_above_the_own_one_counts_in_version_1(proc: Path, tmp_path: Path) -> None:
+    groups = tmp_path / "groups"
+    group_1(groups / "memory/outer/inner", limit=4 * GIB, used=GIB)
+    assert available_bytes(proc, groups) == 3 * GIB
+    group_1(groups / "memory/outer", limit=2 * GIB, used=2 * GIB, files=GIB // 4)
+    assert available_bytes(proc, groups) == GIB // 4
+
+
+def test_a_group_above_the_own_one_counts_in_version_2(proc: Path, tmp_path: Path) -> None:
+    groups = tmp_path / "groups"
+    group_2(groups / "unified/inner", limit=4 * GIB, used=GIB)
+    assert available_bytes(proc, groups) == 3 * GIB
+    group_2(groups / "unified", limit=2 * GIB, used=2 * GIB, files=GIB // 4)
+    assert available_bytes(proc, groups) == GIB // 4
+
+
+def test_a_kernel_that_tells_nothing(tmp_path: Path) -> None:
+    assert available_bytes(tmp_path, tmp_path) is None
