@@ -32,7 +32,7 @@ long: setup
 soak: setup
 	$(BIN)/python -m harness.bench.soak
 
-# Eighteen storms of every intensity: what they lost, and how late their faults began. Some 40 minutes.
+# Eighteen storms of every intensity: what they lost, and how late their faults began. Some 45 minutes.
 storms: setup
 	$(BIN)/python -m harness.bench.storms
 

@@ -11,12 +11,17 @@ from checkers.contract.settings import Acks
 from checkers.history.payload import HEADER_BYTES, Header
 from checkers.history.rows import TopicPartition
 from workloads.errors import PlanRefused
+from workloads.pace import BURST_NS
 
 Setting: TypeAlias = str | int | float | bool
 
 IN_A_ROW = 1000
 """As fast as it goes, so many records in a row go to one partition: large batches, as Kafka's own sticky
 partitioner makes them. Brokers then serve a tenth of the requests."""
+
+PARTITIONS_OF_A_BURST = 2
+"""A burst of a bounded rate goes to so many partitions, and one more, for the same reason: each is a request
+of its own, and wakes fetches of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +89,11 @@ class WorkloadPlan:
 
     @property
     def _in_a_row(self) -> int:
-        """So many records in a row go to one partition."""
-        return 1 if self.rate_per_s else IN_A_ROW
+        """So many records in a row go to one partition: of a bounded rate, a part of a burst."""
+        if self.rate_per_s is None:
+            return IN_A_ROW
+        burst = self.rate_per_s / self.producers * BURST_NS / 1e9
+        return max(1, min(IN_A_ROW, int(burst / PARTITIONS_OF_A_BURST)))
 
     @property
     def single_attempt(self) -> bool:

@@ -31,7 +31,7 @@ HEAD = """\
 # Storms
 
 `make storms` runs these and writes this page: `highwater run storm` with the intensity, the limit and the
-seed of each row, one minute each. *Late*: from the planned instant of an injection to its begin.
+seed of each row, two minutes each. *Late*: from the planned instant of an injection to its begin.
 """
 
 
@@ -45,8 +45,9 @@ def main() -> int:
 
 def _run(intensity: str, limit: str, seed: int) -> dict[str, Any]:
     out = OUT / f"{intensity}-{limit}-{seed}"
-    sets = ("--set", f"storm.intensity={intensity}", "--set", f"storm.limit={limit}")
-    command = (*HIGHWATER, "run", "storm", "--seed", str(seed), *sets)
+    sets = ("storm.duration=2m", f"storm.intensity={intensity}", f"storm.limit={limit}")
+    command = [*HIGHWATER, "run", "storm", "--seed", str(seed)]
+    command += [word for each in sets for word in ("--set", each)]
     done = shell.run([*command, "--out", str(out), "--json"], timeout_s=RUN_S, check=False)
     verdict = json.loads(done.stdout)
     faults = pq.read_table(out / "latest/history/faults.parquet").to_pylist()

@@ -20,7 +20,7 @@ from workloads.clients.delivery_reports import DeliveryReports
 from workloads.clients.outcome import error_name, outcome
 from workloads.clients.protocol import ClientReports
 from workloads.clients.send_counts import CountedSends, SendCounts
-from workloads.pace import Pace
+from workloads.pace import BURST_NS, Pace
 from workloads.payload import Block, Encoder
 from workloads.plan import QUIET, WorkloadPlan
 
@@ -28,9 +28,14 @@ POLL_S = 0.05
 """The longest a thread stays in one call of the client; between calls it checks for a stop and flushes."""
 
 COLD_ROUNDS = 4
-"""Outstanding during a slow start: so many records a partition, or large batches as fast as it goes."""
+"""Outstanding during a slow start: so many batches a partition."""
 
 FULL_S = 0.005
+FLUSH_S, FLUSH_EVERY_NS = 0.005, BURST_NS
+"""How long a flush waits, since the client's threads need a moment to see that they are to send; and how soon
+the next one follows where there was no burst, for what is to be sent again."""
+
+LINGER_MS, MOST_LINGER_MS = 5, 30_000
 STATISTICS_WITHIN_S = 2 * INTERVAL_MS / 1000
 PURGED_WITHIN_S = 5.0
 """librdkafka reports what was purged at once; what it has not reported by then stays indeterminate."""
@@ -46,6 +51,9 @@ class ProducerClient(Protocol):
     def poll(self, timeout: float) -> int:
         """Serve delivery reports; wait for the first at most `timeout` seconds."""
 
+    def flush(self, timeout: float) -> int:
+        """As `poll`, and what waits for more of its batch is sent at once."""
+
     def purge(self) -> None:
         """Give up everything in queues and in flight; each gets a delivery report."""
 
@@ -55,6 +63,10 @@ MakeProducer = Callable[[dict[str, Any]], ProducerClient]
 
 def producer_settings(plan: WorkloadPlan, bootstrap: str) -> dict[str, Any]:
     """Settings of one producer.
+
+    A producer with a rate lingers for long, and is flushed after each burst. For what has lingered, but may
+    not be sent while the records before it are in flight, an idempotent client asks again and again without
+    a pause: a core for each client and broker that is slow, paused or stalled.
 
     Reconnecting is tried every 0.5 s, for a client that waits longer reaches a healed cluster late. The
     delivery time-out is long: a short one makes librdkafka bump its epoch and send written records again.
@@ -66,12 +78,19 @@ def producer_settings(plan: WorkloadPlan, bootstrap: str) -> dict[str, Any]:
         "delivery.timeout.ms": round(plan.delivery_timeout_s * 1000),
         "reconnect.backoff.ms": 100,
         "reconnect.backoff.max.ms": 500,
-        "linger.ms": 5,
+        "linger.ms": linger_ms(plan),
         "queue.buffering.max.messages": max(100_000, 2 * plan.max_outstanding),
         "topic.metadata.refresh.interval.ms": 5000,
         **QUIET,
         **plan.client,
     }
+
+
+def linger_ms(plan: WorkloadPlan) -> int:
+    """Of a producer with a rate, half of its delivery time-out, as it must be below that."""
+    if plan.rate_per_s is None:
+        return LINGER_MS
+    return min(MOST_LINGER_MS, round(plan.delivery_timeout_s * 500))
 
 
 class Instance:
@@ -80,7 +99,7 @@ class Instance:
     def __init__(self, plan: WorkloadPlan, bootstrap: str, make: MakeProducer, reports: CountedSends) -> None:
         self._plan, self._reports = plan, reports
         self.fatal: KafkaError | None = None
-        self._next = 0
+        self._next = self._flushed_ns = 0
         self._encoder = Encoder(reports.producer, plan.record_bytes, keyed=plan.keyed, headers=plan.headers)
         self._topics = [tp.topic for tp in plan.partitions]
         self._numbers = [tp.partition for tp in plan.partitions]
@@ -102,6 +121,9 @@ class Instance:
             count = 0 if full else pace.due(now_ns, min(block, self._encoder.room(self._next)))
             if count:
                 self.send(count)
+            if rate_per_s is not None and (count or now_ns >= self._flushed_ns + FLUSH_EVERY_NS):
+                self._flushed_ns = now_ns
+                self._serve(self._client.flush, FLUSH_S)
             self.settle(0.0 if count else FULL_S if full else pace.wait_s(now_ns))
 
     @property
@@ -138,10 +160,7 @@ class Instance:
 
     def settle(self, wait_s: float) -> None:
         """Wait for delivery reports at most `wait_s` seconds, and report how those sends ended."""
-        try:
-            self._client.poll(min(wait_s, POLL_S))
-        except KafkaException as raised:
-            self._on_error(raised.args[0])
+        self._serve(self._client.poll, min(wait_s, POLL_S))
         now_ns = time.monotonic_ns()
         sequences, offsets = self._deliveries.take_acked()
         if len(sequences):
@@ -152,11 +171,19 @@ class Instance:
             self._end(sequences, [outcome(e, single_attempt=single) for e in errors], errors, now_ns)
         self._reports.flush_if_due(now_ns)
 
+    def _serve(self, call: Callable[[float], int], within_s: float) -> None:
+        """Let the client serve its delivery reports; what it raises is an error of its own."""
+        try:
+            call(within_s)
+        except KafkaException as raised:
+            self._on_error(raised.args[0])
+
     def finish(self, within_s: float) -> None:
         """Wait for what is outstanding, give up the rest when the time is up, and release the client."""
         deadline = time.monotonic() + within_s
         while self._reports.outstanding and self.fatal is None and time.monotonic() < deadline:
-            self.settle(POLL_S)
+            self._serve(self._client.flush, POLL_S)
+            self.settle(0.0)
         if self._reports.outstanding:
             self._client.purge()
         deadline = time.monotonic() + PURGED_WITHIN_S

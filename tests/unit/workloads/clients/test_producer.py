@@ -134,6 +134,19 @@ def test_an_unreachable_cluster_does_not_keep_a_producer_from_ending(tmp_path: P
     assert counts.indeterminate == len(rows)
 
 
+def test_a_producer_with_a_rate_takes_no_processor_while_a_broker_does_not_answer(tmp_path: Path) -> None:
+    """More records wait behind those in flight; librdkafka would ask without a pause whether they may go."""
+    with MockKafka(1, t=2) as kafka, producing(plan(), kafka.bootstrap, tmp_path) as counts:
+        until(lambda: not counts.cold_lanes)
+        kafka.answer_late(1, PRODUCE, after_ms=2000)
+        time.sleep(0.5)
+        begin_s, used_s, acked = time.monotonic(), time.process_time(), counts.acked
+        time.sleep(1.2)
+        took_s, used_s = time.monotonic() - begin_s, time.process_time() - used_s
+        assert counts.acked == acked
+        assert used_s < took_s / 3
+
+
 def test_outstanding_sends_are_bounded_as_fast_as_it_goes(tmp_path: Path) -> None:
     with MockKafka(1, t=2) as kafka:
         kafka.down(1)
@@ -150,9 +163,9 @@ def test_a_cold_cluster_is_not_flooded(tmp_path: Path) -> None:
         kafka.lead("t", 0, 1)
         kafka.lead("t", 1, 2)
         kafka.down(2)
-        with producing(plan(slow_start=True), kafka.bootstrap, tmp_path) as counts:
+        with producing(plan(slow_start=True, rate_per_s=30.0), kafka.bootstrap, tmp_path) as counts:
             until(lambda: counts.acked)
-            time.sleep(0.5)  # at 500/s, half of it to the broker that is down
+            time.sleep(1.5)  # 45 records, half of them to the broker that is down
             assert 1 <= counts.sent - counts.acked <= 8
             assert counts.cold_lanes == [1]
             kafka.up(2)
@@ -236,6 +249,9 @@ class JournalReader:
     def poll(self, timeout: float) -> int:
         time.sleep(timeout)
         return 0
+
+    def flush(self, timeout: float) -> int:
+        return self.poll(timeout)
 
     def purge(self) -> None:
         """Nothing is ever reported: the harness might as well have been killed."""
