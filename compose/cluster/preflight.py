@@ -4,12 +4,14 @@ from compose.docker import api as docker_api
 from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable, MachineError
 from compose.host import memory
+from compose.host.system import require_linux
 from compose.spec.images import kafka_image, tools_image, toxiproxy_image
 from compose.spec.topology import Topology, memory_mib
 
 
 def check(topology: Topology) -> None:
     """Raise EngineUnreachable, ImageUnavailable or MachineError if `topology` cannot be started here."""
+    require_linux()
     check_images(topology)
     check_memory(memory_mib(topology), available_mib())
 

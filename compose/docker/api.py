@@ -4,6 +4,7 @@ With containers.py, networks.py and images.py this is all that touches the Docke
 """
 
 import functools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -40,7 +41,7 @@ KNOWN_TROUBLE: tuple[tuple[str, type[ComposeError], str], ...] = (
 
 @functools.cache
 def client() -> "DockerClient":
-    """Return the connection to the Docker Engine at DOCKER_HOST, or at its usual socket.
+    """Return the connection to the Docker Engine at DOCKER_HOST, of its context, or at its usual socket.
 
     The SDK is imported here and not above, so that nothing which needs no Docker pays for it.
     Raises EngineUnreachable.
@@ -48,6 +49,8 @@ def client() -> "DockerClient":
     import docker
     from docker.errors import DockerException
 
+    if address := host():
+        os.environ["DOCKER_HOST"] = address  # as Testcontainers does; for what the SDK reads from there
     try:
         engine = docker.from_env(timeout=API_TIMEOUT_S)
         engine.ping()
@@ -56,6 +59,13 @@ def client() -> "DockerClient":
             f"no Docker Engine answers: {error}\n    next step: `make setup` starts one, or set DOCKER_HOST"
         ) from error
     return engine
+
+
+def host() -> str:
+    """The address of the engine that DOCKER_HOST or else Docker's context names; "" for the usual socket."""
+    from testcontainers.core.docker_client import get_docker_host
+
+    return get_docker_host() or ""
 
 
 def is_local() -> bool:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from testcontainers.core.config import testcontainers_config
+from testcontainers.core.config import ConnectionMode, testcontainers_config
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.network import Network
 
-from compose.docker.api import asking, client
+from compose.docker.api import asking, client, is_local
 
+LOOPBACK = "127.0.0.1"
 KEEP_LOG = {"max-size": "256m"}
 ARCHIVE_CHUNK = 1 << 18
 COPY_CHUNK = 1 << 20
@@ -21,7 +22,8 @@ COPY_CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSpec:
-    """A container to start. `ports` maps its ports to host ports, None: any free one. `files`: path to text.
+    """A container to start. `ports` maps its ports to host ports, None: any free one; they listen on loopback
+    only, unless the engine is on another machine. `files`: path to text.
 
     `network`: the first network's name, `container:<id>` for another container's network, "host" or "none".
     """
@@ -70,8 +72,9 @@ def start(spec: ContainerSpec) -> Container:
         name=spec.name,
         volumes=[(name, path, "rw") for name, path in spec.volumes.items()],
     )
+    address = _listening_address(container) if spec.ports else ""
     for port, host_port in spec.ports.items():
-        container.with_bind_ports(port, host_port)
+        container.ports[str(port)] = (address, host_port)  # type: ignore[assignment]
     for path, text in spec.files.items():
         container.with_copy_into_container(text.encode(), path)
     network: dict[str, Any] = {}
@@ -214,11 +217,18 @@ def _options(spec: ContainerSpec) -> dict[str, Any]:
         "hostname": spec.hostname,
         "cap_add": list(spec.capabilities),
         "device_cgroup_rules": list(spec.device_rules),
-        "security_opt": list(spec.security),
+        # With SELinux, a disk that one container mounts is used by another. Elsewhere this means nothing.
+        "security_opt": ["label=disable", *spec.security],
         "sysctls": dict(spec.sysctls),
         # The engine's default driver may be one whose logs cannot be read back.
         "log_config": LogConfig(type="json-file", config=KEEP_LOG),
     }
+
+
+def _listening_address(container: DockerContainer) -> str:
+    """Loopback, where that is how we reach the engine's ports; else every address of the engine's machine."""
+    mode = container.get_docker_client().get_connection_mode()
+    return LOOPBACK if is_local() and mode is ConnectionMode.docker_host else "0.0.0.0"
 
 
 def _address(container: "DockerContainer", port: int) -> tuple[str, int]:

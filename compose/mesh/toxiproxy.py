@@ -78,8 +78,11 @@ class ToxiproxyServer:
     def blackhole(self, name: str) -> None:
         """Accept connections of `name` and pass no byte, in either direction, on new and on old ones."""
         with self._calling(f"blackholing proxy {name}"):
-            for toxic in BLACKHOLE.keys() - self._state(name).toxics:
+            before = self._state(name).toxics
+            for toxic in BLACKHOLE.keys() - before:
                 self._add_toxic(name, toxic, "timeout", BLACKHOLE[toxic], {"timeout": 0})
+            for toxic in before - BLACKHOLE.keys():
+                self._api.delete(f"/proxies/{name}/toxics/{toxic}")
             # Only now: a proxy that opened first would let the first bytes through.
             self._change(name, {"enabled": True})
         self._expect(name, lambda s: s.enabled and s.toxics == BLACKHOLE.keys(), "a black hole")

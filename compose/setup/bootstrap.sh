@@ -12,6 +12,8 @@ fail() {
     exit 4
 }
 
+[ "$(uname -s)" = Linux ] || fail "clusters are run and broken on Linux only, and this is $(uname -s)" "a Linux machine, or a virtual one"
+
 is_usable() {
     "$1" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
 }

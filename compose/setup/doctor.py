@@ -3,19 +3,21 @@
 It changes nothing and never fails: what cannot be examined is not ok.
 """
 
+import platform
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compose.docker import api as docker_api
 from compose.errors import ComposeError, EngineUnreachable
 from compose.host import memory
 from compose.host.java import find_java
-from compose.setup import prepare
+from compose.host.system import require_linux
+from compose.setup import disk_trial, prepare
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -72,6 +74,12 @@ def check(need: Need) -> Check:
     return Check(name=need.name, ok=True, seen=found, why=need.why, next_step="")
 
 
+def system_name() -> str:
+    """Return which Linux this is."""
+    require_linux()
+    return f"Linux {platform.release()}"
+
+
 def python_version() -> str:
     """Return which Python this is."""
     found = f"{sys.version_info.major}.{sys.version_info.minor} in {sys.executable}"
@@ -112,7 +120,17 @@ def engine_version() -> str:
         if "Permission denied" in str(error):
             raise Lack("an engine runs, and this user may not use it (Permission denied)") from error
         raise
-    return f"Docker {info['ServerVersion']}, {info['Driver']}"
+    return ", ".join([f"Docker {info['ServerVersion']}", str(info["Driver"]), *_peculiarities(info)])
+
+
+def _peculiarities(info: Mapping[str, Any]) -> Iterator[str]:
+    """What an engine says of itself that decides what can work on it."""
+    if any("rootless" in option for option in info.get("SecurityOptions") or ()):
+        yield "rootless"
+    if "desktop" in str(info.get("OperatingSystem", "")).lower():
+        yield str(info["OperatingSystem"])
+    if not docker_api.is_local():
+        yield f"at {docker_api.host()}"
 
 
 def images_present() -> str:
@@ -140,18 +158,11 @@ def disk_free() -> str:
     return f"{_enough(shutil.disk_usage(here).free / GIB, DISK_NEEDED_GIB)} in {here}"
 
 
-def loop_devices(control: Path = Path("/dev/loop-control")) -> str:
-    """Return that this kernel can make loop devices."""
-    if not control.exists():
-        raise Lack(f"no {control}")
-    return str(control)
-
-
-def ext4_support(filesystems: Path = Path("/proc/filesystems")) -> str:
-    """Return that this kernel knows ext4."""
-    if "ext4" not in filesystems.read_text().split():
-        raise Lack(f"no ext4 in {filesystems}")
-    return str(filesystems)
+def disk_made() -> str:
+    """Return that a node's disk works on the engine's machine: one is made, frozen, thawed and removed."""
+    if prepare.missing_images():
+        raise Lack("not known without the images")
+    return f"a disk was made, frozen and thawed, with {disk_trial.try_a_disk()} MiB free on it, and removed"
 
 
 def _engine() -> "DockerClient":
@@ -169,6 +180,12 @@ def _enough(found_gib: float, needed_gib: float) -> str:
 
 
 NEEDS = (
+    Need(
+        name="system",
+        find=system_name,
+        why="what a run measures and breaks is Linux's: file systems, pages, processes, connections",
+        next_step="a Linux machine, or a virtual one",
+    ),
     Need(
         name="python",
         find=python_version,
@@ -212,15 +229,9 @@ NEEDS = (
         next_step="free some: `docker system df` shows what images and volumes take",
     ),
     Need(
-        name="loop devices",
-        find=loop_devices,
+        name="disks",
+        find=disk_made,
         why="each broker's data is a file system in a file, so that its disk can stall or lose power",
-        next_step="`modprobe loop`, or a machine whose kernel has loop devices",
-    ),
-    Need(
-        name="ext4",
-        find=ext4_support,
-        why="brokers keep their data on it, and it can drop unsynced pages on request",
-        next_step="`modprobe ext4`, or a machine whose kernel has ext4",
+        next_step="`modprobe loop ext4`; rootless engines have no loop devices: use one that runs as root",
     ),
 )

@@ -91,11 +91,10 @@ def is_alive(pid: int | None, proc: Path = Path("/proc")) -> bool:
 
 
 def _refuse_where_it_is_not_ours_to_start() -> None:
-    host = os.environ.get("DOCKER_HOST")
-    if host:
+    if host := docker_api.host():
         raise EngineUnreachable(
-            f"no Docker Engine answers at DOCKER_HOST={host}\n"
-            "    next step: start that engine, or unset DOCKER_HOST"
+            f"no Docker Engine answers at {host}, which DOCKER_HOST or the current context of Docker names\n"
+            "    next step: start that engine, or unset DOCKER_HOST, or `docker context use default`"
         )
     if os.geteuid() != 0:
         raise EngineUnreachable(

@@ -12,6 +12,7 @@ from compose.docker import images as docker_images
 from compose.errors import ComposeError
 from compose.host.cache import cache_folder
 from compose.host.progress import OnLine, print_line
+from compose.host.system import require_linux
 from compose.setup import build, engine, java
 from compose.setup.registry import Registries
 from compose.spec import images
@@ -48,6 +49,8 @@ def missing_images(release: str = DEFAULT_RELEASE) -> tuple[str, ...]:
 
 def prepare_machine(*, docker: bool, on_line: OnLine) -> None:
     """Prepare everything that a run needs, or all but Docker. Raises MachineError, CommandFailed."""
+    if docker:
+        require_linux()
     home = java.ensure_java(on_line).home
     if not docker:
         on_line(f"ready: Java in {home}")

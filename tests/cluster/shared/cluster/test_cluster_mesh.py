@@ -149,3 +149,35 @@ def test_mesh_survives_a_dead_node(cluster: DockerCluster) -> None:
     deadline = time.monotonic() + 30
     while cluster.mesh.probe(mine, within_s=1) != frozenset(mine):
         assert time.monotonic() < deadline
+
+
+@pytest.mark.parametrize("mode", ["refuse", "blackhole"])
+def test_an_edge_that_is_slow_is_cut_as_any_other_and_is_slow_again_afterwards(
+    cluster: DockerCluster, mode: CutMode
+) -> None:
+    mine = of_node(cluster, 2)
+    cluster.mesh.slow(mine, delay_s=0.2, jitter_s=0.0, owner="slow")
+    cluster.mesh.cut(mine, mode=mode, owner="cut")
+    assert cluster.mesh.probe(mine, within_s=1) == frozenset()
+
+    cluster.mesh.mend(mine, owner="cut")
+    trips = cluster.mesh.round_trips(mine, within_s=5)
+    assert trips.keys() == set(mine)
+    assert min(trips.values()) >= 0.2
+
+    cluster.mesh.mend(mine, owner="slow")
+    assert min(cluster.mesh.round_trips(mine, within_s=5).values()) < 0.2
+
+
+def test_nothing_is_reached_from_another_machine(cluster: DockerCluster) -> None:
+    """Brokers and the proxy listen on loopback, not at this machine's address in Docker's network."""
+    ports = [int(address.rpartition(":")[2]) for address in cluster.bootstrap.split(",")]
+    proxy = client().api.inspect_container(f"hw-{cluster.run_id}-proxy")
+    published = [each for bound in proxy["NetworkSettings"]["Ports"].values() for each in bound or ()]
+    assert {int(each["HostPort"]) for each in published} > set(ports)
+    assert {each["HostIp"] for each in published} == {"127.0.0.1"}
+    (bridge,) = client().api.inspect_network("bridge")["IPAM"]["Config"]
+    for port in ports:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((bridge["Gateway"], port), timeout=5).close()

@@ -1,11 +1,15 @@
 """The doctor names what a machine lacks, why it is needed and what to do, and survives all trouble."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from compose.cluster import preflight
 from compose.docker import api as docker_api
-from compose.errors import EngineUnreachable
+from compose.errors import DiskError, EngineUnreachable, MachineError
 from compose.setup import doctor, prepare
 from compose.setup.doctor import Check, Lack, Need
+from compose.spec.topology import Topology
 
 
 def need(find) -> Need:
@@ -37,6 +41,7 @@ def test_an_error_that_nobody_foresaw_is_one_line_and_no_traceback():
 
 def test_every_need_of_a_run_is_checked_in_order():
     assert [one.name for one in doctor.NEEDS] == [
+        "system",
         "python",
         "packages",
         "java",
@@ -44,8 +49,7 @@ def test_every_need_of_a_run_is_checked_in_order():
         "images",
         "memory",
         "disk space",
-        "loop devices",
-        "ext4",
+        "disks",
     ]
     assert all(one.why and one.next_step for one in doctor.NEEDS)
 
@@ -97,15 +101,40 @@ def test_memory_is_what_is_available(monkeypatch):
         doctor.memory_available()
 
 
-def test_a_kernel_without_ext4_or_loop_devices_is_named(tmp_path):
-    filesystems = tmp_path / "filesystems"
-    filesystems.write_text("nodev\ttmpfs\n\text4\n")
-    assert doctor.ext4_support(filesystems) == str(filesystems)
-    filesystems.write_text("nodev\ttmpfs\n\text3\n")
-    with pytest.raises(Lack, match="no ext4"):
-        doctor.ext4_support(filesystems)
-    with pytest.raises(Lack, match=r"no .*/loop-control"):
-        doctor.loop_devices(tmp_path / "loop-control")
+def test_what_a_disk_cannot_do_is_said_in_the_words_of_the_trial(monkeypatch):
+    def fail():
+        raise DiskError("sh disk.sh make: exit code 1: losetup: cannot find an unused loop device")
+
+    monkeypatch.setattr(doctor.prepare, "missing_images", lambda: ())
+    monkeypatch.setattr(doctor.disk_trial, "try_a_disk", fail)
+    (disks,) = (each for each in doctor.NEEDS if each.name == "disks")
+    found = doctor.check(disks)
+    assert not found.ok
+    assert "cannot find an unused loop device" in found.seen
+    assert "rootless" in found.next_step
+    monkeypatch.setattr(doctor.prepare, "missing_images", lambda: ("highwater/base",))
+    assert doctor.check(disks).seen == "not known without the images"
+
+
+def test_an_engine_that_is_another_ones_is_named(monkeypatch):
+    info = {"ServerVersion": "28.0", "Driver": "overlay2", "OperatingSystem": "Docker Desktop"}
+    told = info | {"SecurityOptions": ["name=seccomp,profile=default", "name=rootless"]}
+    monkeypatch.setattr(doctor.docker_api, "client", lambda: SimpleNamespace(info=lambda: told))
+    monkeypatch.setattr(doctor.docker_api, "is_local", lambda: False)
+    monkeypatch.setattr(doctor.docker_api, "host", lambda: "tcp://elsewhere:2375")
+    assert (
+        doctor.engine_version() == "Docker 28.0, overlay2, rootless, Docker Desktop, at tcp://elsewhere:2375"
+    )
+
+
+def test_another_system_gets_a_sentence(monkeypatch):
+    monkeypatch.setattr("sys.platform", "darwin")
+    (system,) = (each for each in doctor.NEEDS if each.name == "system")
+    assert doctor.check(system).seen == "clusters are run and broken on Linux only, and this is darwin"
+    with pytest.raises(MachineError, match="darwin"):
+        preflight.check(Topology())
+    with pytest.raises(MachineError, match="darwin"):
+        prepare.prepare_machine(docker=True, on_line=print)
 
 
 def test_a_package_of_another_version_is_named_with_both_versions():
