@@ -1,6 +1,7 @@
 """Slow edges: what may be asked for, what proves it, and how several faults on one edge compose."""
 
 import json
+from collections.abc import Collection, Mapping
 from threading import Event
 
 import pytest
@@ -68,6 +69,24 @@ def test_a_delay_that_stays_is_no_recovery() -> None:
     (slow,) = run(World(ignores={"mend"}), SLOW)
     assert (slow.proven, slow.recovered) == (True, False)
     assert shown(slow, "recovery") == {"lacking": "a request through 2->1 takes 0.26 s, took 0.01 s before"}
+
+
+def test_before_the_delay_it_is_measured_until_two_round_trips_agree() -> None:
+    """Two that are long since the machine is busy would hide the delay."""
+    world = World()
+    measure, busy = world.mesh.round_trips, [0.12, 0.2, 0.09]
+
+    def measured_when_busy(edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
+        more_s = busy.pop(0) if busy else 0.0
+        return {edge: trip_s + more_s for edge, trip_s in measure(edges, within_s=within_s).items()}
+
+    world.mesh.round_trips = measured_when_busy  # type: ignore[method-assign]
+    (slow,) = run(world, SLOW)
+    assert slow.proven
+    assert shown(slow) == {
+        "round_trip_before_s": {"2->1": 0.01, "3->1": 0.01},
+        "round_trip_during_s": {"2->1": 0.26, "3->1": 0.26},
+    }
 
 
 def test_one_late_answer_is_no_evidence() -> None:
