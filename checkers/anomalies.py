@@ -26,7 +26,7 @@ _AT_ONCE = 4096
 """Rows of a block whose columns become Python integers together."""
 COLUMNS = (
     *("offset", "last_offset", "producer", "sequence"),
-    *("invoked_ns", "completed_ns", "seen_ns", "acked_offset"),
+    *("invoked_ns", "completed_ns", "seen_ns", "under_epoch", "acked_offset"),
 )
 """The integer fields of an anomaly that differ within a block."""
 
@@ -57,6 +57,9 @@ class Anomaly:
     acknowledgement was for another copy, at another offset, than the one that a reader was given."""
     seen_ns: int = field(default=NONE, compare=False)
     """When a reader was given it at that offset; -1 if no reader is a witness."""
+    under_epoch: int = field(default=NONE, compare=False)
+    """A leader epoch under which it was there: of the batch that readers were given, of the sample whose high
+    watermark was above it; -1 if none is known, or readers were given it under several."""
     acked_offset: int = field(default=NONE, compare=False)
     """Where it was acknowledged (monotone-read: the offset of the read before; duplicate: that of the first
     copy in this partition); -1 if there is none."""
@@ -110,6 +113,7 @@ class AnomalyBlock:
     invoked_ns: Ints
     completed_ns: Ints
     seen_ns: Ints
+    under_epoch: Ints
     acked_offset: Ints
     note: Callable[[int], str] = field(default=lambda _: "", repr=False)
 

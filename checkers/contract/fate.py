@@ -99,6 +99,7 @@ def _may_have_appended(
         for each in leaders
         # One leader has one record at an offset: another one is there now.
         if (each.epoch != now or each.usurped)
+        and (record.under_epoch == NONE or each.epoch <= record.under_epoch)
         and evidence.start_of(each.epoch).low <= record.offset
         and not _fell_short(each, record, evidence, realised)
         and not _was_down(each, record, evidence, realised)
@@ -149,7 +150,9 @@ def _removals(
     for election in realised.timeline.elections(record.tp):
         if record.missed_ns != NONE and election.at_ns > record.missed_ns + realised.timeline.slack_ns:
             return
-        if election.leader_epoch <= epoch or _never_led(election, evidence, realised):
+        if election.leader_epoch <= max(epoch, record.under_epoch) or _never_led(
+            election, evidence, realised
+        ):
             continue
         if oldest < election.leader_epoch:
             return

@@ -56,7 +56,7 @@ class LossLabels:
             label = Label("undecided", f"who led {block.tp} is not known", clauses.MISSING_EVIDENCE)
             return BlockLabels.all_alike(label, len(block))
         evidence = self.evidence(block.tp)
-        placed = _placed(block, self._reads)
+        placed = _under_epochs(_placed(block, self._reads), self._reads)
         written_ns = _written(placed, evidence)
         last_since = self._since(placed, placed.last_offset, written_ns, evidence)
         placed = replace(placed, invoked_ns=self._since(placed, placed.offset, written_ns, evidence))
@@ -89,6 +89,7 @@ class LossLabels:
             between(block.last_offset, [0, *offsets]),
             promises[of.reshape(-1)],
             (block.seen_ns != NONE).astype(np.int64),
+            block.under_epoch,
             between(_missed(block), times),
             *self._fell_short(block, written_ns, evidence),
         ]
@@ -175,6 +176,7 @@ class LossLabels:
             written_ns=written_ns,
             acks="" if anomaly.producer == NONE else promise.acks,
             seen=anomaly.seen_ns != NONE or block.property is Property.READ_UNCOMMITTED,
+            under_epoch=int(block.under_epoch[row]),
             missed_ns=int(_missed(block)[row]),
         )
         ends = [record, replace(record, offset=anomaly.last_offset, invoked_ns=last_since_ns)][
@@ -232,6 +234,29 @@ def _placed(block: AnomalyBlock, reads: Sequence[AnomalyBlock]) -> AnomalyBlock:
     offset[rows] = read_at[source[rows]]
     seen_ns[rows] = np.concatenate([read.seen_ns for read in here])[source[rows]]
     return replace(block, offset=offset, last_offset=np.maximum(offset, block.last_offset), seen_ns=seen_ns)
+
+
+def _under_epochs(block: AnomalyBlock, reads: Sequence[AnomalyBlock]) -> AnomalyBlock:
+    """The block with the leader epochs under which readers were given its records, where they were lost."""
+    here = [read for read in reads if read.tp == block.tp]
+    if block.property not in (*PROMISED_TO_PRODUCER, Property.HW_LOSS) or not here:
+        return block
+    key = np.concatenate([_key(read.producer, read.sequence) for read in here])
+    offset, epoch = (
+        np.concatenate([getattr(read, name) for read in here]) for name in ("offset", "under_epoch")
+    )
+    order = np.lexsort((key, offset))
+    key, offset, epoch = key[order], offset[order], epoch[order]
+    begins = np.flatnonzero(np.diff(offset, prepend=-2) | np.diff(key, prepend=-2))
+    lowest, highest = np.minimum.reduceat(epoch, begins), np.maximum.reduceat(epoch, begins)
+    key, offset, epoch = key[begins], offset[begins], np.where(lowest == highest, lowest, NONE)
+    wanted, found = _key(block.producer, block.sequence), block.under_epoch.copy()
+    place, end = (np.searchsorted(offset, block.offset, side) for side in ("left", "right"))
+    while (there := np.flatnonzero(place < end)).size:
+        same = there[key[place[there]] == wanted[there]]
+        found[same] = epoch[place[same]]
+        place += 1
+    return replace(block, under_epoch=found)
 
 
 def _key(producer: Ints, sequence: Ints) -> Ints:

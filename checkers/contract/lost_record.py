@@ -32,6 +32,8 @@ class LostRecord:
     written_ns: int
     acks: str
     seen: bool
+    under_epoch: int = NONE
+    """A leader epoch under which it was there: no election up to that epoch removed it; -1: none is known."""
     missed_ns: int = NONE
     """When a leader was seen not to have it; -1: it is not in the final log. In between the two another
     unclean election may have brought it back."""

@@ -16,6 +16,7 @@ undecided.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from checkers.anomalies import Anomaly
@@ -67,10 +68,15 @@ def hw_loss_unwitnessed(facts: Facts, witnessed: Collection[tuple[TopicPartition
 
 def read_uncommitted(facts: Facts) -> Iterator[Anomaly]:
     """Each distinct (offset, id, checksum) that was read and is not in the final log. Subset: by offset."""
-    given = {(read.tp, read.offset, *read.id, read.checksum): read for read in reversed(facts.reads)}
+    given: dict[tuple[TopicPartition, int, int, int, int], list[Read]] = defaultdict(list)
+    for read in facts.reads:
+        given[(read.tp, read.offset, *read.id, read.checksum)].append(read)
     for key in sorted(given):
-        if contradicts(facts, given[key]):
-            yield _of_read(facts, Property.READ_UNCOMMITTED, given[key])
+        first, *_ = reads = given[key]
+        if contradicts(facts, first):
+            epochs = {read.leader_epoch for read in reads}
+            epoch = epochs.pop() if len(epochs) == 1 else NONE
+            yield replace(_of_read(facts, Property.READ_UNCOMMITTED, first), under_epoch=epoch)
 
 
 def contradicts(facts: Facts, read: Read) -> bool:

@@ -59,6 +59,7 @@ def _fall(tp: TopicPartition, top: Watermark, sample: Watermark) -> Anomaly:
         sequence=NONE,
         completed_ns=sample.at_ns,
         seen_ns=top.at_ns,
+        under_epoch=top.leader_epoch,
         note=(
             f"it was {top.high_watermark} under leader epoch {top.leader_epoch}, "
             f"then {sample.high_watermark} under {sample.leader_epoch}"

@@ -26,6 +26,8 @@ class Given:
     """Shape (c,): the row of the first read of each (offset, id, checksum)."""
     of: Ints
     """Shape (c,): which (offset, id) each of these is."""
+    epoch: Ints
+    """Shape (c,): the leader epoch of the batches in which it was read; NONE if there were several."""
 
 
 def given(differing: Columns) -> Given:
@@ -33,17 +35,20 @@ def given(differing: Columns) -> Given:
     offset = differing["offset"]
     if not len(offset) or (offset[1:] > offset[:-1]).all():
         every = np.arange(len(offset))
-        return Given(first=every, content=every, of=every)
+        return Given(first=every, content=every, of=every, epoch=differing["leader_epoch"])
     names = ("checksum", "sequence", "producer", "offset")
     order = np.lexsort([differing[name] for name in names])  # stable: equal reads stay in file order
     new_id, new_content = np.ones((2, len(order)), bool)
     checksum, *identity = (differing[name][order] for name in names)
     new_id[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in identity])
     new_content[1:] = new_id[1:] | (checksum[1:] != checksum[:-1])
+    begins, epoch = np.flatnonzero(new_content), differing["leader_epoch"][order]
+    lowest, highest = np.minimum.reduceat(epoch, begins), np.maximum.reduceat(epoch, begins)
     return Given(
         first=np.minimum.reduceat(order, np.flatnonzero(new_id)),
         content=order[new_content],
         of=(np.cumsum(new_id) - 1)[new_content],
+        epoch=np.where(lowest == highest, lowest, NONE),
     )
 
 

@@ -83,6 +83,7 @@ def lost_reads(its: Unexplained) -> list[AnomalyBlock]:
     offset = its.differing["offset"][its.given.content]
     contents = np.flatnonzero(its.contradicted(offset))
     reads = _reads(its, its.given.content[contents], its.given.of[contents])
+    reads["under_epoch"] = its.given.epoch[contents]
     differ = disagreements(its.differing, its.given, its.log, its.matched)
     names = {name: differ.records[name] for name in ("producer", "sequence", "checksum")}
     note = DisagreementNote(edges=differ.edges, **names)

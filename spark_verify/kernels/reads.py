@@ -12,9 +12,18 @@ from checkers.history.tables import NONE
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, within
 from spark_verify.partition_task import Bools, Columns, Ints, Window, joined
 
-READ_COLUMNS = ("reader", "generation", "offset", "producer", "sequence", "checksum", "read_ns")
+READ_COLUMNS = (
+    "reader",
+    "generation",
+    "offset",
+    "producer",
+    "sequence",
+    "checksum",
+    "leader_epoch",
+    "read_ns",
+)
 STREAM_COLUMNS = ("reader", "generation", "offset", "read_ns")
-DIFFERING = (*LOG_COLUMNS, "reader", "read_ns", "row")
+DIFFERING = (*LOG_COLUMNS, "reader", "leader_epoch", "read_ns", "row")
 JUMP_COLUMNS = ("reader", "generation", "before", "before_ns", "offset", "read_ns", "row")
 SEAM_COLUMNS = (*STREAM_COLUMNS, "row", "last_offset", "last_ns")
 _NO_READ = np.iinfo(np.int64).min

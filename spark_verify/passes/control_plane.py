@@ -64,6 +64,7 @@ def unbacked(context: Context, acks: Sequence[tuple[TopicPartition, BackedAcks]]
             invoked_ns=rows["invoked_ns"],
             completed_ns=rows["completed_ns"],
             seen_ns=nothing,
+            under_epoch=nothing,
             acked_offset=rows["offset"],
             note=partial(_too_few, backings.get(tp, UNKNOWN)),
         )
@@ -87,6 +88,7 @@ def fallen_watermarks(context: Context) -> Iterator[AnomalyBlock]:
             invoked_ns=nothing,
             completed_ns=found.at_ns,
             seen_ns=found.top_ns,
+            under_epoch=found.top_epoch,
             acked_offset=nothing,
             note=partial(_fallen, found),
         )

@@ -36,8 +36,8 @@ DRAWN_DELAY_MS = (100, 300)
 """What a storm draws: proven in a hold of 2 s, and below the time-outs of the quorum (2 s)."""
 
 SAMPLES, MOST_SAMPLES = 2, 6
-"""Round trips before and during: one alone may be long by chance. Before, on a busy machine, two may; what seems
-long then hides a delay."""
+"""Round trips before and during: one alone may be long by chance. On a busy machine two may, and hide a delay
+if they were before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -465,6 +465,44 @@ def test_an_info_record_that_was_read_is_placed_by_when_it_was_read_or_sent():
     )
 
 
+MOVED_JUST_THEN = (
+    led(0, 2, 4, (1, 2, 3)),
+    led(3.5, 1, 5, (1, 2, 3)),
+    checkpoint(1, (4, 0), (5, 7), (7, 2)),
+    *ALL_CUT[1:-2],
+    LogRun(4, 0, 1),
+    LogRun(7, 2, 50),
+)
+"""Broker 2 led epoch 4 until 3.5 s, then broker 1, whose epoch 5 begins at offset 7; later all lost their
+pages."""
+
+
+@pytest.mark.parametrize("wanted", ["acked-loss", "hw-loss"])
+def test_the_epoch_under_which_readers_were_given_a_record_shows_that_no_election_before_it_removed_it(
+    wanted,
+):
+    """It was sent just before broker 1 was elected: broker 2 may have written it, and broker 1 lacked it."""
+    record, run = lost(wanted, offset=7, sent=3.4, acked=3.6), world(*MOVED_JUST_THEN)
+    assert label(record, run).kind == "undecided"
+    read = replace(lost("read-uncommitted", offset=7, sent=3.4, acked=3.6, seen=3.7), under_epoch=5)
+    assert (
+        verdict(record, run, read)
+        == verdict(read, run)
+        == ("permitted", "power loss of all in-sync replicas")
+    )
+    for other in (replace(read, offset=8), replace(read, sequence=2)):
+        assert label(record, run, other).kind == "undecided"
+    assert label(record, run, replace(read, under_epoch=4)).kind == "violation"
+    twice = replace(read, under_epoch=4, note="another checksum")
+    assert label(record, run, read, twice).kind == "undecided"
+
+
+def test_the_epoch_of_a_sample_shows_that_no_election_before_it_removed_what_was_below_it():
+    fell = lost("hw-monotone", offset=2, last=29, sent=None, acked=11, producer=-1, sequence=-1, seen=3.9)
+    run = world(*MOVED_JUST_THEN, sampled(3.4, 25, leader=2, epoch=4), sampled(3.9, 30, epoch=5))
+    assert label(replace(fell, under_epoch=5), run).permitted
+
+
 def test_only_those_who_held_the_record_count_as_unclean_shutdowns():
     """Broker 1 was out of the ISR when it was acknowledged, so only one holder lost its pages."""
     run = world(
