@@ -7,9 +7,10 @@ Counterexample to "there are acks after the fault, so it was survived":
     broker 1 is killed from 5 s to 60 s; the last ack before it is at 3 s, the next one at 70 s
     every replica had each record by then, and the broker was back: the kill could cost nothing
 
-At risk is what was acknowledged from the fault's injection until it was over, and shortly before it: what a
-leader has acknowledged may not be replicated yet. Where pages were dropped, whatever the kernel had not
-written back: it writes a dirty page after 30 s (`vm.dirty_expire_centisecs`).
+At risk is what was acknowledged from the fault's injection, or that of the faults that were not over by then,
+until it was over, and shortly before: what a leader has acknowledged may not be replicated yet. Where pages
+were dropped, whatever the kernel had not written back: it writes a dirty page after 30 s
+(`vm.dirty_expire_centisecs`).
 """
 
 from collections import defaultdict
@@ -37,9 +38,20 @@ class AtRisk:
     partitions_with_acks: int
 
 
-def at_risk(fault: Fault, acks: Mapping[TopicPartition, Times], on: Collection[TopicPartition]) -> AtRisk:
-    """What a fault put at risk on the partitions that it touches; nothing if it was never injected."""
+def at_risk(
+    fault: Fault,
+    acks: Mapping[TopicPartition, Times],
+    on: Collection[TopicPartition],
+    *,
+    since_ns: int | None = None,
+) -> AtRisk:
+    """What a fault put at risk on the partitions that it touches; nothing if it was never injected.
+
+    `since_ns`: from when on, if not from shortly before its own injection; see `beginnings`.
+    """
     begin_ns, end_ns = span(fault)
+    if since_ns is not None:
+        begin_ns = min(begin_ns, since_ns)
     counts = [_between(acks[tp], begin_ns, end_ns) for tp in on]
     return AtRisk(
         acks=sum(counts), partitions=len(counts), partitions_with_acks=sum(count > 0 for count in counts)
@@ -52,6 +64,22 @@ def span(fault: Fault) -> tuple[int, int]:
         return NEVER_NS, NEVER_NS
     before_ns = WRITTEN_BACK_NS if fault.data_lost else BEFORE_NS
     return fault.inject_ns - before_ns, over_ns(fault)
+
+
+def beginnings(faults: Iterable[Fault]) -> dict[int, int]:
+    """From when on acknowledgements were at risk in each fault that was injected, by its index: ns.
+
+    Faults that overlap act together. What the first of them put at risk still is when the next one comes,
+    which may find that nothing can be acknowledged any more.
+    """
+    found: dict[int, int] = {}
+    begin_ns = until_ns = -1
+    for fault in sorted((each for each in faults if each.inject_ns >= 0), key=lambda each: each.inject_ns):
+        own_ns = span(fault)[0]
+        begin_ns = min(begin_ns, own_ns) if fault.inject_ns <= until_ns else own_ns
+        until_ns = max(until_ns, over_ns(fault))
+        found[fault.index] = begin_ns
+    return found
 
 
 def over_ns(fault: Fault) -> int:

@@ -18,7 +18,7 @@ from checkers.history.load import read_groups, rows_of
 from checkers.history.rows import Context, Fault, MetadataChange, TopicPartition
 from checkers.history.tables import NONE, Outcome, unit_path
 from checkers.places import Place
-from checkers.verdict.at_risk import at_risk, over_ns, replicas_of, touched
+from checkers.verdict.at_risk import at_risk, beginnings, over_ns, replicas_of, touched
 from checkers.verdict.gaps import Gap, Times, longest_gaps
 
 COLUMNS = ["outcome", "invoked_ns", "completed_ns", "offset"]
@@ -234,17 +234,22 @@ def _changes(metadata: Iterable[MetadataChange]) -> dict[str, int]:
 def _windows(
     context: Context, acks: Mapping[TopicPartition, Times], controllers: Collection[int]
 ) -> tuple[dict[str, Any], ...]:
-    replicas = replicas_of(context.metadata)
+    replicas, since = replicas_of(context.metadata), beginnings(context.faults)
     return tuple(
-        _window(fault, acks, touched(fault, acks, replicas, controllers)) for fault in context.faults
+        _window(fault, acks, touched(fault, acks, replicas, controllers), since.get(fault.index))
+        for fault in context.faults
     )
 
 
 def _window(
-    fault: Fault, acks: Mapping[TopicPartition, Times], touches: Collection[TopicPartition]
+    fault: Fault,
+    acks: Mapping[TopicPartition, Times],
+    touches: Collection[TopicPartition],
+    since_ns: int | None,
 ) -> dict[str, Any]:
     """Acks between a fault's injection and its end, on all partitions; and those that it put at risk."""
-    begin, end, risk = fault.inject_ns, over_ns(fault), at_risk(fault, acks, touches)
+    begin, end = fault.inject_ns, over_ns(fault)
+    risk = at_risk(fault, acks, touches, since_ns=since_ns)
     acked = sum(int(np.searchsorted(t, end, "right") - np.searchsorted(t, begin)) for t in acks.values())
     return {
         "fault": fault.name,

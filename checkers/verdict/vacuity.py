@@ -37,7 +37,8 @@ def _why(touched: int) -> str:
     if not touched:
         return "it touches no partition of the load"
     on = f"the {touched} partitions" if touched > 1 else "the partition"
-    return f"no send was acknowledged on {on} that it touches, from shortly before it until it was over"
+    when = "from shortly before it, and what it overlaps, until it was over"
+    return f"no send was acknowledged on {on} that it touches, {when}"
 
 
 def _witnesses(exposure: Exposure, readers: int) -> Iterator[Reason]:

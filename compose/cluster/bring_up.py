@@ -67,7 +67,8 @@ class BringUp:
     def _run(self, pool: ThreadPoolExecutor, took: "Stopwatch") -> DockerCluster:
         networks = {node: pool.submit(self._create_network, node) for node in self.topology.nodes}
         files = pool.submit(self._format, took)
-        proxy = self._start_proxy()
+        # As the others in a thread: whatever is asked of the engine has an answer before all is taken down.
+        proxy = pool.submit(self._start_proxy).result()
         took.mark("proxy")
         helper = pool.submit(self._start_helper, proxy)
         joins = [pool.submit(self._join, proxy, node, made) for node, made in networks.items()]

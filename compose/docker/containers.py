@@ -4,17 +4,17 @@ import io
 import shutil
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from testcontainers.core.config import ConnectionMode, testcontainers_config
+from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.network import Network
 
-from compose.docker.api import asking, client, is_local
+from compose.docker.api import asking, client
+from compose.docker.reach import LOOPBACK, is_direct, published_at
 
-LOOPBACK = "127.0.0.1"
 KEEP_LOG = {"max-size": "256m"}
 ARCHIVE_CHUNK = 1 << 18
 COPY_CHUNK = 1 << 20
@@ -22,8 +22,8 @@ COPY_CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSpec:
-    """A container to start. `ports` maps its ports to host ports, None: any free one; they listen on loopback
-    only, unless the engine is on another machine. `files`: path to text.
+    """A container to start. `ports` maps the ports that we use to host ports, None: none in particular (see
+    reach.py). `files`: path to text.
 
     `network`: the first network's name, `container:<id>` for another container's network, "host" or "none".
     """
@@ -46,7 +46,7 @@ class ContainerSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """A started container: its id, and host and host port of each published port."""
+    """A started container: its id, and where each of its ports is reached."""
 
     id: str
     name: str
@@ -72,9 +72,9 @@ def start(spec: ContainerSpec) -> Container:
         name=spec.name,
         volumes=[(name, path, "rw") for name, path in spec.volumes.items()],
     )
-    address = _listening_address(container) if spec.ports else ""
-    for port, host_port in spec.ports.items():
-        container.ports[str(port)] = (address, host_port)  # type: ignore[assignment]
+    published = {} if _is_direct(spec) else spec.ports
+    for port, host_port in published.items():
+        container.ports[str(port)] = (published_at(), host_port)  # type: ignore[assignment]
     for path, text in spec.files.items():
         container.with_copy_into_container(text.encode(), path)
     network: dict[str, Any] = {}
@@ -87,8 +87,17 @@ def start(spec: ContainerSpec) -> Container:
     container.with_kwargs(**network, **_options(spec))
     with asking(f"starting container {spec.name}"):
         container.start()
-        addresses = {port: _address(container, port) for port in spec.ports}
-    return Container(id=container.get_container_id(), name=spec.name, addresses=addresses)
+        reached = {port: _address(container, port) for port in published}
+    started = Container(id=container.get_container_id(), name=spec.name, addresses=reached)
+    if spec.ports and not published:
+        own = addresses(started.id)[spec.network]
+        return replace(started, addresses={port: (own, port) for port in spec.ports})
+    return started
+
+
+def _is_direct(spec: ContainerSpec) -> bool:
+    """Whether its ports are reached at its own address; a port of this machine that was asked for is made."""
+    return is_direct() and not any(spec.ports.values())
 
 
 def inspect(container_id: str) -> dict[str, Any]:
@@ -225,14 +234,8 @@ def _options(spec: ContainerSpec) -> dict[str, Any]:
     }
 
 
-def _listening_address(container: DockerContainer) -> str:
-    """Loopback, where that is how we reach the engine's ports; else every address of the engine's machine."""
-    mode = container.get_docker_client().get_connection_mode()
-    return LOOPBACK if is_local() and mode is ConnectionMode.docker_host else "0.0.0.0"
-
-
 def _address(container: "DockerContainer", port: int) -> tuple[str, int]:
-    host = container.get_container_host_ip()
+    host = LOOPBACK if published_at() == LOOPBACK else container.get_container_host_ip()
     # Docker may map the IPv4 and the IPv6 side of one port to different numbers; the one we read is the
     # IPv4 one.
     return "127.0.0.1" if host == "localhost" else host, container.get_exposed_port(port)

@@ -170,14 +170,13 @@ def test_an_edge_that_is_slow_is_cut_as_any_other_and_is_slow_again_afterwards(
 
 
 def test_nothing_is_reached_from_another_machine(cluster: DockerCluster) -> None:
-    """Brokers and the proxy listen on loopback, not at this machine's address in Docker's network."""
-    ports = [int(address.rpartition(":")[2]) for address in cluster.bootstrap.split(",")]
+    """Brokers and the proxy have no port of this machine, or one of loopback."""
     proxy = client().api.inspect_container(f"hw-{cluster.run_id}-proxy")
     published = [each for bound in proxy["NetworkSettings"]["Ports"].values() for each in bound or ()]
-    assert {int(each["HostPort"]) for each in published} > set(ports)
-    assert {each["HostIp"] for each in published} == {"127.0.0.1"}
+    assert {each["HostIp"] for each in published} <= {"127.0.0.1"}
     (bridge,) = client().api.inspect_network("bridge")["IPAM"]["Config"]
-    for port in ports:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    for address in cluster.bootstrap.split(","):
+        host, _, port = address.rpartition(":")
+        socket.create_connection((host, int(port)), timeout=5).close()
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((bridge["Gateway"], port), timeout=5).close()
+            socket.create_connection((bridge["Gateway"], int(port)), timeout=5).close()

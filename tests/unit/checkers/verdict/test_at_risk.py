@@ -1,10 +1,12 @@
 """Which acknowledgements a fault put at risk: around it, on the partitions that it touches."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from checkers.history.rows import Fault, MetadataChange, TopicPartition
-from checkers.verdict.at_risk import AtRisk, at_risk, replicas_of, touched
+from checkers.verdict.at_risk import AtRisk, at_risk, beginnings, replicas_of, touched
 
 SECOND = 1_000_000_000
 FIRST, SECOND_TP = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -49,6 +51,23 @@ def test_dropped_pages_put_at_risk_what_was_not_written_back():
     power = {"begin": 60, "recovered": 70, "unclean": (1, 2, 3)}
     assert risked(fault(**power, data_lost=(1, 2, 3)), 29, 31, 45, 71) == 2
     assert risked(fault(**power), 29, 31, 45, 71) == 0
+
+
+def test_what_the_first_of_overlapping_faults_put_at_risk_is_at_risk_in_all_of_them():
+    """Nothing was acknowledged any more when the second came, and the third began after the first had ended;
+    the fourth is by itself."""
+    times = ((5, 10), (9, 20), (15, 30), (31, 40))
+    faults = [replace(fault(begin, recovered=over), index=at) for at, (begin, over) in enumerate(times)]
+    assert beginnings([*reversed(faults), fault(-1)]) == {
+        0: 4 * SECOND,
+        1: 4 * SECOND,
+        2: 4 * SECOND,
+        3: 30 * SECOND,
+    }
+    acks = {FIRST: np.array([int(4.5 * SECOND)], np.int64)}
+    assert at_risk(faults[2], acks, [FIRST]).acks == 0
+    assert at_risk(faults[2], acks, [FIRST], since_ns=beginnings(faults)[2]).acks == 1
+    assert at_risk(faults[3], acks, [FIRST], since_ns=beginnings(faults)[3]).acks == 0
 
 
 def test_a_fault_that_was_never_injected_puts_nothing_at_risk():

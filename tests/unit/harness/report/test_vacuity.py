@@ -57,7 +57,7 @@ def test_a_fault_in_whose_window_nothing_was_acknowledged_shows_nothing(tmp_path
     assert (report.verdict, report.outcome) == (
         Verdict.UNKNOWN,
         "nothing was at risk in the window of fault kill: no send was acknowledged on the partition that it "
-        "touches, from shortly before it until it was over",
+        "touches, from shortly before it, and what it overlaps, until it was over",
     )
     (window,) = report.exposure["fault_windows"]
     assert (window["at_risk"], window["partitions"], window["partitions_at_risk"]) == (0, 1, 0)
