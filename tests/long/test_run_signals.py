@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -34,6 +35,14 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ENDED_S, AT_ONCE_S = 120.0, 10.0
 
 
+@pytest.fixture(autouse=True)
+def terminal() -> Iterator[None]:
+    """Where these tests run under nohup, a run would inherit that SIGHUP is to be ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def started(out: Path, phase: str) -> AbstractContextManager["subprocess.Popen[str]"]:
     """A run that comes to the phase; what follows its schedule comes soon."""
     sets = [word for each in SETS for word in ("--set", each)]
@@ -58,7 +67,7 @@ def test_the_first_signal_ends_a_run_in_order(tmp_path: Path, phase: str, number
     assert left_by(process.pid) == []
     assert open_run(tmp_path / "latest").verdict.exists() == (phase not in BEFORE_THE_LOAD), output
     if phase in OBSERVED:
-        assert "hold (pause of node 1) healed" in output or "injected" not in output
+        assert "hold (pause of node 1) healed" in output or "hold (pause of node 1) injected" not in output
         assert "UNKNOWN  the run was interrupted" in output
 
 
