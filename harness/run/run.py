@@ -89,7 +89,7 @@ def observe(job: Job, down: TearDown) -> Observed | None:
         raise
     except Exception as error:  # a crash anywhere must still leave a run that can be judged
         _note_crash(job, error)
-        down.close()
+        down.close(at_once=True)
         return None
 
 
@@ -155,6 +155,7 @@ def _start_load(job: Job, cluster: Cluster, down: TearDown) -> Load:
     workload = job.resolved.scenario.workload
     with job.phase("warm", f"starting the load: {workload.producers} producers, acks={workload.acks}"):
         load = down.open(job.steps.load(cluster, job.resolved, job.run))
+        down.first_if_at_once(load.abandon)
         if workload.warm:
             load.wait_warm()
         job.progress.follow_load(load.figures)

@@ -55,6 +55,9 @@ class Load(Protocol):
     def stop(self) -> None:
         """End everything; what was recorded is on disk when this returns."""
 
+    def abandon(self) -> None:
+        """End everything at once; what is outstanding is indeterminate."""
+
     def recorded(self) -> Mapping[int, RecordedSends]:
         """What each producer instance has sent, as counted in memory."""
 

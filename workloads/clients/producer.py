@@ -178,10 +178,13 @@ class Instance:
         except KafkaException as raised:
             self._on_error(raised.args[0])
 
-    def finish(self, within_s: float) -> None:
-        """Wait for what is outstanding, give up the rest when the time is up, and release the client."""
-        deadline = time.monotonic() + within_s
-        while self._reports.outstanding and self.fatal is None and time.monotonic() < deadline:
+    def finish(self, within_s: Callable[[], float]) -> None:
+        """Wait for what is outstanding, give up the rest when the time is up, and release the client.
+
+        `within_s` is asked again and again: who waits for this may have less time than there was.
+        """
+        begin = time.monotonic()
+        while self._reports.outstanding and self.fatal is None and time.monotonic() < begin + within_s():
             self._serve(self._client.flush, POLL_S)
             self.settle(0.0)
         if self._reports.outstanding:
@@ -189,7 +192,7 @@ class Instance:
         deadline = time.monotonic() + PURGED_WITHIN_S
         while self._reports.outstanding and time.monotonic() < deadline:
             self.settle(POLL_S)
-        if within_s > 0 and self.fatal is None:
+        if within_s() > 0 and self.fatal is None:
             self._report_connections(time.monotonic_ns())
         self._reports.close()
         del self._client
@@ -250,6 +253,6 @@ class ProducerLoop:
             try:
                 instance.drive(stop, share)
             except BaseException:
-                instance.finish(0.0)
+                instance.finish(lambda: 0.0)
                 raise
-            instance.finish(self.finish_within_s)
+            instance.finish(lambda: self.finish_within_s)

@@ -175,7 +175,7 @@ class SuiteLoop:
             try:
                 observed = observe(job, down)
             except Interrupted:
-                down.close()
+                down.close(at_once=True)
                 self._replace(row, interrupted(row, record.manifest.problem))
                 raise
         if choice.keeps_cluster:

@@ -50,6 +50,10 @@ class LiveLoad:
         """End everything."""
         self._workload.stop()
 
+    def abandon(self) -> None:
+        """End everything at once; what is outstanding is indeterminate."""
+        self._workload.stop(within_s=0.0)
+
     def recorded(self) -> Mapping[int, RecordedSends]:
         """What each producer instance has sent, as counted in memory."""
         return self._workload.recorded()

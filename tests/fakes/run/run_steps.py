@@ -42,6 +42,9 @@ class FakeLoad:
     def stop(self) -> None:
         self.steps.take("stop")
 
+    def abandon(self) -> None:
+        self.steps.take("abandon")
+
     def recorded(self) -> dict[int, RecordedSends]:
         return {}
 

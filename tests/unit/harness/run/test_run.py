@@ -105,6 +105,8 @@ def test_a_crash_in_any_step_removes_the_cluster_and_is_an_error_with_its_phase(
     assert (manifest.state, manifest.problem) == ("failed", problem)
     assert steps.taken[-1] == "judge"
     assert step == "cluster" or "cluster removed" in steps.taken
+    meanwhile = ("save_timeline", "seal_load", "seal")
+    assert ("abandon" in steps.taken) == ("load ended" in steps.taken and step not in meanwhile)
 
 
 def test_a_violation_that_a_crashed_run_has_left_is_still_a_fail(tmp_path: Path) -> None:
@@ -231,6 +233,8 @@ def test_ctrl_c_before_the_load_or_twice_tears_down_without_judging(
         run_with(steps, tmp_path)
     assert "judge" not in steps.taken
     assert step == "cluster" or steps.taken[-1] == "cluster removed"
+    if "load ended" in steps.taken:  # its producers would wait for their outstanding records
+        assert steps.taken.index("abandon") < steps.taken.index("load ended")
     manifest = read_manifest(layout.open_run(tmp_path / "latest"))
     assert manifest.state == "interrupted"
     assert manifest.problem == f"torn down on request in phase {PHASE_OF[step]}"
