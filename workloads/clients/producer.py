@@ -4,6 +4,7 @@ A client that goes fatal (OUT_OF_ORDER_SEQUENCE_NUMBER after an unclean election
 it had outstanding is reported, and a new instance with a new producer number takes over.
 """
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -34,6 +35,11 @@ FULL_S = 0.005
 FLUSH_S, FLUSH_EVERY_NS = 0.005, BURST_NS
 """How long a flush waits, since the client's threads need a moment to see that they are to send; and how soon
 the next one follows where there was no burst, for what is to be sent again."""
+
+SILENT = logging.getLogger("highwater.librdkafka")
+"""Without a logger librdkafka prints a fatal error to stderr at any log level, though it is handled here."""
+SILENT.addHandler(logging.NullHandler())
+SILENT.propagate = False
 
 LINGER_MS, MOST_LINGER_MS = 5, 30_000
 STATISTICS_WITHIN_S = 2 * INTERVAL_MS / 1000
@@ -105,7 +111,7 @@ class Instance:
         self._numbers = [tp.partition for tp in plan.partitions]
         self._deliveries = DeliveryReports(plan.record_bytes)
         self._connections = Connections(reports, time.monotonic_ns())
-        callbacks = {"error_cb": self._on_error, "stats_cb": self._connections.take}
+        callbacks = {"error_cb": self._on_error, "stats_cb": self._connections.take, "logger": SILENT}
         self._client = make(
             {"statistics.interval.ms": INTERVAL_MS, **producer_settings(plan, bootstrap), **callbacks}
         )
