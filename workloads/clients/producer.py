@@ -96,7 +96,7 @@ def linger_ms(plan: WorkloadPlan) -> int:
     """Of a producer with a rate, half of its delivery time-out, as it must be below that."""
     if plan.rate_per_s is None:
         return LINGER_MS
-    return min(MOST_LINGER_MS, round(plan.delivery_timeout_s * 500))
+    return min(MOST_LINGER_MS, max(LINGER_MS, round(plan.delivery_timeout_s * 500)))
 
 
 class Instance:
