@@ -15,9 +15,9 @@ Whatever happens, the run directory shows how far it came, and nothing stays of 
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -111,7 +111,7 @@ def _observe(job: Job, down: TearDown) -> Observed:
         _run_schedule(job, cluster, load, watch)
         _settle(job, cluster, load)
         proofs = _final_read(job, cluster)
-        saved = _copy(job, cluster, load, watch)
+        saved = _copy(job, cluster, load, watch, down)
     return Observed(saved=saved, proofs=proofs)
 
 
@@ -210,7 +210,7 @@ def _final_read(job: Job, cluster: Cluster) -> tuple[Proof, ...]:
     return proofs
 
 
-def _copy(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> Future[None]:
+def _copy(job: Job, cluster: Cluster, load: Load, watch: RunWatch, down: TearDown) -> Future[None]:
     """The last that the cluster is needed for. The metadata log is copied before any broker is stopped: what
     that brings is no part of the run. While the disks are copied, what is known already is written."""
     stopping = "" if job.keeps_cluster else "stopping the brokers, "
@@ -218,24 +218,13 @@ def _copy(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> Future[Non
         job.progress.follow_load(None)
         load.stop()
         metadata = job.steps.copy_metadata(cluster)
-        with _meanwhile(partial(_save_known, job, metadata)) as saved:
-            _keep_disks(job, cluster)
-            watch.stop()
-            job.record.recorded(load.recorded())
-            if job.keeps_cluster:
-                job.steps.keep(cluster)
+        saved = down.open(ThreadPoolExecutor(1, "save-known")).submit(_save_known, job, metadata)
+        _keep_disks(job, cluster)
+        watch.stop()
+        job.record.recorded(load.recorded())
+        if job.keeps_cluster:
+            job.steps.keep(cluster)
     return saved
-
-
-@contextmanager
-def _meanwhile(do: Callable[[], None]) -> Iterator[Future[None]]:
-    """Do it in a thread; who goes on does not wait for it, but who fails does."""
-    with ExitStack() as failed:
-        thread = ThreadPoolExecutor(1, "save-known")
-        failed.callback(thread.shutdown)
-        yield thread.submit(do)
-        failed.pop_all()
-    thread.shutdown(wait=False)
 
 
 def _save_known(job: Job, metadata: MetadataLog) -> None:
