@@ -343,7 +343,8 @@ def _seal_faults(journals: Sequence[Path], history: Path, run: str) -> None:
         (batch for each in journals for batch in journal.read(each)), TABLES["faults"]
     )
     last = {index: row for row, index in enumerate(rows["index"].to_pylist())}
-    write_table(path, "faults", rows.take([last[index] for index in sorted(last)]), run=run)
+    kept = pa.array([last[index] for index in sorted(last)], pa.int64())
+    write_table(path, "faults", rows.take(kept), run=run)
 
 
 def _portions(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:

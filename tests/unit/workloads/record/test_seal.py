@@ -309,6 +309,12 @@ def test_of_each_fault_the_last_that_was_written_down_is_kept(tmp_path: Path) ->
     assert [(row["index"], row["inject_ns"], row["heal_ns"]) for row in rows] == [(0, 10, 30), (1, 20, -1)]
 
 
+def test_a_run_that_was_killed_before_its_first_fault_has_none(tmp_path: Path) -> None:
+    faults_told(tmp_path)
+    seal(tmp_path, "r1")
+    assert pq.read_table(tmp_path / "history/faults.parquet").num_rows == 0
+
+
 def test_faults_that_were_written_as_a_whole_stay(tmp_path: Path) -> None:
     faults_told(tmp_path, (0, 10, -1))
     whole = unit_path(tmp_path / "history", "faults")
