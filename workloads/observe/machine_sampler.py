@@ -6,14 +6,10 @@ none of it.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from threading import Event
-from typing import Any
 
-import pyarrow as pa
-
-from checkers.history.tables import TABLES
 from compose.protocols import ClockReading
 from workloads.observe import pressure
 from workloads.observe.pressure import Counters
@@ -57,13 +53,9 @@ class MachineSampler:
             if is_over or now_ns - since_ns >= PRESSURE_NS:
                 now = self._read_counters()
                 row = pressure.since(before, now, at_ns=now_ns, span_ns=now_ns - since_ns, late_ns=late_ns)
-                _write(self._pressures, "pressure", asdict(row))
+                self._pressures.write_rows([asdict(row)])
                 before, since_ns, late_ns = now, now_ns, 0
         self._sample_clocks()
 
     def _sample_clocks(self) -> None:
-        _write(self._clocks, "clocks", asdict(self._read_clocks()))
-
-
-def _write(journal: Journal, table: str, row: Mapping[str, Any]) -> None:
-    journal.write(pa.RecordBatch.from_pylist([dict(row)], TABLES[table]).columns)
+        self._clocks.write_rows([asdict(self._read_clocks())])

@@ -8,10 +8,8 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-import pyarrow as pa
-
 from checkers.history.rows import ClientEvent
-from checkers.history.tables import NONE, TABLES
+from checkers.history.tables import NONE
 from workloads.clients.protocol import Trouble
 from workloads.record.journal import Journal
 
@@ -48,11 +46,10 @@ class ClientEvents:
             self._write([calm])
 
     def _write(self, rows: Sequence[ClientEvent]) -> None:
-        columns = pa.Table.from_pylist([asdict(row) for row in rows], TABLES["client_events"])
         with self._lock:
             if self._journal is None:
                 self._journal = self._open_journal()
-            self._journal.write([column.combine_chunks() for column in columns.columns])
+            self._journal.write_rows([asdict(row) for row in rows])
 
 
 def _row(producer: int, at_ns: int, trouble: Trouble) -> ClientEvent:

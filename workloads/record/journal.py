@@ -16,11 +16,11 @@ machine that runs the harness is not survived.)
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -49,6 +49,11 @@ class Journal:
         batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         self._put(MAGIC, batch.serialize())
         self._rows += batch.num_rows
+
+    def write_rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Append rows by the names of their columns, as one batch; without any, nothing."""
+        if rows:
+            self.write(pa.RecordBatch.from_pylist([dict(row) for row in rows], self._schema).columns)
 
     def close(self, counted: Mapping[str, int] = NOTHING_COUNTED) -> None:
         """Write the end, with the rows and what else was `counted`; a second call does nothing."""

@@ -141,8 +141,7 @@ class LiveRunSteps:
         journal = table_journal(run.path, partitions, "faults", of="schedule", run=run.id)
 
         def note(record: FaultRecord) -> None:
-            (row,) = pa.Table.from_pylist([record.row()], TABLES["faults"]).to_batches()
-            journal.write(row.columns)
+            journal.write_rows([record.row()])
 
         with _view(cluster) as view, ClusterView(cluster.bootstrap, within_s=QUICK_S) as quick, journal:
             records = run_schedule(

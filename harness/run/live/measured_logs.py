@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import pyarrow as pa
-
 from checkers.history.rows import TopicPartition
-from checkers.history.tables import NONE, TABLES
+from checkers.history.tables import NONE
 from faults.kinds.base import MeasuredLog
 from workloads.record.recorder import table_journal
 
@@ -18,9 +16,7 @@ def write_measured_logs(
     """Journal the measurements of the run's `partitions`; the history gets them with all other log ends."""
     rows = [_row(log) for log in measured if (log.topic, log.partition) in partitions]
     with table_journal(run_dir, partitions, "replica_offsets", of="faults", run=run) as journal:
-        if rows:
-            table = pa.Table.from_pylist(rows, TABLES["replica_offsets"])
-            journal.write([column.combine_chunks() for column in table.columns])
+        journal.write_rows(rows)
 
 
 def _row(log: MeasuredLog) -> dict[str, object]:

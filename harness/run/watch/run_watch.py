@@ -10,10 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import pyarrow as pa
-
 from checkers.history.rows import NodeEvent, TopicPartition
-from checkers.history.tables import TABLES
 from checkers.verdict import node_ends
 from compose.protocols import Cluster, ProcessEvent
 from harness.errors import StepFailed
@@ -21,7 +18,6 @@ from harness.run.steps import OnEvent
 from harness.run.watch.helper_pulse import HelperPulse
 from harness.run.watch.room import Room
 from workloads.observe.machine_sampler import MachineSampler
-from workloads.record.journal import Journal
 from workloads.record.recorder import Recorder
 from workloads.watched_thread import Worker, end
 
@@ -77,7 +73,7 @@ class LiveWatch:
 
     def _note(self, event: ProcessEvent) -> None:
         row = replace(row_of(event), at_ns=max(event.at_ns, self._since_ns))
-        write_row(self._node_events, row)
+        self._node_events.write_rows([asdict(row)])
         if not row.planned:
             text = node_ends.sentence(row, at="just now")
             if row.role == "proxy" and row.event != "started":
@@ -117,8 +113,3 @@ def row_of(event: ProcessEvent) -> NodeEvent:
         fault=event.owner,
         detail=event.detail,
     )
-
-
-def write_row(journal: Journal, row: NodeEvent) -> None:
-    """Append one row; it is out of this process on return."""
-    journal.write(pa.RecordBatch.from_pylist([asdict(row)], TABLES["node_events"]).columns)
