@@ -21,6 +21,7 @@ from checkers.contract.label import GRAVITY, OR, BlockLabels, Label
 from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import FAR, PartitionEvidence, partition_evidence
 from checkers.contract.settings import Realised, TopicPromise
+from checkers.history.columnar import shared
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property
@@ -248,8 +249,7 @@ def _under_epochs(block: AnomalyBlock, reads: Sequence[AnomalyBlock]) -> Anomaly
     order = np.lexsort((key, offset))
     key, offset, epoch = key[order], offset[order], epoch[order]
     begins = np.flatnonzero(np.diff(offset, prepend=-2) | np.diff(key, prepend=-2))
-    lowest, highest = np.minimum.reduceat(epoch, begins), np.maximum.reduceat(epoch, begins)
-    key, offset, epoch = key[begins], offset[begins], np.where(lowest == highest, lowest, NONE)
+    key, offset, epoch = key[begins], offset[begins], shared(epoch, begins)
     wanted, found = _key(block.producer, block.sequence), block.under_epoch.copy()
     place, end = (np.searchsorted(offset, block.offset, side) for side in ("left", "right"))
     while (there := np.flatnonzero(place < end)).size:

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from checkers.history.tables import NONE
+
 Row = TypeVar("Row")
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -123,3 +125,10 @@ def _array(values: list[Any]) -> Array:
 def _plain(column: pa.Array) -> list[Any]:
     values: list[Any] = column.to_pylist()
     return [tuple(value) for value in values] if pa.types.is_list(column.type) else values
+
+
+def shared(values: Ints, begins: Ints) -> Ints:
+    """The value that all rows of a group have; NONE where they differ. `values` has shape (n,), `begins`,
+    shape (groups,), the row at which each group begins, the first of them 0; the answer has its shape."""
+    lowest, highest = np.minimum.reduceat(values, begins), np.maximum.reduceat(values, begins)
+    return np.where(lowest == highest, lowest, NONE)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.history.columnar import shared
 from checkers.history.tables import NONE, Outcome
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog
 from spark_verify.kernels.ids import Ids, distinct, match
@@ -42,13 +43,11 @@ def given(differing: Columns) -> Given:
     checksum, *identity = (differing[name][order] for name in names)
     new_id[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in identity])
     new_content[1:] = new_id[1:] | (checksum[1:] != checksum[:-1])
-    begins, epoch = np.flatnonzero(new_content), differing["leader_epoch"][order]
-    lowest, highest = np.minimum.reduceat(epoch, begins), np.maximum.reduceat(epoch, begins)
     return Given(
         first=np.minimum.reduceat(order, np.flatnonzero(new_id)),
         content=order[new_content],
         of=(np.cumsum(new_id) - 1)[new_content],
-        epoch=np.where(lowest == highest, lowest, NONE),
+        epoch=shared(differing["leader_epoch"][order], np.flatnonzero(new_content)),
     )
 
 
