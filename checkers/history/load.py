@@ -5,6 +5,7 @@ order that `tables` promises. `load` builds the whole in memory, for the referen
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -130,10 +131,8 @@ def read_unit(
     """
     file, minor = _checked(path, table, topic, partition)
     is_older = schema_at(table, minor) != TABLES[table]
-    try:
+    with _reading(path):
         rows = file.read(columns=list(columns) if columns and not is_older else None, use_threads=False)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise MalformedHistory(path, f"cannot be read: {_first_line(error)}") from None
     _check_rows(path, table, rows, topic, partition)
     rows = rows.replace_schema_metadata()
     if not is_older:
@@ -154,12 +153,18 @@ def read_groups(
         yield read_unit(path, table, topic, partition, columns)
         return
     for number in range(file.num_row_groups):
-        try:
+        with _reading(path):
             rows = file.read_row_group(number, columns=list(columns) if columns else None, use_threads=False)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise MalformedHistory(path, f"cannot be read: {_first_line(error)}") from None
         _check_rows(path, table, rows, topic, partition)
         yield rows.replace_schema_metadata()
+
+
+@contextmanager
+def _reading(path: Place) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise MalformedHistory(path, f"cannot be read: {_first_line(error)}") from None
 
 
 def open_unit(
