@@ -17,12 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from harness.bench.bench import HIGHWATER
 from harness.bench.page import measured_on
 from harness.report.fault_times import in_words
 
 PAGE = Path("docs/soak.md")
 OUT = Path("build/soak")
+MIB = 1 << 20
 SAMPLE_S, ROW_S, SETTLED_S = 5.0, 300.0, 300.0
 FIGURES = {
     "harness_mib": "harness, MiB",
@@ -78,49 +81,23 @@ def _sampled(run: "subprocess.Popen[str]") -> Iterator[Sample]:
 def _sample(pid: int, at_s: float) -> Sample | None:
     """None if the run has just ended."""
     try:
-        status = _status(pid)
-        files = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
-    except OSError:
+        run = psutil.Process(pid)
+        return Sample(
+            at_s=at_s,
+            harness_mib=run.memory_info().rss / MIB,
+            spark_mib=sum(_resident_mib(child) for child in run.children(recursive=True)),
+            files=run.num_fds(),
+            threads=run.num_threads(),
+        )
+    except psutil.NoSuchProcess:
         return None
-    below = sum(_resident_mib(child) for child in _descendants(pid))
-    return Sample(
-        at_s=at_s,
-        harness_mib=_mib(status["VmRSS"]),
-        spark_mib=below,
-        files=files,
-        threads=int(status["Threads"]),
-    )
 
 
-def _descendants(pid: int) -> list[int]:
-    parents: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents.setdefault(int(_status(int(entry.name))["PPid"]), []).append(int(entry.name))
-            except OSError:
-                continue
-    found, new = [], parents.get(pid, [])
-    while new:
-        found += new
-        new = [child for parent in new for child in parents.get(parent, [])]
-    return found
-
-
-def _resident_mib(pid: int) -> float:
+def _resident_mib(process: psutil.Process) -> float:
     try:
-        return _mib(_status(pid).get("VmRSS", "0 kB"))
-    except OSError:
+        return float(process.memory_info().rss / MIB)
+    except psutil.NoSuchProcess:
         return 0.0
-
-
-def _status(pid: int) -> dict[str, str]:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
-
-
-def _mib(text: str) -> float:
-    return int(text.split()[0]) / 1024
 
 
 def page(duration: str, verdict: Mapping[str, Any], samples: Sequence[Sample]) -> str:
