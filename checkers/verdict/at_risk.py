@@ -49,9 +49,8 @@ def at_risk(
 
     `since_ns`: from when on, if not from shortly before its own injection; see `beginnings`.
     """
-    begin_ns, end_ns = span(fault)
-    if since_ns is not None:
-        begin_ns = min(begin_ns, since_ns)
+    own_ns, end_ns = span(fault)
+    begin_ns = own_ns if since_ns is None else since_ns
     counts = [_between(acks[tp], begin_ns, end_ns) for tp in on]
     return AtRisk(
         acks=sum(counts), partitions=len(counts), partitions_with_acks=sum(count > 0 for count in counts)

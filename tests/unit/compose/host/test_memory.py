@@ -1,5 +1,6 @@
 """Memory: what the machine has, and what the control groups leave of it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,19 +44,18 @@ def test_without_a_limit_it_is_what_is_available_and_not_what_is_free(proc: Path
     assert available_bytes(proc, tmp_path / "none") == 8 * GIB
 
 
-def test_a_group_above_the_own_one_counts_in_version_1(proc: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("group", "outer", "inner"),
+    [(group_1, "memory/outer", "memory/outer/inner"), (group_2, "unified", "unified/inner")],
+)
+def test_a_group_above_the_own_one_counts(
+    proc: Path, tmp_path: Path, group: Callable[..., None], outer: str, inner: str
+) -> None:
+    """In version 1 and in version 2."""
     groups = tmp_path / "groups"
-    group_1(groups / "memory/outer/inner", limit=4 * GIB, used=GIB)
+    group(groups / inner, limit=4 * GIB, used=GIB)
     assert available_bytes(proc, groups) == 3 * GIB
-    group_1(groups / "memory/outer", limit=2 * GIB, used=2 * GIB, files=GIB // 4)
-    assert available_bytes(proc, groups) == GIB // 4
-
-
-def test_a_group_above_the_own_one_counts_in_version_2(proc: Path, tmp_path: Path) -> None:
-    groups = tmp_path / "groups"
-    group_2(groups / "unified/inner", limit=4 * GIB, used=GIB)
-    assert available_bytes(proc, groups) == 3 * GIB
-    group_2(groups / "unified", limit=2 * GIB, used=2 * GIB, files=GIB // 4)
+    group(groups / outer, limit=2 * GIB, used=2 * GIB, files=GIB // 4)
     assert available_bytes(proc, groups) == GIB // 4
 
 
