@@ -15,9 +15,9 @@ Whatever happens, the run directory shows how far it came, and nothing stays of 
 import shutil
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -218,13 +218,26 @@ def _copy(job: Job, cluster: Cluster, load: Load, watch: RunWatch, down: TearDow
         job.progress.follow_load(None)
         load.stop()
         metadata = job.steps.copy_metadata(cluster)
-        saved = down.open(ThreadPoolExecutor(1, "save-known")).submit(_save_known, job, metadata)
-        _keep_disks(job, cluster)
-        watch.stop()
-        job.record.recorded(load.recorded())
-        if job.keeps_cluster:
-            job.steps.keep(cluster)
+        with _meanwhile(job, down, partial(_save_known, job, metadata)) as saved:
+            _keep_disks(job, cluster)
+            watch.stop()
+            job.record.recorded(load.recorded())
+            if job.keeps_cluster:
+                job.steps.keep(cluster)
     return saved
+
+
+@contextmanager
+def _meanwhile(job: Job, down: TearDown, do: Callable[[], None]) -> Iterator[Future[None]]:
+    """Do it in a thread. A cluster does not go before that is done; the next run on a kept one may begin."""
+    thread = ThreadPoolExecutor(1, "save-known")
+    if not job.keeps_cluster:
+        yield down.open(thread).submit(do)
+        return
+    with ExitStack() as failed:
+        failed.enter_context(thread)
+        yield thread.submit(do)
+        failed.pop_all()
 
 
 def _save_known(job: Job, metadata: MetadataLog) -> None:
