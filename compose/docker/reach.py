@@ -7,6 +7,8 @@ engine publishes ports.
 
 import functools
 import socket
+from collections.abc import Mapping
+from ipaddress import ip_network
 
 from testcontainers.core.utils import inside_container
 
@@ -26,13 +28,21 @@ def is_direct() -> bool:
             configs = client().api.inspect_network("bridge")["IPAM"]["Config"]
     except Vanished:
         return False
-    return any(_is_own(str(each.get("Gateway", ""))) for each in configs or ())
+    return any(_is_own(_gateway(each)) for each in configs or ())
 
 
 def published_at() -> str:
     """Where published ports listen: loopback, unless the engine is on another machine, or starts containers
     beside the one that this process is in."""
     return LOOPBACK if is_direct() or (is_local() and not inside_container()) else EVERYWHERE
+
+
+def _gateway(config: Mapping[str, str]) -> str:
+    """An engine that has just made its bridge names only the subnet; it takes the first address of that."""
+    if address := config.get("Gateway"):
+        return address
+    subnet = config.get("Subnet")
+    return str(next(ip_network(subnet).hosts())) if subnet else ""
 
 
 def _is_own(address: str) -> bool:

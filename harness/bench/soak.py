@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import psutil
@@ -62,15 +63,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = [*HIGHWATER, "run", "storm", "--out", str(OUT), "--json"]
     command += [word for each in sets for word in ("--set", each)]
     command += ["--seed", asked.seed] if asked.seed else []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
-        samples = list(_sampled(run))
-        verdict = json.loads(run.stdout.read()) if run.stdout else {}
+    with TemporaryFile() as verdict_json:  # a verdict of many reasons is larger than a pipe
+        with subprocess.Popen(command, stdout=verdict_json) as run:
+            samples = list(_sampled(run))
+        verdict_json.seek(0)
+        verdict = json.load(verdict_json)
     PAGE.write_text(page(asked.duration, verdict, samples))
     print(PAGE.read_text())
     return run.returncode
 
 
-def _sampled(run: "subprocess.Popen[str]") -> Iterator[Sample]:
+def _sampled(run: "subprocess.Popen[bytes]") -> Iterator[Sample]:
     begin = time.monotonic()
     while run.poll() is None:
         if (sample := _sample(run.pid, time.monotonic() - begin)) is not None:
@@ -105,7 +108,8 @@ def page(duration: str, verdict: Mapping[str, Any], samples: Sequence[Sample]) -
     windows = verdict["exposure"]["fault_windows"]
     proven = sum(window["proven"] and window["recovered"] for window in windows)
     begun_s = sum(verdict["timings"].get(f"{name}_s") or 0.0 for name in ("cluster", "topics", "warm"))
-    loaded = [one for one in samples if one.at_s < begun_s + verdict["timings"]["schedule_s"]]
+    load_ends_s = begun_s + verdict["timings"]["schedule_s"]
+    loaded = [one for one in samples if one.at_s < load_ends_s]
     late = in_words(verdict["fault_times"])
     return "\n".join(
         [
@@ -116,6 +120,9 @@ def page(duration: str, verdict: Mapping[str, Any], samples: Sequence[Sample]) -
             f"{len(windows)} faults, {proven} of them with evidence of effect and recovery; {late}.",
             "",
             *_growth(loaded),
+            f"- from the end of the load to that of the run: {samples[-1].at_s - load_ends_s:.0f} s",
+            "",
+            *_curve(loaded),
             "",
             f"| minutes | {' | '.join(FIGURES.values())} |",
             "|---|---|---|---|---|",
@@ -137,6 +144,22 @@ def _growth(loaded: Sequence[Sample]) -> Iterator[str]:
         first, last = (statistics.median(getattr(one, name) for one in part) for part in (begin, end))
         grown = (last / first - 1) * 100 if first else 0.0
         yield f"- {what}: {first:.0f} in the sixth minute, {last:.0f} in the last: {grown:+.1f} %"
+
+
+def _curve(loaded: Sequence[Sample]) -> Iterator[str]:
+    """The harness's memory, minute by minute, as a Mermaid chart."""
+    minutes = [
+        [one for one in loaded if one.at_s // 60 == minute]
+        for minute in range(int(loaded[-1].at_s // 60) + 1)
+    ]
+    means = [f"{statistics.fmean(one.harness_mib for one in part):.0f}" for part in minutes if part]
+    yield "```mermaid"
+    yield "xychart-beta"
+    yield '    title "the harness, minute by minute"'
+    yield f'    x-axis "minute" 1 --> {len(means)}'
+    yield '    y-axis "MiB of resident memory" 0 --> 400'
+    yield f"    line [{', '.join(means)}]"
+    yield "```"
 
 
 def _rows(samples: Sequence[Sample]) -> Iterator[str]:

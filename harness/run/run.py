@@ -15,7 +15,8 @@ Whatever happens, the run directory shows how far it came, and nothing stays of 
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ from harness.run_directory.manifest import Phase
 from harness.run_directory.manifest_writer import ManifestWriter
 from harness.scenario.resolve import Resolved
 from harness.terminal.progress import Progress
+
+MOST_NAMED = 8
+"""Faults that a line names; a storm has hundreds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,8 +174,8 @@ def _run_schedule(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> No
         stop, on_event = job.interrupts.stop, job.progress.event
         with Alarm([load.check, watch.check], stop, partial(_tell_trouble, job)) as alarm:
             unproven = job.steps.run_faults(cluster, job.resolved, job.run, stop=stop, on_event=on_event)
-            for name in unproven:
-                job.progress.event(f"no evidence: {name}")
+            if unproven:
+                job.progress.event(f"no evidence: {_in_words(unproven)}")
             end = max(begin + workload.lasts_s, time.monotonic() + workload.tail_s)
             stop.wait(max(0.0, end - time.monotonic()))
         alarm.check()
@@ -186,7 +190,15 @@ def _tell_trouble(job: Job, error: Exception) -> None:
 def _faults_in_words(resolved: Resolved) -> str:
     if not resolved.steps:
         return f"no faults, {resolved.scenario.workload.lasts_s:g} s of load"
+    if len(resolved.steps) > MOST_NAMED:
+        kinds = Counter(step.kind for step in resolved.steps).most_common()
+        return f"{len(resolved.steps)} faults, {', '.join(f'{count} {kind}' for kind, count in kinds)}"
     return ", ".join(f"{step.kind} {step.asked}" for step in resolved.steps)
+
+
+def _in_words(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"
 
 
 def _settle(job: Job, cluster: Cluster, load: Load) -> None:

@@ -17,7 +17,13 @@ def engine(
     monkeypatch: pytest.MonkeyPatch, *, gateway: str, local: bool = True, inside: bool = False
 ) -> None:
     """An engine whose bridge has this gateway; `inside`: this process is in a container."""
-    networks = SimpleNamespace(inspect_network=lambda _: {"IPAM": {"Config": [{"Gateway": gateway}]}})
+    engine_with(monkeypatch, {"Gateway": gateway}, local=local, inside=inside)
+
+
+def engine_with(
+    monkeypatch: pytest.MonkeyPatch, config: dict[str, str], *, local: bool = True, inside: bool = False
+) -> None:
+    networks = SimpleNamespace(inspect_network=lambda _: {"IPAM": {"Config": [config]}})
     monkeypatch.setattr(reach, "client", lambda: SimpleNamespace(api=networks))
     monkeypatch.setattr(reach, "is_local", lambda: local)
     monkeypatch.setattr(reach, "inside_container", lambda: inside)
@@ -27,6 +33,14 @@ def engine(
 def test_an_engine_whose_networks_are_this_machines(monkeypatch: pytest.MonkeyPatch, inside: bool) -> None:
     engine(monkeypatch, gateway="127.0.0.1", inside=inside)
     assert (reach.is_direct(), reach.published_at()) == (True, "127.0.0.1")
+
+
+@pytest.mark.parametrize(("subnet", "direct"), [("127.0.0.0/8", True), ("192.0.2.0/24", False)])
+def test_an_engine_that_has_just_made_its_bridge_names_only_the_subnet(
+    monkeypatch: pytest.MonkeyPatch, subnet: str, direct: bool
+) -> None:
+    engine_with(monkeypatch, {"Subnet": subnet}, inside=True)
+    assert reach.is_direct() == direct
 
 
 def test_a_rootless_engine_or_one_in_a_virtual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
