@@ -5,8 +5,10 @@ import re
 import signal
 import subprocess
 import time
+from ipaddress import ip_address
 from pathlib import Path
 
+import psutil
 from fakes.run.highwater_process import HIGHWATER, STARTED_S, left_by, left_of, read_until, running
 
 from checkers.history.load import load
@@ -43,10 +45,25 @@ def long_and_small() -> list[str]:
     return [word for setting in (*SMALL, "workload.lasts=300s") for word in ("--set", setting)]
 
 
+def reached_from_elsewhere() -> set[tuple[str, int]]:
+    """Addresses and ports of this machine that listen on more than loopback."""
+    listening = [each for each in psutil.net_connections("inet") if each.status == psutil.CONN_LISTEN]
+    at = [each.laddr for each in listening if each.laddr]
+    return {(address.ip, address.port) for address in at if not is_loopback(address.ip)}
+
+
+def is_loopback(ip: str) -> bool:
+    address = ip_address(ip)
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
 def test_ctrl_c_under_load_heals_judges_and_leaves_nothing(tmp_path: Path) -> None:
+    """While it runs, nothing of it listens on anything but loopback."""
+    before = reached_from_elsewhere()
     with running(tmp_path, "baseline", *long_and_small()) as process:
         read_until(process, "running the schedule")
         time.sleep(1)
+        assert reached_from_elsewhere() == before
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=ENDED_S)
     assert process.returncode == 130, output

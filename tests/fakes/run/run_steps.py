@@ -77,6 +77,9 @@ class FakeRunSteps:
     load_dies: Exception | None = None
     faults_wait_s: float = 0.0
     """How long the schedule lasts, if nobody stops it."""
+    unproven: tuple[str, ...] = ()
+    may_save: Event | None = None
+    """What is known of the run is not written before this is set."""
 
     def __enter__(self) -> "FakeRunSteps":
         return self
@@ -130,7 +133,7 @@ class FakeRunSteps:
         self.take("run_faults")
         if self.faults_wait_s and stop.wait(self.faults_wait_s):
             self.taken.append("stopped and healed")
-        return ()
+        return self.unproven
 
     def warm_up(self) -> None:
         self.take("warm_up")
@@ -147,6 +150,7 @@ class FakeRunSteps:
         return list
 
     def save_timeline(self, log: MetadataLog, run: RunDir) -> None:
+        assert self.may_save is None or self.may_save.wait(10)
         self.take("save_timeline")
 
     def keep(self, cluster: object) -> None:

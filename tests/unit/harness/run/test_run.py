@@ -1,7 +1,10 @@
 """The control flow of a run: order of steps, crashes, interrupts, the manifest, what is torn down."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Timer
 
 import pytest
 from fakes.run.run_steps import FakeRunSteps
@@ -12,7 +15,8 @@ from harness.campaign.suite import first_manifest
 from harness.errors import Interrupted
 from harness.report.report import Report
 from harness.run.interrupts import Interrupts
-from harness.run.run import Job, run
+from harness.run.run import Job, conclude, observe, run
+from harness.run.teardown import TearDown
 from harness.run_directory import layout
 from harness.run_directory.manifest import Manifest, read_manifest
 from harness.run_directory.manifest_writer import ManifestWriter
@@ -62,14 +66,15 @@ PHASE_OF = {
 }
 
 
-def run_with(
+@contextmanager
+def job_with(
     steps: FakeRunSteps, tmp_path: Path, scenario: str = SCENARIO, *, keeps_cluster: bool = False
-) -> tuple[Report, Manifest]:
-    """Run the scenario with `steps`; returns the report and the manifest that is left."""
+) -> Iterator[Job]:
+    """A run of the scenario with `steps`, not begun."""
     run_dir = layout.create(tmp_path, "demo", 1)
     resolved = resolve(scenario, "demo.yaml", seed=1)
     with Interrupts(lambda text: None) as interrupts, ProgressLines() as progress:
-        job = Job(
+        yield Job(
             resolved=resolved,
             run=run_dir,
             record=ManifestWriter(run_dir, first_manifest(resolved)),
@@ -78,8 +83,15 @@ def run_with(
             interrupts=interrupts,
             keeps_cluster=keeps_cluster,
         )
+
+
+def run_with(
+    steps: FakeRunSteps, tmp_path: Path, scenario: str = SCENARIO, *, keeps_cluster: bool = False
+) -> tuple[Report, Manifest]:
+    """Run the scenario with `steps`; returns the report and the manifest that is left."""
+    with job_with(steps, tmp_path, scenario, keeps_cluster=keeps_cluster) as job:
         report = run(job)
-    return report, read_manifest(run_dir)
+    return report, read_manifest(job.run)
 
 
 def test_a_run_takes_its_steps_in_order_and_removes_the_cluster(tmp_path: Path) -> None:
@@ -257,3 +269,42 @@ def test_a_run_that_fails_before_all_is_copied_does_not_leave_its_cluster_to_ano
     run_with(steps, tmp_path, keeps_cluster=True)
     assert "keep" not in steps.taken
     assert "cluster removed" in steps.taken
+
+
+def test_the_next_run_on_a_kept_cluster_may_begin_before_what_is_known_is_written(tmp_path: Path) -> None:
+    steps, down = FakeRunSteps(may_save=Event()), TearDown()
+    with job_with(steps, tmp_path, keeps_cluster=True) as job:
+        observed = observe(job, down)
+        down.close()
+        assert "cluster removed" in steps.taken
+        assert "save_timeline" not in steps.taken
+        assert steps.may_save is not None
+        steps.may_save.set()
+        assert conclude(job, down, observed).verdict is Verdict.PASS
+    assert read_manifest(job.run).state == "complete"
+
+
+@pytest.mark.parametrize(("keeps_cluster", "breaks"), [(False, ""), (True, "keep")])
+def test_no_cluster_goes_before_what_is_known_is_written(
+    tmp_path: Path, keeps_cluster: bool, breaks: str
+) -> None:
+    """The metadata log is decoded in a container beside the cluster, removed with it."""
+    steps = FakeRunSteps(may_save=Event(), breaks={breaks: OSError("no")} if breaks else {})
+    assert steps.may_save is not None
+    Timer(0.2, steps.may_save.set).start()
+    run_with(steps, tmp_path, keeps_cluster=keeps_cluster)
+    assert steps.taken.index("save_timeline") < steps.taken.index("cluster removed")
+
+
+def test_a_schedule_of_hundreds_of_faults_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pauses = "".join(f"  - {{at: {at}s, do: pause, target: node 1, for: 2s}}\n" for at in range(0, 90, 10))
+    steps = FakeRunSteps(unproven=tuple(f"pause-{number}" for number in range(1, 11)))
+    run_with(
+        steps, tmp_path, f"{SCENARIO}faults:\n{pauses}  - {{at: 95s, do: kill, target: node 2, for: 2s}}\n"
+    )
+    output = capsys.readouterr().out
+    assert "running the schedule: 10 faults, 9 pause, 1 kill\n" in output
+    named = "pause-1, pause-2, pause-3, pause-4, pause-5, pause-6, pause-7, pause-8"
+    assert f"no evidence: {named} and 2 more\n" in output
