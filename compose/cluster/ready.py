@@ -1,12 +1,14 @@
-"""When a cluster is ready: each broker answers clients, and knows all brokers as registered, not fenced."""
+"""When a cluster is ready: each broker answers clients, knows all brokers as registered, not fenced, and has
+producer ids to give."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from compose.cluster.docker_cluster import DockerCluster
 from compose.errors import NodeNotReady
 from compose.host.waiting import wait_until
 from compose.kafka import broker_api
 from compose.kafka.brokers import Brokers
+from compose.kafka.wire import Connection
 
 ASK_S = 2.0
 EVERY_S = 0.2
@@ -40,12 +42,18 @@ def wait_until_ready(cluster: DockerCluster, *, within_s: float) -> None:
 
 def _lacks(cluster: DockerCluster, brokers: Brokers) -> dict[int, str]:
     """What each broker lacks to be ready; those that lack nothing are left out."""
-    answers = brokers.ask_all(lambda _, broker: broker_api.metadata(broker, []).brokers)
+    answers = brokers.ask_all(lambda _, broker: _lack(broker, cluster.brokers))
     found = {node: f"no answer ({reason})" for node, reason in answers.silent.items()}
-    for node, known in answers.given.items():
-        if missing := sorted(set(cluster.brokers) - set(known)):
-            found[node] = f"knows no unfenced broker {', '.join(map(str, missing))}"
+    found |= {node: lack for node, lack in answers.given.items() if lack}
     return dict(sorted(found.items()))
+
+
+def _lack(broker: Connection, nodes: Iterable[int]) -> str:
+    """All is asked whatever the answers are: the first question for producer ids makes a broker get some."""
+    gives_ids = broker_api.gives_producer_ids(broker)
+    if missing := sorted(set(nodes) - set(broker_api.metadata(broker, []).brokers)):
+        return f"knows no unfenced broker {', '.join(map(str, missing))}"
+    return "" if gives_ids else "has no producer ids to give"
 
 
 def _raise_if_exited(cluster: DockerCluster) -> None:

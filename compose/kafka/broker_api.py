@@ -15,7 +15,11 @@ from compose.kafka.wire import Connection, Reader, Writer
 METADATA, METADATA_VERSION = 3, 12
 LIST_OFFSETS, LIST_OFFSETS_VERSION = 2, 7
 API_VERSIONS = 18
+INIT_PRODUCER_ID, INIT_PRODUCER_ID_VERSION = 22, 4
 DESCRIBE, DESCRIBE_VERSION = 75, 0
+TRANSACTION_MS = 60_000
+"""Time-out of a transaction, which nobody begins."""
+
 MOST_PARTITIONS = 2000
 LATEST, EARLIEST = -1, -2
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
@@ -86,6 +90,18 @@ def offered(connection: Connection) -> dict[int, tuple[int, int]]:
         rows = [[answer.fixed("h") for _ in range(3)] for _ in range(count)]
         connection.offered = {key: (oldest, newest) for key, oldest, newest in rows}
     return connection.offered
+
+
+def gives_producer_ids(connection: Connection) -> bool:
+    """Take a producer id, as an idempotent producer does first; False if the broker has none to give.
+
+    A broker asks the controller for its first block of ids when a client first asks it for one, and refuses
+    that client (RPCProducerIdManager.java); a client of librdkafka asks again after half a second.
+    """
+    body = Writer().count(0).fixed("iqh", TRANSACTION_MS, -1, -1).tags()
+    answer = connection.ask(INIT_PRODUCER_ID, INIT_PRODUCER_ID_VERSION, body)
+    answer.fixed("i")
+    return answer.fixed("h") == 0
 
 
 def describe(connection: Connection, topic: str) -> TopicAnswer:

@@ -14,6 +14,7 @@ from compose.kafka.broker_api import (
     PartitionAnswer,
     TopicAnswer,
     describe,
+    gives_producer_ids,
     list_offsets,
     metadata,
     offered,
@@ -149,6 +150,18 @@ def test_describe() -> None:
         ):
             found = describe(one, "orders")
         assert (found.internal, found.partitions[0].elr) == (True, expected)
+
+
+@pytest.mark.parametrize(("error", "given"), [(0, True), (14, False)])
+def test_producer_ids(error: int, given: bool) -> None:
+    """Without a transactional id, a time-out of a minute, no id yet; 14: the coordinator is still loading."""
+    with (
+        broker(number("ihqh", 0, error, 1000, 0) + TAGS) as (address, got),
+        Connection(address, within_s=2) as one,
+    ):
+        assert gives_producer_ids(one) is given
+    assert got[0].startswith(number("hh", 22, 4))
+    assert got[0].endswith(b"\0" + number("iqh", 60_000, -1, -1) + TAGS)
 
 
 def test_list_offsets() -> None:
