@@ -1,8 +1,9 @@
 """Copies what an audit of the replicas reads from each broker's disk to a directory of this machine.
 
-A disk is mounted by the helper only, and the engine may be on another machine than the run directory. So the
-helper copies the files to the run's directory there, which goes with the cluster, and the engine sends them
-as one archive. Nothing is copied that the audit does not read: offset and time indexes are not.
+A disk is mounted by the helper only. It copies the files to the run's directory on the engine's machine,
+which goes with the cluster. If that is this machine they are moved from there; else the engine sends them as
+one archive, which takes ten times as long. Nothing is copied that the audit does not read: offset and time
+indexes are not.
 """
 
 import re
@@ -108,10 +109,24 @@ def _saved(disks: Disks, node: int, topics: Collection[str], files: Mapping[str,
     return ""
 
 
+def _moved(here: Path, into: Path) -> bool:
+    """Move the directory, or copy it to another file system; False if this user cannot read it here."""
+    into.mkdir(parents=True, exist_ok=True)
+    try:
+        here.rename(into)
+    except OSError:
+        try:
+            shutil.copytree(here, into, dirs_exist_ok=True)
+        except OSError:
+            return False
+    return True
+
+
 def _copy(disks: Disks, node: int, files: Mapping[str, int], into: Path) -> None:
     names = dict.fromkeys(PurePosixPath(path).parts[0] for path in files)
     path = disks.gather(node, tuple(names), to=f"replicas-{node}")
-    containers.save_directory(disks.helper.container_id, path, into)
+    if not _moved(Path(path), into):
+        containers.save_directory(disks.helper.container_id, path, into)
     for name, size in files.items():
         file = into / name
         found = file.stat().st_size if file.is_file() else -1

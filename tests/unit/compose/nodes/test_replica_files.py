@@ -1,5 +1,6 @@
 """Which files of a broker's data directory are copied, and what becomes of those that cannot be."""
 
+import errno
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -85,14 +86,24 @@ class LocalDisks(Disks):
         return Path(self.directory, "disks", str(node))
 
 
+class Elsewhere(LocalDisks):
+    """On another machine, where all paths begin with /elsewhere."""
+
+    def gather(self, node: int, names: Sequence[str], *, to: str) -> str:
+        return f"/elsewhere{LocalDisks.gather(self, node, names, to=to)}"
+
+
 @pytest.fixture(autouse=True)
-def local_archive(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The helper container is this machine."""
+def archives(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the engine sends as an archive, by path."""
+    sent: list[str] = []
 
     def copy(container_id: str, path: str, into: Path) -> None:
-        shutil.copytree(path, into)
+        sent.append(path)
+        shutil.copytree(path.removeprefix("/elsewhere"), into, dirs_exist_ok=True)
 
     monkeypatch.setattr(containers, "save_directory", copy)
+    return sent
 
 
 def data(tmp_path: Path, *nodes: int) -> str:
@@ -108,8 +119,9 @@ def found(into: Path) -> list[str]:
     return sorted(str(path.relative_to(into)) for path in into.rglob("*") if path.is_file())
 
 
-def test_every_broker_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    disks = LocalDisks(directory=data(tmp_path, 1, 2))
+@pytest.mark.parametrize("where", [LocalDisks, Elsewhere])
+def test_every_broker_has_a_folder_of_its_own(tmp_path: Path, where: type[LocalDisks]) -> None:
+    disks = where(directory=data(tmp_path, 1, 2))
     assert save(disks, (1, 2), ["orders"], tmp_path / "run/replicas") == {1: "", 2: ""}
     assert found(tmp_path / "run/replicas") == [
         "1/meta.properties",
@@ -118,6 +130,30 @@ def test_every_broker_has_a_folder_of_its_own(tmp_path: Path) -> None:
         f"2/orders-0/{LOG}",
     ]
     assert (tmp_path / f"run/replicas/2/orders-0/{LOG}").read_bytes() == b"\2" * 70
+
+
+def test_what_is_on_this_machine_is_moved(tmp_path: Path, archives: list[str]) -> None:
+    disks = LocalDisks(directory=data(tmp_path, 1))
+    assert save(disks, (1,), ["orders"], tmp_path / "replicas") == {1: ""}
+    assert (archives, Path(disks.directory, "replicas-1").exists()) == ([], False)
+
+
+def test_what_is_on_another_file_system_of_it_is_copied(
+    tmp_path: Path, archives: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path, target: Path) -> Path:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    assert save(LocalDisks(directory=data(tmp_path, 1)), (1,), ["orders"], tmp_path / "replicas") == {1: ""}
+    assert found(tmp_path / "replicas") == ["1/meta.properties", f"1/orders-0/{LOG}"]
+    assert archives == []
+
+
+def test_what_is_on_another_machine_is_sent(tmp_path: Path, archives: list[str]) -> None:
+    disks = Elsewhere(directory=data(tmp_path, 1))
+    assert save(disks, (1,), ["orders"], tmp_path / "replicas") == {1: ""}
+    assert archives == [f"/elsewhere{disks.directory}/replicas-1"]
 
 
 def test_a_disk_that_cannot_be_read_costs_no_other_its_copy(tmp_path: Path) -> None:
