@@ -154,7 +154,7 @@ class Scheduler:
         runner = replace(self._runner, recovery_s=RECOVERY_AFTER_STOP_S)
         for state in self._states:
             if state.inject_ns < 0 and not state.is_over:
-                runner.skip(state, "the schedule was interrupted")
+                runner.drop(state, "the schedule was interrupted")
             if not state.is_over:
                 self._loop.start(runner.recover(state))
         self._loop.run(Event(), self._all_over)

@@ -346,9 +346,14 @@ class StepRunner:
         state.moments["recovered"].come(state.over_ns)
 
     def skip(self, state: StepState, reason: str) -> None:
-        """Record that the step is not injected; nor are those that wait for it."""
+        """Report that the step is not injected; nor are those that wait for it."""
+        self.drop(state, reason)
+        self.reporter.on_event(state.event(self.clock.now_ns(), "skipped", state.reason))
+
+    def drop(self, state: StepState, reason: str) -> None:
+        """Record the same without an event, as of the hundreds that an interrupted storm has left."""
         state.over_ns, state.reason = self.clock.now_ns(), f"not injected: {reason}"
-        self._report(state, "skipped", state.reason)
+        self.reporter.on_record(state.record())
         state.give_up_moments(reason)
 
     def _report(self, state: StepState, stage: Stage, detail: str = "") -> None:

@@ -304,6 +304,7 @@ def test_ctrl_c() -> None:
     assert (kill.inject_ns, reason(kill)) == (-1, "not injected: the schedule was interrupted")
     healed = [event.name for event in log.events if event.stage == "healed"]
     assert healed == ["pause", "cut"]
+    assert [event.name for event in log.events if event.stage == "skipped"] == []
     assert is_healed(world)
 
 
