@@ -44,7 +44,9 @@ class ToxiproxyMesh:
         self._held: dict[Edge, dict[str, Impairment]] = {edge: {} for edge in self._proxies}
         # What an edge's proxies were last brought to; no entry while that is uncertain, as after an error.
         self._applied: dict[Edge, Setting] = dict.fromkeys(self._proxies, Setting())
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        # A proxy that takes long to change delays no other edge.
+        self._changing = {edge: threading.Lock() for edge in self._proxies}
 
     @property
     def edges(self) -> tuple[Edge, ...]:
@@ -64,30 +66,30 @@ class ToxiproxyMesh:
 
     def impair(self, edges: Iterable[Edge], impairment: Impairment, *, owner: str) -> None:
         """Hold `edges` so for `owner`, instead of how it held them before. Raises MeshError."""
-        with self._lock:
-            for edge in self._known(edges):
+        for edge in self._known(edges):
+            with self._lock:
                 self._held[edge][owner] = impairment
-                self._apply(edge)
+            self._apply(edge)
 
     def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
         """Let go of `edges` for `owner`; of all of them even if one fails. Raises MeshError."""
+        known = self._known(edges)
         with self._lock:
-            known = self._known(edges)
             for edge in known:
                 self._held[edge].pop(owner, None)
-            self._apply_all(known)
+        self._apply_all(known)
 
     def mend_all(self) -> None:
         """Open every edge, whoever holds it, also where that seems to be so already. Raises MeshError."""
         with self._lock:
-            for edge in self._proxies:
-                self._held[edge].clear()
-            self._apply_all(self._proxies, even_if_applied=True)
+            for held in self._held.values():
+                held.clear()
+        self._apply_all(self._proxies, even_if_applied=True)
 
     def is_cut(self, edge: Edge) -> bool:
         """Whether any owner holds `edge` so that no request over it is answered."""
+        (known,) = self._known([edge])
         with self._lock:
-            (known,) = self._known([edge])
             return not all(leaves_answers(each) for each in self._held[known].values())
 
     def bytes(self) -> Mapping[Edge, int]:
@@ -135,9 +137,9 @@ class ToxiproxyMesh:
 
     def moved(self, node: int, address: str) -> None:
         """Let every edge to `node` lead to its new `address`."""
-        with self._lock:
-            for edge, proxies in self._proxies.items():
-                if edge.target == node:
+        for edge, proxies in self._proxies.items():
+            if edge.target == node:
+                with self._changing[edge]:
                     for proxy in proxies:
                         self._server.move(proxy.name, f"{address}:{proxy.upstream_port}")
 
@@ -159,10 +161,13 @@ class ToxiproxyMesh:
             raise MeshError("; ".join(failed))
 
     def _apply(self, edge: Edge, *, even_if_applied: bool = False) -> None:
-        wanted = setting_of(self._held[edge].values())
-        if self._applied.get(edge) == wanted and not even_if_applied:
-            return
-        self._applied.pop(edge, None)
-        for proxy in self._proxies[edge]:
-            self._server.bring(proxy.name, wanted)
-        self._applied[edge] = wanted
+        """Bring the proxies of an edge to what its owners want; whoever comes last knows of all of them."""
+        with self._changing[edge]:
+            with self._lock:
+                wanted = setting_of(self._held[edge].values())
+            if self._applied.get(edge) == wanted and not even_if_applied:
+                return
+            self._applied.pop(edge, None)
+            for proxy in self._proxies[edge]:
+                self._server.bring(proxy.name, wanted)
+            self._applied[edge] = wanted

@@ -50,7 +50,7 @@ class Toxic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How a proxy is to be: whether it listens, and its toxics by name."""
+    """How a proxy is to be: whether it listens, and its toxics by name, in the order of their chains."""
 
     enabled: bool = True
     toxics: Mapping[str, Toxic] = field(default_factory=dict)
@@ -92,15 +92,19 @@ def _directions(impairment: Impairment) -> tuple[Direction, ...]:
 
 
 def _passing(here: Collection[Impairment], stream: Stream) -> Iterator[Toxic]:
-    """The toxics of a direction that passes bytes, in the order of their chain."""
-    if delays := [each for each in here if isinstance(each, Delayed)]:
-        delay_ms = round(1000 * sum(each.delay_s for each in delays))
-        jitter_ms = round(1000 * sum(each.jitter_s for each in delays))
-        yield Toxic(type="latency", stream=stream, attributes={"latency": delay_ms, "jitter": jitter_ms})
+    """The toxics of a direction that passes bytes, in the order of their chain.
+
+    What holds bytes back comes first: a toxic is taken away only after it has handed on what it holds, and
+    what does not take that within 5 s loses it. A latency takes everything.
+    """
+    if rates := [each.bytes_per_s for each in here if isinstance(each, Throttled)]:
+        yield Toxic(type="bandwidth", stream=stream, attributes={"rate": max(1, min(rates) // 1000)})
     if slices := [each for each in here if isinstance(each, Sliced)]:
         delay_us = round(1_000_000 * max(each.delay_s for each in slices))
         size = min(each.size_bytes for each in slices)
         attributes = {"average_size": size, "size_variation": 0, "delay": delay_us}
         yield Toxic(type="slicer", stream=stream, attributes=attributes)
-    if rates := [each.bytes_per_s for each in here if isinstance(each, Throttled)]:
-        yield Toxic(type="bandwidth", stream=stream, attributes={"rate": max(1, min(rates) // 1000)})
+    if delays := [each for each in here if isinstance(each, Delayed)]:
+        delay_ms = round(1000 * sum(each.delay_s for each in delays))
+        jitter_ms = round(1000 * sum(each.jitter_s for each in delays))
+        yield Toxic(type="latency", stream=stream, attributes={"latency": delay_ms, "jitter": jitter_ms})

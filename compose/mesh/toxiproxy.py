@@ -18,7 +18,9 @@ from compose.errors import MeshError
 from compose.mesh.toxics import SWALLOWS, Setting, Toxic
 
 # A change waits for the proxy's accept loop, which may be dialling a node that does not answer (SYN_RETRIES).
-HTTP_TIMEOUT_S = 10.0
+# It also waits, for 5 s and mostly twice, for a connection that has just died to take what its toxics hold: seen
+# where a proxy that had listened 10 ms before lost a toxic.
+HTTP_TIMEOUT_S = 15.0
 # How often the proxy's kernel repeats a connection attempt: once makes it give up after 3 s, not after two
 # minutes.
 SYN_RETRIES = "1"
@@ -91,19 +93,20 @@ class ToxiproxyServer:
         Nothing else is added before others are taken away: behind one that closes a connection, those in
         front of it would wait for ever, and Toxiproxy's change of them too.
         """
-        missing = [toxic for each, toxic in wanted.items() if each not in have]
-        for toxic in missing:
-            if toxic.type == SWALLOWS:
-                self._add_toxic(name, toxic)
-        for each in have.keys() - wanted.keys():
-            self._api.delete(f"/proxies/{name}/toxics/{each}")
-        for each in have.keys() & wanted.keys():
+        swallowing = [each for each in wanted if wanted[each].type == SWALLOWS and each not in have]
+        for each in swallowing:
+            self._add_toxic(name, wanted[each])
+        staying = _staying(have, wanted)
+        for each in have:
+            if each not in staying:
+                self._api.delete(f"/proxies/{name}/toxics/{each}")
+        for each in staying:
             if have[each] != wanted[each]:
                 values = {"attributes": wanted[each].attributes, "toxicity": wanted[each].toxicity}
                 self._api.post(f"/proxies/{name}/toxics/{each}", json=values)
-        for toxic in missing:
-            if toxic.type != SWALLOWS:
-                self._add_toxic(name, toxic)
+        for each in wanted:
+            if each not in staying and each not in swallowing:
+                self._add_toxic(name, wanted[each])
 
     def states(self) -> dict[str, ProxyState]:
         """Every proxy as the server has it now."""
@@ -143,6 +146,18 @@ class ToxiproxyServer:
             raise MeshError(f"{what}: {self._where} fails: {error}") from error
         except (KeyError, ValueError) as error:
             raise MeshError(f"{what}: {self._where} sends an answer of unknown form: {error!r}") from error
+
+
+def _staying(have: Mapping[str, Toxic], wanted: Mapping[str, Toxic]) -> list[str]:
+    """The toxics that can stay where they are: a new one is added last, so those behind it go and return."""
+    staying: list[str] = []
+    extended = set[str]()
+    for name, toxic in wanted.items():
+        if name not in have:
+            extended.add(toxic.stream)
+        elif toxic.stream not in extended:
+            staying.append(name)
+    return staying
 
 
 def _state(values: Mapping[str, object]) -> ProxyState:

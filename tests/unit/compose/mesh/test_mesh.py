@@ -1,6 +1,8 @@
 """Who holds which edge, and how its proxies are changed because of it."""
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
@@ -222,6 +224,31 @@ def test_transfers() -> None:
         one: Transfer(request_bytes=1536, answer_bytes=1000, took_s=0.4)
     }
     assert asked == [["perl", "/highwater/transfer.pl", "2.5", "3", "512", "a:1", "a:2", "b:1"]]
+
+
+def test_an_edge_that_takes_long_delays_no_other() -> None:
+    """Other faults go on meanwhile; one on the same edge waits, and both are there then."""
+
+    class Slow(FakeServer):
+        def bring(self, name: str, setting: Setting) -> None:
+            if name == "1->2:10002":
+                begun.set()
+                assert go_on.wait(10)
+            super().bring(name, setting)
+
+    server, begun, go_on = Slow(), Event(), Event()
+    mesh = make_mesh(server)
+    with ThreadPoolExecutor(2) as threads:
+        one = threads.submit(mesh.impair, [EDGE], Delayed(delay_s=0.25), owner="a")
+        assert begun.wait(10)
+        mesh.cut(edges("1->3"), mode="refuse", owner="b")
+        other = threads.submit(mesh.impair, [EDGE], Reset(direction="to"), owner="c")
+        assert not mesh.is_cut(Edge.parse("2->1"))
+        assert server.changes == ["refuse 1->3:10003"]
+        go_on.set()
+        one.result(10)
+        other.result(10)
+    assert server.settings["1->2:10002"].toxics.keys() == {LATE, "reset_peer_upstream"}
 
 
 def test_combined_edge() -> None:

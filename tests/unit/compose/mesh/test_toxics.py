@@ -1,6 +1,7 @@
 """Which toxics an edge needs for all that faults do to it at once."""
 
 from collections.abc import Mapping
+from itertools import permutations
 
 import pytest
 
@@ -76,10 +77,17 @@ def test_several_of_one_kind_become_one() -> None:
         Sliced(size_bytes=100, delay_s=0.002),
         Sliced(size_bytes=500, delay_s=0.005),
     ) == {
-        "latency_downstream": {"latency": 750, "jitter": 300},
-        "slicer_downstream": {"average_size": 100, "size_variation": 0, "delay": 5000},
         "bandwidth_downstream": {"rate": 20},
+        "slicer_downstream": {"average_size": 100, "size_variation": 0, "delay": 5000},
+        "latency_downstream": {"latency": 750, "jitter": 300},
     }
+
+
+def test_what_holds_bytes_back_comes_first() -> None:
+    """In whatever order the faults began; a latency takes everything that is in front of it."""
+    all_three = [Delayed(delay_s=0.25), Sliced(size_bytes=100, delay_s=0.01), Throttled(bytes_per_s=50_000)]
+    for several in permutations(all_three):
+        assert list(toxics(*several)) == ["bandwidth_downstream", "slicer_downstream", "latency_downstream"]
 
 
 def test_directions_are_apart() -> None:

@@ -178,6 +178,26 @@ def test_bringing_changes_what_differs_only(fake: FakeToxiproxy, server: Toxipro
     assert fake.asked == []
 
 
+def test_a_new_toxic_comes_before_those_that_it_precedes(
+    fake: FakeToxiproxy, server: ToxiproxyServer
+) -> None:
+    """A rate goes in front of the delay that was there first; the other direction is not touched."""
+    before = [Delayed(delay_s=0.25), Delayed(delay_s=0.25, direction="to")]
+    server.bring("1->2", setting_of(before))
+    fake.asked.clear()
+    server.bring("1->2", setting_of([*before, Throttled(bytes_per_s=50_000)]))
+    assert [asked.split(" {")[0] for asked in fake.asked] == [
+        "DELETE /proxies/1->2/toxics/latency_downstream",
+        "POST /proxies/1->2/toxics",
+        "POST /proxies/1->2/toxics",
+    ]
+    assert [toxic["name"] for toxic in fake.proxies["1->2"]["toxics"]] == [
+        "latency_upstream",
+        "bandwidth_downstream",
+        "latency_downstream",
+    ]
+
+
 def test_a_black_hole_swallows_before_anything_else_is_taken_away(
     fake: FakeToxiproxy, server: ToxiproxyServer
 ) -> None:
