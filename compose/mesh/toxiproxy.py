@@ -18,8 +18,8 @@ from compose.errors import MeshError
 from compose.mesh.toxics import SWALLOWS, Setting, Toxic
 
 # A change waits for the proxy's accept loop, which may be dialling a node that does not answer (SYN_RETRIES).
-# It also waits, for 5 s and mostly twice, for a connection that has just died to take what its toxics hold: seen
-# where a proxy that had listened 10 ms before lost a toxic.
+# It also waits, 5 s and mostly twice, for a connection that has just died to take what its toxics hold: seen
+# where a proxy was opened again 10 ms after it had refused.
 HTTP_TIMEOUT_S = 15.0
 # How often the proxy's kernel repeats a connection attempt: once makes it give up after 3 s, not after two
 # minutes.
