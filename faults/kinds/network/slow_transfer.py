@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from compose.impairments import Direction, Impairment
 from compose.protocols import REQUEST_BYTES, Edge, Transfer
@@ -44,7 +44,6 @@ SHARE = 0.9
 class SlowTransferStep(EdgesStep, ABC):
     """Slow the bytes of edges in one direction."""
 
-    keys: ClassVar[tuple[str, ...]] = (*EdgesStep.keys, "direction")
     direction: Direction = "from"
 
     @property
@@ -66,7 +65,7 @@ class SlowTransferStep(EdgesStep, ABC):
         """How many requests of a transfer take TRANSFER_S."""
         return ceil(self.bytes_per_s * TRANSFER_S / REQUEST_BYTES)
 
-    def of(self, transfer: Transfer) -> float:
+    def must_take_s(self, transfer: Transfer) -> float:
         """How long a transfer takes at least."""
         return self.least_s(transfer.request_bytes if self.direction == "to" else transfer.answer_bytes)
 
@@ -91,16 +90,16 @@ class SlowTransfer(Generic[SlowStep]):
     _slow_since_ns: int = -1
 
     def prepare(self) -> None:
-        """Time the shorter of two transfers through each edge that answers."""
-        one, other = (self._measure(self.injection.edges) for _ in range(SAMPLES))
+        """Time the shorter of two transfers through each edge that answers; those that do not would cost time."""
+        answering = self.injection.cluster.mesh.probe(self.injection.edges, within_s=PROBE_S)
+        one, other = (self._measure(tuple(sorted(answering))) for _ in range(SAMPLES))
         self._before = {
             edge: min((each[edge] for each in (one, other) if edge in each), key=_took_s)
-            for edge in self.injection.edges
-            if edge in one or edge in other
+            for edge in sorted({*one, *other})
         }
 
     def _measure(self, edges: tuple[Edge, ...]) -> Mapping[Edge, Transfer]:
-        """Answers may have several times as many bytes as the requests, and pauses of slices be longer."""
+        """Answers may have more bytes than the requests, and the halves of a block be smaller than a slice."""
         within_s = PROBE_S + 5 * TRANSFER_S + max(map(_took_s, self._before.values()), default=0.0)
         requests = self.injection.step.requests
         return self.injection.cluster.mesh.transfers(edges, requests=requests, within_s=within_s)
@@ -128,7 +127,7 @@ class SlowTransfer(Generic[SlowStep]):
         return Proven(since_ns=self._slow_since_ns, values=self._values(during))
 
     def _wanted_s(self, during: Transfer, before: Transfer) -> float:
-        least_s = self.injection.step.of(during)
+        least_s = self.injection.step.must_take_s(during)
         return max(SHARE * least_s, before.took_s + least_s / 2)
 
     def _values(self, during: Mapping[Edge, Transfer]) -> dict[str, object]:
@@ -136,7 +135,7 @@ class SlowTransfer(Generic[SlowStep]):
         return {
             "took_before_s": by_name({edge: each.took_s for edge, each in self._before.items()}),
             "took_during_s": by_name({edge: during[edge].took_s for edge in self._before}),
-            "must_take_s": by_name({edge: round(step.of(during[edge]), 3) for edge in self._before}),
+            "must_take_s": by_name({edge: round(step.must_take_s(during[edge]), 3) for edge in self._before}),
         }
 
     @as_job
@@ -148,7 +147,10 @@ class SlowTransfer(Generic[SlowStep]):
         """Do transfers take about as long as before, and is the ISR what it was?"""
         since = self._measure(tuple(self._before))
         for edge, before in self._before.items():
-            if edge not in since or since[edge].took_s > before.took_s + self.injection.step.of(before) / 2:
+            if (
+                edge not in since
+                or since[edge].took_s > before.took_s + self.injection.step.must_take_s(before) / 2
+            ):
                 return NotYet(instead=_compared(edge, since, before))
         if lacking := isr_is_short(self.injection):
             return NotYet(instead=lacking)
