@@ -20,6 +20,7 @@ sub sockets {
     open(my $ss, '-|', 'ss', '--tcp', '--numeric', '--info', '--oneline', '--no-header') or die "ss: $!";
     while (my $line = <$ss>) {
         my (undef, undef, undef, $local, $peer) = split ' ', $line;
+        next if !defined $peer;
         my ($sent) = $line =~ /\bbytes_sent:(\d+)/;
         my ($received) = $line =~ /\bbytes_received:(\d+)/;
         $found{"$local $peer"} = [$sent // 0, $received // 0];

@@ -58,12 +58,11 @@ class PartitionStep(EdgesStep):
         if mode == "refuse" and directions != BOTH:
             allowed = "both, or mode: blackhole: a connection that is refused has no direction"
             raise BadStep("direction", words["direction"], allowed)
-        edges = edges_of(words)
         return cls(
             name=head.name,
             start=head.start,
             hold_s=head.hold_s,
-            edges=edges,
+            edges=edges_of(words),
             mode=mode,
             directions=directions,
         )

@@ -24,8 +24,8 @@ from faults.targets.target import Target
 SHORTEST_DELAY_S = 0.001
 """Timers are no finer, and a duration is not written finer."""
 
-DRAWN_BYTES, DRAWN_DELAY_MS = (100, 500), (2, 5)
-"""What a storm draws: 20 to 250 KB/s, an answer of a broker in two to five slices."""
+DRAWN_BYTES, DRAWN_DELAY_MS = (100, 300), (2, 5)
+"""What a storm draws: 20 to 150 KB/s, an answer of a broker in two to eight slices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,7 @@ class SlowTransfer(Generic[SlowStep]):
     _slow_since_ns: int = -1
 
     def prepare(self) -> None:
-        """Time the shorter of two transfers through each edge that answers; those that do not would cost time."""
+        """Time the shorter of two transfers through each edge that answers; the others are not waited for."""
         answering = self.injection.cluster.mesh.probe(self.injection.edges, within_s=PROBE_S)
         one, other = (self._measure(tuple(sorted(answering))) for _ in range(SAMPLES))
         self._before = {
@@ -99,7 +99,7 @@ class SlowTransfer(Generic[SlowStep]):
         }
 
     def _measure(self, edges: tuple[Edge, ...]) -> Mapping[Edge, Transfer]:
-        """Answers may have more bytes than the requests, and the halves of a block be smaller than a slice."""
+        """Answers may have more bytes than requests, and the halves of a block be smaller than a slice."""
         within_s = PROBE_S + 5 * TRANSFER_S + max(map(_took_s, self._before.values()), default=0.0)
         requests = self.injection.step.requests
         return self.injection.cluster.mesh.transfers(edges, requests=requests, within_s=within_s)
@@ -147,10 +147,8 @@ class SlowTransfer(Generic[SlowStep]):
         """Do transfers take about as long as before, and is the ISR what it was?"""
         since = self._measure(tuple(self._before))
         for edge, before in self._before.items():
-            if (
-                edge not in since
-                or since[edge].took_s > before.took_s + self.injection.step.must_take_s(before) / 2
-            ):
+            most_s = before.took_s + self.injection.step.must_take_s(before) / 2
+            if edge not in since or since[edge].took_s > most_s:
                 return NotYet(instead=_compared(edge, since, before))
         if lacking := isr_is_short(self.injection):
             return NotYet(instead=lacking)

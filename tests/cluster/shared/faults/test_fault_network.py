@@ -135,7 +135,7 @@ def test_named_cuts(
     assert record.recovered, record.evidence
 
 
-def test_an_edge_is_narrow_and_reset_and_cut_at_once(
+def test_an_edge_is_narrow_and_reset_at_once(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
     """Faults that overlap on one edge are all healed, the one that began first after the others too."""
