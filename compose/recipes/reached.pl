@@ -31,8 +31,9 @@ sub sockets {
 # The request to the place of this number: ApiVersions v0 with a client id that makes its length its own.
 sub request { return pack('N/a*', pack('n n N n/a*', 18, 0, 1, 'probe' . '.' x (200 + shift))) }
 
-my $deadline = now() + shift;
+my $within = shift;
 my %before = sockets();
+my $deadline = now() + $within;
 my ($asking, $listening, %place, %number, %word) = (IO::Select->new, IO::Select->new);
 for my $number (0 .. $#ARGV) {
     my $place = $ARGV[$number];
