@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from compose.impairments import BOTH, Direction, Impairment
+
 CLIENT = "client"
 
 CutMode = Literal["refuse", "blackhole"]
-"""`refuse` closes connections and refuses new ones; `blackhole` accepts and swallows every byte both ways."""
+"""`refuse` closes connections and refuses new ones; `blackhole` accepts and swallows every byte."""
 
 Status = Literal["running", "paused", "exited", "created", "missing"]
 
@@ -47,6 +49,27 @@ class Edge:
         if not arrow or not target.isdecimal() or not (source == CLIENT or source.isdecimal()):
             raise ValueError(f"not an edge: {text!r}; write SOURCE->TARGET, as in '2->1' or 'client->1'")
         return cls(source=source, target=int(target))
+
+
+Reached = Literal["refused", "reset", "closed", "proxy", "target", "source"]
+"""How far a request came over an edge: there was no connection; it was reset (RST), or closed (FIN); the
+proxy has taken the request; the target has it too, and has answered; the source has the answer."""
+
+
+REQUEST_BYTES = 512
+"""Of each request of a transfer. A broker's answer has about as many, a controller's about half as many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """Some requests and their answers, sent over one connection without waiting in between.
+
+    `took_s` is from the first byte of a request to the last byte of the last answer, to 0.01 s.
+    """
+
+    request_bytes: int
+    answer_bytes: int
+    took_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,33 +179,39 @@ class StartTimings:
 
 
 class Mesh(Protocol):
-    """Every connection of the cluster crosses one edge. An edge is open iff no owner holds it cut.
+    """Every connection of the cluster crosses one edge. An edge is open iff no owner holds it.
 
-    An edge that is open can be slow.
+    Several owners may hold one edge, each in its own way: it is then all of that at once (mesh/toxics.py).
     """
 
     @property
     def edges(self) -> tuple[Edge, ...]:
         """All edges of the topology."""
 
-    def cut(self, edges: Iterable[Edge], *, mode: CutMode, owner: str) -> None:
-        """Hold `edges` cut for `owner`; where several owners hold one edge, `refuse` outranks `blackhole`."""
+    def cut(
+        self,
+        edges: Iterable[Edge],
+        *,
+        mode: CutMode,
+        owner: str,
+        directions: tuple[Direction, ...] = BOTH,
+    ) -> None:
+        """Hold `edges` cut for `owner`; where several owners hold one edge, `refuse` outranks `blackhole`.
 
-    def slow(self, edges: Iterable[Edge], *, delay_s: float, jitter_s: float, owner: str) -> None:
-        """Deliver the bytes of answers over `edges` late for `owner`: by `delay_s`, give or take `jitter_s`.
-
-        Where several owners slow one edge, their delays add up, and so do their jitters, as on a path of
-        several slow links: then each shows in the round trip. A cut edge stays cut.
+        `directions` are those that a black hole swallows; a refusal knows no direction.
         """
 
+    def impair(self, edges: Iterable[Edge], impairment: Impairment, *, owner: str) -> None:
+        """Hold `edges` so for `owner`, instead of how it held them before."""
+
     def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
-        """Release `edges` for `owner`, cut or slow; an edge opens when its last owner has released it."""
+        """Release `edges` for `owner`; an edge opens when its last owner has released it."""
 
     def mend_all(self) -> None:
         """Open every edge, whoever holds it."""
 
     def is_cut(self, edge: Edge) -> bool:
-        """Whether any owner holds `edge`."""
+        """Whether any owner holds `edge` so that no request over it is answered."""
 
     def disturbed(self) -> Mapping[Edge, str]:
         """Edges that are not simply open, by the word of the proxies themselves, and how."""
@@ -198,6 +227,14 @@ class Mesh(Protocol):
 
     def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
         """As `probe`, with the seconds from each request to the first byte of its answer, to 0.01 s."""
+
+    def reached(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, Reached]:
+        """How far one Kafka request came through each of `edges` in time; all are sent at once."""
+
+    def transfers(
+        self, edges: Collection[Edge], *, requests: int, within_s: float
+    ) -> Mapping[Edge, Transfer]:
+        """Send so many Kafka requests through each of `edges`; those whose answers all came in time."""
 
 
 class Watch(Protocol):

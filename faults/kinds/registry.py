@@ -7,8 +7,11 @@ from typing import Any
 from faults.kinds.disk.disk_stall import DISK_STALL
 from faults.kinds.disk.power_loss import POWER_LOSS
 from faults.kinds.kind import FaultKind
+from faults.kinds.network.bandwidth import BANDWIDTH
 from faults.kinds.network.latency import LATENCY
 from faults.kinds.network.partition import PARTITION
+from faults.kinds.network.reset import RESET
+from faults.kinds.network.slicing import SLICING
 from faults.kinds.process.kill import KILL
 from faults.kinds.process.pause import PAUSE
 from faults.kinds.process.stop import STOP
@@ -22,6 +25,9 @@ ALL: tuple[FaultKind[Any], ...] = (
     DISK_STALL,
     POWER_LOSS,
     LATENCY,
+    BANDWIDTH,
+    SLICING,
+    RESET,
 )
 
 KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})

@@ -168,11 +168,11 @@ class EdgesStep(Step, ABC):
         return str(self.edges)
 
     def with_partition(self, default: TopicPartition | None) -> Self:
-        """With `default` in the arrows."""
+        """With `default` in the edges."""
         return replace(self, edges=with_partitions(self.edges, default))
 
     def check(self, facts: Facts) -> None:
-        """Each arrow must mean an edge of the mesh."""
+        """Each arrow and named cut must mean an edge of the mesh."""
         check_edges(self.edges, "edges", facts)
 
     def resolve(self, roles: Roles) -> ResolvedTargets:

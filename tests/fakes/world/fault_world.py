@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compose.errors import DiskError
+from compose.impairments import BOTH
 from compose.protocols import ContainerState, Edge, PartitionOffsets, PartitionState
 from fakes.world.cluster import FakeCluster, FakeMesh, full_mesh
 from fakes.world.virtual_clock import VirtualClock
@@ -82,14 +83,15 @@ class WorldMesh(FakeMesh):
     world: "World" = field(kw_only=True)
     quiet: set[Edge] = field(default_factory=set)
 
-    def cut(self, edges: Any, *, mode: Any, owner: str) -> None:
+    def cut(self, edges: Any, *, mode: Any, owner: str, directions: Any = BOTH) -> None:
         self.world.settle()
         if "cut" not in self.world.ignores:
-            super().cut(edges, mode=mode, owner=owner)
+            super().cut(edges, mode=mode, owner=owner, directions=directions)
 
-    def slow(self, edges: Any, *, delay_s: float, jitter_s: float, owner: str) -> None:
-        if "slow" not in self.world.ignores:
-            super().slow(edges, delay_s=delay_s, jitter_s=jitter_s, owner=owner)
+    def impair(self, edges: Any, impairment: Any, *, owner: str) -> None:
+        self.world.settle()
+        if "impair" not in self.world.ignores:
+            super().impair(edges, impairment, owner=owner)
 
     def mend(self, edges: Any, *, owner: str) -> None:
         self.world.settle()

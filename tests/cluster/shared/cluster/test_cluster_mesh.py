@@ -9,6 +9,7 @@ from confluent_kafka import Producer
 
 from compose.cluster.start import DockerCluster
 from compose.docker.api import client
+from compose.impairments import Delayed
 from compose.kafka.view import ClusterView
 from compose.protocols import CLIENT, CutMode, Edge
 from compose.spec.server_properties import BROKER_PORTS, CLIENT_PORT, CONTROLLER_PORTS, host_name
@@ -156,7 +157,7 @@ def test_an_edge_that_is_slow_is_cut_as_any_other_and_is_slow_again_afterwards(
     cluster: DockerCluster, mode: CutMode
 ) -> None:
     mine = of_node(cluster, 2)
-    cluster.mesh.slow(mine, delay_s=0.2, jitter_s=0.0, owner="slow")
+    cluster.mesh.impair(mine, Delayed(delay_s=0.2), owner="slow")
     cluster.mesh.cut(mine, mode=mode, owner="cut")
     assert cluster.mesh.probe(mine, within_s=1) == frozenset()
 

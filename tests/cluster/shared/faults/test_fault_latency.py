@@ -67,7 +67,7 @@ def test_slow_edges(cluster: DockerCluster, view: ClusterView, make_topic: Calla
     assert max(before_s, after_s) < slowed_s - 0.1
 
 
-@pytest.mark.parametrize(("ignored", "verdict"), [("slow", (False, True)), ("mend", (True, False))])
+@pytest.mark.parametrize(("ignored", "verdict"), [("impair", (False, True)), ("mend", (True, False))])
 def test_the_evidence_can_fail(
     cluster: DockerCluster,
     view: ClusterView,

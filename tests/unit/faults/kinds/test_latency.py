@@ -47,9 +47,9 @@ def test_slow_edges_are_proven_by_round_trips() -> None:
         "round_trip_during_s": {"2->1": 0.26, "3->1": 0.26},
     }
     assert shown(slow, "recovery") == {"round_trip_since_heal_s": {"2->1": 0.01, "3->1": 0.01}}
-    assert [call for call in world.calls if call.startswith(("slow", "mend"))] == [
-        "slow 2->1 0.25 0.05 slow",
-        "slow 3->1 0.25 0.05 slow",
+    assert [call for call in world.calls if call.startswith(("impair", "mend"))] == [
+        "impair 2->1 Delayed(delay_s=0.25, jitter_s=0.05, direction='from') slow",
+        "impair 3->1 Delayed(delay_s=0.25, jitter_s=0.05, direction='from') slow",
         "mend 2->1 slow",
         "mend 3->1 slow",
     ]
@@ -59,7 +59,7 @@ def test_slow_edges_are_proven_by_round_trips() -> None:
 
 def test_a_delay_without_effect_is_unproven() -> None:
     """Answers that come as soon as before are no evidence."""
-    (slow,) = run(World(ignores={"slow"}), SLOW)
+    (slow,) = run(World(ignores={"impair"}), SLOW)
     assert (slow.proven, slow.recovered) == (False, True)
     assert "a request through 2->1 takes 0.01 s, took 0.01 s before" in slow.evidence
 
@@ -91,7 +91,7 @@ def test_before_the_delay_it_is_measured_until_two_round_trips_agree() -> None:
 
 def test_one_late_answer_is_no_evidence() -> None:
     """It takes two probes in a row in which every edge is late."""
-    world, trips = World(ignores={"slow"}), [0.01, 0.01, 0.4, 0.01, 0.4, 0.01, 0.4]
+    world, trips = World(ignores={"impair"}), [0.01, 0.01, 0.4, 0.01, 0.4, 0.01, 0.4]
     world.mesh.round_trips = lambda edges, *, within_s: dict.fromkeys(  # type: ignore[method-assign]
         edges, trips.pop(0) if trips else 0.01
     )
@@ -127,11 +127,11 @@ def test_a_cut_of_a_slow_edge() -> None:
     world, states, edge = World(), list[tuple[bool, bool]](), Edge(source="2", target=1)
     for at_s in (5.5, 6.5, 7.5):
         world.clock.call_at(
-            ns(at_s), lambda: states.append((world.mesh.is_cut(edge), bool(world.mesh.delays[edge])))
+            ns(at_s), lambda: states.append((world.mesh.is_cut(edge), world.mesh.delay_s(edge) == 0.25))
         )
     slow, cut = run(world, SLOW, CUT)
     assert states == [(False, True), (True, True), (False, True)]
-    assert not world.mesh.delays[edge]
+    assert world.mesh.delay_s(edge) == 0.0
     assert (slow.proven, slow.recovered, cut.proven, cut.recovered) == (True, True, True, True)
 
 
@@ -146,6 +146,7 @@ def test_the_words_of_a_step() -> None:
         "edges": "all <-> leader",
         "delay": "1.5s",
         "jitter": "0s",
+        "direction": "from",
         "for": "9s",
     }
     assert parse_step(write_step(step)) == step

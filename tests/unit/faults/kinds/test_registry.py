@@ -13,7 +13,11 @@ from faults.schedule.scheduler import run_schedule
 
 NAMES = sorted(KINDS)
 
-NEEDED: dict[str, dict[str, str]] = {"latency": {"delay": "250ms", "for": "1.5s"}}
+NEEDED: dict[str, dict[str, str]] = {
+    "latency": {"delay": "250ms", "for": "1.5s"},
+    "bandwidth": {"rate": "50KB/s"},
+    "slicing": {"size": "100B", "delay": "2ms"},
+}
 """What a step of a kind cannot be without, besides what it hits."""
 
 
