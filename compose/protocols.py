@@ -339,6 +339,9 @@ class Cluster(Protocol):
     def cpu_ns(self, node: int) -> int:
         """CPU time that the node has used in its present life; stands still while it is paused."""
 
+    def broker_epoch(self, node: int) -> int:
+        """The epoch under which the node's present process has registered, by its own log; -1: not yet."""
+
     def tail(self, node: int, lines: int = 40) -> str:
         """The last lines of the node's output; a reason in brackets if they cannot be had."""
 

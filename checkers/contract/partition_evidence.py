@@ -298,17 +298,18 @@ def _of_fault(
     offsets: Sequence[ReplicaOffset],
 ) -> Outage:
     recovered_ns = fault.recovered_ns if fault.recovered_ns != NONE else NEVER_NS
+    since_ns = _begin_of_outage(fault, down)
     up_ns = down.up_ns if down.up_ns != NONE else fault.heal_ns
     runs_ns = up_ns if up_ns != NONE else NEVER_NS
-    until_ns = _in_sync_again(realised, tp, node, fault.inject_ns, recovered_ns)
-    last_write_ns = min(max(fault.inject_ns, down.down_ns), until_ns)
-    begin, end = fault.inject_ns - SECOND_NS, (up_ns if up_ns != NONE else recovered_ns) + SECOND_NS
+    until_ns = _in_sync_again(realised, tp, node, since_ns, recovered_ns)
+    last_write_ns = min(max(since_ns, down.down_ns), until_ns)
+    begin, end = since_ns - SECOND_NS, (up_ns if up_ns != NONE else recovered_ns) + SECOND_NS
     measured = [row for row in offsets if row.broker == node and begin <= row.at_ns <= end]
     before = [row.log_end for row in measured if row.source == "before-power-loss"]
     after = [row.log_end for row in measured if row.source in ("after-power-loss", "disk-down")]
     return Outage(
         node=node,
-        since_ns=fault.inject_ns,
+        since_ns=since_ns,
         last_write_ns=last_write_ns + realised.timeline.slack_ns,
         up_ns=runs_ns,
         leads_ns=realised.timeline.registered_ns(node, runs_ns),
@@ -319,6 +320,13 @@ def _of_fault(
         after=after[-1] if after else None,
         fault=fault.name,
     )
+
+
+def _begin_of_outage(fault: Fault, down: Downtime) -> int:
+    """Since when a node's process may have ended. A fault that restarts its nodes in turn ends none before
+    it has started the one before; others start none before all have ended."""
+    earlier = (up_ns for up_ns in fault.up_ns if NONE != up_ns <= down.down_ns)
+    return max((fault.inject_ns, *earlier))
 
 
 def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime) -> Outage:

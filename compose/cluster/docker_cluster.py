@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from compose.docker import containers
+from compose.docker.events import engine_time_ns
 from compose.docker.labels import RUN
 from compose.errors import ComposeError, NodeStateError
-from compose.kafka import metadata_dump, quorum
+from compose.kafka import broker_log, metadata_dump, quorum
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.nodes import cpu_time, replica_files
 from compose.nodes.disks import Disks
@@ -226,6 +227,14 @@ class DockerCluster:
         container_id, pid = self._node(node).container_id, self.state(node).pid
         used = cpu_time.of_container(container_id, pid) if pid else None
         return containers.cpu_ns(container_id) if used is None else used
+
+    def broker_epoch(self, node: int) -> int:
+        """The epoch of the node's registration, from the log of its present life."""
+        state = self.state(node)
+        if state.pid is None:
+            return -1
+        since_ns = engine_time_ns(state.started_at)
+        return broker_log.broker_epoch(containers.logs(self._node(node).container_id, since_ns=since_ns))
 
     def tail(self, node: int, lines: int = 40) -> str:
         """The last lines of the node's output."""

@@ -8,6 +8,7 @@ has the node to himself (`Holds.changing`), and the mesh is safe to use from thr
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Generic, Literal, Protocol, TypeVar
 
 from compose.errors import ComposeError
@@ -81,7 +82,8 @@ class Injection(Generic[StepT]):
     """One injection of a step: what its roles meant at that moment, and what the counters were.
 
     `before` is from about a second earlier, `now` from just before the injection; `isr` is what was in sync
-    then, by topic and partition.
+    then, by topic and partition. `broken_off` is set when the schedule ends before its time: an injection of
+    several parts begins no further one.
     """
 
     step: StepT
@@ -95,6 +97,7 @@ class Injection(Generic[StepT]):
     now: CounterSample
     isr: Mapping[tuple[str, int], tuple[int, ...]]
     outages: Outages = field(default_factory=Outages)
+    broken_off: Event = field(default_factory=Event)
 
     @property
     def owner(self) -> str:

@@ -7,7 +7,7 @@ it again, as a broker reports it: while none answers, it is not known to be back
 
 from collections.abc import Iterable
 
-from compose.protocols import Edge, PartitionState
+from compose.protocols import Edge, PartitionState, View
 from faults.kinds.base import Injection, StepT
 from faults.kinds.evidence import Evidence, NotYet, Proven
 
@@ -59,6 +59,16 @@ def isr_is_short(injection: Injection[StepT]) -> str:
             return f"no broker reports {topic}-{partition}"
         if lacking := _lacking(state, was.get((topic, partition))):
             return f"isr of {topic}-{partition} is {list(state.isr)}, {lacking}"
+    return ""
+
+
+def under_replicated(view: View) -> str:
+    """Which partition lacks a replica in its ISR; "" if each has all. ComposeError if no broker answers."""
+    for topic in dict.fromkeys(topic for topic, _ in view.leaders()):
+        for state in view.describe(topic):
+            if not set(state.replicas) <= set(state.isr):
+                of = f"{topic}-{state.partition}"
+                return f"isr of {of} is {list(state.isr)}, its replicas are {list(state.replicas)}"
     return ""
 
 

@@ -11,6 +11,7 @@ from faults.kinds.network.latency import LATENCY
 from faults.kinds.network.partition import PARTITION
 from faults.kinds.process.kill import KILL
 from faults.kinds.process.pause import PAUSE
+from faults.kinds.process.rolling_restart import ROLLING_RESTART
 from faults.kinds.process.stop import STOP
 from faults.kinds.step import Step
 
@@ -19,6 +20,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     PAUSE,
     KILL,
     STOP,
+    ROLLING_RESTART,
     DISK_STALL,
     POWER_LOSS,
     LATENCY,

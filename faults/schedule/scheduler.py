@@ -128,6 +128,7 @@ class Scheduler:
         is ending could not be started, and would end after it was healed.
         """
         self._loop.abandon()
+        self._runner.resolver.broken_off.set()
         self._reporter.keeps_errors = True
         for state in sorted(self._states, key=lambda each: (each.is_changing, -each.inject_ns)):
             with self._keeping_errors():

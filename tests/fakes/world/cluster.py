@@ -130,6 +130,7 @@ class FakeCluster:
     owners: dict[int, str] = field(default_factory=dict)
     allowed: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     watches: list[FakeWatch] = field(default_factory=list)
+    epochs: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 10))
     at_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -180,6 +181,7 @@ class FakeCluster:
         if before.status == "exited":
             lives = before.restarts + 1
             self._become(node, "running", exit_code=None, pid=1000 + node + 500 * lives, restarts=lives)
+            self.epochs[node] = max([10, *self.epochs.values()]) + 5
             self._report(node, "started", planned=True, owner=owner)
         self.owners.pop(node, None)
 
@@ -269,6 +271,9 @@ class FakeCluster:
         if self.state(node).status == "running":
             self.cpu[node] += 1_000_000
         return self.cpu[node]
+
+    def broker_epoch(self, node: int) -> int:
+        return self.epochs[node] if self.state(node).status in ("running", "paused") else -1
 
     def tail(self, node: int, lines: int = 40) -> str:
         return f"(log of node {node})"

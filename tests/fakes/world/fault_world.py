@@ -283,6 +283,10 @@ class World(FakeCluster):
         self.settle()
         return super().unsynced_bytes(node)
 
+    def broker_epoch(self, node: int) -> int:
+        """Registered once it has booted."""
+        return super().broker_epoch(node) if self.serves(node) else -1
+
     def cpu_ns(self, node: int) -> int:
         self.settle()
         return self.cpu[node]

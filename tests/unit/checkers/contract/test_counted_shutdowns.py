@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from fakes.history.judged_run import ALL_CUT, cut, down, led, log_end, lost, power_cut, sampled, world
+from fakes.history.judged_run import ALL_CUT, cut, down, led, log_end, lost, ns, power_cut, sampled, world
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
@@ -266,3 +266,20 @@ def test_a_loss_has_both_names_where_a_shutdown_may_have_come_before_the_record(
     name = "power loss of all in-sync replicas"
     assert cut_while_it_was_sent(3.9) == ("permitted", name)
     assert cut_while_it_was_sent(4.1) == ("permitted", f"{name} or last known ELR elected without the data")
+
+
+def restarted_in_turn(up_again):
+    """Brokers 1, 2 and 3 are killed at 4 s, 14 s and 24 s, and back at `up_again` seconds. At 5 s broker 2 is
+    elected, in sync, without offset 7; nobody measured what any of them held."""
+    roll = replace(
+        down(4, *ALL, kind="rolling-restart", recovered=30),
+        down_ns=tuple(map(ns, (4.2, 14.2, 24.2))),
+        up_ns=tuple(map(ns, up_again)),
+    )
+    return world(led(0, 1, 5, ALL), sampled(3, 20), roll, led(5, 2, 6, (2, 3)), LogRun(6, 5, 40))
+
+
+def test_a_broker_whose_turn_in_a_restart_had_not_come_has_lost_nothing_yet():
+    record = lost(offset=7, sent=2, acked=3)
+    assert judged(record, restarted_in_turn((8, 18, 28))) == IN_SYNC_WITHOUT
+    assert label(record, restarted_in_turn((28, 29, 30))).kind == "undecided"

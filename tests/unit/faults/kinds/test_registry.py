@@ -17,6 +17,10 @@ NEEDED: dict[str, dict[str, str]] = {"latency": {"delay": "250ms", "for": "1.5s"
 """What a step of a kind cannot be without, besides what it hits."""
 
 
+NOT_IN_STORMS = {"rolling-restart"}
+"""Takes more nodes than one in its course, or ends them in a way that no limit of a storm counts."""
+
+
 def words_of(name: str) -> dict[str, object]:
     """A step of the kind, in the words that it takes, held as shortly as it may be."""
     target = {"edges": "3 -> 1"} if "edges" in KINDS[name].step.keys else {"target": "node 2"}
@@ -58,9 +62,9 @@ def test_a_kind_costs_what_its_record_says(name: str) -> None:
     assert record.data_lost == ((2,) if cost.loses_unsynced_data else ())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"rolling-restart"}))
 def test_a_node_that_a_kind_ends_is_down_from_its_end_to_its_start(name: str) -> None:
-    """Between injection and healing."""
+    """Between injection and healing; a rolling restart has started it again before it is done."""
     record = run(name)
     assert len(record.down) == len(record.down_ns) == len(record.up_ns)
     for down_ns, up_ns in zip(record.down_ns, record.up_ns, strict=True):
@@ -75,9 +79,9 @@ def test_a_step_of_each_kind_is_written_as_it_was_read(name: str) -> None:
     assert step.kind == name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_storm_draws_every_kind(name: str) -> None:
-    """With a weight; what a kind costs decides where."""
+@pytest.mark.parametrize("name", sorted(set(NAMES) - NOT_IN_STORMS))
+def test_a_storm_draws_a_kind_with_a_weight(name: str) -> None:
+    """What a kind costs decides where."""
     rule = KINDS[name].storm
     assert rule is not None
     assert rule.weight > 0
