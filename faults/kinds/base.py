@@ -9,7 +9,7 @@ has the node to himself (`Holds.changing`), and the mesh is safe to use from thr
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Event
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from compose.errors import ComposeError
 from compose.protocols import Cluster, Edge, Status, View
@@ -122,6 +122,14 @@ class Fault(Protocol):
 
     def recovery(self) -> Evidence:
         """One short probe: is it gone, and does everything work again that it took away?"""
+
+
+@runtime_checkable
+class Ongoing(Protocol):
+    """A fault that goes on changing the cluster while it holds."""
+
+    def go_on(self) -> Task[None]:
+        """Runs from the begin on, beside the probes of the effect. Ends by itself once `heal` was called."""
 
 
 def alive(

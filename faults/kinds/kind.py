@@ -21,7 +21,7 @@ class StormRule:
 
     `brokers_only`: nothing of the kind can be proven on a node that is only a controller. `leaves_open`: what
     it hits answers all the same, so another fault can be proven there meanwhile. `needs_peers`: it cannot be
-    proven on a node whose own connections are shut.
+    proven on a node whose own connections are shut. `by_default`: also where a storm does not name the kind.
     """
 
     draw: Draw
@@ -29,6 +29,7 @@ class StormRule:
     brokers_only: bool = False
     leaves_open: bool = False
     needs_peers: bool = False
+    by_default: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,14 @@ from types import MappingProxyType
 from typing import Any
 
 from faults.kinds.disk.disk_stall import DISK_STALL
+from faults.kinds.disk.disk_stutter import DISK_STUTTER
 from faults.kinds.disk.power_loss import POWER_LOSS
 from faults.kinds.kind import FaultKind
 from faults.kinds.network.latency import LATENCY
 from faults.kinds.network.partition import PARTITION
 from faults.kinds.process.kill import KILL
 from faults.kinds.process.pause import PAUSE
+from faults.kinds.process.pulses import PULSES
 from faults.kinds.process.rolling_restart import ROLLING_RESTART
 from faults.kinds.process.stop import STOP
 from faults.kinds.step import Step
@@ -18,10 +20,12 @@ from faults.kinds.step import Step
 ALL: tuple[FaultKind[Any], ...] = (
     PARTITION,
     PAUSE,
+    PULSES,
     KILL,
     STOP,
     ROLLING_RESTART,
     DISK_STALL,
+    DISK_STUTTER,
     POWER_LOSS,
     LATENCY,
 )

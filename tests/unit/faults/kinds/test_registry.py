@@ -13,12 +13,17 @@ from faults.schedule.scheduler import run_schedule
 
 NAMES = sorted(KINDS)
 
-NEEDED: dict[str, dict[str, str]] = {"latency": {"delay": "250ms", "for": "1.5s"}}
+SHORTEST_PULSES = {"on": "100ms", "off": "100ms"}
+NEEDED: dict[str, dict[str, str]] = {
+    "latency": {"delay": "250ms", "for": "1.5s"},
+    "pulses": SHORTEST_PULSES,
+    "disk-stutter": SHORTEST_PULSES,
+}
 """What a step of a kind cannot be without, besides what it hits."""
 
 
-NOT_IN_STORMS = {"rolling-restart"}
-"""Takes more nodes than one in its course, or ends them in a way that no limit of a storm counts."""
+NOT_IN_STORMS = {"rolling-restart", "disk-stutter"}
+"""Takes more nodes than one in its course, or longer to be proven than the shortest hold of a storm."""
 
 
 def words_of(name: str) -> dict[str, object]:
