@@ -307,6 +307,12 @@ class Cluster(Protocol):
         Every later read or write fails with EIO until the node was killed and started again.
         """
 
+    def wipe(self, node: int) -> None:
+        """Replace the disk of a broker that has exited by an empty one, formatted for the same broker.
+
+        NodeStateError for a node that has not exited, or is a controller, which would forget its vote.
+        """
+
     def room_bytes(self, node: int) -> int:
         """Bytes that are free on the node's file system, which must be readable. Raises DiskError."""
 

@@ -70,6 +70,8 @@ def _costs(cost: Cost) -> Iterator[str]:
         yield "an unclean shutdown" if cost.unclean else "a controlled shutdown"
     if cost.loses_unsynced_data:
         yield "unsynced data"
+    if cost.loses_all_data:
+        yield "all data"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -27,6 +27,8 @@ from checkers.history.log_runs import LogRun
 from checkers.history.rows import Fault, ReplicaOffset, TopicPartition
 from checkers.history.tables import NONE
 
+BEFORE_LOSS = ("before-power-loss", "before-wipe")
+AFTER_LOSS = ("after-power-loss", "after-wipe", "disk-down")
 FAR = 1 << 62
 """An offset behind all others."""
 Ints = npt.NDArray[np.int64]
@@ -61,8 +63,8 @@ class Outage:
     `until_ns`.
 
     `leads_ns` is when it could lead again: a process that starts acts by the metadata log only once it has
-    read its own new registration there (KIP-631). `before` is how far its log reached when its power was cut,
-    `after` how far when its disk was read again; None: not measured.
+    read its own new registration there (KIP-631). `before` is how far its log reached when its power was cut
+    or its disk was replaced (`wiped`), `after` how far when its disk was read again; None: not measured.
     """
 
     node: int
@@ -73,6 +75,7 @@ class Outage:
     until_ns: int
     unclean: bool
     data_lost: bool
+    wiped: bool
     before: int | None
     after: int | None
     fault: str
@@ -305,8 +308,8 @@ def _of_fault(
     last_write_ns = min(max(since_ns, down.down_ns), until_ns)
     begin, end = since_ns - SECOND_NS, (up_ns if up_ns != NONE else recovered_ns) + SECOND_NS
     measured = [row for row in offsets if row.broker == node and begin <= row.at_ns <= end]
-    before = [row.log_end for row in measured if row.source == "before-power-loss"]
-    after = [row.log_end for row in measured if row.source in ("after-power-loss", "disk-down")]
+    before = [row.log_end for row in measured if row.source in BEFORE_LOSS]
+    after = [row.log_end for row in measured if row.source in AFTER_LOSS]
     return Outage(
         node=node,
         since_ns=since_ns,
@@ -316,6 +319,7 @@ def _of_fault(
         until_ns=until_ns,
         unclean=node in fault.unclean,
         data_lost=node in fault.data_lost,
+        wiped=node in fault.wiped,
         before=before[-1] if before else None,
         after=after[-1] if after else None,
         fault=fault.name,
@@ -340,6 +344,7 @@ def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime
         until_ns=_in_sync_again(realised, tp, node, down.down_ns, down.up_ns),
         unclean=True,
         data_lost=False,
+        wiped=False,
         before=None,
         after=None,
         fault="",

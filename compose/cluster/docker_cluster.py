@@ -194,6 +194,13 @@ class DockerCluster:
             )
         self._disks.drop_unsynced(node)
 
+    def wipe(self, node: int) -> None:
+        """Replace the disk of a broker that has exited by an empty one."""
+        status = self._node(node).state().status
+        if status != "exited" or node in self.controllers:
+            raise NodeStateError(f"node {node} is {status}; only a broker that has exited can be wiped")
+        self._disks.wipe(node)
+
     def log_bytes(self, node: int) -> int:
         """Bytes of the `*.log` files; of a broker without its metadata log, which grows all by itself."""
         return self._disks.log_bytes(node, with_metadata=node not in self.brokers)

@@ -13,6 +13,7 @@ from compose.docker import containers
 from compose.docker.labels import Owner
 from compose.errors import DiskError
 from compose.nodes.helper import DISKS_DIR, Helper
+from compose.nodes.storage_format import new_id
 from compose.protocols import LogExtent
 
 OWNER_FILE = "owner.json"
@@ -54,6 +55,10 @@ class Disks:
     def drop_unsynced(self, node: int) -> None:
         """Shut the file system down without a flush: what was never synced is gone."""
         self.helper.disk("drop", self.devices[node])
+
+    def wipe(self, node: int) -> None:
+        """Replace the node's disk by an empty one that was formatted for the same node and cluster."""
+        self.helper.disk("wipe", self.devices[node], new_id())
 
     def log_bytes(self, node: int, *, with_metadata: bool) -> int:
         """Bytes of all `*.log` files; `with_metadata`: also those of the KRaft metadata log."""

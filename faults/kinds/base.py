@@ -31,8 +31,9 @@ class Outage:
     up_ns: int = -1
 
 
-LogEndSource = Literal["disk-down", "before-power-loss", "after-power-loss"]
-"""When a node's disk was read: while the node was down; paused, before its power was cut; after that."""
+LogEndSource = Literal["disk-down", "before-power-loss", "after-power-loss", "before-wipe", "after-wipe"]
+"""When a node's disk was read: while the node was down; paused, before its power was cut; after that; before
+the disk was replaced; after that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,8 @@ class Outages:
     """What a fault has cost so far, for the contract.
 
     `down`: the nodes whose process it ended; `unclean`: those that had no controlled shutdown; `data_lost`:
-    those that lost unsynced pages. Each is part of the one before. `logs`: what those nodes held.
+    those that lost unsynced pages, or their disk. Each is part of the one before. `logs`: what those nodes
+    held.
     """
 
     down: dict[int, Outage] = field(default_factory=dict)

@@ -43,7 +43,13 @@ class Cost:
     ends_process: bool = False
     unclean: bool = False
     loses_unsynced_data: bool = False
+    loses_all_data: bool = False
     may_end_node: bool = False
+
+    @property
+    def loses_data(self) -> bool:
+        """Whether a node's log can be shorter after it."""
+        return self.loses_unsynced_data or self.loses_all_data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +79,22 @@ class FaultKind(Generic[StepT]):
 
 
 def one_node(
-    step: type[TargetStep], *, weight: int, brokers_only: bool = False, needs_peers: bool = False
+    step: type[TargetStep],
+    *,
+    weight: int,
+    brokers_only: bool = False,
+    needs_peers: bool = False,
+    by_default: bool = True,
 ) -> StormRule:
     """A storm hits one node with it at a time."""
 
     def draw(rng: Random, head: Head, node: Target, facts: Facts) -> Step:
         return step(name=head.name, start=head.start, hold_s=head.hold_s, target=node)
 
-    return StormRule(draw=draw, weight=weight, brokers_only=brokers_only, needs_peers=needs_peers)
+    return StormRule(
+        draw=draw,
+        weight=weight,
+        brokers_only=brokers_only,
+        needs_peers=needs_peers,
+        by_default=by_default,
+    )

@@ -6,6 +6,7 @@ from typing import Any
 
 from faults.kinds.disk.disk_stall import DISK_STALL
 from faults.kinds.disk.disk_stutter import DISK_STUTTER
+from faults.kinds.disk.disk_wipe import DISK_WIPE
 from faults.kinds.disk.power_loss import POWER_LOSS
 from faults.kinds.kind import FaultKind
 from faults.kinds.network.latency import LATENCY
@@ -27,6 +28,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     DISK_STALL,
     DISK_STUTTER,
     POWER_LOSS,
+    DISK_WIPE,
     LATENCY,
 )
 

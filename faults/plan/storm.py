@@ -187,7 +187,7 @@ def _weights(asked: Storm, limits: Limits) -> Mapping[str, int]:
         for name, rule in RULES.items()
         if (rule.by_default or name in asked.weights)
         and limits.cover(cost := KINDS[name].cost)
-        and (asked.limit == "beyond-promise" or not cost.loses_unsynced_data)
+        and (asked.limit == "beyond-promise" or not cost.loses_data)
     )
     for name in kinds:
         if not limits.cover(KINDS[name].cost):

@@ -243,6 +243,10 @@ class FakeCluster:
         self.logs[node] -= self.unsynced[node]
         self.unsynced[node] = 0
 
+    def wipe(self, node: int) -> None:
+        self._do("wipe", node)
+        self.logs[node] = self.unsynced[node] = 0
+
     def room_bytes(self, node: int) -> int:
         self._do("room_bytes", node)
         return self.room[node]
@@ -254,8 +258,10 @@ class FakeCluster:
         return self.unsynced[node]
 
     def log_ends(self, node: int) -> Mapping[tuple[str, int], LogExtent]:
-        """orders-0, with a record a byte."""
+        """orders-0, with a record a byte; nothing on an empty disk."""
         self._do("log_ends", node)
+        if not self.log_bytes(node):
+            return {}
         return {("orders", 0): LogExtent(log_start=0, log_end=self.log_bytes(node))}
 
     def save_replicas(

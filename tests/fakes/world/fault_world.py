@@ -255,6 +255,10 @@ class World(FakeCluster):
         self._unless_ignored("drop_unsynced", node)
         self.cut_off.add(node)
 
+    def wipe(self, node: int) -> None:
+        assert self.states[node].status == "exited", "a disk is replaced while its node is down"
+        self._unless_ignored("wipe", node)
+
     def _unless_ignored(self, name: str, node: int, **more: str) -> None:
         if name in self.ignores:
             self._do(name, node)

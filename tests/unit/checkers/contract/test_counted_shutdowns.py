@@ -3,7 +3,19 @@
 from dataclasses import replace
 
 import pytest
-from fakes.history.judged_run import ALL_CUT, cut, down, led, log_end, lost, ns, power_cut, sampled, world
+from fakes.history.judged_run import (
+    ALL_CUT,
+    cut,
+    down,
+    led,
+    log_end,
+    lost,
+    ns,
+    power_cut,
+    sampled,
+    wiped,
+    world,
+)
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
@@ -283,3 +295,33 @@ def test_a_broker_whose_turn_in_a_restart_had_not_come_has_lost_nothing_yet():
     record = lost(offset=7, sent=2, acked=3)
     assert judged(record, restarted_in_turn((8, 18, 28))) == IN_SYNC_WITHOUT
     assert label(record, restarted_in_turn((28, 29, 30))).kind == "undecided"
+
+
+def all_gone(*nodes, flush=0):
+    """Brokers 1 and 2 lose their disks at 4 s; then broker 1, the last known leader, leads an empty log."""
+    return world(
+        led(0, 1, 5, (1, 2)),
+        sampled(3, 30, isr=(1, 2)),
+        down(4, *nodes, kind="disk-wipe", recovered=16),
+        *(row for node in nodes for row in wiped(5, node, before=30, mounted=6)),
+        led(8, -1, 6, (), last_known=(1,)),
+        led(14, 1, 7, (1,)),
+        LogRun(7, 0, 20),
+        flush=flush,
+    )
+
+
+def test_disks_that_are_gone_take_what_was_flushed_too():
+    """`flush.messages=1` forbids the same loss by a power cut."""
+    cause = ("permitted", "disk loss among all in-sync replicas")
+    record = lost(offset=7, sent=2, acked=3)
+    assert judged(record, all_gone(1, 2)) == cause
+    assert judged(record, all_gone(1, 2, flush=1)) == cause
+    assert judged(record, world(*ALL_CUT, flush=1)) == IN_SYNC_WITHOUT
+
+
+def test_one_disk_that_is_gone_excuses_no_loss():
+    """Broker 2 keeps its own, and min.insync.replicas is 2."""
+    its = label(lost(offset=7, sent=2, acked=3), all_gone(1))
+    assert (its.kind, its.cause) == IN_SYNC_WITHOUT
+    assert "1 unclean shutdown < min.insync.replicas 2 before the ISR recovered: broker 1" in its.clause

@@ -64,7 +64,7 @@ def test_a_kind_costs_what_its_record_says(name: str) -> None:
     record, cost = run(name), KINDS[name].cost
     assert record.down == ((2,) if cost.ends_process else ())
     assert record.unclean == ((2,) if cost.unclean else ())
-    assert record.data_lost == ((2,) if cost.loses_unsynced_data else ())
+    assert record.data_lost == ((2,) if cost.loses_data else ())
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"rolling-restart"}))
