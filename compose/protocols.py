@@ -307,6 +307,12 @@ class Cluster(Protocol):
         Every later read or write fails with EIO until the node was killed and started again.
         """
 
+    def fill_up(self, node: int) -> None:
+        """Leave no room on the node's file system: what needs a new block fails with ENOSPC."""
+
+    def free_up(self, node: int) -> None:
+        """Undo `fill_up`; nothing to do if there is room."""
+
     def wipe(self, node: int) -> None:
         """Replace the disk of a broker that has exited by an empty one, formatted for the same broker.
 

@@ -72,6 +72,8 @@ def _costs(cost: Cost) -> Iterator[str]:
         yield "unsynced data"
     if cost.loses_all_data:
         yield "all data"
+    if cost.may_end_node:
+        yield "an end by itself, an unclean shutdown"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

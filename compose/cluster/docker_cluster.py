@@ -194,6 +194,16 @@ class DockerCluster:
             )
         self._disks.drop_unsynced(node)
 
+    def fill_up(self, node: int) -> None:
+        """Leave no room on the node's disk."""
+        self._node(node)
+        self._disks.fill_up(node)
+
+    def free_up(self, node: int) -> None:
+        """Undo `fill_up`."""
+        self._node(node)
+        self._disks.free_up(node)
+
     def wipe(self, node: int) -> None:
         """Replace the disk of a broker that has exited by an empty one."""
         status = self._node(node).state().status

@@ -56,6 +56,16 @@ class Disks:
         """Shut the file system down without a flush: what was never synced is gone."""
         self.helper.disk("drop", self.devices[node])
 
+    def fill_up(self, node: int) -> None:
+        """Take all space that is free on the node's disk. Raises DiskError if a MiB or more is free after."""
+        self.helper.disk("fill-up", self.devices[node])
+        if room := self.room_bytes(node):
+            raise DiskError(f"the disk of node {node} was filled up, and still has {room} bytes free")
+
+    def free_up(self, node: int) -> None:
+        """Give back what `fill_up` has taken."""
+        self.helper.disk("free-up", self.devices[node])
+
     def wipe(self, node: int) -> None:
         """Replace the node's disk by an empty one that was formatted for the same node and cluster."""
         self.helper.disk("wipe", self.devices[node], new_id())

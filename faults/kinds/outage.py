@@ -103,6 +103,14 @@ def _bring_back(injection: Injection[StepT], node: int, source: LogEndSource) ->
         injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
 
 
+def bring_back_ended(injection: Injection[StepT], nodes: Iterable[int]) -> None:
+    """As `bring_back`, where some may run again already: these keep the time of their start."""
+    found = tuple(nodes)
+    bring_back(injection, [node for node in found if injection.cluster.state(node).status == "exited"])
+    for node in found:
+        injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
+
+
 def exit_codes(injection: Injection[StepT], nodes: Iterable[int]) -> dict[int, int | None]:
     """The exit code of each node, None for one that lives."""
     return {node: injection.cluster.state(node).exit_code for node in nodes}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from faults.kinds.disk.disk_full import DISK_FULL
 from faults.kinds.disk.disk_stall import DISK_STALL
 from faults.kinds.disk.disk_stutter import DISK_STUTTER
 from faults.kinds.disk.disk_wipe import DISK_WIPE
@@ -27,6 +28,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     ROLLING_RESTART,
     DISK_STALL,
     DISK_STUTTER,
+    DISK_FULL,
     POWER_LOSS,
     DISK_WIPE,
     LATENCY,

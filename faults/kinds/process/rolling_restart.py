@@ -21,8 +21,16 @@ from faults.errors import BadStep
 from faults.kinds.base import Injection, alive
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
 from faults.kinds.kind import Cost, FaultKind
-from faults.kinds.outage import SIGKILLED, STOPPED, bring_back, close_edges, kill, stop_or_kill
-from faults.kinds.recovery import answering, incoming, not_serving, under_replicated
+from faults.kinds.outage import (
+    SIGKILLED,
+    STOPPED,
+    bring_back,
+    bring_back_ended,
+    close_edges,
+    kill,
+    stop_or_kill,
+)
+from faults.kinds.recovery import answering, not_serving, under_replicated
 from faults.kinds.step import Head, TargetStep, Words
 from faults.targets.facts import Facts
 from faults.targets.target import parse_target
@@ -177,10 +185,7 @@ class RollingRestart:
     @as_job
     def heal(self) -> None:
         """Start what is still down, and open the edges to all: nothing to do after a whole round."""
-        cluster = self.injection.cluster
-        bring_back(self.injection, [node for node in self._nodes if cluster.state(node).status == "exited"])
-        for node in self._nodes:
-            cluster.mesh.mend(incoming(self.injection, node), owner=self.injection.owner)
+        bring_back_ended(self.injection, self._nodes)
 
     def recovery(self) -> Evidence:
         """Are all back?"""

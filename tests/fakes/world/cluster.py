@@ -243,6 +243,14 @@ class FakeCluster:
         self.logs[node] -= self.unsynced[node]
         self.unsynced[node] = 0
 
+    def fill_up(self, node: int) -> None:
+        self._do("fill_up", node)
+        self.room[node] = 0
+
+    def free_up(self, node: int) -> None:
+        self._do("free_up", node)
+        self.room[node] = 1 << 30
+
     def wipe(self, node: int) -> None:
         self._do("wipe", node)
         self.logs[node] = self.unsynced[node] = 0

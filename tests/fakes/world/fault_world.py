@@ -17,6 +17,7 @@ from faults.clock import ns
 
 CALL_NS = ns(0.05)
 LAG_NS = ns(3.0)
+HALT_NS = ns(0.3)
 
 
 class Inline(Executor):
@@ -114,7 +115,7 @@ class World(FakeCluster):
     """Three brokers and controllers; orders-0 is led by `leader` until it dies, then by the next in sync.
 
     Its log grows by a record each millisecond; whoever can fetch holds all of it, and nobody waits for acks.
-    `stop_ns` is how long a stop takes.
+    `stop_ns` is how long a stop takes; a node whose disk is full `halts`.
     """
 
     clock: VirtualClock = field(default_factory=VirtualClock)
@@ -127,6 +128,7 @@ class World(FakeCluster):
     rejoin_ns: int = ns(0.5)
     lingers_ns: int = 0
     stop_ns: int = 0
+    halts: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -152,7 +154,7 @@ class World(FakeCluster):
         for node, state in self.states.items():
             if state.status == "running":
                 self.cpu[node] += passed_us
-                if node not in self.frozen:
+                if node not in self.frozen and self.room[node] > 0:
                     self.logs[node] += passed_us
                     self.unsynced[node] = 0 if self.flushed else self.unsynced[node] + passed_us
         self._settle_isr(now_ns)
@@ -254,6 +256,23 @@ class World(FakeCluster):
         assert node not in self.frozen, "a frozen disk cannot be cut off"
         self._unless_ignored("drop_unsynced", node)
         self.cut_off.add(node)
+
+    def fill_up(self, node: int) -> None:
+        """Kafka halts when it cannot append, unless it has nothing to append."""
+        assert node not in self.frozen, "who writes to a frozen disk waits"
+        self._unless_ignored("fill_up", node)
+        if self.room[node] == 0 and self.halts:
+            self.clock.call_at(self.clock.now_ns() + HALT_NS, lambda: self._halt(node))
+
+    def _halt(self, node: int) -> None:
+        self.settle()
+        if self.states[node].status == "running" and self.room[node] == 0:
+            self.die(node)
+            self.died_ns[node] = self.clock.now_ns()
+            self._elect()
+
+    def free_up(self, node: int) -> None:
+        self._unless_ignored("free_up", node)
 
     def wipe(self, node: int) -> None:
         assert self.states[node].status == "exited", "a disk is replaced while its node is down"

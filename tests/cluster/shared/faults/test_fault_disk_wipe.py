@@ -23,7 +23,7 @@ def words(topic: str) -> Mapping[str, object]:
 def test_a_broker_whose_disk_was_replaced(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
-    """Nothing of its log is left, another broker leads on, and in the end its own log is as long as before."""
+    """Nothing of its log is left, another broker leads on, and in the end its own log is as long as that."""
     topic = make_topic()
     leader, left_bytes = partition(view, topic).leader, list[int]()
 

@@ -140,7 +140,7 @@ def test_a_refusal_names_the_step() -> None:
     assert str(caught.value) == (
         "step 2, do: 'meteor' is refused; "
         "allowed: one of partition, pause, pulses, kill, stop, rolling-restart, "
-        "disk-stall, disk-stutter, power-loss, disk-wipe, latency"
+        "disk-stall, disk-stutter, disk-full, power-loss, disk-wipe, latency"
     )
 
 
