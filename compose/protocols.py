@@ -351,6 +351,18 @@ class Cluster(Protocol):
     def cpu_ns(self, node: int) -> int:
         """CPU time that the node has used in its present life; stands still while it is paused."""
 
+    def limit_cpu(self, node: int, cpus: float | None) -> None:
+        """Let the node use so many processors at most, as 0.2; None: no limit. Holds over its restarts."""
+
+    def cpu_limit(self, node: int) -> float | None:
+        """How many processors the node may use at most; None: no limit."""
+
+    def throttled_ns(self, node: int) -> int:
+        """For how long the node's processes have had to wait for its limit, in its present life.
+
+        NodeStateError if it does not run, or where this machine's kernel does not count that.
+        """
+
     def broker_epoch(self, node: int) -> int:
         """The epoch under which the node's present process has registered, by its own log; -1: not yet."""
 

@@ -12,7 +12,7 @@ from compose.docker.labels import RUN
 from compose.errors import ComposeError, NodeStateError
 from compose.kafka import broker_log, metadata_dump, quorum
 from compose.mesh.mesh import ToxiproxyMesh
-from compose.nodes import cpu_time, replica_files
+from compose.nodes import control_group, cpu_time, replica_files
 from compose.nodes.disks import Disks
 from compose.nodes.engine_clock import engine_clock
 from compose.nodes.helper import Helper
@@ -244,6 +244,25 @@ class DockerCluster:
         container_id, pid = self._node(node).container_id, self.state(node).pid
         used = cpu_time.of_container(container_id, pid) if pid else None
         return containers.cpu_ns(container_id) if used is None else used
+
+    def limit_cpu(self, node: int, cpus: float | None) -> None:
+        """Limit the node's processor time."""
+        self._node(node).limit_cpu(cpus)
+
+    def cpu_limit(self, node: int) -> float | None:
+        """The limit of the node's processor time."""
+        return self._node(node).cpu_limit()
+
+    def throttled_ns(self, node: int) -> int:
+        """For how long the node has had to wait for its limit, from the kernel."""
+        container_id, pid = self._node(node).container_id, self.state(node).pid
+        group = control_group.directory(container_id, pid, "cpu") if pid else None
+        waited = control_group.throttled_ns(group) if group else None
+        if waited is None:
+            raise NodeStateError(
+                f"node {node}: no throttled time of its processes is counted on this machine"
+            )
+        return waited
 
     def broker_epoch(self, node: int) -> int:
         """The epoch of the node's registration, from the log of its present life."""

@@ -67,6 +67,16 @@ class Node:
             containers.signal_stop(self.container_id, name=self.name)
         self._wait("has stopped", lambda state: state.status in ("exited", "created"), within_s)
 
+    def limit_cpu(self, cpus: float | None) -> None:
+        """Let it use so many processors at most; None: as many as there are."""
+        containers.set_cpu_quota(self.container_id, cpus, name=self.name)
+        if (limit := self.cpu_limit()) != cpus:
+            raise NodeStateError(f"{self.name}: may use {limit} processors, and was limited to {cpus}")
+
+    def cpu_limit(self) -> float | None:
+        """How many processors it may use at most; None: as many as there are."""
+        return containers.cpu_quota(self.container_id)
+
     def _change(self, action: str, wanted: Status, done: set[str]) -> None:
         before = self.state()
         if before.status in done:

@@ -12,6 +12,7 @@ from faults.kinds.disk.power_loss import POWER_LOSS
 from faults.kinds.kind import FaultKind
 from faults.kinds.network.latency import LATENCY
 from faults.kinds.network.partition import PARTITION
+from faults.kinds.process.cpu_limit import CPU_LIMIT
 from faults.kinds.process.kill import KILL
 from faults.kinds.process.pause import PAUSE
 from faults.kinds.process.pulses import PULSES
@@ -26,6 +27,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     KILL,
     STOP,
     ROLLING_RESTART,
+    CPU_LIMIT,
     DISK_STALL,
     DISK_STUTTER,
     DISK_FULL,

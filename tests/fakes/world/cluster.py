@@ -130,6 +130,8 @@ class FakeCluster:
     owners: dict[int, str] = field(default_factory=dict)
     allowed: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     watches: list[FakeWatch] = field(default_factory=list)
+    cpu_limits: dict[int, float] = field(default_factory=dict)
+    throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     epochs: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 10))
     at_ns: int = 0
 
@@ -285,6 +287,18 @@ class FakeCluster:
         if self.state(node).status == "running":
             self.cpu[node] += 1_000_000
         return self.cpu[node]
+
+    def limit_cpu(self, node: int, cpus: float | None) -> None:
+        self._do("unlimit_cpu" if cpus is None else "limit_cpu", node)
+        self.cpu_limits.pop(node, None)
+        if cpus is not None:
+            self.cpu_limits[node] = cpus
+
+    def cpu_limit(self, node: int) -> float | None:
+        return self.cpu_limits.get(node)
+
+    def throttled_ns(self, node: int) -> int:
+        return self.throttled[node]
 
     def broker_epoch(self, node: int) -> int:
         return self.epochs[node] if self.state(node).status in ("running", "paused") else -1

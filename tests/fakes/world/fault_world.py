@@ -154,6 +154,7 @@ class World(FakeCluster):
         for node, state in self.states.items():
             if state.status == "running":
                 self.cpu[node] += passed_us
+                self.throttled[node] += passed_us * 1000 if node in self.cpu_limits else 0
                 if node not in self.frozen and self.room[node] > 0:
                     self.logs[node] += passed_us
                     self.unsynced[node] = 0 if self.flushed else self.unsynced[node] + passed_us
@@ -305,6 +306,14 @@ class World(FakeCluster):
     def unsynced_bytes(self, node: int) -> int:
         self.settle()
         return super().unsynced_bytes(node)
+
+    def limit_cpu(self, node: int, cpus: float | None) -> None:
+        if ("unlimit_cpu" if cpus is None else "limit_cpu") not in self.ignores:
+            super().limit_cpu(node, cpus)
+
+    def throttled_ns(self, node: int) -> int:
+        self.settle()
+        return super().throttled_ns(node)
 
     def broker_epoch(self, node: int) -> int:
         """Registered once it has booted."""

@@ -1,4 +1,4 @@
-"""A full disk: proven by a node that halts by itself, whose end is noted, and that is started when there is room."""
+"""A full disk: proven by a node that halts by itself, is noted, and is started when there is room again."""
 
 import json
 from threading import Event

@@ -18,6 +18,7 @@ NEEDED: dict[str, dict[str, str]] = {
     "latency": {"delay": "250ms", "for": "1.5s"},
     "pulses": SHORTEST_PULSES,
     "disk-stutter": SHORTEST_PULSES,
+    "cpu-limit": {"cpus": "0.1"},
 }
 """What a step of a kind cannot be without, besides what it hits."""
 
