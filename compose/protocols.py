@@ -139,6 +139,15 @@ class LogExtent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryUse:
+    """The memory of a node's processes: what they hold themselves, which is no cache of files and cannot be
+    dropped; and how often they have met the limit of what they may have, cache included."""
+
+    held_bytes: int
+    limit_met: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StartTimings:
     """Seconds from the beginning of the start to the end of each step; steps run side by side.
 
@@ -359,6 +368,21 @@ class Cluster(Protocol):
 
     def throttled_ns(self, node: int) -> int:
         """For how long the node's processes have had to wait for its limit, in its present life.
+
+        NodeStateError if it does not run, or where this machine's kernel does not count that.
+        """
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        """Let the node have so much memory at most, its cache of files included; None: no limit.
+
+        What it holds itself above that the kernel ends it for. Holds over its restarts.
+        """
+
+    def memory_limit(self, node: int) -> int | None:
+        """How many bytes of memory the node may have at most; None: no limit."""
+
+    def memory_use(self, node: int) -> MemoryUse:
+        """The memory of the node's processes, in its present life.
 
         NodeStateError if it does not run, or where this machine's kernel does not count that.
         """

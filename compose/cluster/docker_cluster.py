@@ -24,6 +24,7 @@ from compose.protocols import (
     ClockReading,
     ContainerState,
     LogExtent,
+    MemoryUse,
     MetadataLog,
     ProcessEvent,
     Role,
@@ -255,14 +256,33 @@ class DockerCluster:
 
     def throttled_ns(self, node: int) -> int:
         """For how long the node has had to wait for its limit, from the kernel."""
-        container_id, pid = self._node(node).container_id, self.state(node).pid
-        group = control_group.directory(container_id, pid, "cpu") if pid else None
+        group = self._group(node, "cpu")
         waited = control_group.throttled_ns(group) if group else None
         if waited is None:
             raise NodeStateError(
                 f"node {node}: no throttled time of its processes is counted on this machine"
             )
         return waited
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        """Limit the node's memory."""
+        self._node(node).limit_memory(most_bytes)
+
+    def memory_limit(self, node: int) -> int | None:
+        """The limit of the node's memory."""
+        return self._node(node).memory_limit()
+
+    def memory_use(self, node: int) -> MemoryUse:
+        """The memory of the node's processes, from the kernel."""
+        group = self._group(node, "memory")
+        used = control_group.memory_use(group) if group else None
+        if used is None:
+            raise NodeStateError(f"node {node}: the memory of its processes is not counted on this machine")
+        return used
+
+    def _group(self, node: int, controller: str) -> Path | None:
+        container_id, pid = self._node(node).container_id, self.state(node).pid
+        return control_group.directory(container_id, pid, controller) if pid else None
 
     def broker_epoch(self, node: int) -> int:
         """The epoch of the node's registration, from the log of its present life."""

@@ -7,6 +7,8 @@ count has no line, or no file: then nothing is known of it.
 import re
 from pathlib import Path
 
+from compose.protocols import MemoryUse
+
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
@@ -42,6 +44,21 @@ def throttled_ns(group: Path) -> int | None:
         return nanoseconds
     microseconds = _line(group / "cpu.stat", "throttled_usec")
     return None if microseconds is None else microseconds * 1000
+
+
+def memory_use(group: Path) -> MemoryUse | None:
+    """What a group of the memory controller holds; None: not known.
+
+    Version 1: `rss` of `memory.stat`, and `memory.failcnt`; version 2: `anon` of `memory.stat`, and `max` of
+    `memory.events`.
+    """
+    try:
+        met = int((group / "memory.failcnt").read_text())
+        held = _line(group / "memory.stat", "rss")
+    except OSError:
+        found = _line(group / "memory.events", "max")
+        met, held = (-1 if found is None else found), _line(group / "memory.stat", "anon")
+    return None if held is None or met < 0 else MemoryUse(held_bytes=held, limit_met=met)
 
 
 def _line(path: Path, name: str) -> int | None:

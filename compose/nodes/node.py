@@ -77,6 +77,16 @@ class Node:
         """How many processors it may use at most; None: as many as there are."""
         return containers.cpu_quota(self.container_id)
 
+    def limit_memory(self, most_bytes: int | None) -> None:
+        """Let it have so many bytes of memory at most; None: as many as there are."""
+        containers.set_memory_limit(self.container_id, most_bytes, name=self.name)
+        if (limit := self.memory_limit()) != most_bytes:
+            raise NodeStateError(f"{self.name}: may have {limit} bytes, and was limited to {most_bytes}")
+
+    def memory_limit(self) -> int | None:
+        """How many bytes of memory it may have at most; None: as many as there are."""
+        return containers.memory_limit(self.container_id)
+
     def _change(self, action: str, wanted: Status, done: set[str]) -> None:
         before = self.state()
         if before.status in done:

@@ -14,6 +14,7 @@ from faults.kinds.network.latency import LATENCY
 from faults.kinds.network.partition import PARTITION
 from faults.kinds.process.cpu_limit import CPU_LIMIT
 from faults.kinds.process.kill import KILL
+from faults.kinds.process.memory_limit import MEMORY_LIMIT
 from faults.kinds.process.pause import PAUSE
 from faults.kinds.process.pulses import PULSES
 from faults.kinds.process.rolling_restart import ROLLING_RESTART
@@ -28,6 +29,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     STOP,
     ROLLING_RESTART,
     CPU_LIMIT,
+    MEMORY_LIMIT,
     DISK_STALL,
     DISK_STUTTER,
     DISK_FULL,

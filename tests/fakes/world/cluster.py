@@ -13,6 +13,7 @@ from compose.protocols import (
     CutMode,
     Edge,
     LogExtent,
+    MemoryUse,
     MetadataLog,
     ProcessEvent,
     Role,
@@ -130,6 +131,9 @@ class FakeCluster:
     owners: dict[int, str] = field(default_factory=dict)
     allowed: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     watches: list[FakeWatch] = field(default_factory=list)
+    memory_limits: dict[int, int] = field(default_factory=dict)
+    held: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 300 << 20))
+    met: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     cpu_limits: dict[int, float] = field(default_factory=dict)
     throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     epochs: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 10))
@@ -299,6 +303,18 @@ class FakeCluster:
 
     def throttled_ns(self, node: int) -> int:
         return self.throttled[node]
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        self._do("unlimit_memory" if most_bytes is None else "limit_memory", node)
+        self.memory_limits.pop(node, None)
+        if most_bytes is not None:
+            self.memory_limits[node] = most_bytes
+
+    def memory_limit(self, node: int) -> int | None:
+        return self.memory_limits.get(node)
+
+    def memory_use(self, node: int) -> MemoryUse:
+        return MemoryUse(held_bytes=self.held[node], limit_met=self.met[node])
 
     def broker_epoch(self, node: int) -> int:
         return self.epochs[node] if self.state(node).status in ("running", "paused") else -1

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compose.errors import DiskError
-from compose.protocols import ContainerState, Edge, PartitionOffsets, PartitionState
+from compose.protocols import ContainerState, Edge, MemoryUse, PartitionOffsets, PartitionState
 from fakes.world.cluster import FakeCluster, FakeMesh, full_mesh
 from fakes.world.virtual_clock import VirtualClock
 from faults.clock import ns
@@ -154,6 +154,7 @@ class World(FakeCluster):
         for node, state in self.states.items():
             if state.status == "running":
                 self.cpu[node] += passed_us
+                self.met[node] += passed_us // 1000 if node in self.memory_limits else 0
                 self.throttled[node] += passed_us * 1000 if node in self.cpu_limits else 0
                 if node not in self.frozen and self.room[node] > 0:
                     self.logs[node] += passed_us
@@ -314,6 +315,14 @@ class World(FakeCluster):
     def throttled_ns(self, node: int) -> int:
         self.settle()
         return super().throttled_ns(node)
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        if ("unlimit_memory" if most_bytes is None else "limit_memory") not in self.ignores:
+            super().limit_memory(node, most_bytes)
+
+    def memory_use(self, node: int) -> MemoryUse:
+        self.settle()
+        return super().memory_use(node)
 
     def broker_epoch(self, node: int) -> int:
         """Registered once it has booted."""

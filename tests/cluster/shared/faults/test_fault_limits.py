@@ -1,4 +1,4 @@
-"""A broker with less processor time, or less memory, than it wants: counted by the kernel, and over after it."""
+"""A broker with less processor time, or memory, than it wants: counted by the kernel, and over after it."""
 
 import json
 import time
@@ -9,6 +9,7 @@ from compose.kafka.view import ClusterView
 from faults.schedule.record import FaultEvent
 from shared.faults.fault_runs import Ignoring, run
 from shared.faults.fault_traffic import traffic, wait_for_acks
+from shared.partitions import partition
 
 CPU: Mapping[str, object] = {"name": "cpu", "do": "cpu-limit", "cpus": "0.1", "for": "6s"}
 
@@ -73,3 +74,44 @@ def test_a_limit_outlives_a_restart_and_ends_with_the_healing(
     assert (cpu.proven, cpu.recovered) == (True, True), cpu.evidence
     assert (killed.proven, killed.recovered) == (True, True), killed.evidence
     assert cluster.cpu_limit(1) is None
+
+
+def test_a_broker_with_hardly_any_cache(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
+) -> None:
+    """The limit is 64 MiB above what the leader holds itself: it meets it, lives, and has none afterwards."""
+    topic = make_topic()
+    leader = partition(view, topic).leader
+    mib = (cluster.memory_use(leader).held_bytes >> 20) + 64
+    words = {"name": "memory", "do": "memory-limit", "memory": f"{mib}MiB", "for": "6s"}
+    with traffic(cluster.bootstrap, topic, partitions=1) as acked:
+        (memory,) = run(cluster, view, step(words, topic))
+        wait_for_acks(acked, 100)
+    assert memory.proven, memory.evidence
+    assert memory.recovered, memory.evidence
+    assert memory.down == ()
+    assert json.loads(memory.evidence)["effect"]["limit_mib"] == mib
+    assert cluster.memory_limit(leader) is None
+    met = cluster.memory_use(leader).limit_met
+    time.sleep(1)
+    assert cluster.memory_use(leader).limit_met == met
+
+
+def test_a_limit_that_would_end_the_broker_is_refused(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
+) -> None:
+    """A JVM holds more than 64 MiB; nothing is limited."""
+    words = {"name": "memory", "do": "memory-limit", "memory": "64MiB", "for": "2s"}
+    (memory,) = run(cluster, view, step(words, make_topic()))
+    assert "64 MiB would end node" in json.loads(memory.evidence)["reason"]
+    assert [cluster.memory_limit(node) for node in cluster.brokers] == [None, None, None]
+
+
+def test_the_evidence_of_a_memory_limit_can_fail(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
+) -> None:
+    topic = make_topic()
+    words = {"name": "memory", "do": "memory-limit", "memory": "1GiB", "for": "2s"}
+    with traffic(cluster.bootstrap, topic, partitions=1):
+        (memory,) = run(Ignoring(cluster, "limit_memory"), view, step(words, topic))
+    assert not memory.proven, memory.evidence

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from compose.nodes.control_group import directory, throttled_ns
+from compose.nodes.control_group import directory, memory_use, throttled_ns
+from compose.protocols import MemoryUse
 
 V1 = "4:memory:/docker/abc\n2:cpu,cpuacct:/docker/abc\n0::/\n"
 V2 = "0::/system.slice/docker-abc.scope\n"
@@ -56,3 +57,29 @@ def test_a_kernel_without_bandwidth_control_counts_nothing(tmp_path: Path, stat:
 def test_another_container_or_another_machine_has_no_group_here(tmp_path: Path) -> None:
     assert group_of(tmp_path, "cpu", V1, {}, name="other") is None
     assert directory("abc", 8, "cpu", proc=tmp_path / "proc", groups=tmp_path / "groups") is None
+
+
+def test_version_1_counts_what_is_held_and_how_often_the_limit_was_met(tmp_path: Path) -> None:
+    files = {
+        "memory/docker/abc/memory.stat": "cache 4096\nrss 12288\nrss_huge 0\n",
+        "memory/docker/abc/memory.failcnt": "17\n",
+    }
+    group = group_of(tmp_path, "memory", V1, files)
+    assert group is not None
+    assert memory_use(group) == MemoryUse(held_bytes=12288, limit_met=17)
+
+
+def test_version_2_counts_what_is_held_and_how_often_the_limit_was_met(tmp_path: Path) -> None:
+    unit = "system.slice/docker-abc.scope"
+    files = {
+        "cgroup.controllers": "memory",
+        f"{unit}/memory.stat": "anon 12288\nfile 4096\n",
+        f"{unit}/memory.events": "low 0\nhigh 0\nmax 17\noom 0\noom_kill 0\n",
+    }
+    group = group_of(tmp_path, "memory", V2, files)
+    assert group is not None
+    assert memory_use(group) == MemoryUse(held_bytes=12288, limit_met=17)
+
+
+def test_a_group_without_memory_counters_holds_nothing_that_is_known(tmp_path: Path) -> None:
+    assert memory_use(tmp_path) is None

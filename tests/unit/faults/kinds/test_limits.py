@@ -7,6 +7,7 @@ import pytest
 from fakes.world.fault_world import Inline, World, WorldView
 
 from compose.errors import NodeStateError
+from compose.protocols import MemoryUse
 from faults.clock import ns
 from faults.errors import BadStep
 from faults.plan.parse import parse_step, parse_steps, write_step
@@ -106,4 +107,65 @@ def test_a_limit_that_cannot_be_is_refused(value: object) -> None:
 def test_a_limit_is_written_as_it_was_read(value: object) -> None:
     step = parse_step({"at": "5s"} | CPU | {"cpus": value})
     assert write_step(step)["cpus"] == "0.2"
+    assert parse_step(write_step(step)) == step
+
+
+MEMORY: dict[str, object] = {
+    "name": "memory",
+    "do": "memory-limit",
+    "target": "node 2",
+    "memory": "400MiB",
+    "for": "3s",
+}
+
+
+def test_a_limit_of_memory_is_set_and_taken_away() -> None:
+    world = World()
+    world.clock.call_at(ns(7), lambda: world.calls.append(f"limits {world.memory_limits}"))
+    (record,) = run(world, MEMORY)
+    assert (record.proven, record.recovered, record.down) == (True, True, ())
+    assert [call for call in world.calls if "limit" in call] == [
+        "limit_memory 2",
+        "limits {2: 419430400}",
+        "unlimit_memory 2",
+    ]
+    assert json.loads(record.evidence)["effect"] == {"limit_mib": 400, "limit_met": {"2": 100}}
+    assert world.memory_limits == {}
+
+
+@pytest.mark.parametrize(
+    ("ignored", "verdict"), [("limit_memory", (False, True)), ("unlimit_memory", (True, False))]
+)
+def test_the_evidence_of_a_memory_limit_can_fail(ignored: str, verdict: tuple[bool, bool]) -> None:
+    (record,) = run(World(ignores={ignored}), MEMORY)
+    assert (record.proven, record.recovered) == verdict
+
+
+def test_a_memory_limit_that_is_not_met_is_no_evidence() -> None:
+    world = World()
+    world.memory_use = lambda node: MemoryUse(held_bytes=1, limit_met=7)  # type: ignore[method-assign]
+    (record,) = run(world, MEMORY)
+    assert not record.proven
+    assert "was met so many times: {'2': 0}" in reason(record)
+
+
+def test_a_memory_limit_that_would_end_the_node_is_refused() -> None:
+    """It holds 300 MiB itself."""
+    world = World()
+    (record,) = run(world, MEMORY | {"memory": "331MiB"})
+    assert "331 MiB would end node 2, not limit it: it holds 300 MiB itself" in reason(record)
+    assert "limit_memory 2" not in world.calls
+    (record,) = run(World(), MEMORY | {"memory": "332MiB"})
+    assert record.proven
+
+
+@pytest.mark.parametrize("value", ["63MiB", "400", 400, "400MB", None])
+def test_a_memory_limit_that_cannot_be_is_refused(value: object) -> None:
+    with pytest.raises(BadStep, match=r"memory: .* allowed: what a node may have, from 64MiB on"):
+        parse_step({"at": "5s"} | MEMORY | {"memory": value})
+
+
+def test_a_memory_limit_is_written_as_it_was_read() -> None:
+    step = parse_step({"at": "5s"} | MEMORY | {"memory": "1GiB"})
+    assert write_step(step)["memory"] == "1024MiB"
     assert parse_step(write_step(step)) == step

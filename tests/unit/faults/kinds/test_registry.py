@@ -19,13 +19,14 @@ NEEDED: dict[str, dict[str, str]] = {
     "pulses": SHORTEST_PULSES,
     "disk-stutter": SHORTEST_PULSES,
     "cpu-limit": {"cpus": "0.1"},
+    "memory-limit": {"memory": "400MiB"},
 }
 """What a step of a kind cannot be without, besides what it hits."""
 
 
-NOT_IN_STORMS = {"rolling-restart", "disk-stutter", "disk-full"}
+NOT_IN_STORMS = {"rolling-restart", "disk-stutter", "disk-full", "memory-limit"}
 """They take more nodes than one in their course, take longer to be proven than the shortest hold of a storm,
-or may end a node or not, which no limit of a storm counts."""
+or may end a node or not, which no limit of a storm counts. A limit of memory fits one cluster only."""
 
 
 def words_of(name: str) -> dict[str, object]:
