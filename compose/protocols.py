@@ -322,9 +322,10 @@ class Cluster(Protocol):
     def free_up(self, node: int) -> None:
         """Undo `fill_up`; nothing to do if there is room."""
 
-    def wipe(self, node: int) -> None:
-        """Replace the disk of a broker that has exited by an empty one, formatted for the same broker.
+    def wipe(self, node: int, *, new: bool) -> None:
+        """Empty the disk of a broker that has exited; what is left is formatted for the same broker.
 
+        `new`: with another directory id (KIP-858), as that of a disk that was replaced.
         NodeStateError for a node that has not exited, or is a controller, which would forget its vote.
         """
 

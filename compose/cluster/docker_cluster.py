@@ -205,12 +205,12 @@ class DockerCluster:
         self._node(node)
         self._disks.free_up(node)
 
-    def wipe(self, node: int) -> None:
-        """Replace the disk of a broker that has exited by an empty one."""
+    def wipe(self, node: int, *, new: bool) -> None:
+        """Empty the disk of a broker that has exited."""
         status = self._node(node).state().status
         if status != "exited" or node in self.controllers:
             raise NodeStateError(f"node {node} is {status}; only a broker that has exited can be wiped")
-        self._disks.wipe(node)
+        self._disks.wipe(node, new=new)
 
     def log_bytes(self, node: int) -> int:
         """Bytes of the `*.log` files; of a broker without its metadata log, which grows all by itself."""

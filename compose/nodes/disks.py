@@ -66,9 +66,9 @@ class Disks:
         """Give back what `fill_up` has taken."""
         self.helper.disk("free-up", self.devices[node])
 
-    def wipe(self, node: int) -> None:
-        """Replace the node's disk by an empty one that was formatted for the same node and cluster."""
-        self.helper.disk("wipe", self.devices[node], new_id())
+    def wipe(self, node: int, *, new: bool) -> None:
+        """Empty the node's data directory, formatted for the same node; `new`: under another id."""
+        self.helper.disk("wipe", self.devices[node], *([new_id()] if new else []))
 
     def log_bytes(self, node: int, *, with_metadata: bool) -> int:
         """Bytes of all `*.log` files; `with_metadata`: also those of the KRaft metadata log."""

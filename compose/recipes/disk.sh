@@ -116,12 +116,12 @@ free-up) # DEVICE: gives it back
     mounted "$1"
     rm -f /mnt/highwater-filler.*
     ;;
-wipe) # DEVICE ID: leaves of the data directory what a formatter makes, as a new directory with this id, and syncs
+wipe) # DEVICE [ID]: leaves of the data directory what a formatter makes, as a new directory if ID is given; and syncs
     mounted "$1"
     readable
     find /mnt/kafka -mindepth 1 ! -path /mnt/kafka/meta.properties ! -path /mnt/kafka/bootstrap.checkpoint -delete
     # Before 3.7 a directory has no id.
-    sed -i "s/^directory\.id=.*/directory.id=$2/" /mnt/kafka/meta.properties
+    [ $# -lt 2 ] || sed -i "s/^directory\.id=.*/directory.id=$2/" /mnt/kafka/meta.properties
     sync -f /mnt
     ;;
 logs) # DEVICE: prints "BYTES PATH" of each *.log file

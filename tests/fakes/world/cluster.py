@@ -257,8 +257,8 @@ class FakeCluster:
         self._do("free_up", node)
         self.room[node] = 1 << 30
 
-    def wipe(self, node: int) -> None:
-        self._do("wipe", node)
+    def wipe(self, node: int, *, new: bool) -> None:
+        self._do("replace" if new else "wipe", node)
         self.logs[node] = self.unsynced[node] = 0
 
     def room_bytes(self, node: int) -> int:

@@ -276,9 +276,10 @@ class World(FakeCluster):
     def free_up(self, node: int) -> None:
         self._unless_ignored("free_up", node)
 
-    def wipe(self, node: int) -> None:
+    def wipe(self, node: int, *, new: bool) -> None:
         assert self.states[node].status == "exited", "a disk is replaced while its node is down"
-        self._unless_ignored("wipe", node)
+        if "wipe" not in self.ignores:
+            super().wipe(node, new=new)
 
     def _unless_ignored(self, name: str, node: int, **more: str) -> None:
         if name in self.ignores:

@@ -20,8 +20,9 @@ def words(topic: str) -> Mapping[str, object]:
     return {"name": "wipe", "at": "1500ms", "do": "disk-wipe", "target": target, "for": "1s"}
 
 
-def test_a_broker_whose_disk_was_replaced(
-    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
+@pytest.mark.parametrize("disk", ["new", "emptied"])
+def test_a_broker_whose_disk_is_gone(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str], disk: str
 ) -> None:
     """Nothing of its log is left, another broker leads on, and in the end its own log is as long as that."""
     topic = make_topic()
@@ -33,7 +34,7 @@ def test_a_broker_whose_disk_was_replaced(
             left_bytes.append(cluster.log_bytes(leader))
 
     with traffic(cluster.bootstrap, topic, partitions=1) as acked:
-        (wipe,) = run(cluster, view, words(topic), on_event=look)
+        (wipe,) = run(cluster, view, {**words(topic), "disk": disk}, on_event=look)
         wait_for_acks(acked, 100)
     assert wipe.proven, wipe.evidence
     assert wipe.recovered, wipe.evidence
@@ -68,7 +69,7 @@ def test_the_evidence_can_fail(
 def test_a_disk_that_is_in_use_is_not_wiped(cluster: DockerCluster) -> None:
     """Nor is that of a controller, which would forget its vote."""
     with pytest.raises(NodeStateError, match="node 1 is running; only a broker that has exited can be wiped"):
-        cluster.wipe(1)
+        cluster.wipe(1, new=True)
     cluster.kill(103)
     with pytest.raises(NodeStateError, match="node 103 is exited; only a broker that has exited"):
-        cluster.wipe(103)
+        cluster.wipe(103, new=True)

@@ -12,7 +12,7 @@ from compose.errors import DiskError
 from faults.clock import ns
 from faults.errors import BadStep
 from faults.kinds.disk.disk_wipe import DISK_WIPE
-from faults.plan.parse import parse_steps
+from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.plan.validate import validate
 from faults.schedule.record import FaultRecord
 from faults.schedule.scheduler import run_schedule
@@ -42,8 +42,8 @@ def test_the_checkers_know_the_kind_by_its_name() -> None:
 def test_a_broker_is_killed_wiped_and_started_again() -> None:
     world = World()
     record = run(world)
-    done = [call for call in world.calls if call.split()[0] in ("kill", "wipe", "start")]
-    assert done == ["kill 1", "wipe 1", "start 1"]
+    done = [call for call in world.calls if call.split()[0] in ("kill", "replace", "start")]
+    assert done == ["kill 1", "replace 1", "start 1"]
     assert (record.proven, record.recovered) == (True, True), record.evidence
     assert (record.down, record.unclean, record.data_lost) == ((1,), (1,), (1,))
     shown = json.loads(record.evidence)["effect"]
@@ -54,9 +54,24 @@ def test_all_are_down_before_any_is_wiped() -> None:
     """Else one could fetch from another that is empty already, and cut its own log."""
     world = World()
     record = run(world, WIPE | {"target": "brokers"})
-    done = [call for call in world.calls if call.split()[0] in ("kill", "wipe", "start")]
-    assert done == [f"{do} {node}" for do in ("kill", "wipe", "start") for node in (1, 2, 3)]
+    done = [call for call in world.calls if call.split()[0] in ("kill", "replace", "start")]
+    assert done == [f"{do} {node}" for do in ("kill", "replace", "start") for node in (1, 2, 3)]
     assert record.data_lost == (1, 2, 3)
+
+
+def test_a_disk_can_be_emptied_and_stay_the_same() -> None:
+    world = World()
+    record = run(world, WIPE | {"disk": "emptied"})
+    assert [call for call in world.calls if call.split()[0] in ("wipe", "replace")] == ["wipe 1"]
+    assert (record.proven, record.recovered, record.data_lost) == (True, True, (1,))
+
+
+def test_which_disk_is_written_as_it_was_read() -> None:
+    step = parse_step({"at": "5s"} | WIPE | {"disk": "emptied"})
+    assert write_step(step)["disk"] == "emptied"
+    assert parse_step(write_step(step)) == step
+    with pytest.raises(BadStep, match=r"disk: 'old' is refused; allowed: one of new, emptied"):
+        parse_step({"at": "5s"} | WIPE | {"disk": "old"})
 
 
 def test_what_is_gone_is_measured_on_both_disks() -> None:
@@ -74,7 +89,7 @@ def test_no_effect_no_evidence(ignored: str, why: str) -> None:
     """A process that lives, or a log that is still there."""
     world = World(ignores={ignored})
     if ignored == "kill":
-        world.wipe = lambda node: None  # type: ignore[method-assign]
+        world.wipe = lambda node, *, new: None  # type: ignore[method-assign]
     record = run(world)
     assert not record.proven
     assert why in str(json.loads(record.evidence)["reason"])
@@ -88,7 +103,7 @@ def test_a_disk_that_was_empty_before_is_no_evidence() -> None:
 
 def test_the_data_of_a_wipe_that_failed_count_as_lost() -> None:
     """Part of them may be; what is left was not measured. The broker is started all the same."""
-    world = World(failing={"wipe": [DiskError("node 1: the device is busy")]})
+    world = World(failing={"replace": [DiskError("node 1: the device is busy")]})
     record = run(world)
     assert (record.proven, record.recovered, record.data_lost) == (False, True, (1,))
     assert "after-wipe" not in {log.source for log in record.logs}
