@@ -130,11 +130,17 @@ class PulseTrain(Generic[StepT]):
         with self.injection.holds.changing(self.nodes):
             if self._is_over:
                 return
-            if self._held is not None:
-                (begin_ns, first), last = self._held, self._counters()
-                end_ns, self._held = self.injection.clock.now_ns(), None
-                self._pulses.append(Pulse(begin_ns=begin_ns, end_ns=end_ns, first=first, last=last))
-            self._let_go()
+            try:
+                self._note_pulse()
+            finally:
+                self._let_go()
+
+    def _note_pulse(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            (begin_ns, first), last = held, self._counters()
+            end_ns = self.injection.clock.now_ns()
+            self._pulses.append(Pulse(begin_ns=begin_ns, end_ns=end_ns, first=first, last=last))
 
     def _counters(self) -> Mapping[int, int]:
         return {node: self.switch.counter(node) for node in self.nodes}

@@ -132,8 +132,8 @@ DISK_WIPE = FaultKind(
     make=DiskWipe,
     storm=one_node(DiskWipeStep, weight=1, brokers_only=True, by_default=False),
     cost=Cost(ends_process=True, unclean=True, loses_all_data=True),
-    does="SIGKILL, then the disk is replaced by an empty one, formatted for the same broker (`disk: new`), or "
-    "only `emptied`: then it keeps its directory id. Not of a controller",
+    does="SIGKILL, then the disk is replaced by an empty one, formatted for the same broker (`disk: new`), "
+    "or only `emptied`: then it keeps its directory id. Not of a controller",
     effect="exit code 137, and no byte is left of a log that had some",
     healing="start. What each replica held is read from the old disk before",
     recovery="the nodes answer",

@@ -168,6 +168,22 @@ def test_a_node_that_is_killed_in_the_midst_comes_back() -> None:
     assert world.state(2).status == "running"
 
 
+@pytest.mark.parametrize(("words", "counter"), [(PULSES, "cpu_ns"), (STUTTER, "log_bytes")])
+def test_a_counter_that_cannot_be_read_holds_nobody_longer(words: dict[str, str], counter: str) -> None:
+    """The pulse is not counted, and ends all the same."""
+    world = World()
+
+    def unreadable(node: int) -> int:
+        raise DiskError(f"node {node}: cannot be read now")
+
+    world.clock.call_at(ns(5.1), lambda: setattr(world, counter, unreadable))
+    world.clock.call_at(ns(6.0), lambda: delattr(world, counter))
+    (record,) = run(world, words | {"for": "6s"})
+    on, off = SWITCHES[words["do"]]
+    assert [call.split()[0] for call in switched(world)[:4]] == [on, off] * 2
+    assert (record.proven, record.recovered) == (True, True), record.evidence
+
+
 FACTS = Facts(brokers=(1, 2, 3), controllers=(101,), edges=(Edge(source="client", target=1),), topics=())
 
 
