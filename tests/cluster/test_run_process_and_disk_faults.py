@@ -1,5 +1,7 @@
-"""Faults of processes and disks in runs as a user makes them: with acks=all brokers may be restarted, stutter,
-run full and lose their disks in turn; if all lose their disks at once, what was flushed is lost too."""
+"""Faults of processes and disks in runs as a user makes them: restarts, pulses, full and lost disks.
+
+With acks=all, brokers may have them in turn; if all lose their disks at once, what was flushed is lost too.
+"""
 
 import json
 from pathlib import Path
