@@ -29,6 +29,8 @@ from checkers.history.tables import NONE
 
 BEFORE_LOSS = ("before-power-loss", "before-wipe")
 AFTER_LOSS = ("after-power-loss", "after-wipe", "disk-down")
+HALTED = 1
+"""The exit code with which Kafka ends itself."""
 FAR = 1 << 62
 """An offset behind all others."""
 Ints = npt.NDArray[np.int64]
@@ -301,7 +303,7 @@ def _of_fault(
     offsets: Sequence[ReplicaOffset],
 ) -> Outage:
     recovered_ns = fault.recovered_ns if fault.recovered_ns != NONE else NEVER_NS
-    since_ns = _begin_of_outage(fault, down)
+    since_ns = _begin_of_outage(realised, fault, node, down)
     up_ns = down.up_ns if down.up_ns != NONE else fault.heal_ns
     runs_ns = up_ns if up_ns != NONE else NEVER_NS
     until_ns = _in_sync_again(realised, tp, node, since_ns, recovered_ns)
@@ -326,11 +328,20 @@ def _of_fault(
     )
 
 
-def _begin_of_outage(fault: Fault, down: Downtime) -> int:
-    """Since when a node's process may have ended. A fault that restarts its nodes in turn ends none before
-    it has started the one before; others start none before all have ended."""
+def _begin_of_outage(realised: Realised, fault: Fault, node: int, down: Downtime) -> int:
+    """Since when a node's process may have ended.
+
+    A fault that restarts its nodes in turn ends none before it has started the one before; others start none
+    before all have ended. A process that halted by itself ran until the watch saw its end.
+    """
     earlier = (up_ns for up_ns in fault.up_ns if NONE != up_ns <= down.down_ns)
-    return max((fault.inject_ns, *earlier))
+    halted = (
+        event.at_ns - SECOND_NS
+        for event in realised.context.node_events
+        if (event.node, event.fault, event.event) == (node, fault.name, "exited")
+        and event.exit_code == HALTED
+    )
+    return max((fault.inject_ns, *earlier, *halted))
 
 
 def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime) -> Outage:

@@ -19,7 +19,7 @@ topics:
 workload: {producers: 2, acks: all, rate: 500/s, readers: 1}
 faults:
   - {name: pulses, at: 3s, do: pulses, target: leader, on: 200ms, off: 300ms, for: 4s}
-  - {name: stutter, after: previous.recovered, do: disk-stutter, target: leader, on: 500ms, off: 500ms, for: 6s}
+  - {name: stutter, after: previous.recovered, do: disk-stutter, target: leader, on: 500ms, off: 1s, for: 7s}
   - {name: cpu, after: previous.recovered, do: cpu-limit, target: follower, cpus: 0.1, for: 5s}
   - {name: full, after: previous.recovered, do: disk-full, target: leader, for: 5s}
   - {name: roll, after: previous.recovered + 1s, do: rolling-restart, target: brokers, for: 0s}

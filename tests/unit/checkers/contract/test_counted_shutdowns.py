@@ -21,7 +21,7 @@ from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
 from checkers.history.log_runs import LogRun
-from checkers.history.rows import BrokerLine
+from checkers.history.rows import BrokerLine, NodeEvent
 
 ALL = (1, 2, 3)
 IN_SYNC_WITHOUT = ("violation", "in-sync replica elected without the data")
@@ -325,3 +325,30 @@ def test_one_disk_that_is_gone_excuses_no_loss():
     its = label(lost(offset=7, sent=2, acked=3), all_gone(1))
     assert (its.kind, its.cause) == IN_SYNC_WITHOUT
     assert "1 unclean shutdown < min.insync.replicas 2 before the ISR recovered: broker 1" in its.clause
+
+
+def full_disks(*ends):
+    """The disks of brokers 1 and 2 are full from 4 s on; 1 halts at once, 2 at 14 s. At 6 s broker 2 is
+    elected, in sync, without offset 7; nobody measured what either held. `ends`: what the watch saw."""
+    full = replace(
+        down(4, 1, 2, kind="disk-full", recovered=30), down_ns=(ns(4.2), ns(14.2)), up_ns=(ns(25), ns(25))
+    )
+    return world(led(0, 1, 5, ALL), sampled(3, 20), full, led(6, 2, 6, (2, 3)), LogRun(6, 5, 40), *ends)
+
+
+def test_a_broker_that_had_not_halted_yet_has_lost_nothing_yet():
+    saw = [
+        NodeEvent(
+            at_ns=ns(second),
+            node=node,
+            role="broker",
+            event="exited",
+            exit_code=1,
+            planned=True,
+            fault="disk-full-1",
+        )
+        for node, second in ((1, 4.2), (2, 14.2))
+    ]
+    record = lost(offset=7, sent=2, acked=3)
+    assert judged(record, full_disks(*saw)) == IN_SYNC_WITHOUT
+    assert label(record, full_disks()).kind == "undecided"
