@@ -162,6 +162,15 @@ class LogExtent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryUse:
+    """The memory of a node's processes: what they hold themselves, which is no cache of files and cannot be
+    dropped; and how often they have met the limit of what they may have, cache included."""
+
+    held_bytes: int
+    limit_met: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StartTimings:
     """Seconds from the beginning of the start to the end of each step; steps run side by side.
 
@@ -344,6 +353,19 @@ class Cluster(Protocol):
         Every later read or write fails with EIO until the node was killed and started again.
         """
 
+    def fill_up(self, node: int) -> None:
+        """Leave no room on the node's file system: what needs a new block fails with ENOSPC."""
+
+    def free_up(self, node: int) -> None:
+        """Undo `fill_up`; nothing to do if there is room."""
+
+    def wipe(self, node: int, *, new: bool) -> None:
+        """Empty the disk of a broker that has exited; what is left is formatted for the same broker.
+
+        `new`: with another directory id (KIP-858), as that of a disk that was replaced.
+        NodeStateError for a node that has not exited, or is a controller, which would forget its vote.
+        """
+
     def room_bytes(self, node: int) -> int:
         """Bytes that are free on the node's file system, which must be readable. Raises DiskError."""
 
@@ -375,6 +397,36 @@ class Cluster(Protocol):
 
     def cpu_ns(self, node: int) -> int:
         """CPU time that the node has used in its present life; stands still while it is paused."""
+
+    def limit_cpu(self, node: int, cpus: float | None) -> None:
+        """Let the node use so many processors at most, as 0.2; None: no limit. Holds over its restarts."""
+
+    def cpu_limit(self, node: int) -> float | None:
+        """How many processors the node may use at most; None: no limit."""
+
+    def throttled_ns(self, node: int) -> int:
+        """For how long the node's processes have had to wait for its limit, in its present life.
+
+        NodeStateError if it does not run, or where this machine's kernel does not count that.
+        """
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        """Let the node have so much memory at most, its cache of files included; None: no limit.
+
+        What it holds itself above that the kernel ends it for. Holds over its restarts.
+        """
+
+    def memory_limit(self, node: int) -> int | None:
+        """How many bytes of memory the node may have at most; None: no limit."""
+
+    def memory_use(self, node: int) -> MemoryUse:
+        """The memory of the node's processes, in its present life.
+
+        NodeStateError if it does not run, or where this machine's kernel does not count that.
+        """
+
+    def broker_epoch(self, node: int) -> int:
+        """The epoch under which the node's present process has registered, by its own log; -1: not yet."""
 
     def tail(self, node: int, lines: int = 40) -> str:
         """The last lines of the node's output; a reason in brackets if they cannot be had."""

@@ -35,6 +35,13 @@ class Submit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Start another task on the same loop, and resume at once."""
+
+    task: "Task[None]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
     """Resume when a background job has ended, or at `by_ns` if it goes on."""
 
@@ -90,13 +97,18 @@ class Signal(Generic[Result]):
             call()
 
 
-Wait = Sleep | Submit | Pending | Signal[Any]
+Wait = Sleep | Submit | Start | Pending | Signal[Any]
 Task = Generator[Wait, Any, Result]
 
 
 def sleep_until(at_ns: int) -> Task[None]:
     """Wait until `at_ns` on the loop's clock."""
     yield Sleep(until_ns=at_ns)
+
+
+def start(task: "Task[None]") -> "Task[None]":
+    """Start `task` beside this one, which does not wait for it."""
+    yield Start(task=task)
 
 
 def submit(job: Callable[[], Result]) -> Task["Future[Result]"]:

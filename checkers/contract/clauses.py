@@ -4,7 +4,8 @@
     acks=1               kept once it is replicated: a deposed leader, an unreplicated tail, a leader
                          that lost its own pages may take it before
     min.insync.replicas  unsynced pages may go where so many of those who held the record shut down uncleanly
-                         before they were in sync again (KIP-966); never where each record was flushed first
+                         before they were in sync again (KIP-966); never where each record was flushed first,
+                         unless the elected leader had lost its disk
     last standing        without ELR, the only in-sync replica may come back emptier
     unclean election     where the topic allows it
 
@@ -33,6 +34,7 @@ HOLE = "hole"
 UNREPLICATED_TAIL = "acks=1 unreplicated tail"
 DEPOSED_LEADER = "deposed leader"
 POWER_LOSS = "power loss of all in-sync replicas"
+DISK_LOSS = "disk loss among all in-sync replicas"
 ISR_OF_ONE = "ISR of one with min.isr 1"
 LAST_STANDING = "last replica standing"
 LAST_KNOWN_ELR = "last known ELR elected without the data"
@@ -46,7 +48,7 @@ MISSING_EVIDENCE = "missing evidence"
 
 CAUSES = (
     *(NOTHING_PROMISED, UNREPLICATED_TAIL, DEPOSED_LEADER),
-    *(POWER_LOSS, UNCLEAN_SHUTDOWNS, ISR_OF_ONE, LAST_STANDING, LAST_KNOWN_ELR, UNCLEAN_ELECTION),
+    *(POWER_LOSS, DISK_LOSS, UNCLEAN_SHUTDOWNS, ISR_OF_ONE, LAST_STANDING, LAST_KNOWN_ELR, UNCLEAN_ELECTION),
     *(IN_SYNC_WITHOUT, HOLE, MOVED),
     *(CLIENT, RESENT, RETRY, MISSING_EVIDENCE),
 )
@@ -152,7 +154,7 @@ def _unsynced(
     outage = fate.outage
     assert outage is not None
     removal = _removal(fate, realised)
-    if topic.flush_messages == 1 and record.acks in ("", "all"):
+    if topic.flush_messages == 1 and record.acks in ("", "all") and not outage.wiped:
         clause = f"flush.messages=1: it was flushed before its acknowledgement; {removal} without it"
         return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=clause)
     if not fate.replicated:
@@ -250,6 +252,7 @@ def _causes(
 
 def _cause(isr: frozenset[int], fate: Fate, not_back: Sequence[Outage]) -> str:
     """The first that applies. `isr` was in sync when it was acknowledged, or first given to a reader."""
-    if isr and isr <= {outage.node for outage in not_back if outage.data_lost}:
-        return POWER_LOSS
+    lost = [outage for outage in not_back if outage.data_lost and outage.node in isr]
+    if isr and isr <= {outage.node for outage in lost}:
+        return DISK_LOSS if any(outage.wiped for outage in lost) else POWER_LOSS
     return LAST_KNOWN_ELR if fate.reason is Reason.LAST_KNOWN_ELR else UNCLEAN_SHUTDOWNS

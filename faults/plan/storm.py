@@ -83,8 +83,8 @@ do not."""
 class Storm:
     """What a person asks of a storm; everything else is drawn.
 
-    `kinds` empty: all that `limit` covers. `weights` replaces the weights of some kinds. `holds` and `gaps`
-    None: those of the intensity.
+    `kinds` empty: all that are drawn by default and that `limit` covers. `weights` replaces the weights of
+    some kinds. `holds` and `gaps` None: those of the intensity.
     """
 
     duration_s: float
@@ -178,12 +178,16 @@ def _check_nodes(limits: Limits, facts: Facts) -> None:
 
 
 def _weights(asked: Storm, limits: Limits) -> Mapping[str, int]:
-    """By kind that is drawn: those asked for, else all that the limit allows and that lose no data."""
+    """By kind that is drawn: those asked for, else all that the limit allows and that lose no data.
+
+    Of those that are not drawn by default, the ones that `weights` names.
+    """
     kinds = asked.kinds or tuple(
         name
-        for name in RULES
-        if limits.cover(cost := KINDS[name].cost)
-        and (asked.limit == "beyond-promise" or not cost.loses_unsynced_data)
+        for name, rule in RULES.items()
+        if (rule.by_default or name in asked.weights)
+        and limits.cover(cost := KINDS[name].cost)
+        and (asked.limit == "beyond-promise" or not cost.loses_data)
     )
     for name in kinds:
         if not limits.cover(KINDS[name].cost):

@@ -5,7 +5,8 @@ before the step is due. What it was based on is compared with what is known when
 time.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 
 from compose.errors import ComposeError
 from compose.protocols import Cluster, PartitionState, View
@@ -54,13 +55,14 @@ class Vacant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolver:
-    """Resolves steps on a cluster. `holds` are shared by all injections of a schedule."""
+    """Resolves steps on a cluster. All injections of a schedule share `holds`, and when it is broken off."""
 
     cluster: Cluster
     view: View
     clock: Clock
     holds: Holds
     probes: Probes
+    broken_off: Event = field(default_factory=Event)
 
     def ready(self, step: Step) -> Ready | Vacant:
         """Resolve the roles, and make and prepare the fault. If that takes long, resolve them again."""
@@ -168,6 +170,7 @@ class Resolver:
             before=before,
             now=now,
             isr=self._isr(),
+            broken_off=self.broken_off,
         )
 
     def _isr(self) -> Isr:

@@ -33,8 +33,9 @@ RECOVERY_AFTER_STOP_S = 10.0
 """An interrupted run ends no later than this after its last healing."""
 
 SAMPLER_THREADS = 3
-JOBS_OF_A_STEP = 2
-"""A step that awaits an event is prepared meanwhile."""
+JOBS_OF_A_STEP = 3
+"""A step that awaits an event is prepared meanwhile. One that goes on changing the cluster is probed
+meanwhile, and the last probe may go on while it is healed."""
 
 OnEvent = Callable[[FaultEvent], None]
 OnRecord = Callable[[FaultRecord], None]
@@ -128,6 +129,7 @@ class Scheduler:
         is ending could not be started, and would end after it was healed.
         """
         self._loop.abandon()
+        self._runner.resolver.broken_off.set()
         self._reporter.keeps_errors = True
         for state in sorted(self._states, key=lambda each: (each.is_changing, -each.inject_ns)):
             with self._keeping_errors():

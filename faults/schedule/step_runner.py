@@ -17,7 +17,7 @@ from compose.errors import ComposeError
 from compose.protocols import PartitionState
 from faults.clock import Clock, ns
 from faults.errors import NotInjected
-from faults.kinds.base import Fault
+from faults.kinds.base import Fault, Ongoing
 from faults.kinds.evidence import STILL_NS, Evidence, NotYet, Proven
 from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, When
@@ -25,7 +25,7 @@ from faults.schedule.record import Reporter, Stage
 from faults.schedule.resolve_targets import Ready, Resolver, Vacant
 from faults.schedule.step_state import StepState
 from faults.targets.conditions import holds
-from faults.tasks import Task, in_background, outcome, sleep_until, submit
+from faults.tasks import Task, in_background, outcome, sleep_until, start, submit
 
 AHEAD_NS = ns(1.2)
 """A preparation asks the engine for the state of nodes (0.05 s each on a busy machine) and probes edges
@@ -78,6 +78,8 @@ class StepRunner:
             self.skip(state, str(error))
             return
         yield from self._inject(state, ready)
+        if isinstance(ready.fault, Ongoing) and not state.failed:
+            yield from start(ready.fault.go_on())
         yield from self._hold(state)
         yield from self._last_probes(state)
         if (yield from self._heal(state)):

@@ -80,7 +80,8 @@ def lines(tp: TopicPartition, realised: Realised) -> Iterator[str]:
 
 
 def _cost(fault: Fault) -> str:
-    """Which nodes shut down uncleanly, and which lost unsynced data."""
-    lost = f", unsynced data lost on {', '.join(map(str, fault.data_lost))}" if fault.data_lost else ""
+    """Which nodes shut down uncleanly, and which lost unsynced data, or all."""
+    what = "all data" if fault.wiped else "unsynced data"
+    lost = f", {what} lost on {', '.join(map(str, fault.data_lost))}" if fault.data_lost else ""
     down = f", unclean shutdown of {', '.join(map(str, fault.unclean))}" if fault.unclean else ""
     return f"{down}{lost}"

@@ -71,7 +71,7 @@ def down(second, *nodes, recovered=-1, kind="kill", ended=None) -> Fault:
         down=nodes,
         down_ns=(ns(second if ended is None else ended),) * len(nodes),
         up_ns=(ns(recovered),) * len(nodes),
-        data_lost=nodes if kind == "power-loss" else (),
+        data_lost=nodes if kind in ("power-loss", "disk-wipe") else (),
         unclean=() if kind == "stop" else nodes,
     )
 
@@ -122,6 +122,14 @@ def power_cut(second, node, *, before, after, mounted) -> tuple[ReplicaOffset, R
     return (
         log_end(second, node, before, source="before-power-loss"),
         log_end(mounted, node, after, source="after-power-loss"),
+    )
+
+
+def wiped(second, node, *, before, mounted) -> tuple[ReplicaOffset, ReplicaOffset]:
+    """The log ends of a node whose disk was replaced by an empty one."""
+    return (
+        log_end(second, node, before, source="before-wipe"),
+        log_end(mounted, node, 0, source="after-wipe"),
     )
 
 

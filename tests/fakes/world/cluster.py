@@ -26,6 +26,7 @@ from compose.protocols import (
     CutMode,
     Edge,
     LogExtent,
+    MemoryUse,
     MetadataLog,
     ProcessEvent,
     Reached,
@@ -190,6 +191,12 @@ class FakeCluster:
     owners: dict[int, str] = field(default_factory=dict)
     allowed: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     watches: list[FakeWatch] = field(default_factory=list)
+    memory_limits: dict[int, int] = field(default_factory=dict)
+    held: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 300 << 20))
+    met: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    cpu_limits: dict[int, float] = field(default_factory=dict)
+    throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    epochs: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 10))
     at_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -240,6 +247,7 @@ class FakeCluster:
         if before.status == "exited":
             lives = before.restarts + 1
             self._become(node, "running", exit_code=None, pid=1000 + node + 500 * lives, restarts=lives)
+            self.epochs[node] = max([10, *self.epochs.values()]) + 5
             self._report(node, "started", planned=True, owner=owner)
         self.owners.pop(node, None)
 
@@ -301,6 +309,18 @@ class FakeCluster:
         self.logs[node] -= self.unsynced[node]
         self.unsynced[node] = 0
 
+    def fill_up(self, node: int) -> None:
+        self._do("fill_up", node)
+        self.room[node] = 0
+
+    def free_up(self, node: int) -> None:
+        self._do("free_up", node)
+        self.room[node] = 1 << 30
+
+    def wipe(self, node: int, *, new: bool) -> None:
+        self._do("replace" if new else "wipe", node)
+        self.logs[node] = self.unsynced[node] = 0
+
     def room_bytes(self, node: int) -> int:
         self._do("room_bytes", node)
         return self.room[node]
@@ -312,8 +332,10 @@ class FakeCluster:
         return self.unsynced[node]
 
     def log_ends(self, node: int) -> Mapping[tuple[str, int], LogExtent]:
-        """orders-0, with a record a byte."""
+        """orders-0, with a record a byte; nothing on an empty disk."""
         self._do("log_ends", node)
+        if not self.log_bytes(node):
+            return {}
         return {("orders", 0): LogExtent(log_start=0, log_end=self.log_bytes(node))}
 
     def save_replicas(
@@ -329,6 +351,33 @@ class FakeCluster:
         if self.state(node).status == "running":
             self.cpu[node] += 1_000_000
         return self.cpu[node]
+
+    def limit_cpu(self, node: int, cpus: float | None) -> None:
+        self._do("unlimit_cpu" if cpus is None else "limit_cpu", node)
+        self.cpu_limits.pop(node, None)
+        if cpus is not None:
+            self.cpu_limits[node] = cpus
+
+    def cpu_limit(self, node: int) -> float | None:
+        return self.cpu_limits.get(node)
+
+    def throttled_ns(self, node: int) -> int:
+        return self.throttled[node]
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        self._do("unlimit_memory" if most_bytes is None else "limit_memory", node)
+        self.memory_limits.pop(node, None)
+        if most_bytes is not None:
+            self.memory_limits[node] = most_bytes
+
+    def memory_limit(self, node: int) -> int | None:
+        return self.memory_limits.get(node)
+
+    def memory_use(self, node: int) -> MemoryUse:
+        return MemoryUse(held_bytes=self.held[node], limit_met=self.met[node])
+
+    def broker_epoch(self, node: int) -> int:
+        return self.epochs[node] if self.state(node).status in ("running", "paused") else -1
 
     def tail(self, node: int, lines: int = 40) -> str:
         return f"(log of node {node})"

@@ -11,13 +11,14 @@ from typing import Any
 
 from compose.errors import DiskError
 from compose.impairments import BOTH
-from compose.protocols import ContainerState, Edge, PartitionOffsets, PartitionState
+from compose.protocols import ContainerState, Edge, MemoryUse, PartitionOffsets, PartitionState
 from fakes.world.cluster import FakeCluster, FakeMesh, full_mesh
 from fakes.world.virtual_clock import VirtualClock
 from faults.clock import ns
 
 CALL_NS = ns(0.05)
 LAG_NS = ns(3.0)
+HALT_NS = ns(0.3)
 
 
 class Inline(Executor):
@@ -116,7 +117,7 @@ class World(FakeCluster):
     """Three brokers and controllers; orders-0 is led by `leader` until it dies, then by the next in sync.
 
     Its log grows by a record each millisecond; whoever can fetch holds all of it, and nobody waits for acks.
-    `stop_ns` is how long a stop takes.
+    `stop_ns` is how long a stop takes; a node whose disk is full `halts`.
     """
 
     clock: VirtualClock = field(default_factory=VirtualClock)
@@ -129,6 +130,7 @@ class World(FakeCluster):
     rejoin_ns: int = ns(0.5)
     lingers_ns: int = 0
     stop_ns: int = 0
+    halts: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,7 +156,9 @@ class World(FakeCluster):
         for node, state in self.states.items():
             if state.status == "running":
                 self.cpu[node] += passed_us
-                if node not in self.frozen:
+                self.met[node] += passed_us // 1000 if node in self.memory_limits else 0
+                self.throttled[node] += passed_us * 1000 if node in self.cpu_limits else 0
+                if node not in self.frozen and self.room[node] > 0:
                     self.logs[node] += passed_us
                     self.unsynced[node] = 0 if self.flushed else self.unsynced[node] + passed_us
         self._settle_isr(now_ns)
@@ -257,6 +261,28 @@ class World(FakeCluster):
         self._unless_ignored("drop_unsynced", node)
         self.cut_off.add(node)
 
+    def fill_up(self, node: int) -> None:
+        """Kafka halts when it cannot append, unless it has nothing to append."""
+        assert node not in self.frozen, "who writes to a frozen disk waits"
+        self._unless_ignored("fill_up", node)
+        if self.room[node] == 0 and self.halts:
+            self.clock.call_at(self.clock.now_ns() + HALT_NS, lambda: self._halt(node))
+
+    def _halt(self, node: int) -> None:
+        self.settle()
+        if self.states[node].status == "running" and self.room[node] == 0:
+            self.die(node)
+            self.died_ns[node] = self.clock.now_ns()
+            self._elect()
+
+    def free_up(self, node: int) -> None:
+        self._unless_ignored("free_up", node)
+
+    def wipe(self, node: int, *, new: bool) -> None:
+        assert self.states[node].status == "exited", "a disk is replaced while its node is down"
+        if "wipe" not in self.ignores:
+            super().wipe(node, new=new)
+
     def _unless_ignored(self, name: str, node: int, **more: str) -> None:
         if name in self.ignores:
             self._do(name, node)
@@ -284,6 +310,26 @@ class World(FakeCluster):
     def unsynced_bytes(self, node: int) -> int:
         self.settle()
         return super().unsynced_bytes(node)
+
+    def limit_cpu(self, node: int, cpus: float | None) -> None:
+        if ("unlimit_cpu" if cpus is None else "limit_cpu") not in self.ignores:
+            super().limit_cpu(node, cpus)
+
+    def throttled_ns(self, node: int) -> int:
+        self.settle()
+        return super().throttled_ns(node)
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        if ("unlimit_memory" if most_bytes is None else "limit_memory") not in self.ignores:
+            super().limit_memory(node, most_bytes)
+
+    def memory_use(self, node: int) -> MemoryUse:
+        self.settle()
+        return super().memory_use(node)
+
+    def broker_epoch(self, node: int) -> int:
+        """Registered once it has booted."""
+        return super().broker_epoch(node) if self.serves(node) else -1
 
     def cpu_ns(self, node: int) -> int:
         self.settle()

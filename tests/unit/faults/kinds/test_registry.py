@@ -13,12 +13,22 @@ from faults.schedule.scheduler import run_schedule
 
 NAMES = sorted(KINDS)
 
+SHORTEST_PULSES = {"on": "100ms", "off": "100ms"}
 NEEDED: dict[str, dict[str, str]] = {
     "latency": {"delay": "250ms", "for": "1.5s"},
     "bandwidth": {"rate": "50KB/s"},
     "slicing": {"size": "100B", "delay": "2ms"},
+    "pulses": SHORTEST_PULSES,
+    "disk-stutter": SHORTEST_PULSES,
+    "cpu-limit": {"cpus": "0.1"},
+    "memory-limit": {"memory": "400MiB"},
 }
 """What a step of a kind cannot be without, besides what it hits."""
+
+
+NOT_IN_STORMS = {"rolling-restart", "disk-stutter", "disk-full", "memory-limit"}
+"""They take more nodes than one in their course, take longer to be proven than the shortest hold of a storm,
+or may end a node or not, which no limit of a storm counts. A limit of memory fits one cluster only."""
 
 
 def words_of(name: str) -> dict[str, object]:
@@ -57,14 +67,14 @@ def test_the_shortest_hold_suffices_for_the_proof(name: str) -> None:
 def test_a_kind_costs_what_its_record_says(name: str) -> None:
     """The nodes that it ended, ended uncleanly, and took data from."""
     record, cost = run(name), KINDS[name].cost
-    assert record.down == ((2,) if cost.ends_process else ())
-    assert record.unclean == ((2,) if cost.unclean else ())
-    assert record.data_lost == ((2,) if cost.loses_unsynced_data else ())
+    assert record.down == ((2,) if cost.ends_process or cost.may_end_node else ())
+    assert record.unclean == ((2,) if cost.unclean or cost.may_end_node else ())
+    assert record.data_lost == ((2,) if cost.loses_data else ())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"rolling-restart"}))
 def test_a_node_that_a_kind_ends_is_down_from_its_end_to_its_start(name: str) -> None:
-    """Between injection and healing."""
+    """Between injection and healing; a rolling restart has started it again before it is done."""
     record = run(name)
     assert len(record.down) == len(record.down_ns) == len(record.up_ns)
     for down_ns, up_ns in zip(record.down_ns, record.up_ns, strict=True):
@@ -79,9 +89,9 @@ def test_a_step_of_each_kind_is_written_as_it_was_read(name: str) -> None:
     assert step.kind == name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_storm_draws_every_kind(name: str) -> None:
-    """With a weight; what a kind costs decides where."""
+@pytest.mark.parametrize("name", sorted(set(NAMES) - NOT_IN_STORMS))
+def test_a_storm_draws_a_kind_with_a_weight(name: str) -> None:
+    """What a kind costs decides where."""
     rule = KINDS[name].storm
     assert rule is not None
     assert rule.weight > 0

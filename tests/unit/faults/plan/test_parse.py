@@ -139,8 +139,8 @@ def test_a_refusal_names_the_step() -> None:
     assert caught.value.step == 1
     assert str(caught.value) == (
         "step 2, do: 'meteor' is refused; "
-        "allowed: one of partition, pause, kill, stop, disk-stall, power-loss, latency, bandwidth, "
-        "slicing, reset"
+        "allowed: one of partition, pause, pulses, kill, stop, rolling-restart, cpu-limit, memory-limit, "
+        "disk-stall, disk-stutter, disk-full, power-loss, disk-wipe, latency, bandwidth, slicing, reset"
     )
 
 

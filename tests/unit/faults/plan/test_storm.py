@@ -9,6 +9,7 @@ import pytest
 from fakes.world.cluster import full_mesh
 
 from faults.errors import BadStep
+from faults.kinds.process.pulses import PulsesStep
 from faults.kinds.registry import KINDS
 from faults.kinds.step import After, At, EdgesStep, Step, TargetStep
 from faults.plan.parse import parse_steps, write_step
@@ -264,6 +265,26 @@ def test_power_loss_is_drawn_within_the_promise_only_if_it_is_asked_for() -> Non
     assert {step.kind for step in storm(asked, seed=1, facts=FACTS)} == {"power-loss"}
     with pytest.raises(BadStep, match=r"kinds: .* power-loss only where min.insync.replicas is at least 2"):
         storm(asked, seed=1, facts=facts_of(3, 3, min_isr=1))
+
+
+def test_a_kind_that_is_not_drawn_by_default_is_drawn_where_the_storm_names_it() -> None:
+    """Among its kinds, or with a weight of its own."""
+    asked = storm(Storm(duration_s=60.0, kinds=("pulses",)), seed=3, facts=FACTS)
+    assert {step.kind for step in asked} == {"pulses"}
+    by_weight = storm(Storm(duration_s=60.0, weights={"pulses": 50}), seed=3, facts=FACTS)
+    assert "pulses" in {step.kind for step in by_weight}
+    for seed in range(20):
+        assert "pulses" not in {step.kind for step in storm(MINUTE, seed=seed, facts=FACTS)}
+
+
+def test_drawn_pulses_have_time_to_be_proven() -> None:
+    """Whatever their hold: three of them, with 0.2 s for the changes of each."""
+    for seed in range(30):
+        for holds in (Range(low_s=1.5, high_s=1.5), Range(low_s=2.0, high_s=12.0)):
+            steps = storm(Storm(duration_s=60.0, kinds=("pulses",), holds=holds), seed=seed, facts=FACTS)
+            for step in steps:
+                assert isinstance(step, PulsesStep)
+                assert 3 * (step.on_s + step.off_s + 0.2) <= step.hold_s + 1e-9
 
 
 def test_weights() -> None:

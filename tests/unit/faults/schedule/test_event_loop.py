@@ -8,7 +8,7 @@ from fakes.world.virtual_clock import VirtualClock
 
 from faults.clock import ns
 from faults.schedule.event_loop import EventLoop
-from faults.tasks import Signal, Task, as_job, in_background, outcome, sleep_until, submit
+from faults.tasks import Signal, Task, as_job, in_background, outcome, sleep_until, start, submit
 
 
 def never() -> bool:
@@ -66,6 +66,26 @@ def test_an_error_of_a_background_job_is_raised_in_its_task_and_then_by_the_loop
     with pytest.raises(ZeroDivisionError):
         loop.run(Event(), never)
     assert caught == ["in the task"]
+
+
+def test_a_task_starts_another_one_beside_it() -> None:
+    """And does not wait for it; a loop that was abandoned starts none."""
+    clock, done = VirtualClock(), list[tuple[str, int]]()
+    loop = EventLoop(clock, Inline())
+
+    def note(name: str, at_s: float) -> Task[None]:
+        yield from sleep_until(ns(at_s))
+        done.append((name, clock.now_ns()))
+
+    def both(at_s: float) -> Task[None]:
+        yield from start(note("other", at_s + 1))
+        yield from note("own", at_s)
+
+    loop.start(both(1))
+    loop.run(Event(), never)
+    loop.run_alone(both(5))
+    loop.run(Event(), never)
+    assert done == [("own", ns(1)), ("other", ns(2)), ("own", ns(5))]
 
 
 def test_a_job_can_be_waited_for_a_while_and_then_again() -> None:
