@@ -68,6 +68,20 @@ class ClusterView:
             topics.setdefault(topic.name, []).append(topic)
         return {(s.topic, s.partition): s.leader for reported in topics.values() for s in merge(reported)}
 
+    def fenced(self) -> Mapping[int, bool]:
+        """Whether each broker is fenced: not among those that most brokers list. Raises ViewError.
+
+        A broker lists those that are not fenced as far as it knows (KRaftMetadataCache.java); one that the
+        controllers do not reach goes on listing all. Where as many say so as not, the broker is left out.
+        """
+        answers = self._brokers.ask_all(lambda _, broker: broker_api.metadata(broker, [])).given
+        listed = [set(answer.brokers) for answer in answers.values() if answer.brokers]
+        if not listed:
+            raise ViewError("no broker answers")
+        votes = {broker: sum(broker in each for each in listed) for broker in self._brokers.numbers}
+        divided = {broker for broker, count in votes.items() if 2 * count == len(listed)}
+        return {broker: 2 * count < len(listed) for broker, count in votes.items() if broker not in divided}
+
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         """Return when all brokers agree on a leader of every partition, and each leader serves as such.
 

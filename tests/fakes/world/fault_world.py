@@ -317,6 +317,9 @@ class WorldView:
     def leaders(self) -> Mapping[tuple[str, int], int]:
         return {("orders", 0): self.describe("orders")[0].leader}
 
+    def fenced(self) -> Mapping[int, bool]:
+        return {node: not self.world.serves(node) for node in self.world.brokers}
+
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         raise NotImplementedError
 
