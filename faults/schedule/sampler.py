@@ -6,9 +6,11 @@ from functools import partial
 
 from faults.clock import Clock, ns
 from faults.kinds.registry import kind_of
-from faults.kinds.step import After, At, When
+from faults.kinds.step import After, At, Step, When
 from faults.schedule.probes import Probes
 from faults.schedule.step_state import StepState
+from faults.targets.conditions import ControllerMoved
+from faults.targets.moments import Combined, StepMoment, time_of
 from faults.tasks import Task, in_background, sleep_until
 
 EVERY_NS = ns(0.5)
@@ -48,10 +50,10 @@ class Sampler:
             yield from sleep_until(next_ns)
 
     def sample_controller(self) -> Task[None]:
-        """Twice a second, if a step is near that may hit the active controller, which one that is."""
+        """Twice a second, if a step is near that may hit the active controller, or awaits another: which."""
         while self._waiting():
             asked_ns = self.clock.now_ns()
-            if any("active controller" in each.step.asked for each in self._near()):
+            if any(_asks_for_controller(each.step) for each in self._near()):
                 active = yield from in_background(self.probes.read_controller)
                 self.probes.keep_controller(active, asked_ns)
             yield from sleep_until(asked_ns + EVERY_NS)
@@ -90,16 +92,31 @@ def _guess(
     start_ns: int,
 ) -> int:
     """From the earliest times of earlier steps, which are in `times`, and their holds."""
+
+    def moment_ns(moment: StepMoment) -> int:
+        earlier = by_name[moment.step]
+        begin_ns = _begin(earlier, times)
+        end_ns = earlier.heal_ns if earlier.heal_ns >= 0 else begin_ns + ns(earlier.step.hold_s)
+        return begin_ns if moment.moment == "begin" else end_ns
+
     match state.step.start:
         case At(offset_s=offset_s):
             return start_ns + ns(offset_s)
-        case After(anchor=anchor, moment=moment, delay_s=delay_s):
-            earlier = by_name[anchor]
-            begin_ns = _begin(earlier, times)
-            end_ns = earlier.heal_ns if earlier.heal_ns >= 0 else begin_ns + ns(earlier.step.hold_s)
-            return (begin_ns if moment == "begin" else end_ns) + ns(delay_s)
+        case After(of=of, delay_s=delay_s):
+            return time_of(of, moment_ns) + ns(delay_s)
+        case When(since=StepMoment() | Combined() as since):
+            return time_of(since, moment_ns)
+        case When(since=None) if state.index > 0:
+            return _begin(states[state.index - 1], times)
         case When():
-            return _begin(states[state.index - 1], times) if state.index else start_ns
+            return start_ns
+
+
+def _asks_for_controller(step: Step) -> bool:
+    """Whether the active controller is a role that it may hit, or part of the event that it waits for."""
+    if isinstance(step.start, When) and isinstance(step.start.condition, ControllerMoved):
+        return True
+    return "active controller" in step.asked
 
 
 def _begin(state: StepState, times: list[int]) -> int:

@@ -27,7 +27,7 @@ class Validation:
     """The complaints about each scenario that is refused, once they have been described."""
 
     def descriptions(self) -> Iterator[str]:
-        """A line for each scenario that is valid; with a seed, also the plan that it gives."""
+        """A line for each scenario that is valid; with a seed, or with blocks or repeats, also the plan."""
         for name in self.names:
             try:
                 text, filename = _from_stdin() if name == STDIN else find(name)
@@ -36,7 +36,7 @@ class Validation:
                 self.refused.append(str(refusal))
                 continue
             yield _description(Path(filename if name == STDIN else name).name, resolved)
-            if self.seed is not None:
+            if self.seed is not None or resolved.is_expanded:
                 yield from _plan(resolved)
 
 

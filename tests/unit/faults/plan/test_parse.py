@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from fakes.world.view import partition
 
-from compose.protocols import PartitionOffsets
+from compose.protocols import PartitionOffsets, PartitionState
 from faults.durations import parse_duration
 from faults.errors import BadStep
 from faults.kinds.network.partition import PartitionStep
@@ -13,16 +13,18 @@ from faults.kinds.process.kill import KillStep
 from faults.kinds.step import After, At, When
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.targets.conditions import (
+    Condition,
     FollowerBehind,
     HwBelowLeo,
-    IsrAtMost,
     IsrIsLeader,
+    IsrSize,
     LeaderChanged,
     NoLeader,
-    holds,
     parse_condition,
 )
 from faults.targets.edges import parse_edges
+from faults.targets.moments import StepMoment
+from faults.targets.observed import Observed, holds
 from faults.targets.target import Target, TopicPartition
 
 KILL = {"do": "kill", "target": "leader", "for": "8s"}
@@ -46,7 +48,7 @@ def test_a_scenario() -> None:
     assert cut.kind == "partition"
     assert kill == KillStep(
         name="kill-2",
-        start=After(anchor="partition-1", moment="begin", delay_s=2.0),
+        start=After(of=StepMoment(step="partition-1", moment="begin"), delay_s=2.0),
         hold_s=8.0,
         target=Target(role="leader"),
     )
@@ -157,8 +159,8 @@ ORDERS = TopicPartition(topic="orders", partition=0)
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("isr.size(orders-0) <= 1", IsrAtMost(size=1, of=ORDERS)),
-        ("isr.size<=2", IsrAtMost(size=2)),
+        ("isr.size(orders-0) <= 1", IsrSize(how="<=", size=1, of=ORDERS)),
+        ("isr.size<=2", IsrSize(how="<=", size=2)),
         ("isr(orders-0) == {leader}", IsrIsLeader(of=ORDERS)),
         ("isr == { leader }", IsrIsLeader()),
         ("leader.changed(orders-0)", LeaderChanged(of=ORDERS)),
@@ -175,6 +177,10 @@ def test_conditions(text: str, condition: object) -> None:
     assert parse_condition(str(condition)) == condition
 
 
+def _holds(condition: Condition, before: PartitionState, now: PartitionState) -> bool:
+    return holds(condition, Observed(partition=before), Observed(partition=now))
+
+
 def test_when_conditions_hold() -> None:
     """Each event holds exactly when the brokers' state fulfils it."""
     before = partition("orders", 0, leader=1)
@@ -189,7 +195,9 @@ def test_when_conditions_hold() -> None:
         "leader == none": (False, False, False, True),
     }
     for text, expected in truth.items():
-        found = tuple(holds(parse_condition(text), before, now) for now in (before, alone, moved, leaderless))
+        found = tuple(
+            _holds(parse_condition(text), before, now) for now in (before, alone, moved, leaderless)
+        )
         assert found == expected, text
 
 
@@ -213,7 +221,7 @@ def test_when_conditions_of_offsets_hold() -> None:
     )
     for text, expected in truth.items():
         condition = parse_condition(text)
-        assert tuple(holds(condition, state, replace(state, offsets=each)) for each in known) == expected, (
+        assert tuple(_holds(condition, state, replace(state, offsets=each)) for each in known) == expected, (
             text
         )
 
