@@ -5,9 +5,9 @@
     {do: power-loss, when: 'isr == {leader}', within: 20s, target: leader, for: 5s}
     {do: pause, at: 40s, once: the-kill + power-loss-3, target: node 1, for: 5s}
     {do: pause, at: 60s, repeat: {every: 10s, jitter: 1s, times: 6}, target: leader, for: 2s}
-    {at: 90s, sequence: [{do: stop, target: 1, for: 3s}, {do: stop, target: 2, for: 3s}]}
+    {at: 90s, sequence: [{do: stop, target: 1, for: 3s}, {do: stop, target: 2, for: 2s}]}
 
-Keys of a step: `do` and `for` always; one of `at`, `after`, `when`; `once` with `at` and `after`, `within` and
+    {at: 90s, sequence: [{do: stop, target: 1, for: 3s}, {do: pause, target: 2, for: 2s}]}
 `since` with `when`; `name` and `repeat` if you like; and those that the kind of fault adds. Every error is a
 BadStep that names the key.
 """

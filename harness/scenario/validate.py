@@ -65,4 +65,9 @@ def _faults(resolved: Resolved) -> str:
 def _plan(resolved: Resolved) -> Iterator[str]:
     yield f"  seed {resolved.seed}"
     for step in resolved.steps:
-        yield f"  - {{{', '.join(f'{key}: {value}' for key, value in write_step(step).items())}}}"
+        yield f"  - {{{', '.join(f'{key}: {_quoted(value)}' for key, value in write_step(step).items())}}}"
+
+
+def _quoted(value: str) -> str:
+    """The value as it can stand in braces."""
+    return f"'{value}'" if any(letter in value for letter in ",{}[]") else value
