@@ -36,6 +36,9 @@ BLOCK_KEYS = ("name", *ALL_KEYS, "repeat", *BLOCK_KINDS, "then")
 MOST_DEPTH = 3
 """How many blocks may stand in each other: a parallel of sequences in a sequence."""
 
+READY_S = 1.2
+"""After a moment that nobody can foresee a step takes so long to be made ready; sooner, it would be late."""
+
 _THEN = re.compile(r"(?P<moment>begin|end|recovered)(?: ?\+ ?(?P<delay>.+))?")
 
 
@@ -44,7 +47,7 @@ class Then:
     """When the next step of a sequence begins, counted from the one before."""
 
     moment: Moment = "recovered"
-    delay_s: float = 0.0
+    delay_s: float = READY_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +182,7 @@ def _parse_then(value: object) -> Then:
     match = _THEN.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         raise BadStep("then", value, "begin, end or recovered, as in end + 2s")
-    delay_s = parse_duration(match["delay"], "then") if match["delay"] else 0.0
+    delay_s = parse_duration(match["delay"], "then") if match["delay"] else READY_S
     match match["moment"]:
         case "begin" | "end" as moment:
             return Then(moment=moment, delay_s=delay_s)

@@ -26,7 +26,7 @@ SHORTEST_EVERY_S = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat:
-    """Either `times` or `until_s` is given."""
+    """Either `times` or `until_s` is given; `until_s` counts as the `at` of the step."""
 
     every_s: float
     jitter_s: float = 0.0

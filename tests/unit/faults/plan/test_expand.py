@@ -71,7 +71,7 @@ def test_jitter_is_drawn_from_the_seed() -> None:
 
 
 def test_repetitions_after_a_moment_and_after_an_event() -> None:
-    """The first one waits for it, and the others count from the same moment, or from the first one's begin."""
+    """The first one waits for it, and the others count from the same moment, or from its begin."""
     twice = {"repeat": {"every": "10s", "times": 2}}
     assert starts(
         [
@@ -91,9 +91,9 @@ def test_repetitions_after_a_moment_and_after_an_event() -> None:
 @pytest.mark.parametrize(
     ("then", "after"),
     [
-        ({}, "first.recovered + 0s"),
-        ({"then": "recovered"}, "first.recovered + 0s"),
-        ({"then": "end"}, "first.end + 0s"),
+        ({}, "first.recovered + 1.2s"),
+        ({"then": "recovered"}, "first.recovered + 1.2s"),
+        ({"then": "end + 0s"}, "first.end + 0s"),
         ({"then": "begin + 1500ms"}, "first.begin + 1.5s"),
     ],
 )
@@ -127,10 +127,10 @@ def test_blocks_in_blocks() -> None:
     assert starts([KILL | {"name": "x", "at": "0s"}, block]) == {
         "x": "at 0s",
         "pause-2": "after x.end + 1s",
-        "kill-3": "after pause-2.recovered + 0s",
-        "pause-4": "after kill-3.end + 0s",
-        "pause-5": "after pause-2.recovered + 0s",
-        "kill-6": "after all(kill-3.recovered, pause-4.recovered, pause-5.recovered) + 0s",
+        "kill-3": "after pause-2.recovered + 1.2s",
+        "pause-4": "after kill-3.end + 1.2s",
+        "pause-5": "after pause-2.recovered + 1.2s",
+        "kill-6": "after all(kill-3.recovered, pause-4.recovered, pause-5.recovered) + 1.2s",
     }
 
 
