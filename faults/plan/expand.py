@@ -30,7 +30,7 @@ from faults.targets.moments import (
 MOST_STEPS = 10_000
 """Half a day of faults, one after the other."""
 
-MOST_NAMED = 100_000
+MOST_NAMED = 20_000
 """A name of many steps stands for each of them: so many names the starts of all steps may hold."""
 
 Members = tuple[str, ...]

@@ -198,7 +198,7 @@ class Resolver:
 
     def _fenced(self) -> Mapping[int, bool]:
         try:
-            return self.view.fenced()
+            return self.probes.quickest.fenced()
         except ComposeError:
             return {}
 

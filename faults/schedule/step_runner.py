@@ -67,16 +67,19 @@ class StepRunner:
     start_ns: int
     recovery_s: float
     _by_name: dict[str, StepState] = field(default_factory=dict, init=False)
-    _waiting_since: dict[StepMoment, list[StepState]] = field(default_factory=dict, init=False)
+    _since: dict[int, Signal[int]] = field(default_factory=dict, init=False)
+    """From when on the event counts that a step waits for, by its index; else from the schedule's start."""
+    _waiting: dict[StepMoment, list[StepState]] = field(default_factory=dict, init=False)
     """The steps that wait for an event, by the moments from which on it counts."""
 
     def __post_init__(self) -> None:
         """Find out who follows whom."""
         self._by_name.update({each.step.name: each for each in self.states})
         for state in self.states:
-            if isinstance(state.step.start, When) and (since := self._since(state)) is not None:
+            if (since := self._since_of(state)) is not None:
+                self._since[state.index] = self._signal(since)
                 for moment in each_moment(since):
-                    self._waiting_since.setdefault(moment, []).append(state)
+                    self._waiting.setdefault(moment, []).append(state)
 
     def life(self, state: StepState) -> Task[None]:
         """One step, from its start to its recovery."""
@@ -116,8 +119,8 @@ class StepRunner:
 
     def _event_ns(self, state: StepState, when: When) -> Task[int]:
         """When the event came; without a reading from before, the first one counts as that."""
-        since = self._since(state)
-        since_ns = self.start_ns if since is None else (yield from self._signal(since).wait())
+        since = self._since.get(state.index)
+        since_ns = self.start_ns if since is None else (yield from since.wait())
         before = state.before
         while True:
             asked_ns = self.clock.now_ns()
@@ -132,25 +135,21 @@ class StepRunner:
                 raise NotInjected(f"{late}; the last state was {in_words(when.condition, now)}")
             yield from self._sleep(EVENT_AGAIN_S)
 
-    def _since(self, state: StepState) -> Moments | None:
-        """From when on the event counts that a step waits for; None: the start of the schedule."""
-        assert isinstance(state.step.start, When), "only such a step waits for an event"
-        match state.step.start.since:
-            case "start":
-                return None
-            case None if state.index == 0:
-                return None
-            case None:
+    def _since_of(self, state: StepState) -> Moments | None:
+        """From when on the event counts that a step waits for; None: from the start, or it waits for none."""
+        match state.step.start:
+            case When(since=None) if state.index > 0:
                 return StepMoment(step=self.states[state.index - 1].step.name, moment="begin")
-            case since:
+            case When(since=StepMoment() | Combined() as since):
                 return since
+            case _:
+                return None
 
     def _note_before(self, state: StepState, moment: Moment) -> None:
         """A moment of this step is about to come: keep what is known for who waits from then on."""
-        for waiting in self._waiting_since.get(StepMoment(step=state.step.name, moment=moment), ()):
-            start, since = waiting.step.start, self._since(waiting)
-            has_come = since is not None and self._signal(since).is_settled
-            if isinstance(start, When) and not has_come:
+        for waiting in self._waiting.get(StepMoment(step=state.step.name, moment=moment), ()):
+            start = waiting.step.start
+            if isinstance(start, When) and not self._since[waiting.index].is_settled:
                 waiting.before = self.resolver.known(start.condition)
 
     def _learn(self, state: StepState, now: Observed, asked_ns: int) -> None:

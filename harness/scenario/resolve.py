@@ -35,6 +35,8 @@ from harness.scenario.text.yaml_tree import MOST_CHARACTERS
 
 SHIPPED = Path(__file__).parent / "library"
 SEED_BITS = 32
+LINE_CHARACTERS = 9
+"""What stands around a key and a value on a line of YAML: indentation, colon, blank, quotes, line end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +85,22 @@ def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | N
     chosen = draw_seed() if chosen is None else chosen
     steps = _steps(asked, _facts(asked, topology), chosen, document)
     closed = _closed(asked, topology, steps, chosen)
+    _refuse_too_long(closed, document)
     return Resolved(
         scenario=closed,
         steps=steps,
         topology=topology_of(closed.cluster),
         is_expanded=not is_written_out(asked.faults),
     )
+
+
+def _refuse_too_long(closed: Scenario, document: Document) -> None:
+    """ScenarioError if the resolved schedule could not be read again: each step is written out in it."""
+    pairs = [pair for step in closed.faults for pair in step.items()]
+    length = sum(len(key) + len(value) + LINE_CHARACTERS for key, value in pairs)
+    if length > MOST_CHARACTERS:
+        text = f"about {length} characters, with each step written out; allowed: at most {MOST_CHARACTERS}"
+        raise ScenarioError([at(document, ("faults",), text)])
 
 
 def _sized(asked: Scenario) -> Scenario:

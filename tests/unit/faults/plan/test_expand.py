@@ -369,7 +369,7 @@ def test_refusing_too_many_names() -> None:
     each = KILL | {"after": "a.end", "repeat": {"every": "10s", "times": 400, "overlap": "allow"}}
     assert refusal([many, each]) == (
         "step 2, after: 'more' is refused; "
-        "allowed: at most 100000 names in all; that of a block stands for those of its steps"
+        "allowed: at most 20000 names in all; that of a block stands for those of its steps"
     )
 
 

@@ -1,10 +1,12 @@
 """Schedules of blocks and repetitions: refused where they are written, and resolved to plain steps."""
 
 import io
+import re
 import sys
 
 import pytest
 
+from faults.documentation import PAGE
 from harness.cli import main
 from harness.errors import ScenarioError
 from harness.scenario.resolve import resolve
@@ -154,6 +156,29 @@ def test_the_resolved_scenario_draws_nothing() -> None:
     assert again.steps == resolved.steps
     assert (resolved.is_expanded, again.is_expanded) == (True, False)
     assert resolve(TEXT, "demo.yaml", seed=2).steps != resolved.steps
+
+
+def test_a_schedule_that_could_not_be_read_again_is_refused() -> None:
+    """The resolved scenario holds each of ten thousand steps, in which long edges are too much."""
+    edges = ", ".join(f"{node} -> {other}" for node in (1, 2, 3) for other in (101, 102, 103))
+    words = "{at: 0s, do: partition, edges: '%s', for: 2s, repeat: {every: 5s, times: %d}}"
+    with pytest.raises(ScenarioError) as refused:
+        resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 10_000)}]", "x.yaml")
+    assert re.fullmatch(
+        r"x\.yaml:3:9: faults: about \d{7} characters, with each step written out; "
+        "allowed: at most 2097152",
+        str(refused.value),
+    )
+    fewer = resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 500)}]", "x.yaml")
+    assert resolve(fewer.text(), "x.yaml").steps == fewer.steps
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_examples_of_the_documentation(number: int) -> None:
+    """Both schedules of docs/faults.md are valid; the second has six pauses, three stops and two more."""
+    examples = re.findall(r"```yaml\n(faults:\n.*?)```", PAGE.read_text(), flags=re.S)
+    steps = resolve(f"name: demo\ntopics: [{{name: orders}}]\n{examples[number]}", "demo.yaml", seed=1).steps
+    assert (len(examples), len(steps)) == (2, [4, 11][number])
 
 
 def test_a_plan_that_is_shown_can_be_run() -> None:
