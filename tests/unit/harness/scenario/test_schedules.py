@@ -165,7 +165,7 @@ def test_a_schedule_that_could_not_be_read_again_is_refused() -> None:
     with pytest.raises(ScenarioError) as refused:
         resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 10_000)}]", "x.yaml")
     assert re.fullmatch(
-        r"x\.yaml:3:9: faults: about \d{7} characters, with each step written out; "
+        r"x\.yaml:3:9: faults: \d{7} characters with each step written out; "
         "allowed: at most 2097152",
         str(refused.value),
     )
