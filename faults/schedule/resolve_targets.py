@@ -5,11 +5,10 @@ before the step is due. What it was based on is compared with what is known when
 time.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from compose.errors import ComposeError
-from compose.protocols import Cluster, PartitionState, View
+from compose.protocols import Cluster, View
 from faults.clock import Clock, ns
 from faults.errors import NoTarget
 from faults.kinds.base import Fault, Injection, Outages
@@ -18,30 +17,11 @@ from faults.kinds.node_holds import Holds
 from faults.kinds.registry import kind_of
 from faults.kinds.step import ResolvedTargets, Step
 from faults.schedule.known import PARTITIONS_GOOD_NS, KnownRoles, NewestRoles
-from faults.schedule.probes import SHORTEST_NS, UNREADABLE, Isr, Probes, all_moved
-from faults.targets.conditions import (
-    BrokerFenced,
-    BrokerUnfenced,
-    Condition,
-    ControllerMoved,
-    FirstAck,
-    OffsetCondition,
-    PartitionCondition,
-)
-from faults.targets.observed import Observed
+from faults.schedule.probes import SHORTEST_NS, Isr, Probes, all_moved
 from faults.targets.roles import Roles
-from faults.targets.target import TopicPartition
 
 MOST_AGE_NS = ns(2.5)
 """How long a preparation holds: the counters that it has read prove little about later."""
-
-
-LastAck = Callable[[TopicPartition | None], int]
-
-
-def no_acks(of: TopicPartition | None) -> int:
-    """Of a schedule without a load."""
-    return -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +52,13 @@ class Vacant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolver:
-    """Resolves steps on a cluster. `holds` are shared by all injections of a schedule.
-
-    `last_ack_ns`: when the load got its last acknowledgement for a partition, -1: never.
-    """
+    """Resolves steps on a cluster. `holds` are shared by all injections of a schedule."""
 
     cluster: Cluster
     view: View
     clock: Clock
     holds: Holds
     probes: Probes
-    last_ack_ns: LastAck = no_acks
 
     def ready(self, step: Step) -> Ready | Vacant:
         """Resolve the roles, and make and prepare the fault. If that takes long, resolve them again."""
@@ -153,61 +129,6 @@ class Resolver:
 
     def _is_good(self, until_ns: int) -> bool:
         return self.clock.now_ns() <= until_ns
-
-    def partition(self, of: TopicPartition | None) -> PartitionState | None:
-        """The state of a partition now; None if no broker reports it."""
-        try:
-            return Roles(cluster=self.cluster, view=self.view).partition(of)
-        except (NoTarget, ComposeError):
-            return None
-
-    def known_partition(self, of: TopicPartition | None) -> PartitionState | None:
-        """The state of a partition as it was read last; None if that is too long ago. Takes no time."""
-        source = KnownRoles(self.probes.known)
-        try:
-            state = self._roles(source).partition(of)
-        except NoTarget:
-            return None
-        return state if self._is_good(source.good_until_ns) else None
-
-    def observed(self, condition: Condition) -> Observed:
-        """What a condition is about, as it is now; what nobody reports is left out."""
-        match condition:
-            case BrokerFenced() | BrokerUnfenced():
-                return Observed(fenced=self._fenced())
-            case ControllerMoved():
-                active = self.probes.read_controller()
-                return Observed(controller=None if active == UNREADABLE else active)
-            case FirstAck(of=of):
-                return Observed(last_ack_ns=self.last_ack_ns(of))
-            case _:
-                return Observed(partition=self._with_offsets(condition))
-
-    def known(self, condition: Condition) -> Observed | None:
-        """What a condition is about, as it was read last; None if that is too long ago. Takes no time."""
-        match condition:
-            case BrokerFenced() | BrokerUnfenced() | FirstAck():
-                return None
-            case ControllerMoved():
-                source = KnownRoles(self.probes.known)
-                observed = Observed(controller=source.active_controller())
-                return observed if self._is_good(source.good_until_ns) else None
-            case _:
-                state = self.known_partition(condition.of)
-                return None if state is None else Observed(partition=state)
-
-    def _fenced(self) -> Mapping[int, bool]:
-        try:
-            return self.probes.quickest.fenced()
-        except ComposeError:
-            return {}
-
-    def _with_offsets(self, condition: PartitionCondition) -> PartitionState | None:
-        """The state of a condition's partition now, with its offsets if the condition is about them."""
-        state = self.partition(condition.of)
-        if state is None or not isinstance(condition, OffsetCondition):
-            return state
-        return self.view.with_offsets(state)
 
     def _injection(self, step: Step, targets: ResolvedTargets) -> Injection[Step]:
         before, now = self._before_and_now(kind_of(step).counter, targets.nodes)

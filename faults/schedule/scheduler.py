@@ -19,9 +19,10 @@ from faults.clock import Clock
 from faults.kinds.node_holds import Holds
 from faults.kinds.step import Step
 from faults.schedule.event_loop import EventLoop, Running
+from faults.schedule.events import Events, LastAck, no_acks
 from faults.schedule.probes import Probes
 from faults.schedule.record import FaultEvent, FaultRecord, Reporter
-from faults.schedule.resolve_targets import LastAck, Resolver, no_acks
+from faults.schedule.resolve_targets import Resolver
 from faults.schedule.sampler import Sampler
 from faults.schedule.step_runner import StepRunner
 from faults.schedule.step_state import StepState
@@ -92,14 +93,8 @@ class Scheduler:
         self._runner = StepRunner(
             clock=clock,
             states=self._states,
-            resolver=Resolver(
-                cluster=cluster,
-                view=view,
-                clock=clock,
-                holds=Holds(),
-                probes=probes,
-                last_ack_ns=last_ack_ns,
-            ),
+            resolver=Resolver(cluster=cluster, view=view, clock=clock, holds=Holds(), probes=probes),
+            events=Events(states=self._states, probes=probes, last_ack_ns=last_ack_ns),
             reporter=self._reporter,
             start_ns=start_ns,
             recovery_s=RECOVERY_S,

@@ -9,7 +9,7 @@ the scheduler then heals what is in force.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeGuard
 
@@ -20,12 +20,12 @@ from faults.kinds.base import Fault
 from faults.kinds.evidence import STILL_NS, Evidence, NotYet, Proven
 from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, When
+from faults.schedule.events import Events
 from faults.schedule.record import Reporter, Stage
 from faults.schedule.resolve_targets import Ready, Resolver, Vacant
 from faults.schedule.step_state import StepState
-from faults.targets.moments import Combined, Moment, Moments, StepMoment, each_moment
 from faults.targets.observed import Observed, baseline, holds, in_words
-from faults.tasks import Signal, Task, first_of, in_background, last_of, outcome, sleep_until, submit
+from faults.tasks import Task, in_background, outcome, sleep_until, submit
 
 AHEAD_NS = ns(1.2)
 """A preparation asks the engine for the state of nodes (0.05 s each on a busy machine) and probes edges
@@ -63,23 +63,10 @@ class StepRunner:
     clock: Clock
     states: Sequence[StepState]
     resolver: Resolver
+    events: Events
     reporter: Reporter
     start_ns: int
     recovery_s: float
-    _by_name: dict[str, StepState] = field(default_factory=dict, init=False)
-    _since: dict[int, Signal[int]] = field(default_factory=dict, init=False)
-    """From when on the event counts that a step waits for, by its index; else from the schedule's start."""
-    _waiting: dict[StepMoment, list[StepState]] = field(default_factory=dict, init=False)
-    """The steps that wait for an event, by the moments from which on it counts."""
-
-    def __post_init__(self) -> None:
-        """Find out who follows whom."""
-        self._by_name.update({each.step.name: each for each in self.states})
-        for state in self.states:
-            if (since := self._since_of(state)) is not None:
-                self._since[state.index] = self._signal(since)
-                for moment in each_moment(since):
-                    self._waiting.setdefault(moment, []).append(state)
 
     def life(self, state: StepState) -> Task[None]:
         """One step, from its start to its recovery."""
@@ -103,28 +90,18 @@ class StepRunner:
             case At(offset_s=offset_s):
                 return self.start_ns + ns(offset_s)
             case After(of=of, delay_s=delay_s):
-                return (yield from self._signal(of).wait()) + ns(delay_s)
+                return (yield from self.events.signal(of).wait()) + ns(delay_s)
             case When() as when:
                 return (yield from self._event_ns(state, when))
 
-    def _signal(self, moments: Moments) -> Signal[int]:
-        """Comes with these moments."""
-        match moments:
-            case StepMoment(step=name, moment=moment):
-                return self._by_name[name].moments[moment]
-            case Combined(which="all", of=of):
-                return last_of([self._signal(each) for each in of])
-            case Combined(of=of):
-                return first_of([self._signal(each) for each in of])
-
     def _event_ns(self, state: StepState, when: When) -> Task[int]:
         """When the event came; without a reading from before, the first one counts as that."""
-        since = self._since.get(state.index)
+        since = self.events.since(state)
         since_ns = self.start_ns if since is None else (yield from since.wait())
         before = state.before
         while True:
             asked_ns = self.clock.now_ns()
-            now = yield from in_background(partial(self.resolver.observed, when.condition))
+            now = yield from in_background(partial(self.events.observed, when.condition))
             before = baseline(when.condition, before, now)
             if before and holds(when.condition, before, now, since_ns=since_ns):
                 self._learn(state, now, asked_ns)
@@ -134,23 +111,6 @@ class StepRunner:
                 late = f"{when.condition} did not come within {when.within_s:g} s"
                 raise NotInjected(f"{late}; the last state was {in_words(when.condition, now)}")
             yield from self._sleep(EVENT_AGAIN_S)
-
-    def _since_of(self, state: StepState) -> Moments | None:
-        """From when on the event counts that a step waits for; None: from the start, or it waits for none."""
-        match state.step.start:
-            case When(since=None) if state.index > 0:
-                return StepMoment(step=self.states[state.index - 1].step.name, moment="begin")
-            case When(since=StepMoment() | Combined() as since):
-                return since
-            case _:
-                return None
-
-    def _note_before(self, state: StepState, moment: Moment) -> None:
-        """A moment of this step is about to come: keep what is known for who waits from then on."""
-        for waiting in self._waiting.get(StepMoment(step=state.step.name, moment=moment), ()):
-            start = waiting.step.start
-            if isinstance(start, When) and not self._since[waiting.index].is_settled:
-                waiting.before = self.resolver.known(start.condition)
 
     def _learn(self, state: StepState, now: Observed, asked_ns: int) -> None:
         """What has come is newer than what the step was prepared on, unless that is for the same nodes."""
@@ -170,7 +130,7 @@ class StepRunner:
         """
         drawn_ns = state.due_ns
         once = () if isinstance(state.step.start, When) else state.step.start.once
-        for earlier in [self._by_name[name] for name in once]:
+        for earlier in map(self.events.state, once):
             try:
                 recovered_ns = yield from earlier.moments["recovered"].wait()
             except NotInjected:
@@ -233,7 +193,7 @@ class StepRunner:
     def _inject(self, state: StepState, ready: Ready) -> Task[None]:
         """Inject; an error of the cluster is noted, and what was done is healed at once."""
         state.fault, state.outages = ready.fault, ready.outages
-        self._note_before(state, "begin")
+        self.events.note_before(state, "begin")
         state.nodes, state.edges = ready.targets.nodes, tuple(map(str, ready.targets.edges))
         state.inject_ns = self.clock.now_ns()
         self.reporter.on_record(state.record())
@@ -332,7 +292,7 @@ class StepRunner:
 
     def _try_to_heal(self, state: StepState) -> Task[bool]:
         if state.heal_attempts == 0:
-            self._note_before(state, "end")
+            self.events.note_before(state, "end")
         state.heal_attempts += 1
         state.is_changing = True
         state.end_ns = self.clock.now_ns() if state.end_ns < 0 else state.end_ns
@@ -379,7 +339,7 @@ class StepRunner:
         return self.clock.now_ns() >= healed_ns + ns(self.recovery_s)
 
     def _end(self, state: StepState, stage: Stage, detail: str) -> None:
-        self._note_before(state, "recovered")
+        self.events.note_before(state, "recovered")
         state.over_ns = self.clock.now_ns()
         self._report(state, stage, detail)
         state.moments["recovered"].come(state.over_ns)

@@ -17,8 +17,8 @@ from compose.kafka.view import ClusterView
 from compose.protocols import Cluster, MetadataLog
 from compose.spec import images
 from faults.clock import SystemClock
+from faults.schedule.events import no_acks
 from faults.schedule.record import FaultEvent, FaultRecord
-from faults.schedule.resolve_targets import no_acks
 from faults.schedule.scheduler import run_schedule
 from harness.errors import StepFailed
 from harness.report.audit import audit_replicas

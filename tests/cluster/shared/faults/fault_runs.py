@@ -7,8 +7,8 @@ from typing import Any
 from compose.kafka.view import ClusterView
 from faults.clock import SystemClock
 from faults.plan.parse import parse_steps
+from faults.schedule.events import LastAck, no_acks
 from faults.schedule.record import FaultEvent, FaultRecord
-from faults.schedule.resolve_targets import LastAck, no_acks
 from faults.schedule.scheduler import run_schedule
 
 
