@@ -16,6 +16,7 @@ from faults.targets.conditions import (
     BrokerUnfenced,
     Condition,
     ControllerMoved,
+    CoordinatorMoved,
     ElrSize,
     FirstAck,
     FollowerBehind,
@@ -93,6 +94,8 @@ def _check_condition(condition: Condition, facts: Facts) -> None:
         case ControllerMoved():
             if len(facts.controllers) < 2:
                 raise BadStep("when", str(condition), "another event: there is one controller only")
+        case CoordinatorMoved():
+            pass  # what groups there will be nobody knows
         case _:
             check_partition(condition.of, "when", facts)
             if isinstance(condition, FollowerBehind):
@@ -107,7 +110,7 @@ def _with_partition(step: Step, default: TopicPartition | None) -> Step:
     if not isinstance(step.start, When):
         return step
     match step.start.condition:
-        case BrokerFenced() | BrokerUnfenced() | ControllerMoved():
+        case BrokerFenced() | BrokerUnfenced() | ControllerMoved() | CoordinatorMoved():
             return step
         case condition if condition.of is None:
             return replace(step, start=replace(step.start, condition=replace(condition, of=default)))

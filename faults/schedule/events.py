@@ -19,6 +19,7 @@ from faults.targets.conditions import (
     BrokerUnfenced,
     Condition,
     ControllerMoved,
+    CoordinatorMoved,
     FirstAck,
     OffsetCondition,
     PartitionCondition,
@@ -103,6 +104,8 @@ class Events:
                 return None
             case ControllerMoved():
                 observed = Observed(controller=source.active_controller())
+            case CoordinatorMoved(group=group):
+                observed = Observed(coordinator=source.coordinator(group))
             case _:
                 observed = Observed(partition=self._partition(source, condition.of))
         is_good = self.probes.clock.now_ns() <= source.good_until_ns
@@ -116,6 +119,9 @@ class Events:
             case ControllerMoved():
                 active = self.probes.read_controller()
                 return Observed(controller=None if active == UNREADABLE else active)
+            case CoordinatorMoved(group=group):
+                read, _ = self.probes.read_coordinators({group})
+                return Observed(coordinator=read.get(group))
             case FirstAck(of=of):
                 return Observed(last_ack_ns=self.last_ack_ns(of))
             case _:

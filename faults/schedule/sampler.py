@@ -9,7 +9,7 @@ from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, Step, When
 from faults.schedule.probes import Probes
 from faults.schedule.step_state import StepState
-from faults.targets.conditions import ControllerMoved
+from faults.targets.conditions import ControllerMoved, CoordinatorMoved
 from faults.targets.moments import Combined, StepMoment, time_of
 from faults.tasks import Task, in_background, sleep_until
 
@@ -22,7 +22,7 @@ that there are counters from before by then."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampler:
-    """Three tasks: counters, partitions, active controller. What answers late delays its own task only."""
+    """A task each for counters, partitions, controller, coordinators: what answers late delays its own only."""
 
     clock: Clock
     probes: Probes
@@ -57,6 +57,15 @@ class Sampler:
                 active = yield from in_background(self.probes.read_controller)
                 self.probes.keep_controller(active, asked_ns)
             yield from sleep_until(asked_ns + EVERY_NS)
+
+    def sample_coordinators(self) -> Task[None]:
+        """Four times a second, if a step is near that waits for another one, who coordinates its group."""
+        while self._waiting():
+            next_ns = self.clock.now_ns() + ROLES_EVERY_NS
+            if groups := {group for each in self._near() for group in _awaited_groups(each.step)}:
+                read, asked_ns = yield from in_background(partial(self.probes.read_coordinators, groups))
+                self.probes.keep_coordinators(read, asked_ns)
+            yield from sleep_until(next_ns)
 
     def _waiting(self) -> list[StepState]:
         return [each for each in self.states if each.inject_ns < 0 and not each.is_over]
@@ -110,6 +119,15 @@ def _guess(
             return _begin(states[state.index - 1], times)
         case When():
             return start_ns
+
+
+def _awaited_groups(step: Step) -> tuple[str, ...]:
+    """The consumer group whose coordinator is to move, if the step waits for that."""
+    match step.start:
+        case When(condition=CoordinatorMoved(group=group)):
+            return (group,)
+        case _:
+            return ()
 
 
 def _asks_for_controller(step: Step) -> bool:

@@ -33,7 +33,7 @@ RECOVERY_S = 60.0
 RECOVERY_AFTER_STOP_S = 10.0
 """An interrupted run ends no later than this after its last healing."""
 
-SAMPLER_THREADS = 3
+SAMPLER_THREADS = 4
 JOBS_OF_A_STEP = 2
 """A step that awaits an event is prepared meanwhile."""
 
@@ -118,6 +118,7 @@ class Scheduler:
         self._loop.start(self._sampler.sample_counters())
         self._loop.start(self._sampler.sample_partitions())
         self._loop.start(self._sampler.sample_controller())
+        self._loop.start(self._sampler.sample_coordinators())
         for state in self._states:
             self._lives[state.index] = self._loop.start(self._runner.life(state))
 

@@ -13,6 +13,7 @@
     broker 2 fenced               the controllers have fenced it
     broker 2 unfenced             it has been fenced since the waiting began, and is not any more
     controller.moved              there is an active controller, and it is another one than before
+    coordinator(GROUP).moved      a consumer group has a coordinator, and it is another broker than before
     first ack(orders-0) after cut.begin
                                   a record was acknowledged to the load later than that
 
@@ -47,6 +48,7 @@ _WORDS = (
     "broker N fenced",
     "broker N unfenced",
     "controller.moved",
+    "coordinator(GROUP).moved",
 )
 
 
@@ -175,13 +177,23 @@ class ControllerMoved:
         return "controller.moved"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinatorMoved:
+    """Another coordinator of a consumer group than before."""
+
+    group: str
+
+    def __str__(self) -> str:
+        return f"coordinator({self.group}).moved"
+
+
 OffsetCondition = HwBelowLeo | FollowerBehind
 """Conditions that need the offsets of a state."""
 PartitionCondition = (
     IsrSize | ElrSize | IsrIsLeader | LeaderChanged | LeaderMoved | NoLeader | OffsetCondition | FirstAck
 )
 BrokerCondition = BrokerFenced | BrokerUnfenced
-Condition = PartitionCondition | BrokerCondition | ControllerMoved
+Condition = PartitionCondition | BrokerCondition | ControllerMoved | CoordinatorMoved
 
 _Make = Callable[[re.Match[str], TopicPartition | None], Condition]
 _SHAPES: tuple[tuple[str, _Make], ...] = (
@@ -206,6 +218,10 @@ _SHAPES: tuple[tuple[str, _Make], ...] = (
     (r"broker (?P<broker>\d{1,6}) fenced", lambda words, _: BrokerFenced(broker=int(words["broker"]))),
     (r"broker (?P<broker>\d{1,6}) unfenced", lambda words, _: BrokerUnfenced(broker=int(words["broker"]))),
     (r"controller\.moved", lambda _, __: ControllerMoved()),
+    (
+        r"coordinator\((?P<group>[^()]+)\)\.moved",
+        lambda words, _: CoordinatorMoved(group=words["group"]),
+    ),
 )
 
 

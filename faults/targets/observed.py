@@ -10,6 +10,7 @@ from faults.targets.conditions import (
     Comparison,
     Condition,
     ControllerMoved,
+    CoordinatorMoved,
     ElrSize,
     FirstAck,
     FollowerBehind,
@@ -33,6 +34,7 @@ class Observed:
     partition: PartitionState | None = None
     fenced: Mapping[int, bool] = field(default_factory=dict)
     controller: int | None = None
+    coordinator: int | None = None
     last_ack_ns: int = -1
 
     @property
@@ -49,6 +51,8 @@ def in_words(condition: Condition, observed: Observed) -> str:
             return f"broker {broker}: {words[observed.fenced.get(broker)]}"
         case ControllerMoved():
             return f"active controller {observed.controller}"
+        case CoordinatorMoved(group=group):
+            return f"coordinator of {group}: {observed.coordinator}"
         case FirstAck():
             return f"the last acknowledgement at {observed.last_ack_ns} ns"
         case _:
@@ -62,7 +66,8 @@ def baseline(condition: Condition, before: Observed | None, now: Observed) -> Ob
     """
     if isinstance(condition, BrokerUnfenced) and now.fenced.get(condition.broker):
         return now
-    return now if before is None and not now.is_empty else before
+    is_known = before is not None and not before.is_empty
+    return before if is_known or now.is_empty else now
 
 
 def holds(condition: Condition, before: Observed, now: Observed, *, since_ns: int = 0) -> bool:
@@ -74,6 +79,8 @@ def holds(condition: Condition, before: Observed, now: Observed, *, since_ns: in
             return before.fenced.get(broker, False) and not now.fenced.get(broker, True)
         case ControllerMoved():
             return now.controller is not None and now.controller != before.controller
+        case CoordinatorMoved():
+            return now.coordinator is not None and now.coordinator != before.coordinator
         case FirstAck():
             return now.last_ack_ns > since_ns
         case _:

@@ -320,6 +320,11 @@ class WorldView:
     def fenced(self) -> Mapping[int, bool]:
         return {node: not self.world.serves(node) for node in self.world.brokers}
 
+    def coordinator(self, group: str) -> int | None:
+        """Whoever leads orders-0 coordinates every group."""
+        leader = self.describe("orders")[0].leader
+        return leader if leader >= 0 else None
+
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         raise NotImplementedError
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as Offset
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
@@ -71,6 +73,28 @@ def test_the_controller_moves(cluster: DockerCluster, view: ClusterView) -> None
     all_went_well(kill, moved)
     assert kill.begin_ns < moved.inject_ns < kill.heal_ns
     assert cluster.active_controller() not in (None, *kill.nodes)
+
+
+def test_a_coordinator_moves(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
+) -> None:
+    """A group that has committed is coordinated by one broker, and by another once that is killed."""
+    topic, group = make_topic(), "group-of-events"
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": group})
+    consumer.commit(offsets=[Offset(topic, 0, 0)], asynchronous=False)
+    consumer.close()
+    before = view.coordinator(group)
+    assert before in cluster.brokers
+    with traffic(cluster.bootstrap, topic, partitions=1):
+        kill, moved = run(
+            cluster,
+            view,
+            {"name": "kill", "at": "3s", "do": "kill", "target": f"node {before}", "for": "12s"},
+            PAUSE | {"name": "moved", "when": f"coordinator({group}).moved"},
+        )
+    all_went_well(kill, moved)
+    assert kill.begin_ns < moved.inject_ns < kill.heal_ns
+    assert view.coordinator(group) not in (None, before)
 
 
 def test_eligible_leaders_come_and_go(

@@ -101,6 +101,21 @@ def test_nobody_can_say_who_is_the_controller() -> None:
     assert reason(pause).endswith("the last state was active controller 101")
 
 
+def test_a_coordinator_moves() -> None:
+    """From the one of before the kill, though the next one coordinates the group when the kill is done."""
+    kill, pause = run(World(), KILL | {"target": "leader"}, PAUSE | {"when": "coordinator(g).moved"})
+    assert kill.inject_ns < pause.inject_ns < kill.inject_ns + ns(0.5)
+
+
+def test_no_broker_knows_a_coordinator() -> None:
+    """While none is known, none has moved; one that is known at last is no other."""
+    world = World()
+    view = WorldView(world)
+    view.coordinator = lambda _: 3 if world.clock.now_ns() > ns(7) else None  # type: ignore[method-assign]
+    _, pause = run(world, KILL, PAUSE | {"when": "coordinator(g).moved", "within": "4s"}, view=view)
+    assert reason(pause).endswith("the last state was coordinator of g: 3")
+
+
 @dataclass
 class ViewWithElr(WorldView):
     """A view of a cluster on which who has left the ISR is an eligible leader for as long."""

@@ -78,6 +78,16 @@ def test_the_controller_moves() -> None:
     assert [holds(moved, before, now) for now in nows] == [False, False, True]
 
 
+def test_a_coordinator_moves() -> None:
+    """There is another one; none is no other."""
+    moved, before = parse_condition("coordinator(g).moved"), Observed(coordinator=1)
+    assert [holds(moved, before, now) for now in (before, NOTHING, Observed(coordinator=2))] == [
+        False,
+        False,
+        True,
+    ]
+
+
 def test_the_first_ack() -> None:
     """The last one came later than the moment."""
     found = [
@@ -93,6 +103,7 @@ def test_what_is_compared_with() -> None:
     assert baseline(condition, None, NOTHING) is None
     assert baseline(condition, None, first) == first
     assert baseline(condition, first, later) == first
+    assert baseline(condition, NOTHING, first) == first
 
 
 @pytest.mark.parametrize(
@@ -102,6 +113,7 @@ def test_what_is_compared_with() -> None:
         ("broker 2 unfenced", Observed(fenced={2: True}), "broker 2: fenced"),
         ("broker 2 unfenced", NOTHING, "broker 2: nobody knows"),
         ("controller.moved", Observed(controller=101), "active controller 101"),
+        ("coordinator(g).moved", Observed(coordinator=2), "coordinator of g: 2"),
         ("first ack", Observed(last_ack_ns=7), "the last acknowledgement at 7 ns"),
         ("isr.size <= 1", NOTHING, "None"),
     ],

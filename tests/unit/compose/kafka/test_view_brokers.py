@@ -1,4 +1,4 @@
-"""Which brokers are fenced: what most of those say that answer."""
+"""Which brokers are fenced, by what most say that answer, and who coordinates a group."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import pytest
 from fakes.world.replica_brokers import ReplicaBrokers
 
 from compose.errors import ViewError
-from compose.kafka.view import ClusterView
+from compose.kafka.view import ClusterView, group_partition
 
 
 @pytest.fixture
@@ -43,3 +43,28 @@ def test_no_broker_answers(brokers: ReplicaBrokers) -> None:
     brokers.silent = {1, 2, 3}
     with pytest.raises(ViewError, match="no broker answers"):
         fenced(brokers)
+
+
+@pytest.mark.parametrize(
+    ("group", "partition"),
+    [
+        ("", 0),
+        ("a", 97 % 50),
+        ("hello", 99162322 % 50),
+        ("polygenelubricants", 0),
+        ("orders-ö", 46),
+        ("\N{GRINNING FACE}", 1772899 % 50),
+    ],
+)
+def test_the_partition_of_a_group_is_that_of_kafka(group: str, partition: int) -> None:
+    """As Java 17 printed the hashes: 0, 97, 99162322, -2147483648, 1234322446, 1772899 (of two units)."""
+    assert group_partition(group, 50) == partition
+
+
+def test_a_group_is_coordinated_by_the_leader_of_its_partition() -> None:
+    """While there is none, nobody coordinates it."""
+    brokers = ReplicaBrokers(topic="__consumer_offsets", leader=2)
+    with brokers, ClusterView(brokers.bootstrap) as view:
+        assert view.coordinator("any") == 2
+        brokers.leader = -1
+        assert view.coordinator("any") is None
