@@ -173,7 +173,7 @@ class _Expansion:
         name = entry.name + scope.suffix
         if len(self.steps) == MOST_STEPS:
             allowed = f"what makes at most {MOST_STEPS} steps in all"
-            raise BadStep("repeat", "more", allowed, path=entry.path[:1])
+            raise BadStep("repeat", f"{MOST_STEPS + 1} or more", allowed, path=entry.path[:1])
         self._check(begin)
         self.steps.append(
             PlainStep(name=name, words=entry.words, start=begin.start, path=entry.path, start_path=begin.path)
@@ -186,7 +186,7 @@ class _Expansion:
         self.named += len(once) + sum(1 for _ in each_moment(of)) if of else len(once)
         if self.named > MOST_NAMED:
             allowed = f"at most {MOST_NAMED} names in all; that of a block stands for those of its steps"
-            raise BadStep(_key(begin.start), "more", allowed, path=begin.path)
+            raise BadStep(_key(begin.start), f"{MOST_NAMED + 1} or more", allowed, path=begin.path)
         if of and levels(of) > MOST_LEVELS:
             allowed = f"all() and any() at most {MOST_LEVELS} levels deep; the name of a block is an all()"
             raise BadStep(_key(begin.start), str(of), allowed, path=begin.path)

@@ -22,7 +22,7 @@ that there are counters from before by then."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampler:
-    """A task each for counters, partitions, controller, coordinators: what answers late delays its own only."""
+    """A task each for counters, partitions, controller, coordinators: what is late delays its own only."""
 
     clock: Clock
     probes: Probes

@@ -358,7 +358,7 @@ def test_refusing_too_many_steps() -> None:
     inner = {"repeat": times, "parallel": [KILL]}
     began = time.monotonic()
     assert refusal([{"at": "0s", "repeat": times, "parallel": [inner, inner]}]) == (
-        "step 1, repeat: 'more' is refused; allowed: what makes at most 10000 steps in all"
+        "step 1, repeat: '10001 or more' is refused; allowed: what makes at most 10000 steps in all"
     )
     assert time.monotonic() - began < 10
 
@@ -368,7 +368,7 @@ def test_refusing_too_many_names() -> None:
     many = KILL | {"name": "a", "at": "0s", "repeat": {"every": "10s", "times": 400}}
     each = KILL | {"after": "a.end", "repeat": {"every": "10s", "times": 400, "overlap": "allow"}}
     assert refusal([many, each]) == (
-        "step 2, after: 'more' is refused; "
+        "step 2, after: '20001 or more' is refused; "
         "allowed: at most 20000 names in all; that of a block stands for those of its steps"
     )
 
