@@ -205,6 +205,17 @@ def test_an_event_counts_from_the_begin_of_an_earlier_step() -> None:
     assert other.inject_ns > pause.inject_ns
 
 
+def test_what_the_healing_brings_about_counts_from_the_end() -> None:
+    """The leader moves while the node is being started, before the step is healed."""
+    world = World()
+    world.clock.call_at(ns(8.07), lambda: setattr(world, "leader", 3))
+    kill, pause = run(
+        world, KILL, PAUSE | {"when": "leader.moved", "since": "kill.end", "target": "node 101"}
+    )
+    assert kill.end_ns < ns(8.07) < kill.heal_ns
+    assert kill.heal_ns <= pause.inject_ns <= kill.heal_ns + ns(0.5)
+
+
 def test_a_step_waits_for_its_event_from_the_recovery_of_another() -> None:
     """And no longer than `within` after it."""
     kill, pause = run(
