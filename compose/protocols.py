@@ -459,6 +459,12 @@ class View(Protocol):
     def leaders(self) -> Mapping[tuple[str, int], int]:
         """Leader of every partition of every topic that is not internal."""
 
+    def fenced(self) -> Mapping[int, bool]:
+        """Whether each broker is fenced; one on which the brokers that answer are divided is left out."""
+
+    def coordinator(self, group: str) -> int | None:
+        """The broker that coordinates a consumer group; None if there is none now, or was no group yet."""
+
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         """Return when every reachable broker itself knows a leader of every partition, the same for all."""
 

@@ -22,11 +22,13 @@ from faults.errors import BadStep
 from faults.kinds.kind import StormRule
 from faults.kinds.registry import KINDS
 from faults.kinds.step import After, At, Step
+from faults.plan.expand import MOST_STEPS
 from faults.plan.storm_draw import Range, Rounds
 from faults.plan.storm_limits import Limit, Limits, limits_of
 from faults.plan.storm_round import RECOVERY_S, RESTART_S, Planned
-from faults.plan.validate import MOST_STEPS, validate
+from faults.plan.validate import validate
 from faults.targets.facts import Facts
+from faults.targets.moments import StepMoment
 
 RULES: Mapping[str, StormRule] = {name: kind.storm for name, kind in KINDS.items() if kind.storm is not None}
 KEYS = ("duration", "intensity", "limit", "kinds", "weights", "hold", "gap")
@@ -150,7 +152,7 @@ def _named(faults: Sequence[Planned], names: Sequence[str], start: At) -> Iterat
     """The steps of one round: the first with this start, the others planned by its begin."""
     yield replace(faults[0].step, name=names[0], start=start)
     for name, each in zip(names[1:], faults[1:], strict=True):
-        after = After(anchor=names[0], moment="begin", delay_s=each.begin_s)
+        after = After(of=StepMoment(step=names[0], moment="begin"), delay_s=each.begin_s)
         yield replace(each.step, name=name, start=after)
 
 

@@ -21,12 +21,16 @@ class TopicFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default."""
+    """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default.
+
+    `has_elr`: whether eligible leader replicas are on (KIP-966).
+    """
 
     brokers: tuple[int, ...]
     controllers: tuple[int, ...]
     edges: tuple[Edge, ...]
     topics: tuple[TopicFacts, ...]
+    has_elr: bool = True
 
     @property
     def nodes(self) -> tuple[int, ...]:

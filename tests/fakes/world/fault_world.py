@@ -365,6 +365,14 @@ class WorldView:
     def leaders(self) -> Mapping[tuple[str, int], int]:
         return {("orders", 0): self.describe("orders")[0].leader}
 
+    def fenced(self) -> Mapping[int, bool]:
+        return {node: not self.world.serves(node) for node in self.world.brokers}
+
+    def coordinator(self, group: str) -> int | None:
+        """Whoever leads orders-0 coordinates every group."""
+        leader = self.describe("orders")[0].leader
+        return leader if leader >= 0 else None
+
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         raise NotImplementedError
 

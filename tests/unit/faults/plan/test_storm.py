@@ -18,6 +18,7 @@ from faults.plan.storm_draw import Range
 from faults.plan.storm_limits import Limits, limits_of
 from faults.plan.validate import validate
 from faults.targets.facts import Facts, TopicFacts
+from faults.targets.moments import StepMoment
 from faults.targets.target import Target
 
 WITHIN = (
@@ -64,8 +65,9 @@ def intervals(steps: Iterable[Step]) -> list[Interval]:
             begin_s = step.start.offset_s
         else:
             assert isinstance(step.start, After)
-            assert step.start.moment == "begin"
-            begin_s = found[step.start.anchor].begin_s + step.start.delay_s
+            assert isinstance(step.start.of, StepMoment)
+            assert step.start.of.moment == "begin"
+            begin_s = found[step.start.of.step].begin_s + step.start.delay_s
         found[step.name] = Interval(step, round(begin_s, 3), round(begin_s + step.hold_s, 3))
     return list(found.values())
 
@@ -141,7 +143,7 @@ def test_a_round_waits_for_every_fault_of_the_one_before() -> None:
                 rounds.append([])
             else:
                 assert isinstance(step.start, After)
-                assert step.start.anchor == rounds[-1][0]
+                assert step.start.of == StepMoment(step=rounds[-1][0], moment="begin")
             rounds[-1].append(step.name)
         assert len(rounds) > 3
 
