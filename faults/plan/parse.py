@@ -5,11 +5,11 @@
     {do: power-loss, when: 'isr == {leader}', within: 20s, target: leader, for: 5s}
     {do: pause, at: 40s, once: the-kill + power-loss-3, target: node 1, for: 5s}
     {do: pause, at: 60s, repeat: {every: 10s, jitter: 1s, times: 6}, target: leader, for: 2s}
-    {at: 90s, sequence: [{do: stop, target: 1, for: 3s}, {do: stop, target: 2, for: 2s}]}
-
     {at: 90s, sequence: [{do: stop, target: 1, for: 3s}, {do: pause, target: 2, for: 2s}]}
-`since` with `when`; `name` and `repeat` if you like; and those that the kind of fault adds. Every error is a
-BadStep that names the key.
+
+Keys: `do` and `for` always; one of `at`, `after`, `when`; `once` with `at` or `after`, `within` and `since`
+with `when`; `name` and `repeat` if you like; and those that the kind of fault adds. Every error is a BadStep
+that names the key.
 """
 
 from collections.abc import Sequence

@@ -11,7 +11,6 @@ Recovery: there is no limit, and the node answers; the ISR is what it was.
 Refused where this machine's kernel counts none of it, and where the node holds more than the limit already.
 """
 
-import re
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, Self
@@ -22,13 +21,13 @@ from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import FaultKind
 from faults.kinds.recovery import answering
 from faults.kinds.step import Head, TargetStep, Words
+from faults.sizes import parse_mib, write_mib
 from faults.targets.target import parse_target
 from faults.tasks import as_job
 
 FEWEST_MIB = 64
 SPARE_MIB = 32
 """Above what a node holds already: thread stacks and young objects come and go."""
-SIZE = re.compile(r"(?P<number>\d+) ?(?P<unit>MiB|GiB)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +51,13 @@ class MemoryLimitStep(TargetStep):
 
     def write(self) -> dict[str, str]:
         """Target and limit."""
-        return TargetStep.write(self) | {"memory": f"{self.mib}MiB"}
+        return TargetStep.write(self) | {"memory": write_mib(self.mib)}
 
 
 def _parse_mib(value: object) -> int:
-    found = SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-    mib = int(found["number"]) * (1024 if found["unit"] == "GiB" else 1) if found else 0
+    mib = parse_mib(value, "memory")
     if mib < FEWEST_MIB:
-        raise BadStep("memory", value, f"what a node may have, from {FEWEST_MIB}MiB on, as in 400MiB or 1GiB")
+        raise BadStep("memory", value, f"what a node may have, from {write_mib(FEWEST_MIB)} on")
     return mib
 
 

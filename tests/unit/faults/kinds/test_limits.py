@@ -159,10 +159,9 @@ def test_a_memory_limit_that_would_end_the_node_is_refused() -> None:
     assert record.proven
 
 
-@pytest.mark.parametrize("value", ["63MiB", "400", 400, "400MB", None])
-def test_a_memory_limit_that_cannot_be_is_refused(value: object) -> None:
-    with pytest.raises(BadStep, match=r"memory: .* allowed: what a node may have, from 64MiB on"):
-        parse_step({"at": "5s"} | MEMORY | {"memory": value})
+def test_a_memory_limit_that_cannot_be_is_refused() -> None:
+    with pytest.raises(BadStep, match=r"memory: '63MiB' .* allowed: what a node may have, from 64MiB on"):
+        parse_step({"at": "5s"} | MEMORY | {"memory": "63MiB"})
 
 
 def test_a_memory_limit_is_written_as_it_was_read() -> None:
