@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from checkers.promises.configuration import MOST_IN_FLIGHT_OF_IDEMPOTENCE, Configuration
+from checkers.promises.configuration import Configuration
 from checkers.promises.traps.trap import Find, Trap, milliseconds
 
 
@@ -59,15 +59,7 @@ def _idempotence(its: Configuration) -> Iterator[Trap]:
 
 def _delivery(its: Configuration) -> Iterator[Trap]:
     producer, waits_s = its.producer, its.fail_over_s
-    if producer.delivery_timeout_s < producer.linger_s + producer.request_timeout_s:
-        yield Trap(
-            id="delivery-below-request-timeout",
-            sentence=f"delivery.timeout.ms of {producer.delivery_timeout_s:g} s is less than linger.ms and "
-            f"request.timeout.ms ({producer.linger_s + producer.request_timeout_s:g} s): Kafka's producer "
-            "does not start",
-            change=f"producer: delivery.timeout.ms: {milliseconds(max(120.0, 2 * waits_s))}",
-        )
-    elif producer.retries > 0 and producer.delivery_timeout_s <= waits_s:
+    if producer.retries > 0 and producer.delivery_timeout_s <= waits_s:
         again = (
             "sends it again under a new epoch, twice there" if producer.idempotence else "may send it twice"
         )
@@ -87,16 +79,6 @@ def _delivery(its: Configuration) -> Iterator[Trap]:
         )
 
 
-def _in_flight(its: Configuration) -> Iterator[Trap]:
-    if its.producer.idempotence and its.producer.max_in_flight > MOST_IN_FLIGHT_OF_IDEMPOTENCE:
-        yield Trap(
-            id="too-many-in-flight",
-            sentence=f"brokers remember {MOST_IN_FLIGHT_OF_IDEMPOTENCE} batches of a producer, and "
-            f"{its.producer.max_in_flight} are in flight: Kafka's producer does not start",
-            change=f"producer: max.in.flight.requests.per.connection: {MOST_IN_FLIGHT_OF_IDEMPOTENCE}",
-        )
-
-
 def _unknown(its: Configuration) -> Iterator[Trap]:
     for name, near in its.producer.unknown:
         yield Trap(
@@ -106,4 +88,4 @@ def _unknown(its: Configuration) -> Iterator[Trap]:
         )
 
 
-EVERY: tuple[Find, ...] = (_acks, _idempotence, _delivery, _in_flight, _unknown)
+EVERY: tuple[Find, ...] = (_acks, _idempotence, _delivery, _unknown)

@@ -85,11 +85,6 @@ def test_a_sound_configuration_falls_into_no_trap():
             "producer: max.in.flight.requests.per.connection: 1",
         ),
         (
-            {"producer": {"delivery_timeout_s": 20.0}},
-            "delivery-below-request-timeout",
-            "producer: delivery.timeout.ms: 120000",
-        ),
-        (
             {"producer": {"delivery_timeout_s": 40.0}},
             "delivery-below-fail-over",
             "producer: delivery.timeout.ms: 120000",
@@ -98,11 +93,6 @@ def test_a_sound_configuration_falls_into_no_trap():
             {"producer": {"idempotence": False, "retries": 0}},
             "no-retries",
             "producer: retries: leave it out, and bound the time by delivery.timeout.ms",
-        ),
-        (
-            {"producer": {"max_in_flight": 6}},
-            "too-many-in-flight",
-            "producer: max.in.flight.requests.per.connection: 5",
         ),
         ({"producer": {"unknown": (("ack", "acks"),)}}, "unknown-producer-setting", "producer: acks"),
         ({"cluster": {"elr": False}}, "no-eligible-leader-replicas", "cluster: elr: true"),
