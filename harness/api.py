@@ -57,6 +57,8 @@ from harness.scenario.resolve import Resolved, find, resolve, scenario_text
 
 if TYPE_CHECKING:
     from checkers.judgement import Judgement
+    from harness.campaign.accept.acceptance import Acceptance
+    from harness.campaign.accept.record import AcceptRecord
     from harness.campaign.suite import SuiteResult
     from harness.campaign.suites.directory import Suite as OpenSuite
     from harness.campaign.suites.record import SuiteRecord as FinishedSuite
@@ -72,8 +74,11 @@ __all__ = [
     "ScenarioError",
     "UsageError",
     "Verdict",
+    "accept",
     "check",
+    "promise",
     "resolved",
+    "resume_accept",
     "resume_suite",
     "run",
     "run_all",
@@ -82,6 +87,8 @@ __all__ = [
 ]
 
 LOCAL_SPARK = "local[*]"
+A_DAY_S = 86_400.0
+SEARCH_S = 120.0
 
 # Spark, Docker and the Kafka client take seconds to import; each function imports the ones it needs.
 
@@ -242,6 +249,73 @@ def resume_suite(
 
     opened = reopen(Path(directory), budget_s=budget_s)
     return _run_suite(opened, spark_master, progress or sys.stderr, argv)
+
+
+def promise(configuration: str | Path, *, sets: Sequence[str] = ()) -> "AcceptRecord":
+    """What a configuration promises and the traps it falls into, by the contract alone: nothing is started.
+
+    `configuration` is a profile's name or a file. Raises UsageError, ScenarioError.
+    """
+    from harness.campaign.accept.acceptance import promised, record_of
+    from harness.campaign.accept.configuration_file import read_configuration
+
+    return record_of(promised(read_configuration(str(configuration), sets)))
+
+
+def accept(
+    configuration: "str | Path | Acceptance",
+    *,
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    budget_s: float = A_DAY_S,
+    search_s: float = SEARCH_S,
+    out: str | Path = "runs",
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[AcceptRecord, FinishedSuite]":
+    """Prove what a configuration promises: search counterexamples for `search_s` seconds each (0: not at
+    all), then run a scenario for each clause and each counterexample on real clusters, within `budget_s`.
+
+    The directory is made below `out`: accept.json, the scenario files, and the files of a suite. Raises
+    UsageError, ScenarioError.
+    """
+    from harness.campaign.accept import page
+    from harness.campaign.accept.acceptance import Acceptance, planned, promised, search_row, searched
+    from harness.campaign.accept.configuration_file import read_configuration
+    from harness.campaign.accept.record import read_accept
+
+    stream = progress or sys.stderr
+    its = configuration
+    if not isinstance(its, Acceptance):
+        its = promised(read_configuration(str(its), sets))
+    if search_s > 0:
+        print(f"searching, for at most {search_s:g} s each", file=stream, flush=True)
+        its = searched(
+            its,
+            time_limit_s=search_s,
+            on_result=lambda result: print(page.searched(search_row(result, None)), file=stream, flush=True),
+        )
+    made = planned(its, out=Path(out), seed=seed, budget_s=budget_s)
+    return read_accept(made.path), _run_suite(made, spark_master, stream, argv)
+
+
+def resume_accept(
+    directory: str | Path,
+    *,
+    budget_s: float | None = None,
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[AcceptRecord, FinishedSuite]":
+    """Go on with an acceptance or a matrix that was stopped. Raises RunDirectoryError, HistoryError."""
+    from harness.campaign.accept.record import read_accept
+
+    record = read_accept(Path(directory))
+    suite = resume_suite(
+        directory, budget_s=budget_s, spark_master=spark_master, progress=progress, argv=argv
+    )
+    return record, suite
 
 
 def _run_suite(

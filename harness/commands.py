@@ -92,6 +92,58 @@ def _resumed_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
     )
 
 
+def accept(arguments: Namespace) -> int:
+    """`highwater accept`: the promise of a configuration, and unless told otherwise its proof."""
+    from harness import api
+    from harness.campaign.accept import page
+    from harness.campaign.accept.acceptance import exit_code
+
+    if (arguments.configuration is None) == (arguments.resume is None):
+        raise UsageError("accept: give a configuration, or --resume DIR")
+    if arguments.no_proof:
+        record = api.promise(arguments.configuration, sets=arguments.sets)
+        print(record.as_text() if arguments.json else page.promise(record))
+        return exit_code(record, None)
+    return _proven(arguments)
+
+
+def _proven(arguments: Namespace) -> int:
+    from harness import api
+    from harness.campaign.accept import page
+    from harness.campaign.accept.acceptance import exit_code, judged_entries
+    from harness.campaign.suites.table import table
+    from harness.terminal.read_along import read_along
+
+    progress = read_along(sys.stderr if arguments.json else sys.stdout)
+    if arguments.resume is not None:
+        record, suite = api.resume_accept(
+            arguments.resume,
+            budget_s=arguments.budget,
+            spark_master=arguments.spark_master,
+            progress=progress,
+            argv=sys.argv[1:],
+        )
+    else:
+        promise = api.promise(arguments.configuration, sets=arguments.sets)
+        print(f"{page.promise(promise)}\n", file=progress, flush=True)
+        record, suite = api.accept(
+            arguments.configuration,
+            sets=arguments.sets,
+            seed=arguments.seed,
+            budget_s=arguments.budget or api.A_DAY_S,
+            search_s=0.0 if arguments.no_search else arguments.search_limit,
+            out=arguments.out,
+            spark_master=arguments.spark_master,
+            progress=progress,
+            argv=sys.argv[1:],
+        )
+    judged = judged_entries(suite)
+    print(f"\n{table(suite)}\n\n{page.answer(record, judged)}", file=progress, flush=True)
+    if arguments.json:
+        print(json.dumps(page.as_json(record, judged), indent=2))
+    return exit_code(record, suite)
+
+
 def check(arguments: Namespace) -> int:
     """`highwater check`: judge a run directory again."""
     from harness import api
