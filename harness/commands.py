@@ -100,6 +100,8 @@ def accept(arguments: Namespace) -> int:
 
     if (arguments.configuration is None) == (arguments.resume is None):
         raise UsageError("accept: give a configuration, or --resume DIR")
+    if arguments.resume is not None and arguments.no_proof:
+        raise UsageError("accept: --resume goes on with a proof")
     if arguments.no_proof:
         record = api.promise(arguments.configuration, sets=arguments.sets)
         print(record.as_text() if arguments.json else page.promise(record))
