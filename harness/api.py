@@ -58,6 +58,7 @@ from harness.scenario.resolve import Resolved, find, resolve, scenario_text
 if TYPE_CHECKING:
     from checkers.judgement import Judgement
     from harness.campaign.accept.acceptance import Acceptance
+    from harness.campaign.accept.matrix import Matrix, MatrixRecord
     from harness.campaign.accept.record import AcceptRecord
     from harness.campaign.suite import SuiteResult
     from harness.campaign.suites.directory import Suite as OpenSuite
@@ -75,10 +76,13 @@ __all__ = [
     "UsageError",
     "Verdict",
     "accept",
+    "accept_matrix",
     "check",
     "promise",
+    "promised_matrix",
     "resolved",
     "resume_accept",
+    "resume_matrix",
     "resume_suite",
     "run",
     "run_all",
@@ -308,7 +312,7 @@ def resume_accept(
     progress: TextIO | None = None,
     argv: Sequence[str] = (),
 ) -> "tuple[AcceptRecord, FinishedSuite]":
-    """Go on with an acceptance or a matrix that was stopped. Raises RunDirectoryError, HistoryError."""
+    """Go on with an acceptance that was stopped. Raises RunDirectoryError, HistoryError."""
     from harness.campaign.accept.record import read_accept
 
     record = read_accept(Path(directory))
@@ -316,6 +320,53 @@ def resume_accept(
         directory, budget_s=budget_s, spark_master=spark_master, progress=progress, argv=argv
     )
     return record, suite
+
+
+def promised_matrix(*, sets: Sequence[str] = ()) -> "MatrixRecord":
+    """The promise of each cell of the matrix, and what the simulated Kafka does in it: nothing is started."""
+    return _matrix(sets).record
+
+
+def accept_matrix(
+    *,
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    budget_s: float = A_DAY_S,
+    out: str | Path = "runs",
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[MatrixRecord, FinishedSuite]":
+    """Run three schedules in each cell of the matrix; `sets` change what all cells have in common."""
+    from harness.campaign.accept.matrix import planned_matrix, read_matrix
+
+    made = planned_matrix(_matrix(sets), out=Path(out), seed=seed, budget_s=budget_s)
+    return read_matrix(made.path), _run_suite(made, spark_master, progress or sys.stderr, argv)
+
+
+def resume_matrix(
+    directory: str | Path,
+    *,
+    budget_s: float | None = None,
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[MatrixRecord, FinishedSuite]":
+    """Go on with a matrix that was stopped. Raises RunDirectoryError, HistoryError."""
+    from harness.campaign.accept.matrix import read_matrix
+
+    record = read_matrix(Path(directory))
+    suite = resume_suite(
+        directory, budget_s=budget_s, spark_master=spark_master, progress=progress, argv=argv
+    )
+    return record, suite
+
+
+def _matrix(sets: Sequence[str]) -> "Matrix":
+    from harness.campaign.accept.configuration_file import parse_configuration
+    from harness.campaign.accept.matrix import NAME, matrix
+
+    return matrix(parse_configuration(f"name: {NAME}\n", NAME, sets))
 
 
 def _run_suite(

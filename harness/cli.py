@@ -116,7 +116,10 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         description=ACCEPT_HELP,
     )
     accept.add_argument(
-        "configuration", nargs="?", metavar="CONFIG", help="a profile (payments, analytics), or a file"
+        "configuration",
+        nargs="?",
+        metavar="CONFIG",
+        help="a profile (payments, analytics), a file, or matrix",
     )
     accept.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP)
     accept.add_argument("--no-proof", action="store_true", help="answer from the contract alone")

@@ -93,20 +93,28 @@ def _resumed_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
 
 
 def accept(arguments: Namespace) -> int:
-    """`highwater accept`: the promise of a configuration, and unless told otherwise its proof."""
-    from harness import api
-    from harness.campaign.accept import page
-    from harness.campaign.accept.acceptance import exit_code
+    """`highwater accept`: the promise of a configuration, or of a matrix of them; unless told otherwise,
+    proven.
+    """
+    from harness.campaign.accept.matrix import NAME, is_matrix
 
     if (arguments.configuration is None) == (arguments.resume is None):
         raise UsageError("accept: give a configuration, or --resume DIR")
     if arguments.resume is not None and arguments.no_proof:
         raise UsageError("accept: --resume goes on with a proof")
-    if arguments.no_proof:
-        record = api.promise(arguments.configuration, sets=arguments.sets)
-        print(record.as_text() if arguments.json else page.promise(record))
-        return exit_code(record, None)
-    return _proven(arguments)
+    if arguments.configuration == NAME or (arguments.resume is not None and is_matrix(arguments.resume)):
+        return _matrix(arguments)
+    return _promised(arguments) if arguments.no_proof else _proven(arguments)
+
+
+def _promised(arguments: Namespace) -> int:
+    from harness import api
+    from harness.campaign.accept import page
+    from harness.campaign.accept.acceptance import exit_code
+
+    record = api.promise(arguments.configuration, sets=arguments.sets)
+    print(record.as_text() if arguments.json else page.promise(record))
+    return exit_code(record, None)
 
 
 def _proven(arguments: Namespace) -> int:
@@ -128,12 +136,13 @@ def _proven(arguments: Namespace) -> int:
     else:
         promise = api.promise(arguments.configuration, sets=arguments.sets)
         print(f"{page.promise(promise)}\n", file=progress, flush=True)
+        search_s = 0.0 if arguments.no_search else arguments.search_limit
         record, suite = api.accept(
             arguments.configuration,
             sets=arguments.sets,
+            search_s=search_s,
             seed=arguments.seed,
             budget_s=arguments.budget or api.A_DAY_S,
-            search_s=0.0 if arguments.no_search else arguments.search_limit,
             out=arguments.out,
             spark_master=arguments.spark_master,
             progress=progress,
@@ -144,6 +153,42 @@ def _proven(arguments: Namespace) -> int:
     if arguments.json:
         print(json.dumps(page.as_json(record, judged), indent=2))
     return exit_code(record, suite)
+
+
+def _matrix(arguments: Namespace) -> int:
+    from harness import api
+    from harness.campaign.accept import matrix
+    from harness.campaign.accept.acceptance import judged_entries
+    from harness.terminal.read_along import read_along
+
+    if arguments.no_proof:
+        promised = api.promised_matrix(sets=arguments.sets)
+        print(promised.model_dump_json(indent=2) if arguments.json else matrix.table(promised))
+        return 0
+    progress = read_along(sys.stderr if arguments.json else sys.stdout)
+    if arguments.resume is not None:
+        record, suite = api.resume_matrix(
+            arguments.resume,
+            budget_s=arguments.budget,
+            spark_master=arguments.spark_master,
+            progress=progress,
+            argv=sys.argv[1:],
+        )
+    else:
+        record, suite = api.accept_matrix(
+            sets=arguments.sets,
+            seed=arguments.seed,
+            budget_s=arguments.budget or api.A_DAY_S,
+            out=arguments.out,
+            spark_master=arguments.spark_master,
+            progress=progress,
+            argv=sys.argv[1:],
+        )
+    judged = judged_entries(suite)
+    print(f"\n{matrix.table(record, judged)}", file=progress, flush=True)
+    if arguments.json:
+        print(json.dumps(matrix.as_json(record, judged), indent=2))
+    return EXIT_ERROR if suite.exit_code is None else suite.exit_code
 
 
 def check(arguments: Namespace) -> int:

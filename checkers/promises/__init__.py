@@ -2,7 +2,7 @@
 
     clauses(configuration)      what is kept, what may be lost, what is unavailable when; in sentences
     search(configuration, …)    the shortest schedules of faults that lose or block something, on the model
-    cells(…)                    the configurations of a matrix, each with its promise
+    cells()                     the configurations of a matrix
 
 The clauses follow from the contract (checkers/contract/clauses.py): a cause that it permits is one that a
 clause names.

@@ -76,7 +76,7 @@ def _clause(name: str, sentence: str, causes: tuple[str, ...] = ()) -> Clause:
 def _kept(its: Configuration) -> Iterator[Clause]:
     if not its.waits_for_all:
         return
-    if not its.topic.unclean:
+    if not its.stale_may_lead:
         yield _clause(
             "process-kill",
             "keeps what it acknowledged when brokers are killed, all of them at once too: the page cache "
@@ -90,7 +90,7 @@ def _kept(its: Configuration) -> Iterator[Clause]:
             "deposed-leader",
             "a leader that was deposed and does not know it acknowledges nothing: its followers have left it",
         )
-    if its.flushed and not its.topic.unclean:
+    if its.flushed and not its.stale_may_lead:
         yield _clause(
             "power-flushed",
             "keeps what it acknowledged when every broker loses its power: each record is on disk before",
@@ -114,7 +114,7 @@ def _lost(its: Configuration) -> Iterator[Clause]:
         yield from _of_one_leader()
     if not its.flushed:
         yield from _unflushed(its)
-    if its.topic.unclean and its.topic.replication > 1:
+    if its.stale_may_lead:
         yield _clause(
             "unclean-election",
             "loses what a replica lacks that was not in sync when it is elected, since "
@@ -191,10 +191,10 @@ def _availability(its: Configuration) -> Iterator[Clause]:
         yield _clause("spare-replicas", _spare(its))
     if its.waits_for_all and its.min_isr > 1:
         yield _clause("below-min-isr", _below(its))
-    if its.topic.unclean and its.needed == 1 and its.topic.replication > 1:
+    if its.stale_may_lead and its.needed == 1:
         text = "takes writes again while any one replica is up, in sync or not"
         yield _clause("stays-up", text)
-    elif not its.topic.unclean:
+    elif not its.stale_may_lead:
         yield _clause("offline", _offline(its))
 
 

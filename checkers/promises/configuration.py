@@ -108,6 +108,11 @@ class Configuration:
         return self.topic.replication - self.needed
 
     @property
+    def stale_may_lead(self) -> bool:
+        """Whether a replica may be elected that is not in sync, and there is another one."""
+        return self.topic.unclean and self.topic.replication > 1
+
+    @property
     def flushed(self) -> bool:
         """Whether each acknowledged record was on disk first, on every in-sync replica."""
         return self.waits_for_all and self.topic.flush_messages == 1

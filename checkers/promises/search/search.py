@@ -112,14 +112,16 @@ def search(
                 return ended(None, length - 1, f"{most_runs} simulated runs were enough")
             if clock() - began >= time_limit_s:
                 return ended(None, length - 1, f"the time limit of {time_limit_s:g} s was over")
-            tried = _try(configuration, goal, times, schedule)
+            tried = try_schedule(configuration, goal, times, schedule)
             runs += len(tried)
             if all(tried):
                 return ended(tried[0], length - 1)
     return ended(None, most_faults)
 
 
-def _try(configuration: Configuration, goal: Goal, times: Times, schedule: Schedule) -> list[Found | None]:
+def try_schedule(
+    configuration: Configuration, goal: Goal, times: Times, schedule: Schedule
+) -> list[Found | None]:
     """What each seed shows, up to the first that does not reach the goal."""
     shown: list[Found | None] = []
     for seed in SEEDS:

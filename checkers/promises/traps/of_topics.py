@@ -83,7 +83,7 @@ def _no_spare_broker(its: Configuration) -> Iterator[Trap]:
 
 
 def _unclean(its: Configuration) -> Iterator[Trap]:
-    if its.topic.unclean and its.topic.replication > 1:
+    if its.stale_may_lead:
         yield Trap(
             id="unclean-election",
             sentence="unclean.leader.election.enable=true: a replica that is behind may lead, and what it "

@@ -71,6 +71,11 @@ def read_configuration(name: str, sets: Sequence[str] = ()) -> AcceptFile:
     Raises UsageError, ScenarioError with one complaint a line.
     """
     text, filename = _found(name)
+    return parse_configuration(text, filename, sets)
+
+
+def parse_configuration(text: str, filename: str, sets: Sequence[str] = ()) -> AcceptFile:
+    """The configuration in a text; `filename` stands in complaints. ScenarioError."""
     document = load(text, filename)
     override(document, sets)
     try:

@@ -37,6 +37,8 @@ CARRIED = (
 """Settings of Kafka's producer that the load's client has under the same name."""
 IN_FORCE = ("acks", "enable.idempotence", "delivery.timeout.ms")
 """Settings that the load has by other names."""
+LASTS = "5s"
+"""The load, at least: also where the faults are over sooner."""
 LONGEST_DELIVERY_S = 60.0
 ONE_IN_FLIGHT = {IN_FLIGHT: "1"}
 """Where brokers forget their producers, the load's client may take a refused batch for written: another
@@ -146,7 +148,7 @@ def _workload(its: Setup, client: Mapping[str, str], tail_s: float) -> WorkloadP
         {
             "acks": producer.acks,
             "idempotence": producer.idempotence,
-            "lasts": "5s",
+            "lasts": LASTS,
             "tail": duration(tail_s),
             "delivery_timeout": duration(min(producer.delivery_timeout_s, LONGEST_DELIVERY_S)),
             "client": carried | dict(client),

@@ -9,7 +9,7 @@ from fakes.run.run_steps import FakeRunSteps
 
 from checkers.verdict.algebra import Verdict
 from compose.setup import prepare
-from harness.campaign.accept import page
+from harness.campaign.accept import acceptance, page
 from harness.campaign.accept.acceptance import (
     exit_code,
     judged_entries,
@@ -26,6 +26,19 @@ from harness.cli import main
 from harness.errors import HistoryError, RunDirectoryError
 from harness.run.live import live_steps
 from harness.run_directory.layout import RunDir
+from harness.scenario.model import Scenario
+from harness.scenario.resolve import scenario_text
+
+
+@pytest.fixture(autouse=True)
+def no_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a load that there is not."""
+
+    def text(scenario: Scenario) -> str:
+        load = scenario.workload.model_copy(update={"lasts_s": 0.0, "tail_s": 0.0})
+        return scenario_text(scenario.model_copy(update={"workload": load}))
+
+    monkeypatch.setattr(acceptance, "scenario_text", text)
 
 
 class AcceptSteps(FakeRunSteps):
@@ -155,7 +168,7 @@ def test_a_directory_without_an_acceptance_or_with_a_damaged_one_is_refused(tmp_
     ):
         read_accept(tmp_path)
     (tmp_path / "accept.json").write_text('{"schema_version": 1}')
-    with pytest.raises(HistoryError, match="not a readable acceptance"):
+    with pytest.raises(HistoryError, match="not a readable record"):
         read_accept(tmp_path)
     (tmp_path / "accept.json").write_text('{"schema_version": 9}')
     with pytest.raises(HistoryError, match="unknown schema_version 9, this version reads 1"):
