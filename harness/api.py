@@ -37,7 +37,7 @@ A run that fails raises none of them: its verdict is ERROR.
 """
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -78,6 +78,8 @@ __all__ = [
     "accept",
     "accept_matrix",
     "check",
+    "configured",
+    "of_topic",
     "promise",
     "promised_matrix",
     "resolved",
@@ -255,15 +257,42 @@ def resume_suite(
     return _run_suite(opened, spark_master, progress or sys.stderr, argv)
 
 
-def promise(configuration: str | Path, *, sets: Sequence[str] = ()) -> "AcceptRecord":
-    """What a configuration promises and the traps it falls into, by the contract alone: nothing is started.
-
-    `configuration` is a profile's name or a file. Raises UsageError, ScenarioError.
-    """
-    from harness.campaign.accept.acceptance import promised, record_of
+def configured(configuration: str | Path, *, sets: Sequence[str] = ()) -> "Acceptance":
+    """A configuration with its promise: a profile's name, or a file. Raises UsageError, ScenarioError."""
+    from harness.campaign.accept.acceptance import promised
     from harness.campaign.accept.configuration_file import read_configuration
 
-    return record_of(promised(read_configuration(str(configuration), sets)))
+    return promised(read_configuration(str(configuration), sets))
+
+
+def of_topic(
+    topic: str, bootstrap: str, *, client: Mapping[str, str] | None = None, sets: Sequence[str] = ()
+) -> "Acceptance":
+    """The configuration of a topic on a running cluster, which is only read, with its promise.
+
+    `client` are librdkafka's settings, to reach it. Raises TopicUnreadable, ScenarioError.
+    """
+    from harness.campaign.accept.acceptance import promised
+    from harness.campaign.accept.configuration_file import parse_configuration
+    from harness.campaign.accept.in_force import configuration_of
+    from harness.campaign.accept.live_topic import configuration_text, replicas_in_one_rack
+    from workloads.clients.live_topic import read_topic
+
+    live = read_topic(topic, bootstrap, client or {})
+    asked = parse_configuration(configuration_text(live), f"topic {topic}", sets)
+    return promised(asked, configuration_of(asked, replicas_in_one_rack=replicas_in_one_rack(live)))
+
+
+def promise(configuration: "str | Path | Acceptance", *, sets: Sequence[str] = ()) -> "AcceptRecord":
+    """What a configuration promises and the traps it falls into, by the contract alone: nothing is started.
+
+    Raises UsageError, ScenarioError.
+    """
+    from harness.campaign.accept.acceptance import Acceptance, record_of
+
+    if isinstance(configuration, Acceptance):
+        return record_of(configuration)
+    return record_of(configured(configuration, sets=sets))
 
 
 def accept(
@@ -285,14 +314,11 @@ def accept(
     UsageError, ScenarioError.
     """
     from harness.campaign.accept import page
-    from harness.campaign.accept.acceptance import Acceptance, planned, promised, search_row, searched
-    from harness.campaign.accept.configuration_file import read_configuration
+    from harness.campaign.accept.acceptance import Acceptance, planned, search_row, searched
     from harness.campaign.accept.record import read_accept
 
     stream = progress or sys.stderr
-    its = configuration
-    if not isinstance(its, Acceptance):
-        its = promised(read_configuration(str(its), sets))
+    its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
     if search_s > 0:
         print(f"searching, for at most {search_s:g} s each", file=stream, flush=True)
         its = searched(

@@ -122,6 +122,15 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         help="a profile (payments, analytics), a file, or matrix",
     )
     accept.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP)
+    accept.add_argument("--from-topic", metavar="NAME", help="of a running cluster, which is only read")
+    accept.add_argument("--bootstrap", metavar="HOST:PORT,…", help="where that cluster is")
+    accept.add_argument(
+        "--client",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of librdkafka to reach it",
+    )
     accept.add_argument("--no-proof", action="store_true", help="answer from the contract alone")
     accept.add_argument("--no-search", action="store_true", help="search no counterexamples")
     accept.add_argument(

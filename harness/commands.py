@@ -10,6 +10,7 @@ from harness.errors import EXIT_ERROR, EXIT_SURVIVED, HighwaterError, UsageError
 
 if TYPE_CHECKING:
     from compose.setup.doctor import Check
+    from harness.campaign.accept.acceptance import Acceptance
     from harness.campaign.suites.record import SuiteRecord
 
 # Arrow, Spark, Docker and the Kafka client take seconds to import; a command imports the ones it needs.
@@ -98,8 +99,11 @@ def accept(arguments: Namespace) -> int:
     """
     from harness.campaign.accept.matrix import NAME, is_matrix
 
-    if (arguments.configuration is None) == (arguments.resume is None):
-        raise UsageError("accept: give a configuration, or --resume DIR")
+    given = (arguments.configuration, arguments.from_topic, arguments.resume)
+    if sum(each is not None for each in given) != 1:
+        raise UsageError("accept: give a configuration, or --from-topic NAME, or --resume DIR")
+    if (arguments.from_topic is None) != (arguments.bootstrap is None):
+        raise UsageError("accept: --from-topic and --bootstrap go together")
     if arguments.resume is not None and arguments.no_proof:
         raise UsageError("accept: --resume goes on with a proof")
     if arguments.configuration == NAME or (arguments.resume is not None and is_matrix(arguments.resume)):
@@ -112,7 +116,7 @@ def _promised(arguments: Namespace) -> int:
     from harness.campaign.accept import page
     from harness.campaign.accept.acceptance import exit_code
 
-    record = api.promise(arguments.configuration, sets=arguments.sets)
+    record = api.promise(_acceptance(arguments))
     print(record.as_text() if arguments.json else page.promise(record))
     return exit_code(record, None)
 
@@ -134,12 +138,11 @@ def _proven(arguments: Namespace) -> int:
             argv=sys.argv[1:],
         )
     else:
-        promise = api.promise(arguments.configuration, sets=arguments.sets)
-        print(f"{page.promise(promise)}\n", file=progress, flush=True)
+        its = _acceptance(arguments)
+        print(f"{page.promise(api.promise(its))}\n", file=progress, flush=True)
         search_s = 0.0 if arguments.no_search else arguments.search_limit
         record, suite = api.accept(
-            arguments.configuration,
-            sets=arguments.sets,
+            its,
             search_s=search_s,
             seed=arguments.seed,
             budget_s=arguments.budget or api.A_DAY_S,
@@ -153,6 +156,22 @@ def _proven(arguments: Namespace) -> int:
     if arguments.json:
         print(json.dumps(page.as_json(record, judged), indent=2))
     return exit_code(record, suite)
+
+
+def _acceptance(arguments: Namespace) -> "Acceptance":
+    from harness import api
+
+    if arguments.from_topic is None:
+        return api.configured(arguments.configuration, sets=arguments.sets)
+    client = dict(_assignment(each) for each in arguments.client)
+    return api.of_topic(arguments.from_topic, arguments.bootstrap, client=client, sets=arguments.sets)
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not name or not sign:
+        raise UsageError(f"accept: --client {text}: expected KEY=VALUE, as in security.protocol=SSL")
+    return name, value
 
 
 def _matrix(arguments: Namespace) -> int:

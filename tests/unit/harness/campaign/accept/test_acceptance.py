@@ -209,9 +209,17 @@ def test_without_proof_a_missing_clause_fails_and_is_in_the_json(capsys: pytest.
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "accept: give a configuration, or --resume DIR"),
-        (["payments", "--resume", "runs/x"], "accept: give a configuration, or --resume DIR"),
+        ([], "accept: give a configuration, or --from-topic NAME, or --resume DIR"),
+        (
+            ["payments", "--resume", "runs/x"],
+            "accept: give a configuration, or --from-topic NAME, or --resume DIR",
+        ),
         (["--resume", "runs/x"], "runs/x: not the directory of an acceptance: it has no accept.json"),
+        (["--from-topic", "orders"], "accept: --from-topic and --bootstrap go together"),
+        (
+            ["--from-topic", "orders", "--bootstrap", "localhost:1", "--client", "ssl"],
+            "accept: --client ssl: expected KEY=VALUE, as in security.protocol=SSL",
+        ),
         (["--resume", "runs/x", "--no-proof"], "accept: --resume goes on with a proof"),
     ],
 )

@@ -83,7 +83,8 @@ def test_more_in_sync_replicas_than_replicas_are_refused_before_kafka_counts_at_
 def test_a_topic_of_one_replica_has_the_brokers_two_in_sync_replicas_since_3_7() -> None:
     alone = "{name: orders, replication: 1}"
     assert complaints(topics=alone, cluster="kafka: 3.6.2") == (
-        "demo.yaml:3:10: topics[0].config.min.insync.replicas: 2 in-sync replicas of 1, the brokers' setting: "
+        "demo.yaml:3:10: topics[0].config.min.insync.replicas: 2 in-sync replicas of 1, the brokers' "
+        "setting: "
         "Kafka 3.6.2 would refuse every acks=all write",
     )
     assert complaints(topics=alone) == ()
