@@ -220,9 +220,8 @@ def _count(text: str) -> int:
 SET_HELP = "change a value of the scenario, as in workload.acks=1 or topics.0.replication=2"
 ACCEPT_HELP = (
     "Say what a configuration of a topic, its producers and its brokers promises, and which traps it falls "
-    "into; "
-    "search a simulated Kafka for the shortest faults that lose or block something; then run a scenario "
-    "for each."
+    "into; search a simulated Kafka for the shortest faults that lose or block something; then run a "
+    "scenario for each."
 )
 SELFTEST_HELP = (
     "Make damaged copies of a run (mutants), seal each again, judge each as `highwater check` does, and "

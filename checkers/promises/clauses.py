@@ -80,8 +80,7 @@ def _kept(its: Configuration) -> Iterator[Clause]:
         yield _clause(
             "process-kill",
             "keeps what it acknowledged when brokers are killed, all of them at once too: the page cache "
-            "outlives "
-            "a process",
+            "outlives a process",
         )
         if its.min_isr > 1:
             yield _clause("broker-loss", _broker_loss(its))
@@ -152,16 +151,14 @@ def _unflushed(its: Configuration) -> Iterator[Clause]:
         yield _clause(
             "isr-of-one",
             f"loses what was acknowledged {_since(its)} when a single broker loses its power, if it was "
-            "alone in "
-            "sync (min.insync.replicas=1)",
+            "alone in sync (min.insync.replicas=1)",
             (contract.ISR_OF_ONE, *UNSYNCED, *last_known),
         )
         return
     yield _clause(
         "unclean-shutdowns",
         f"loses what was acknowledged {_since(its)} when {its.min_isr} brokers that have it shut down "
-        "uncleanly "
-        "before they are in sync again, and the one that leads then has lost its power",
+        "uncleanly before they are in sync again, and the one that leads then has lost its power",
         (contract.UNCLEAN_SHUTDOWNS, *last_known),
     )
     if not its.cluster.elr:
@@ -172,8 +169,8 @@ def _last_standing(its: Configuration) -> str:
     why = "which Kafka before 4.0 does not have" if its.cluster.release < ELR_EXISTS else "which are off"
     return (
         f"loses what was acknowledged {_since(its)} when the last in-sync replica alone loses its power "
-        "after the "
-        f"others have left the ISR: only eligible leader replicas, {why}, would let another one lead"
+        f"after the others have left the ISR: only eligible leader replicas, {why}, would let another one "
+        "lead"
     )
 
 
@@ -207,8 +204,8 @@ def _spare(its: Configuration) -> str:
 def _below(its: Configuration) -> str:
     if its.spare < 0:
         return (
-            f"takes no write at all: {its.min_isr} in-sync replicas of {its.topic.replication} are "
-            "never there"
+            f"takes no write at all: {its.min_isr} in-sync replicas of {its.topic.replication} are never "
+            "there"
         )
     if its.spare == 0:
         return f"takes no write while any one of its {its.topic.replication} replicas is away"

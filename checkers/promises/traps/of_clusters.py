@@ -27,19 +27,17 @@ def _sessions(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="session-of-few-heartbeats",
             sentence=f"broker.session.timeout.ms of {cluster.session_s:g} s is less than "
-            f"{HEARTBEATS_OF_A_SESSION} "
-            f"heartbeats of {cluster.heartbeat_s:g} s: one late heartbeat fences a healthy broker",
-            change=f"cluster: broker_config: broker.session.timeout.ms: "
+            f"{HEARTBEATS_OF_A_SESSION} heartbeats of {cluster.heartbeat_s:g} s: one late heartbeat fences "
+            "a healthy broker",
+            change="cluster: broker_config: broker.session.timeout.ms: "
             f"{milliseconds(HEARTBEATS_OF_A_SESSION * cluster.heartbeat_s)}",
         )
     if its.topic.replication > 1 and cluster.lag_max_s < cluster.session_s:
         yield Trap(
             id="lag-below-session",
             sentence=f"replica.lag.time.max.ms of {cluster.lag_max_s:g} s is less than "
-            "broker.session.timeout.ms of "
-            f"{cluster.session_s:g} s: a slow leader is alone in the ISR before the controllers miss it, "
-            "and if it dies "
-            "then, nobody may lead",
+            f"broker.session.timeout.ms of {cluster.session_s:g} s: a slow leader is alone in the ISR "
+            "before the controllers miss it, and if it dies then, nobody may lead",
             change="cluster: broker_config: replica.lag.time.max.ms: "
             f"{milliseconds(max(30.0, 2 * cluster.session_s))}",
         )
@@ -47,8 +45,7 @@ def _sessions(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="lag-below-fetch-wait",
             sentence=f"a follower waits up to {cluster.fetch_wait_s:g} s (replica.fetch.wait.max.ms) for "
-            "records, and "
-            f"has left the ISR after {cluster.lag_max_s:g} s: it goes in and out of it",
+            f"records, and has left the ISR after {cluster.lag_max_s:g} s: it goes in and out of it",
             change="cluster: broker_config: replica.lag.time.max.ms: "
             f"{milliseconds(max(30.0, 10 * cluster.fetch_wait_s))}",
         )
@@ -62,8 +59,7 @@ def _controllers(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="controllers-without-majority",
             sentence=f"{number} controllers can spare {spare}: without a majority no leader is elected and "
-            "no ISR "
-            "changes",
+            "no ISR changes",
             change=f"cluster: controllers: {max(3, number + 1)}",
         )
 
@@ -74,16 +70,14 @@ def _racks(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="replicas-in-one-rack",
             sentence=f"{its.cluster.replicas_in_one_rack} partitions have all their replicas in one rack: "
-            "its power "
-            "or its switch takes them all",
+            "its power or its switch takes them all",
             change="topic: reassign its replicas over the racks",
         )
     if racks and len(racks) < brokers:
         yield Trap(
             id="racks-of-some",
             sentence=f"{brokers - len(racks)} of {brokers} brokers have no broker.rack: Kafka refuses to "
-            "place "
-            "replicas by racks unless all have one",
+            "place replicas by racks unless all have one",
             change="cluster: broker.rack on every broker",
         )
     elif not racks and brokers > 1 and its.topic.replication > 1:
@@ -106,16 +100,14 @@ def _other_topics(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="topics-made-by-a-write",
             sentence="auto.create.topics.enable makes a topic that a producer misspells, or writes to too "
-            "early, with "
-            f"{cluster.default_replication or 1} replicas instead of {wanted}",
+            f"early, with {cluster.default_replication or 1} replicas instead of {wanted}",
             change="cluster: broker_config: auto.create.topics.enable: false",
         )
     if cluster.offsets_replication is not None and cluster.offsets_replication < wanted:
         yield Trap(
             id="offsets-with-fewer-replicas",
             sentence=f"the groups' offsets have {cluster.offsets_replication} replicas and the topic "
-            f"{wanted}: what "
-            "is kept here is read again, or skipped, when those are lost",
+            f"{wanted}: what is kept here is read again, or skipped, when those are lost",
             change=f"cluster: broker_config: offsets.topic.replication.factor: {wanted}",
         )
     if cluster.transactions_min_isr is not None and cluster.transactions_min_isr < min(2, its.min_isr):

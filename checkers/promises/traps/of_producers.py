@@ -19,9 +19,8 @@ def _acks(its: Configuration) -> Iterator[Trap]:
     if its.topic.min_isr > 1:
         yield Trap(
             id="min-isr-without-acks-all",
-            sentence=f"min.insync.replicas={its.topic.min_isr} refuses no write of "
-            f"acks={its.producer.acks}: below it "
-            "records are acknowledged, and readers do not see them",
+            sentence=f"min.insync.replicas={its.topic.min_isr} refuses no write of acks={its.producer.acks}: "
+            "below it records are acknowledged, and readers do not see them",
             change="producer: acks: all",
         )
 
@@ -50,9 +49,8 @@ def _idempotence(its: Configuration) -> Iterator[Trap]:
     if producer.retries > 0 and producer.max_in_flight > 1:
         yield Trap(
             id="reordered-retries",
-            sentence=f"{producer.max_in_flight} requests in flight without idempotence: one that is "
-            "repeated comes "
-            "behind those sent after it",
+            sentence=f"{producer.max_in_flight} requests in flight without idempotence: one that is repeated "
+            "comes behind those sent after it",
             change="producer: max.in.flight.requests.per.connection: 1",
         )
 
@@ -66,8 +64,7 @@ def _delivery(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="delivery-below-fail-over",
             sentence=f"delivery.timeout.ms of {producer.delivery_timeout_s:g} s is over before a fail-over "
-            "is "
-            f"({waits_s:g} s): a send fails that may be written, and who repeats it {again}",
+            f"is ({waits_s:g} s): a send fails that may be written, and who repeats it {again}",
             change=f"producer: delivery.timeout.ms: {milliseconds(max(120.0, 2 * waits_s))}",
         )
     if producer.retries == 0 and its.producer.acks != "0":

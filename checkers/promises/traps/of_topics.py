@@ -13,8 +13,7 @@ def _one_replica(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="one-replica",
             sentence="there is one replica: while its broker is away nothing is written or read, and what "
-            "its disk "
-            "loses is lost",
+            "its disk loses is lost",
             change="topic: replication: 3",
         )
 
@@ -26,8 +25,8 @@ def _two_replicas(its: Configuration) -> Iterator[Trap]:
         )
         yield Trap(
             id="two-replicas",
-            sentence=f"two replicas give durability or availability, never both: with min.insync.replicas="
-            f"{its.topic.min_isr} {lost}",
+            sentence="two replicas give durability or availability, never both: with "
+            f"min.insync.replicas={its.topic.min_isr} {lost}",
             change="topic: replication: 3, config: min.insync.replicas: 2",
         )
 
@@ -40,17 +39,15 @@ def _min_isr(its: Configuration) -> Iterator[Trap]:
     elif its.waits_for_all and its.min_isr == its.topic.replication and its.topic.replication > 2:
         yield Trap(
             id="min-isr-of-all",
-            sentence=f"min.insync.replicas={its.min_isr} of {its.topic.replication} replicas: the restart "
-            "of any one "
-            "broker stops every write",
+            sentence=f"min.insync.replicas={its.min_isr} of {its.topic.replication} replicas: the restart of "
+            "any one broker stops every write",
             change=change,
         )
     elif its.waits_for_all and its.min_isr == 1 and its.topic.replication > 1:
         yield Trap(
             id="min-isr-of-one",
             sentence="acks=all waits for the replicas that are in sync, and with min.insync.replicas=1 the "
-            "leader "
-            "alone is enough: acknowledged records may have one copy",
+            "leader alone is enough: acknowledged records may have one copy",
             change=change,
         )
 
@@ -65,8 +62,7 @@ def _above_all(its: Configuration, change: str) -> Trap:
     return Trap(
         id="min-isr-above-replication",
         sentence=f"min.insync.replicas={its.topic.min_isr} is more than the {its.topic.replication} "
-        "replicas: with "
-        f"acks=all {effect}",
+        f"replicas: with acks=all {effect}",
         change=change,
     )
 
@@ -76,8 +72,7 @@ def _no_spare_broker(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="no-spare-broker",
             sentence=f"{its.cluster.brokers} brokers for {its.topic.replication} replicas: a broker that "
-            "stays away "
-            "cannot be replaced, and the topic stays short of a replica",
+            "stays away cannot be replaced, and the topic stays short of a replica",
             change=f"cluster: brokers: {its.topic.replication + 1}",
         )
 
@@ -87,8 +82,7 @@ def _unclean(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="unclean-election",
             sentence="unclean.leader.election.enable=true: a replica that is behind may lead, and what it "
-            "lacks is "
-            "lost whatever acks and min.insync.replicas promise",
+            "lacks is lost whatever acks and min.insync.replicas promise",
             change="topic: config: unclean.leader.election.enable: false",
         )
 
@@ -98,8 +92,7 @@ def _flush(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="flush-without-acks-all",
             sentence=f"flush.messages=1 costs a flush for each append, and with acks={its.producer.acks} a "
-            "follower's "
-            "copy is still not waited for",
+            "follower's copy is still not waited for",
             change="producer: acks: all",
         )
 
@@ -113,17 +106,15 @@ def _retention(its: Configuration) -> Iterator[Trap]:
     if kept_s is not None and by_stamp and kept_s < DAY_S:
         yield Trap(
             id="retention-against-clocks",
-            sentence=f"retention.ms of {kept_s:g} s is counted from the producer's clock: one that is so "
-            "far behind "
-            "has its records deleted as soon as they are acknowledged",
+            sentence=f"retention.ms of {kept_s:g} s is counted from the producer's clock: one that is so far "
+            "behind has its records deleted as soon as they are acknowledged",
             change="topic: config: message.timestamp.type: LogAppendTime, or a retention.ms of days",
         )
     if by_stamp and kept_s is not None and (its.topic.oldest_stamp_s or 0.0) > kept_s:
         yield Trap(
             id="timestamps-older-than-retention",
             sentence="message.timestamp.before.max.ms lets in records that are older than retention.ms: "
-            "they are "
-            "acknowledged, and deleted",
+            "they are acknowledged, and deleted",
             change="topic: config: message.timestamp.before.max.ms: less than retention.ms",
         )
 
@@ -133,16 +124,14 @@ def _deleted_by_size(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="retention-by-size",
             sentence=f"retention.bytes={its.topic.retention_bytes} of each partition: a burst deletes "
-            "records that no "
-            "consumer has read, however young",
+            "records that no consumer has read, however young",
             change="topic: config: retention.bytes: -1",
         )
     if its.topic.compacted:
         yield Trap(
             id="compacted",
             sentence="cleanup.policy has compact: of records with one key only the last is kept, and a "
-            "record without "
-            "a key is refused",
+            "record without a key is refused",
             change="topic: config: cleanup.policy: delete",
         )
 

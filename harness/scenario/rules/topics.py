@@ -60,6 +60,6 @@ def _min_isr(topic: TopicPart, path: Path, default: str, release: str) -> Iterat
         whose = "" if key[-1] in topic.config else ", the brokers' setting"
         yield Contradiction(
             path=key,
-            text=f"{text} in-sync replicas of {topic.replication}{whose}: "
-            f"Kafka {release} would refuse every acks=all write",
+            text=f"{text} in-sync replicas of {topic.replication}{whose}: Kafka {release} would refuse every "
+            "acks=all write",
         )

@@ -34,27 +34,20 @@ def given(**settings):
 def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
     assert given() == {
         "process-kill": "keeps what it acknowledged when brokers are killed, all of them at once too: the "
-        "page cache "
-        "outlives a process",
+        "page cache outlives a process",
         "broker-loss": "survives the loss of any one broker with all that was not flushed",
         "deposed-leader": "a leader that was deposed and does not know it acknowledges nothing: its "
-        "followers have "
-        "left it",
-        "power-of-all": "loses what was acknowledged within the last 30 s or so, before the kernel wrote "
-        "it back, "
-        "when all in-sync replicas lose their power",
+        "followers have left it",
+        "power-of-all": "loses what was acknowledged within the last 30 s or so, before the kernel wrote it "
+        "back, when all in-sync replicas lose their power",
         "unclean-shutdowns": "loses what was acknowledged within the last 30 s or so, before the kernel "
-        "wrote it "
-        "back, when 2 brokers that have it shut down uncleanly before they are in sync again, and the one "
-        "that leads "
-        "then has lost its power",
+        "wrote it back, when 2 brokers that have it shut down uncleanly before they are in sync again, and "
+        "the one that leads then has lost its power",
         "spare-replicas": "takes writes with one replica of 3 away; a write waits up to about 45 s until "
-        "one that "
-        "stands still is missed",
+        "one that stands still is missed",
         "below-min-isr": "unavailable below 2 in-sync replicas: with 2 away it takes no write",
         "offline": "neither written nor read while no replica that was in sync or eligible is up: nobody "
-        "else may "
-        "lead",
+        "else may lead",
     }
 
 

@@ -154,8 +154,7 @@ def test_two_replicas_give_durability_or_availability():
     two = replace(SOUND, topic=TopicSettings(replication=2, min_isr=2))
     assert traps(two)[0].sentence == (
         "two replicas give durability or availability, never both: with min.insync.replicas=2 every write "
-        "stops "
-        "with one broker"
+        "stops with one broker"
     )
     one = replace(SOUND, topic=TopicSettings(replication=2, min_isr=1))
     assert traps(one)[0].sentence.endswith("with min.insync.replicas=1 one copy is enough to acknowledge")

@@ -187,8 +187,7 @@ def test_without_proof_the_contract_alone_answers(capsys: pytest.CaptureFixture[
         "",
         "It promises:",
         "  kept         keeps what it acknowledged when brokers are killed, all of them at once too: the "
-        "page "
-        "cache outlives a process  [process-kill]",
+        "page cache outlives a process  [process-kill]",
     ]
     assert lines[-1] == "It falls into no known trap."
 

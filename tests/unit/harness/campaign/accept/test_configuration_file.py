@@ -42,8 +42,8 @@ def refusal(tmp_path: Path, text: str) -> str:
         ),
         (
             "topic: {config: {min.insync.replicas: many}}",
-            "mine.yaml:2:39: topic.config.min.insync.replicas: expected a number of replicas from 1, "
-            "found 'many'",
+            "mine.yaml:2:39: topic.config.min.insync.replicas: expected a number of replicas from 1, found "
+            "'many'",
         ),
         (
             "cluster: {racks: {4: a}}",
