@@ -94,7 +94,6 @@ __all__ = [
 
 LOCAL_SPARK = "local[*]"
 A_DAY_S = 86_400.0
-SEARCH_S = 120.0
 
 # Spark, Docker and the Kafka client take seconds to import; each function imports the ones it needs.
 
@@ -301,29 +300,32 @@ def accept(
     sets: Sequence[str] = (),
     seed: int | None = None,
     budget_s: float = A_DAY_S,
-    search_s: float = SEARCH_S,
+    search_s: float | None = None,
     out: str | Path = "runs",
     spark_master: str = LOCAL_SPARK,
     progress: TextIO | None = None,
     argv: Sequence[str] = (),
 ) -> "tuple[AcceptRecord, FinishedSuite]":
-    """Prove what a configuration promises: search counterexamples for `search_s` seconds each (0: not at
-    all), then run a scenario for each clause and each counterexample on real clusters, within `budget_s`.
+    """Prove what a configuration promises: search counterexamples for at most `search_s` seconds each (None:
+    the search's own limit; 0: not at all), then run a scenario for each clause and each counterexample on
+    real clusters, within `budget_s`.
 
     The directory is made below `out`: accept.json, the scenario files, and the files of a suite. Raises
     UsageError, ScenarioError.
     """
+    from checkers.promises.search.search import TIME_LIMIT_S
     from harness.campaign.accept import page
     from harness.campaign.accept.acceptance import Acceptance, planned, search_row, searched
     from harness.campaign.accept.record import read_accept
 
     stream = progress or sys.stderr
     its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
-    if search_s > 0:
-        print(f"searching, for at most {search_s:g} s each", file=stream, flush=True)
+    limit_s = TIME_LIMIT_S if search_s is None else search_s
+    if limit_s > 0:
+        print(f"searching, for at most {limit_s:g} s each", file=stream, flush=True)
         its = searched(
             its,
-            time_limit_s=search_s,
+            time_limit_s=limit_s,
             on_result=lambda result: print(page.searched(search_row(result, None)), file=stream, flush=True),
         )
     made = planned(its, out=Path(out), seed=seed, budget_s=budget_s)

@@ -134,7 +134,7 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     accept.add_argument("--no-proof", action="store_true", help="answer from the contract alone")
     accept.add_argument("--no-search", action="store_true", help="search no counterexamples")
     accept.add_argument(
-        "--search-limit", type=_duration, default=120.0, metavar="TIME", help="of each search; default: 120s"
+        "--search-limit", type=_duration, metavar="TIME", help="of each search; default: 120s"
     )
     accept.add_argument("--budget", type=_duration, metavar="TIME", help="of all runs; default: 24h")
     accept.add_argument("--seed", type=_seed, help="of the runs; drawn if not given")

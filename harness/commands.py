@@ -94,9 +94,7 @@ def _resumed_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
 
 
 def accept(arguments: Namespace) -> int:
-    """`highwater accept`: the promise of a configuration, or of a matrix of them; unless told otherwise,
-    proven.
-    """
+    """`highwater accept`: what a configuration promises, or each of a matrix; and its proof."""
     from harness.campaign.accept.matrix import NAME, is_matrix
 
     given = (arguments.configuration, arguments.from_topic, arguments.resume)
