@@ -37,6 +37,7 @@ class TopicPromise:
     """The settings of a topic that decide what may be lost."""
 
     min_isr: int = 1
+    """As a leader counts: at most the number of replicas."""
     unclean: bool = False
     flush_messages: int = 0
     """Records after which the log is flushed; 1: before each acknowledgement; 0: when the kernel likes."""

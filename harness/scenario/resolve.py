@@ -166,7 +166,10 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
                 name=topic.name,
                 partitions=topic.partitions,
                 replication=topic.replication,
-                min_isr=int(effective(MIN_ISR, topic.config, scenario.cluster.broker_config) or 1),
+                min_isr=min(
+                    int(effective(MIN_ISR, topic.config, scenario.cluster.broker_config) or 1),
+                    topic.replication,
+                ),
             )
             for topic in scenario.topics
         ),

@@ -53,6 +53,12 @@ def test_without_any_feature_elr_is_as_the_cluster_was_formatted(tmp_path: Path,
     assert realised_of(tmp_path, [other], cluster=BARE_CLUSTER | {"elr": asked}).elr is asked
 
 
+def test_a_leader_counts_no_more_in_sync_replicas_than_there_are(tmp_path: Path) -> None:
+    topic = {"name": "orders", "partitions": 1, "replication": 2, "config": {"min.insync.replicas": "3"}}
+    run = realised_of(tmp_path, topics=[topic])
+    assert run.topics["orders"].min_isr == 2
+
+
 def test_the_manifest_names_what_was_realised(tmp_path: Path) -> None:
     shape = {"partitions": 1, "replication": 3}
     run = realised_of(
