@@ -46,6 +46,7 @@ KINDS: dict[str, Kind] = {
     "isr-of-one": "lost",
     "unclean-shutdowns": "lost",
     "last-replica-standing": "lost",
+    "disk-loss": "lost",
     "unclean-election": "lost",
     "spare-replicas": "available",
     "stays-up": "available",
@@ -113,6 +114,7 @@ def _lost(its: Configuration) -> Iterator[Clause]:
         yield from _of_one_leader()
     if not its.flushed:
         yield from _unflushed(its)
+    yield _disk_loss(its)
     if its.stale_may_lead:
         yield _clause(
             "unclean-election",
@@ -172,6 +174,26 @@ def _last_standing(its: Configuration) -> str:
         f"after the others have left the ISR: only eligible leader replicas, {why}, would let another one "
         "lead"
     )
+
+
+def _disk_loss(its: Configuration) -> Clause:
+    """A disk that is replaced or emptied takes what was flushed too."""
+    last_known = (contract.LAST_KNOWN_ELR,) if its.cluster.elr else ()
+    causes = (contract.DISK_LOSS, contract.UNCLEAN_SHUTDOWNS, *last_known)
+    if its.topic.replication == 1:
+        text = "loses what was acknowledged, flushed or not, when the only replica loses its disk"
+        return _clause("disk-loss", text, (*causes, contract.ISR_OF_ONE))
+    if its.min_isr == 1:
+        text = (
+            "loses what was acknowledged, flushed or not, when a single broker loses its disk, if it was "
+            "alone in sync (min.insync.replicas=1)"
+        )
+        return _clause("disk-loss", text, (*causes, contract.ISR_OF_ONE))
+    text = (
+        f"loses what was acknowledged, flushed or not, when {its.min_isr} brokers that have it shut down "
+        "uncleanly before they are in sync again, and the one that leads then has lost its disk"
+    )
+    return _clause("disk-loss", text, causes if its.cluster.elr else (*causes, contract.LAST_STANDING))
 
 
 def _since(its: Configuration) -> str:

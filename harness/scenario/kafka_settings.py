@@ -7,12 +7,12 @@ another name for two of them.
 import re
 from collections.abc import Iterator, Mapping
 
+from checkers.promises.configuration import COUNTS_AT_MOST_ALL
+
 NUMBER = "a whole number"
 BOOLEAN = "true or false"
 
 MIN_ISR = "min.insync.replicas"
-COUNTS_AT_MOST_ALL = (3, 7)
-"""From this release on a leader takes min.insync.replicas for no more than the partition has replicas."""
 
 LOSS_SETTINGS: Mapping[str, str] = {
     MIN_ISR: NUMBER,

@@ -15,7 +15,7 @@ topic: {partitions: 3, replication: 3, config: {min.insync.replicas: 1}}
 producer: {acks: all}
 require: [process-kill]
 """
-WITHIN_S = 900.0
+WITHIN_S = 1000.0
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +51,10 @@ def test_what_acks_all_with_one_in_sync_replica_keeps_is_confirmed(
 def test_what_may_be_lost_is_lost_as_the_contract_permits(accepted: tuple[int, Any, Path]) -> None:
     code, answer, _ = accepted
     found = statuses(answer)
-    assert {name: found[name] for name in ("power-of-all", "isr-of-one")} == {
+    assert {name: found[name] for name in ("power-of-all", "isr-of-one", "disk-loss")} == {
         "power-of-all": "confirmed",
         "isr-of-one": "confirmed",
+        "disk-loss": "confirmed",
     }
     assert (found["offline"], code) == ("confirmed", 0)
 

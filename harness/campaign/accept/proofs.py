@@ -36,9 +36,8 @@ def proofs(its: Setup, clauses: Sequence[Clause]) -> tuple[Proof, ...]:
 
 def _proof(its: Setup, clause: Clause) -> Proof:
     found = SCENARIOS[clause.id](its)
-    if found is None:
-        why = "every replica must be in sync for a write, so none is behind when it is elected"
-        return Proof(clause=clause.id, why_not=why)
+    if isinstance(found, str):
+        return Proof(clause=clause.id, why_not=found)
     return Proof(
         clause=clause.id,
         shows=_shows(found),
@@ -138,31 +137,52 @@ def _all_powerless(its: Setup) -> _Shown:
 def _isr_of_one(its: Setup) -> _Shown:
     if its.configuration.topic.replication == 1:
         return _all_powerless(its)
-    after = f"cut.begin + {duration(its.later_s)}"
-    faults = [
-        _step("cut", at="4s", do="partition", edges="followers -> leader", lasts=duration(its.later_s + 3)),
-        _step("power", after=after, do="power-loss", target="leader", lasts="5s"),
-    ]
+    return _alone(its, _step("power", do="power-loss", target="leader", lasts="5s"))
+
+
+def _alone(its: Setup, then: Step) -> _Shown:
+    """The followers fall behind, and the leader meets a fault."""
+    cut = _step("cut", at="4s", do="partition", edges="followers -> leader", lasts=duration(its.later_s + 3))
+    faults = [cut, {**then, "after": f"cut.begin + {duration(its.later_s)}"}]
     return _Shown(faults=faults, loss="permitted", client=ONE_IN_FLIGHT)
 
 
 def _unclean_shutdowns(its: Setup) -> _Shown:
     """All in sync but node 1 are killed, and node 1 loses its power before they are back."""
-    return _one_after_another(its, "kill", "2s", "8s")
+    return _one_after_another(its, "kill", "2s", "8s", _power_of_one())
 
 
 def _last_standing(its: Setup) -> _Shown:
     """All in sync but node 1 leave in good order, and node 1 alone loses its power."""
-    return _one_after_another(its, "stop", "3s", "14s")
+    return _one_after_another(its, "stop", "3s", "14s", _power_of_one())
 
 
-def _one_after_another(its: Setup, end: str, gap: str, lasts: str) -> _Shown:
+def _power_of_one() -> Step:
+    return _step("power", do="power-loss", target="node 1", lasts="12s")
+
+
+def _disk_loss(its: Setup) -> _Shown | str:
+    """As the clauses of a power loss, and the disk is emptied: with another directory id than before nobody
+    would elect its broker (KIP-858)."""
+    if its.asked.cluster.combined:
+        return "its brokers are controllers, and one that forgets its vote may give it twice"
+    wipe = {"do": "disk-wipe", "disk": "emptied"}
+    if its.configuration.topic.replication == 1:
+        faults = [_step("wipe", at=FIRST, **wipe, target="brokers", lasts="1s")]
+        return _Shown(faults=faults, loss="permitted", client=ONE_IN_FLIGHT)
+    if its.configuration.min_isr == 1:
+        return _alone(its, _step("wipe", **wipe, target="leader", lasts="5s"))
+    return _one_after_another(its, "kill", "2s", "8s", _step("wipe", **wipe, target="node 1", lasts="12s"))
+
+
+def _one_after_another(its: Setup, end: str, gap: str, lasts: str, last: Step) -> _Shown:
+    """Those in sync but node 1 end, and node 1 meets the last fault."""
     least = its.configuration.min_isr
     begins, cut = _behind(its, least, its.later_s + 3)
     faults = [
         *cut,
         _step("others", **begins, do=end, target=_nodes(2, least), lasts=lasts),
-        _step("power", after=f"others.begin + {gap}", do="power-loss", target="node 1", lasts="12s"),
+        {**last, "after": f"others.begin + {gap}"},
     ]
     return _Shown(faults=faults, loss="permitted", client=ONE_IN_FLIGHT)
 
@@ -179,9 +199,9 @@ def _behind(its: Setup, in_sync: int, lasts_s: float) -> tuple[dict[str, str], l
     return {"after": f"cut.begin + {duration(its.later_s)}"}, [cut]
 
 
-def _unclean_election(its: Setup) -> _Shown | None:
+def _unclean_election(its: Setup) -> _Shown | str:
     if its.configuration.needed == its.configuration.topic.replication:
-        return None
+        return "every replica must be in sync for a write, so none is behind when it is elected"
     return _Shown(faults=_stale_left(its, 10.0), loss="permitted")
 
 
@@ -240,7 +260,7 @@ def _step(name: str, *, do: str, lasts: str, **more: str) -> Step:
     return {"name": name, **more, "do": do, "for": lasts, **mode}
 
 
-SCENARIOS: Mapping[str, Callable[[Setup], _Shown | None]] = {
+SCENARIOS: Mapping[str, Callable[[Setup], _Shown | str]] = {
     "process-kill": _process_kill,
     "broker-loss": _broker_loss,
     "deposed-leader": _deposed_leader,
@@ -252,10 +272,11 @@ SCENARIOS: Mapping[str, Callable[[Setup], _Shown | None]] = {
     "isr-of-one": _isr_of_one,
     "unclean-shutdowns": _unclean_shutdowns,
     "last-replica-standing": _last_standing,
+    "disk-loss": _disk_loss,
     "unclean-election": _unclean_election,
     "spare-replicas": _spare,
     "stays-up": _stays_up,
     "below-min-isr": _below,
     "offline": _offline,
 }
-"""By the id of a clause; None where no run can show it."""
+"""By the id of a clause; the reason where no run can show it."""

@@ -3,7 +3,17 @@
 from itertools import product
 
 import pytest
-from fakes.history.judged_run import ALL_CUT, LEADER_KILLED, down, led, lost, power_cut, sampled, world
+from fakes.history.judged_run import (
+    ALL_CUT,
+    LEADER_KILLED,
+    down,
+    led,
+    lost,
+    power_cut,
+    sampled,
+    wiped,
+    world,
+)
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
@@ -43,6 +53,8 @@ def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
         "unclean-shutdowns": "loses what was acknowledged within the last 30 s or so, before the kernel "
         "wrote it back, when 2 brokers that have it shut down uncleanly before they are in sync again, and "
         "the one that leads then has lost its power",
+        "disk-loss": "loses what was acknowledged, flushed or not, when 2 brokers that have it shut down "
+        "uncleanly before they are in sync again, and the one that leads then has lost its disk",
         "spare-replicas": "takes writes with one replica of 3 away; a write waits up to about 45 s until "
         "one that stands still is missed",
         "below-min-isr": "unavailable below 2 in-sync replicas: with 2 away it takes no write",
@@ -100,18 +112,36 @@ def test_a_flush_interval_that_is_shorter_than_the_kernels_is_named():
 # Promise and contract
 
 REPLICATED = sampled(3.2, 9)
-LAST_ONE_POWERED_OFF = (
+LAST_ONE_LEFT = (
     led(0, 1, 5, (1, 2)),
     REPLICATED,
     down(4, 2, kind="stop", recovered=16),
     led(4, 1, 5, (1,)),
+)
+LAST_ONE_LEADS_AGAIN = (led(8, -1, 6, (1,)), led(14, 1, 7, (1,)), led(16, 1, 7, (1, 2)))
+LAST_ONE_POWERED_OFF = (
+    *LAST_ONE_LEFT,
     down(5, 1, kind="power-loss", recovered=17),
     *power_cut(5, 1, before=30, after=2, mounted=13),
-    led(8, -1, 6, (1,)),
-    led(14, 1, 7, (1,)),
-    led(16, 1, 7, (1, 2)),
+    *LAST_ONE_LEADS_AGAIN,
     LogRun(5, 0, 1),
     LogRun(7, 2, 50),
+)
+LAST_ONE_WIPED = (
+    *LAST_ONE_LEFT,
+    down(5, 1, kind="disk-wipe", recovered=17),
+    *wiped(5, 1, before=30, mounted=13),
+    *LAST_ONE_LEADS_AGAIN,
+    LogRun(7, 0, 50),
+)
+BOTH_WIPED = (
+    led(0, 1, 5, (1, 2)),
+    REPLICATED,
+    down(4, 1, 2, kind="disk-wipe", recovered=16),
+    *(row for node in (1, 2) for row in wiped(5, node, before=30, mounted=6)),
+    led(8, -1, 6, (), last_known=(1,)),
+    led(14, 1, 7, (1,)),
+    LogRun(7, 0, 50),
 )
 STALE_ELECTED = (
     led(0, 1, 5, (1, 2, 3)),
@@ -124,7 +154,9 @@ STALE_ELECTED = (
 )
 FATES = {
     "all lose their power": (REPLICATED, *ALL_CUT),
+    "both in sync lose their disks": BOTH_WIPED,
     "the last in sync loses its power": LAST_ONE_POWERED_OFF,
+    "the last in sync loses its disk": LAST_ONE_WIPED,
     "a replica that was behind is elected": STALE_ELECTED,
     "the leader dies before it was replicated": LEADER_KILLED,
 }

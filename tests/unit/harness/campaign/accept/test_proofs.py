@@ -69,6 +69,7 @@ def test_what_is_kept_expects_no_loss_and_what_may_be_lost_expects_some():
         "power-of-all": "permitted",
         "unclean-shutdowns": "permitted",
         "last-replica-standing": "permitted",
+        "disk-loss": "permitted",
         "spare-replicas": "none",
         "below-min-isr": "none",
         "offline": "none",
@@ -98,6 +99,26 @@ def test_the_last_in_sync_replica_is_left_alone_before_it_loses_its_power():
         {"name": "others", "after": "cut.begin + 7s", "do": "stop", "target": "node 2", "for": "14s"},
         {"name": "power", "after": "others.begin + 3s", "do": "power-loss", "target": "node 1", "for": "12s"},
     ]
+
+
+def test_a_disk_is_emptied_after_all_others_that_have_the_record_were_killed():
+    wipe = {"do": "disk-wipe", "disk": "emptied"}
+    assert proven(asked(flush=1))["disk-loss"].scenario.faults[1:] == [
+        {"name": "others", "after": "cut.begin + 7s", "do": "kill", "target": "node 2", "for": "8s"},
+        {"name": "wipe", **wipe, "target": "node 1", "for": "12s", "after": "others.begin + 2s"},
+    ]
+    assert proven(asked(min_isr=1))["disk-loss"].scenario.faults[1:] == [
+        {"name": "wipe", **wipe, "target": "leader", "for": "5s", "after": "cut.begin + 7s"},
+    ]
+    assert proven(asked(replication=1, min_isr=1))["disk-loss"].scenario.faults == [
+        {"name": "wipe", "at": "6s", **wipe, "target": "brokers", "for": "1s"},
+    ]
+
+
+def test_the_disk_of_a_controller_is_not_emptied():
+    proof = proven(asked(combined=True))["disk-loss"]
+    assert proof.scenario is None
+    assert proof.why_not.startswith("its brokers are controllers")
 
 
 def test_the_times_of_the_configuration_stretch_its_proofs():
