@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from compose.admin_protocol import Admin
+
 CLIENT = "client"
 
 CutMode = Literal["refuse", "blackhole"]
@@ -239,6 +241,10 @@ class Cluster(Protocol):
     @property
     def mesh(self) -> Mesh:
         """The edges between the nodes and from the clients."""
+
+    @property
+    def admin(self) -> Admin:
+        """What can be changed in the running cluster: topics, leaders, settings, features."""
 
     @property
     def timings(self) -> StartTimings | None:
