@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from faults.kinds.admin.reassign import REASSIGN
 from faults.kinds.disk.disk_stall import DISK_STALL
 from faults.kinds.disk.power_loss import POWER_LOSS
 from faults.kinds.kind import FaultKind
@@ -22,6 +23,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     DISK_STALL,
     POWER_LOSS,
     LATENCY,
+    REASSIGN,
 )
 
 KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})
