@@ -6,7 +6,7 @@
     min.insync.replicas  unsynced pages may go where so many of those who held the record shut down uncleanly
                          before they were in sync again (KIP-966); never where each record was flushed first
     last standing        without ELR, the only in-sync replica may come back emptier
-    unclean election     where the topic allows it
+    unclean election     where the topic allows it, or a person asked for it
 
 Invariant: what no clause permits is a violation; what lacks evidence is undecided.
 Evidence: the fate (fate.py), the unclean shutdowns of those who were in sync, the realised settings.
@@ -23,6 +23,7 @@ from checkers.contract.fate import Fate, Reason
 from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import Outage, PartitionEvidence
 from checkers.contract.settings import Realised, TopicPromise
+from checkers.history.forced_elections import was_forced
 from checkers.history.tables import NONE
 
 Kind = Literal["violation", "permitted", "undecided"]
@@ -82,7 +83,7 @@ def rule(
             clause = f"acks={record.acks}: {_removal(fate, realised)}, before it was replicated"
             return Ruling(kind="permitted", causes=(UNREPLICATED_TAIL,), clause=clause)
         case Reason.UNCLEAN_ELECTION:
-            return _unclean_election(fate, realised, topic)
+            return _unclean_election(record, fate, realised, topic)
         case Reason.PAGES_LOST | Reason.LAST_KNOWN_ELR:
             return _unsynced(record, fate, evidence, realised, topic)
 
@@ -137,10 +138,19 @@ def _deposed(fate: Fate, realised: Realised) -> str:
     )
 
 
-def _unclean_election(fate: Fate, realised: Realised, topic: TopicPromise) -> Ruling:
+def _unclean_election(record: LostRecord, fate: Fate, realised: Realised, topic: TopicPromise) -> Ruling:
     clause = f"unclean election: {_removal(fate, realised)}"
     if topic.unclean:
         return Ruling(kind="permitted", causes=(UNCLEAN_ELECTION,), clause=clause)
+    assert fate.removed_by is not None
+    at_ns, slack_ns = fate.removed_by.at_ns, realised.timeline.slack_ns
+    match was_forced(realised.context.faults, record.tp.topic, at_ns, slack_ns):
+        case True:
+            asked = f"{clause}, as it was asked for"
+            return Ruling(kind="permitted", causes=(UNCLEAN_ELECTION,), clause=asked)
+        case None:
+            unknown = f"{clause}, and nothing shows whether that had been asked for"
+            return Ruling(kind="undecided", causes=(MISSING_EVIDENCE,), clause=unknown)
     forbidden = f"{clause}, and unclean.leader.election.enable is false"
     return Ruling(kind="violation", causes=(UNCLEAN_ELECTION,), clause=forbidden)
 

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from faults.kinds.admin.preferred_election import PREFERRED_ELECTION
 from faults.kinds.admin.reassign import REASSIGN
+from faults.kinds.admin.unclean_election import UNCLEAN_ELECTION
 from faults.kinds.disk.disk_stall import DISK_STALL
 from faults.kinds.disk.power_loss import POWER_LOSS
 from faults.kinds.kind import FaultKind
@@ -24,6 +26,8 @@ ALL: tuple[FaultKind[Any], ...] = (
     POWER_LOSS,
     LATENCY,
     REASSIGN,
+    PREFERRED_ELECTION,
+    UNCLEAN_ELECTION,
 )
 
 KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})

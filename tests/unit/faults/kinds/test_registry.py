@@ -1,10 +1,12 @@
 """Each record of a kind fits what its faults do."""
 
+from collections.abc import Callable
 from threading import Event
 
 import pytest
 from fakes.world.fault_world import Inline, World, WorldView
 
+from compose.protocols import Edge
 from faults.clock import ns
 from faults.kinds.registry import ALL, KINDS
 from faults.plan.parse import parse_step, write_step
@@ -15,9 +17,29 @@ NAMES = sorted(KINDS)
 
 NEEDED: dict[str, dict[str, str]] = {
     "latency": {"delay": "250ms", "for": "1.5s"},
+    "preferred-election": {"topic": "orders"},
     "reassign": {"topic": "orders", "to": "2 replicas"},
+    "unclean-election": {"topic": "orders"},
 }
 """What a step of a kind cannot be without, besides the nodes or edges that it hits."""
+
+
+def without_leader() -> World:
+    """The last replica in sync is down until 9 s, and the others are behind."""
+    world = World()
+    world.mesh.cut([Edge.parse("2->1"), Edge.parse("3->1")], mode="refuse", owner="test")
+    world.settle()
+    world.clock.advance(ns(3.5))
+    world.kill(1)
+    world.clock.call_at(ns(9), lambda: world.start(1))
+    return world
+
+
+WORLDS: dict[str, Callable[[], World]] = {
+    "preferred-election": lambda: World(leader=2),
+    "unclean-election": without_leader,
+}
+"""Where a kind has something to do, if not in any world."""
 
 
 def words_of(name: str) -> dict[str, object]:
@@ -33,7 +55,7 @@ def words_of(name: str) -> dict[str, object]:
 
 def run(name: str) -> FaultRecord:
     """The record of such a step."""
-    world = World()
+    world = WORLDS.get(name, World)()
     steps = (parse_step(words_of(name)),)
     (record,) = run_schedule(
         steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
