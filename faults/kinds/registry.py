@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from faults.kinds.admin.create_partitions import CREATE_PARTITIONS
+from faults.kinds.admin.create_topic import CREATE_TOPIC
 from faults.kinds.admin.preferred_election import PREFERRED_ELECTION
 from faults.kinds.admin.reassign import REASSIGN
 from faults.kinds.admin.unclean_election import UNCLEAN_ELECTION
@@ -28,6 +30,8 @@ ALL: tuple[FaultKind[Any], ...] = (
     REASSIGN,
     PREFERRED_ELECTION,
     UNCLEAN_ELECTION,
+    CREATE_TOPIC,
+    CREATE_PARTITIONS,
 )
 
 KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})
