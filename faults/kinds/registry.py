@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from faults.kinds.admin.create_partitions import CREATE_PARTITIONS
-from faults.kinds.admin.create_topic import CREATE_TOPIC
-from faults.kinds.admin.preferred_election import PREFERRED_ELECTION
+from faults.kinds.admin.config import CONFIG
+from faults.kinds.admin.leaders.preferred_election import PREFERRED_ELECTION
+from faults.kinds.admin.leaders.unclean_election import UNCLEAN_ELECTION
 from faults.kinds.admin.reassign import REASSIGN
-from faults.kinds.admin.unclean_election import UNCLEAN_ELECTION
+from faults.kinds.admin.topics.create_partitions import CREATE_PARTITIONS
+from faults.kinds.admin.topics.create_topic import CREATE_TOPIC
 from faults.kinds.disk.disk_stall import DISK_STALL
 from faults.kinds.disk.power_loss import POWER_LOSS
 from faults.kinds.kind import FaultKind
@@ -32,6 +33,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     UNCLEAN_ELECTION,
     CREATE_TOPIC,
     CREATE_PARTITIONS,
+    CONFIG,
 )
 
 KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})

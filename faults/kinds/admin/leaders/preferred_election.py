@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from compose.admin_protocol import ElectionKind
 from compose.protocols import PartitionState
-from faults.kinds.admin.election import Election
+from faults.kinds.admin.leaders.election import Election
 from faults.kinds.admin.topic_step import TopicStep
 from faults.kinds.kind import FaultKind
 

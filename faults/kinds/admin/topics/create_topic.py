@@ -7,7 +7,7 @@ Recovery: no broker knows it any more; the ISR of the others is what it was.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faults.kinds.admin.own_topic import OwnTopic, OwnTopicStep
+from faults.kinds.admin.topics.own_topic import OwnTopic, OwnTopicStep
 from faults.kinds.kind import FaultKind
 
 

@@ -9,7 +9,7 @@ Recovery: no broker knows the topic any more; the ISR of the others is what it w
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faults.kinds.admin.own_topic import OwnTopic, OwnTopicStep
+from faults.kinds.admin.topics.own_topic import OwnTopic, OwnTopicStep
 from faults.kinds.kind import FaultKind
 
 
