@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from checkers.history.forced_elections import KIND, was_forced
+from checkers.history.metadata_log.settings import UNCLEAN, Settings
 from checkers.history.rows import BrokerState, Context, MetadataChange
 from checkers.properties import Property
 from checkers.reference.control_plane.rule_result import (
@@ -30,7 +31,6 @@ from checkers.reference.control_plane.rule_result import (
     of_state,
     states_of,
 )
-from checkers.reference.control_plane.settings import UNCLEAN, Settings
 from checkers.reference.control_plane.wall_clock import wall_clock
 
 LEGAL, UNKNOWN = "", "unknown"
