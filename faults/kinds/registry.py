@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from faults.kinds.admin.config import CONFIG
+from faults.kinds.admin.feature import FEATURE
 from faults.kinds.admin.leaders.preferred_election import PREFERRED_ELECTION
 from faults.kinds.admin.leaders.unclean_election import UNCLEAN_ELECTION
 from faults.kinds.admin.reassign import REASSIGN
@@ -34,6 +35,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     CREATE_TOPIC,
     CREATE_PARTITIONS,
     CONFIG,
+    FEATURE,
 )
 
 KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})

@@ -18,6 +18,7 @@ NAMES = sorted(KINDS)
 
 NEEDED: dict[str, dict[str, str]] = {
     "config": {"target": "brokers", "set": "min.insync.replicas=1"},
+    "feature": {"set": "eligible.leader.replicas.version=0"},
     "latency": {"delay": "250ms", "for": "1.5s"},
     "preferred-election": {"topic": "orders"},
     "reassign": {"topic": "orders", "to": "2 replicas"},

@@ -139,7 +139,8 @@ def test_a_refusal_names_the_step() -> None:
     assert caught.value.step == 1
     assert str(caught.value) == (
         "step 2, do: 'meteor' is refused; "
-        "allowed: one of partition, pause, kill, stop, disk-stall, power-loss, latency"
+        "allowed: one of partition, pause, kill, stop, disk-stall, power-loss, latency, reassign, "
+        "preferred-election, unclean-election, create-topic, create-partitions, config, feature"
     )
 
 
