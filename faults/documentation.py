@@ -64,6 +64,8 @@ def _costs(cost: Cost) -> Iterator[str]:
         yield "an unclean shutdown" if cost.unclean else "a controlled shutdown"
     if cost.loses_unsynced_data:
         yield "unsynced data"
+    if cost.changes_settings:
+        yield "the cluster: no other run of a suite gets it"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

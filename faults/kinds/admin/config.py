@@ -23,7 +23,7 @@ from faults.kinds.admin.settings_text import (
 from faults.kinds.admin.topic_step import ClusterStep, check_free, claim, parse_topic, topic_facts
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import FaultKind
+from faults.kinds.kind import Cost, FaultKind
 from faults.kinds.recovery import isr_is_short
 from faults.kinds.step import Head, ResolvedTargets, Words
 from faults.targets.facts import Facts, check_target
@@ -192,6 +192,7 @@ CONFIG = FaultKind(
     step=ConfigStep,
     make=Config,
     shortest_hold_s=1.0,
+    cost=Cost(changes_settings=True),
     does="dynamic settings are changed, `set: min.insync.replicas=1`: of a `topic`, or of a `target`: "
     "`brokers` is the default of all, `node 2` one broker's own",
     effect="every broker that is not down says, asked by itself, that the new values are in effect",

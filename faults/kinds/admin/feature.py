@@ -19,7 +19,7 @@ from faults.errors import BadStep, NoTarget
 from faults.kinds.admin.topic_step import ClusterStep, check_free, claim
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven
-from faults.kinds.kind import FaultKind
+from faults.kinds.kind import Cost, FaultKind
 from faults.kinds.recovery import isr_is_short
 from faults.kinds.step import Head, Words
 from faults.tasks import as_job
@@ -157,6 +157,7 @@ FEATURE = FaultKind(
     step=FeatureStep,
     make=Feature,
     shortest_hold_s=1.0,
+    cost=Cost(changes_settings=True),
     does="a feature is finalized at another level, 0 is off, as `set: eligible.leader.replicas.version=0`. "
     "What the release or Kafka does not allow is refused with the reason",
     effect="every broker that is not down says, asked by itself, that it is at that level",
