@@ -20,12 +20,16 @@ class TopicFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default."""
+    """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default.
+
+    `release` is the oldest Kafka release of a node, as (4, 3); empty: not known.
+    """
 
     brokers: tuple[int, ...]
     controllers: tuple[int, ...]
     edges: tuple[Edge, ...]
     topics: tuple[TopicFacts, ...]
+    release: tuple[int, ...] = ()
 
     @property
     def nodes(self) -> tuple[int, ...]:

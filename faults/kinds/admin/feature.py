@@ -15,6 +15,7 @@ from typing import ClassVar, Self
 
 from compose.admin_protocol import Feature as Known
 from compose.errors import AdminRefused
+from compose.spec.topology import ELR_EXISTS
 from faults.errors import BadStep, NoTarget
 from faults.kinds.admin.topic_step import ClusterStep, check_free, claim
 from faults.kinds.base import Injection
@@ -22,10 +23,12 @@ from faults.kinds.evidence import Evidence, NotYet, Proven
 from faults.kinds.kind import Cost, FaultKind
 from faults.kinds.recovery import isr_is_short
 from faults.kinds.step import Head, Words
+from faults.targets.facts import Facts
 from faults.tasks import as_job
 
+ELR = "eligible.leader.replicas.version"
 FEATURES = (
-    "eligible.leader.replicas.version",
+    ELR,
     "group.version",
     "metadata.version",
     "share.version",
@@ -74,6 +77,12 @@ class FeatureStep(ClusterStep):
     def asked(self) -> str:
         """Feature and level."""
         return f"{self.feature}={self.level}"
+
+    def check(self, facts: Facts) -> None:
+        """Of a release that lacks the feature nothing would have to be started to know that."""
+        if self.feature == ELR and facts.release and facts.release < ELR_EXISTS:
+            release = ".".join(map(str, facts.release))
+            raise BadStep("set", self.feature, f"a feature that release {release} has; this one is of 4.0")
 
 
 @dataclass(slots=True)

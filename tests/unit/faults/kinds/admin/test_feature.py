@@ -1,9 +1,12 @@
 """Features of a cluster that change while it runs: by whose word, and what Kafka does not allow."""
 
+from dataclasses import replace
+
 import pytest
 from fakes.world.fault_steps import FACTS, refusal, run, shown
 from fakes.world.fault_world import World
 
+from faults.errors import BadStep
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.plan.validate import validate
 
@@ -102,3 +105,15 @@ def test_writing_and_reading() -> None:
 def test_refusing(change, expected) -> None:
     """What is no feature, or none that a running cluster changes."""
     assert expected in refusal({**OFF, **change})
+
+
+def test_a_release_without_the_feature() -> None:
+    """It is refused before anything starts; a release that has it, or that nobody knows, is not."""
+    steps = parse_steps([OFF])
+    for release in ((), (4, 0), (4, 3)):
+        assert len(validate(steps, replace(FACTS, release=release))) == 1
+    with pytest.raises(BadStep) as caught:
+        validate(steps, replace(FACTS, release=(3, 9)))
+    assert str(caught.value) == (
+        f"step 1, set: '{ELR}' is refused; allowed: a feature that release 3.9 has; this one is of 4.0"
+    )
