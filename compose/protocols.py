@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from compose.admin_protocol import Admin
 from compose.impairments import BOTH, Direction, Impairment
 
 CLIENT = "client"
@@ -285,6 +286,10 @@ class Cluster(Protocol):
     @property
     def mesh(self) -> Mesh:
         """The edges between the nodes and from the clients."""
+
+    @property
+    def admin(self) -> Admin:
+        """What can be changed in the running cluster: topics, leaders, settings, features."""
 
     @property
     def timings(self) -> StartTimings | None:

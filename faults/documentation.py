@@ -74,6 +74,8 @@ def _costs(cost: Cost) -> Iterator[str]:
         yield "all data"
     if cost.may_end_node:
         yield "an end by itself, an unclean shutdown"
+    if cost.changes_settings:
+        yield "the cluster: no other run of a suite gets it"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

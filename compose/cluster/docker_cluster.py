@@ -11,6 +11,7 @@ from compose.docker.events import engine_time_ns
 from compose.docker.labels import RUN
 from compose.errors import ComposeError, NodeStateError
 from compose.kafka import broker_log, metadata_dump, quorum
+from compose.kafka.admin import ClusterAdmin
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.nodes import control_group, cpu_time, replica_files
 from compose.nodes.disks import Disks
@@ -72,6 +73,11 @@ class DockerCluster:
     def bootstrap(self) -> str:
         """`host:port,…` of the client edges, in the order of the brokers."""
         return ",".join(f"{host}:{port}" for host, port in self.clients.values())
+
+    @property
+    def admin(self) -> ClusterAdmin:
+        """Changes of topics, leaders, settings and features; opens its connections when it is asked."""
+        return ClusterAdmin(self.bootstrap)
 
     @property
     def brokers(self) -> tuple[int, ...]:

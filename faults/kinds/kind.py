@@ -37,7 +37,8 @@ class Cost:
     """What a fault of this kind can cost a node that it hits.
 
     `may_end_node`: it does not end the process, but Kafka may halt by itself because of it, as where a log
-    directory fails; such an end is no finding while the fault is in force.
+    directory fails; such an end is no finding while the fault is in force. `changes_settings`: of brokers or
+    of the cluster, which its disks keep: no other run may get that cluster, healed or not.
     """
 
     ends_process: bool = False
@@ -45,6 +46,7 @@ class Cost:
     loses_unsynced_data: bool = False
     loses_all_data: bool = False
     may_end_node: bool = False
+    changes_settings: bool = False
 
     @property
     def loses_data(self) -> bool:

@@ -4,6 +4,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from faults.kinds.admin.config import CONFIG
+from faults.kinds.admin.feature import FEATURE
+from faults.kinds.admin.leaders.preferred_election import PREFERRED_ELECTION
+from faults.kinds.admin.leaders.unclean_election import UNCLEAN_ELECTION
+from faults.kinds.admin.reassign import REASSIGN
+from faults.kinds.admin.topics.create_partitions import CREATE_PARTITIONS
+from faults.kinds.admin.topics.create_topic import CREATE_TOPIC
 from faults.kinds.disk.disk_full import DISK_FULL
 from faults.kinds.disk.disk_stall import DISK_STALL
 from faults.kinds.disk.disk_stutter import DISK_STUTTER
@@ -42,6 +49,13 @@ ALL: tuple[FaultKind[Any], ...] = (
     BANDWIDTH,
     SLICING,
     RESET,
+    REASSIGN,
+    PREFERRED_ELECTION,
+    UNCLEAN_ELECTION,
+    CREATE_TOPIC,
+    CREATE_PARTITIONS,
+    CONFIG,
+    FEATURE,
 )
 
 KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})

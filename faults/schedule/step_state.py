@@ -91,6 +91,7 @@ class StepState:
             name=self.step.name,
             kind=self.step.kind,
             stage=stage,
+            target=self.step.asked,
             nodes=self.nodes,
             edges=self.edges,
             detail=detail,

@@ -23,7 +23,8 @@ class TopicFacts:
 class Facts:
     """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default.
 
-    `has_elr`: whether eligible leader replicas are on (KIP-966).
+    `has_elr`: whether eligible leader replicas are on (KIP-966). `release` is the oldest Kafka release of a
+    node, as (4, 3); empty: not known.
     """
 
     brokers: tuple[int, ...]
@@ -31,6 +32,7 @@ class Facts:
     edges: tuple[Edge, ...]
     topics: tuple[TopicFacts, ...]
     has_elr: bool = True
+    release: tuple[int, ...] = ()
 
     @property
     def nodes(self) -> tuple[int, ...]:

@@ -173,6 +173,7 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
             )
             for topic in scenario.topics
         ),
+        release=topology.oldest_version,
     )
 
 

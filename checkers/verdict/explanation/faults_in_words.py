@@ -70,7 +70,7 @@ def in_words(fault: Fault) -> str:
     """Its name, kind, and what it hit."""
     hit = fault.edges or tuple(f"node {node}" for node in fault.nodes)
     others = f" and {len(hit) - MOST_NAMED} more" if len(hit) > MOST_NAMED else ""
-    return fault.described(", ".join(hit[:MOST_NAMED]) + others)
+    return fault.described(", ".join(hit[:MOST_NAMED]) + others or fault.target)
 
 
 def lines(tp: TopicPartition, realised: Realised) -> Iterator[str]:

@@ -16,6 +16,7 @@ from itertools import takewhile
 from typing import Protocol, TextIO
 
 from compose.errors import ComposeError
+from faults.kinds.registry import kind_of
 from harness.campaign.suite import first_manifest
 from harness.campaign.suites.budget import Budget, expected_s, schedule_s
 from harness.campaign.suites.directory import Suite, judged, settled
@@ -131,6 +132,8 @@ class SuiteLoop:
 
     def _can_share(self, one: Drawn, following: Drawn, takes_s: float) -> bool:
         if self._record.plan.scenarios[one.entry].clean_stop:
+            return False
+        if any(kind_of(step).cost.changes_settings for step in self._scenarios[one.entry].steps):
             return False
         if self._cluster_of(one.entry) != self._cluster_of(following.entry):
             return False

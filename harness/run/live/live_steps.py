@@ -288,7 +288,7 @@ def reported(topics: Sequence[ManifestTopic]) -> tuple[ConfigChange, ...]:
 def _hit(event: FaultEvent) -> str:
     hit = event.edges or tuple(f"node {node}" for node in event.nodes)
     more = f" and {len(hit) - MOST_NAMED} more" if len(hit) > MOST_NAMED else ""
-    return ", ".join(hit[:MOST_NAMED]) + more or "nothing"
+    return ", ".join(hit[:MOST_NAMED]) + more or event.target or "nothing"
 
 
 def _view(cluster: Cluster) -> ClusterView:

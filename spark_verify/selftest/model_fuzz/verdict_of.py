@@ -13,10 +13,10 @@ import numpy as np
 
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Labels
+from checkers.contract.promises import TopicPromise
 from checkers.contract.settings import (
     ProducerPromise,
     Realised,
-    TopicPromise,
     clock_of_nodes,
     elr_in_force,
 )

@@ -6,7 +6,8 @@ Times are seconds of the run; the history's clock reads 100 s at its start, the 
 import numpy as np
 
 from checkers.anomalies import Anomaly
-from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
+from checkers.contract.promises import TopicPromise
+from checkers.contract.settings import ProducerPromise, Realised
 from checkers.contract.timeline import SECOND_NS, Clock
 from checkers.history.log_runs import BatchProducers, LogRun
 from checkers.history.rows import (
@@ -14,6 +15,7 @@ from checkers.history.rows import (
     BrokerState,
     ClientEvent,
     ClockPair,
+    ConfigChange,
     Context,
     Fault,
     MetadataChange,
@@ -214,6 +216,7 @@ def world(
             collected=collected,
             metadata=rows(MetadataChange),
             brokers=rows(BrokerState),
+            configs=rows(ConfigChange),
             faults=rows(Fault),
             watermarks=rows(Watermark),
             proofs=rows(Proof),

@@ -35,6 +35,7 @@ from compose.protocols import (
     Status,
     Transfer,
 )
+from fakes.world.admin import FakeAdmin
 
 
 def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge, ...]:
@@ -201,6 +202,7 @@ class FakeCluster:
 
     def __post_init__(self) -> None:
         self.mesh = FakeMesh(full_mesh(self.brokers, self.controllers), calls=self.calls)
+        self.admin = FakeAdmin(brokers=self.brokers, calls=self.calls)
         nodes = {*self.brokers, *self.controllers}
         self.states = {n: ContainerState(status="running", pid=1000 + n, started_at="1") for n in nodes}
 

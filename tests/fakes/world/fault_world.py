@@ -9,13 +9,16 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from compose.errors import DiskError
+from compose.admin_protocol import ElectionKind, Place
+from compose.errors import DiskError, ViewError
 from compose.impairments import BOTH
 from compose.protocols import ContainerState, Edge, MemoryUse, PartitionOffsets, PartitionState
+from fakes.world.admin import FakeAdmin
 from fakes.world.cluster import FakeCluster, FakeMesh, full_mesh
 from fakes.world.virtual_clock import VirtualClock
 from faults.clock import ns
 
+ORDERS = ("orders", 0)
 CALL_NS = ns(0.05)
 LAG_NS = ns(3.0)
 HALT_NS = ns(0.3)
@@ -113,6 +116,25 @@ class WorldMesh(FakeMesh):
 
 
 @dataclass
+class WorldAdmin(FakeAdmin):
+    """Changes of orders-0 move the world's leader."""
+
+    world: "World" = field(kw_only=True)
+
+    def moved(self, place: Place) -> None:
+        if place == ORDERS and self.world.leader not in self.replicas[place]:
+            self.world.lead(self.world.isr()[0])
+
+    def elected(self, place: Place, kind: ElectionKind) -> None:
+        preferred, *others = self.replicas[place]
+        if kind == "preferred" and preferred in self.world.isr():
+            self.world.lead(preferred)
+        running = [node for node in (preferred, *others) if self.world.serves(node)]
+        if kind == "unclean" and not self.world.serves(self.world.leader):
+            self.world.lead(running[0])
+
+
+@dataclass
 class World(FakeCluster):
     """Three brokers and controllers; orders-0 is led by `leader` until it dies, then by the next in sync.
 
@@ -136,6 +158,9 @@ class World(FakeCluster):
         super().__post_init__()
         edges = full_mesh(self.brokers, self.controllers)
         self.mesh: WorldMesh = WorldMesh(edges, calls=self.calls, world=self)
+        self.admin: WorldAdmin = WorldAdmin(
+            brokers=self.brokers, calls=self.calls, ignores=self.ignores, world=self
+        )
         self.boots: dict[int, int] = dict.fromkeys((*self.brokers, *self.controllers), -ns(3600))
         self.well: dict[int, bool] = dict.fromkeys(self.brokers, True)
         self.in_sync: dict[int, bool] = dict.fromkeys(self.brokers, True)
@@ -199,7 +224,13 @@ class World(FakeCluster):
 
     def isr(self) -> tuple[int, ...]:
         self.settle()
-        return tuple(node for node in self.brokers if node == self.leader or self.in_sync[node])
+        here = self.admin.replicas[ORDERS]
+        return tuple(node for node in sorted(here) if node == self.leader or self.in_sync[node])
+
+    def lead(self, node: int) -> None:
+        """Another leader of orders-0, under a new epoch."""
+        if node != self.leader:
+            self.leader, self.epoch = node, self.epoch + 1
 
     def fail(self, name: str) -> None:
         if self.failing.get(name):
@@ -347,23 +378,38 @@ class WorldView:
     world: World
 
     def describe(self, topic: str) -> tuple[PartitionState, ...]:
+        places = [place for place in sorted(self.world.admin.replicas) if place[0] == topic]
+        return tuple(self._orders() if place == ORDERS else self._other(place) for place in places)
+
+    def _orders(self) -> PartitionState:
         world = self.world
-        return (
-            PartitionState(
-                topic="orders",
-                partition=0,
-                leader=world.leader if world.states[world.leader].status != "exited" else -1,
-                leader_epoch=world.epoch,
-                replicas=world.brokers,
-                isr=world.isr(),
-            ),
+        return PartitionState(
+            topic="orders",
+            partition=0,
+            leader=world.leader if world.states[world.leader].status != "exited" else -1,
+            leader_epoch=world.epoch,
+            replicas=world.admin.replicas[ORDERS],
+            isr=world.isr(),
+        )
+
+    def _other(self, place: Place) -> PartitionState:
+        """Nobody writes to it."""
+        replicas = self.world.admin.replicas[place]
+        return PartitionState(
+            topic=place[0],
+            partition=place[1],
+            leader=replicas[0],
+            leader_epoch=0,
+            replicas=replicas,
+            isr=tuple(sorted(replicas)),
         )
 
     def with_offsets(self, state: PartitionState) -> PartitionState:
         return replace(state, offsets=self.world.offsets() if state.leader >= 0 else None)
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
-        return {("orders", 0): self.describe("orders")[0].leader}
+        topics = {topic for topic, _ in self.world.admin.replicas}
+        return {(topic, s.partition): s.leader for topic in topics for s in self.describe(topic)}
 
     def fenced(self) -> Mapping[int, bool]:
         return {node: not self.world.serves(node) for node in self.world.brokers}
@@ -374,7 +420,8 @@ class WorldView:
         return leader if leader >= 0 else None
 
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
-        raise NotImplementedError
+        if not self.describe(topic):
+            raise ViewError(f"topic {topic}: no broker knows it")
 
     def wait_for_full_isr(self, topics: Any, *, within_s: float) -> None:
         raise NotImplementedError

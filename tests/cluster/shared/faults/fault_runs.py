@@ -48,3 +48,8 @@ class Ignoring:
     def mesh(self) -> Any:
         """The mesh, on which the same calls change nothing."""
         return Ignoring(self._real.mesh, *self._names)
+
+    @property
+    def admin(self) -> Any:
+        """Kafka's administration, on which the same calls change nothing."""
+        return Ignoring(self._real.admin, *self._names)

@@ -2,7 +2,7 @@
 
 from fakes.history.control_plane import setting
 
-from checkers.reference.control_plane.settings import Settings
+from checkers.history.metadata_log.settings import Settings
 
 KEY = "min.insync.replicas"
 
