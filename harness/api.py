@@ -82,6 +82,8 @@ __all__ = [
 ]
 
 LOCAL_SPARK = "local[*]"
+LONGEST_S = 7 * 86_400.0
+"""The budget of a suite that has none, and ends by itself long before."""
 
 # Spark, Docker and the Kafka client take seconds to import; each function imports the ones it needs.
 
@@ -194,7 +196,8 @@ def run_all(
 def suite(
     name: str | Path,
     *,
-    budget_s: float,
+    budget_s: float | None = None,
+    repeat: int | None = None,
     seed: int | None = None,
     shard: str = "1/1",
     out: str | Path = "runs",
@@ -204,9 +207,10 @@ def suite(
 ) -> "FinishedSuite":
     """Draw runs from a suite, a shipped name or a file, until `budget_s` is spent; all of them are judged.
 
-    `shard` "2/3" makes the second of three parts of one draw; `seed` is the same for all parts. The suite's
-    directory is made below `out`: suite.json, junit.xml, and the run directories. Raises UsageError,
-    ScenarioError.
+    A suite that ends by itself needs no budget; `repeat` is how often the suite "catalogue" runs each
+    scenario. `shard` "2/3" makes the second of three parts of one draw; `seed` is the same for all parts. The suite's
+    directory is made below `out`: suite.json, junit.xml, observed.md, and the run directories. Raises
+    UsageError, ScenarioError.
     """
     from harness.campaign.suites.directory import create
     from harness.campaign.suites.draw import Shard
@@ -216,12 +220,14 @@ def suite(
         part = Shard.parse(shard)
     except ValueError as error:
         raise UsageError(f"shard: {error}") from None
-    plan = read_plan(str(name))
+    plan = read_plan(str(name), repeat=repeat)
+    if budget_s is None and not plan.ends_by_itself:
+        raise UsageError("suite: give a --budget, as in --budget 60m")
     if part.of > 1 and seed is None and plan.seed is None:
         raise UsageError("shard: all parts of a draw need the same seed; give it with --seed")
     for entry in plan.scenarios:
         resolved(entry.scenario, seed=0, sets=entry.set)
-    made = create(plan, budget_s=budget_s, seed=seed, shard=part, out=Path(out))
+    made = create(plan, budget_s=budget_s or LONGEST_S, seed=seed, shard=part, out=Path(out))
     return _run_suite(made, spark_master, progress or sys.stderr, argv)
 
 

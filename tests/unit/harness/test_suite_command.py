@@ -13,10 +13,16 @@ from harness.cli import main
         ([], "suite: give the name or file of a suite, or --resume DIR"),
         (["nightly"], "suite: give a --budget, as in --budget 60m"),
         (["nightly", "--resume", "runs/x"], "suite: give the name or file of a suite, or --resume DIR"),
-        (["nigthly", "--budget", "1m"], "suite: unknown 'nigthly'; did you mean nightly? allowed: nightly"),
+        (
+            ["nigthly", "--budget", "1m"],
+            "suite: unknown 'nigthly'; did you mean nightly? allowed: catalogue, nightly",
+        ),
         (["nightly", "--budget", "1m", "--shard", "3/2", "--seed", "1"], "shard: '3/2' is not a shard"),
         (["nightly", "--budget", "1m", "--shard", "1/2"], "shard: all parts of a draw need the same seed"),
-        (["--resume", "runs/x", "--seed", "1"], "suite: --resume goes on with the seed and the shard"),
+        (
+            ["--resume", "runs/x", "--seed", "1"],
+            "suite: --resume goes on with the seed, the shard and the repeats",
+        ),
         (["--resume", "no-such-suite"], "no-such-suite: not the directory of a suite"),
     ],
 )
