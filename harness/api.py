@@ -208,8 +208,8 @@ def suite(
     """Draw runs from a suite, a shipped name or a file, until `budget_s` is spent; all of them are judged.
 
     A suite that ends by itself needs no budget; `repeat` is how often the suite "catalogue" runs each
-    scenario. `shard` "2/3" makes the second of three parts of one draw; `seed` is the same for all parts. The suite's
-    directory is made below `out`: suite.json, junit.xml, observed.md, and the run directories. Raises
+    scenario. `shard` "2/3" makes the second of three parts of one draw; `seed` is the same for all parts. The
+    suite's directory is made below `out`: suite.json, junit.xml, observed.md, and the run directories. Raises
     UsageError, ScenarioError.
     """
     from harness.campaign.suites.directory import create
