@@ -27,8 +27,12 @@ def longest_zombie(samples: Sequence[Watermark]) -> Measured:
     led = (columns["leader"] != NONE) & (columns["leader_epoch"] != NONE)
     if not led.any():
         return Measured(value=None, unknown="no broker was sampled as a leader")
-    _, topic = np.unique(columns["topic"][led].astype(str), return_inverse=True)
-    keys = [topic, *(columns[name][led].astype(np.int64) for name in ("partition", "leader_epoch", "leader"))]
+    known: dict[str, int] = {}
+    topics = [known.setdefault(topic, len(known)) for topic in columns["topic"][led].tolist()]
+    keys = [
+        np.array(topics),
+        *(columns[name][led].astype(np.int64) for name in ("partition", "leader_epoch", "leader")),
+    ]
     at_ns, asked_ns = columns["at_ns"][led], columns["asked_ns"][led]
     asked_ns = np.where(asked_ns == NONE, at_ns, asked_ns)
     order = np.lexsort(keys[::-1])
