@@ -74,7 +74,7 @@ def _entry(name: str) -> Entry:
 
 
 def listing(entries: Sequence[Entry]) -> Iterator[str]:
-    """Lines for a terminal: a heading for each group, below it a line for each scenario."""
+    """Lines for a terminal: a heading for each group, below it a line for each scenario; then their tags."""
     width = max((len(entry.name) for entry in entries), default=0)
     for number, (group, its) in enumerate(by_group(entries)):
         if number:
@@ -82,6 +82,8 @@ def listing(entries: Sequence[Entry]) -> Iterator[str]:
         yield group
         for entry in its:
             yield f"  {entry.name:<{width}}  acked loss expected: {entry.expect:<9}  {entry.about}"
+    yield ""
+    yield f"tags: {', '.join(sorted({tag for entry in entries for tag in entry.tags}))}"
 
 
 def by_group(entries: Iterable[Entry]) -> Iterator[tuple[str, Sequence[Entry]]]:

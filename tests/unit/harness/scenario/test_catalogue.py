@@ -113,9 +113,12 @@ def test_the_list_has_a_heading_for_each_group() -> None:
         "  isolated-from-controllers-acks1     acked loss expected: permitted  A leader reaches clients and "
         "brokers, but no controller: it is fenced and deposed while it serves. With acks=1 it goes on "
         "acknowledging what its successor never gets. A run that sees no loss has shown nothing.",
+        "",
+        "tags: acks-1, acks-all, controllers, loss, network",
     ]
-    headings = [line for line in listing(catalogue()) if line and not line.startswith(" ")]
+    *headings, tags = [line for line in listing(catalogue()) if line and not line.startswith(" ")]
     assert headings == sorted(GROUPS)
+    assert tags.startswith("tags: acks-0, acks-1, acks-all, ")
 
 
 def test_the_command_lists_by_tag_for_people_and_programs(capsys: pytest.CaptureFixture[str]) -> None:
