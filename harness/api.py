@@ -93,7 +93,8 @@ __all__ = [
 ]
 
 LOCAL_SPARK = "local[*]"
-A_DAY_S = 86_400.0
+LONGEST_S = 7 * 86_400.0
+"""The budget of a suite that has none, and ends by itself long before."""
 
 # Spark, Docker and the Kafka client take seconds to import; each function imports the ones it needs.
 
@@ -206,7 +207,8 @@ def run_all(
 def suite(
     name: str | Path,
     *,
-    budget_s: float,
+    budget_s: float | None = None,
+    repeat: int | None = None,
     seed: int | None = None,
     shard: str = "1/1",
     out: str | Path = "runs",
@@ -216,9 +218,10 @@ def suite(
 ) -> "FinishedSuite":
     """Draw runs from a suite, a shipped name or a file, until `budget_s` is spent; all of them are judged.
 
-    `shard` "2/3" makes the second of three parts of one draw; `seed` is the same for all parts. The suite's
-    directory is made below `out`: suite.json, junit.xml, and the run directories. Raises UsageError,
-    ScenarioError.
+    A suite that ends by itself needs no budget; `repeat` is how often the suite "catalogue" runs each
+    scenario. `shard` "2/3" makes the second of three parts of one draw; `seed` is the same for all parts. The
+    suite's directory is made below `out`: suite.json, junit.xml, observed.md, and the run directories. Raises
+    UsageError, ScenarioError.
     """
     from harness.campaign.suites.directory import create
     from harness.campaign.suites.draw import Shard
@@ -228,12 +231,14 @@ def suite(
         part = Shard.parse(shard)
     except ValueError as error:
         raise UsageError(f"shard: {error}") from None
-    plan = read_plan(str(name))
+    plan = read_plan(str(name), repeat=repeat)
+    if budget_s is None and not plan.ends_by_itself:
+        raise UsageError("suite: give a --budget, as in --budget 60m")
     if part.of > 1 and seed is None and plan.seed is None:
         raise UsageError("shard: all parts of a draw need the same seed; give it with --seed")
     for entry in plan.scenarios:
         resolved(entry.scenario, seed=0, sets=entry.set)
-    made = create(plan, budget_s=budget_s, seed=seed, shard=part, out=Path(out))
+    made = create(plan, budget_s=budget_s or LONGEST_S, seed=seed, shard=part, out=Path(out))
     return _run_suite(made, spark_master, progress or sys.stderr, argv)
 
 
@@ -299,7 +304,7 @@ def accept(
     *,
     sets: Sequence[str] = (),
     seed: int | None = None,
-    budget_s: float = A_DAY_S,
+    budget_s: float | None = None,
     search_s: float | None = None,
     out: str | Path = "runs",
     spark_master: str = LOCAL_SPARK,
@@ -308,7 +313,7 @@ def accept(
 ) -> "tuple[AcceptRecord, FinishedSuite]":
     """Prove what a configuration promises: search counterexamples for at most `search_s` seconds each (None:
     the search's own limit; 0: not at all), then run a scenario for each clause and each counterexample on
-    real clusters, within `budget_s`.
+    real clusters, within `budget_s` (None: until all are done).
 
     The directory is made below `out`: accept.json, the scenario files, and the files of a suite. Raises
     UsageError, ScenarioError.
@@ -328,7 +333,7 @@ def accept(
             time_limit_s=limit_s,
             on_result=lambda result: print(page.searched(search_row(result, None)), file=stream, flush=True),
         )
-    made = planned(its, out=Path(out), seed=seed, budget_s=budget_s)
+    made = planned(its, out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)
     return read_accept(made.path), _run_suite(made, spark_master, stream, argv)
 
 
@@ -359,7 +364,7 @@ def accept_matrix(
     *,
     sets: Sequence[str] = (),
     seed: int | None = None,
-    budget_s: float = A_DAY_S,
+    budget_s: float | None = None,
     out: str | Path = "runs",
     spark_master: str = LOCAL_SPARK,
     progress: TextIO | None = None,
@@ -368,7 +373,7 @@ def accept_matrix(
     """Run three schedules in each cell of the matrix; `sets` change what all cells have in common."""
     from harness.campaign.accept.matrix import planned_matrix, read_matrix
 
-    made = planned_matrix(_matrix(sets), out=Path(out), seed=seed, budget_s=budget_s)
+    made = planned_matrix(_matrix(sets), out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)
     return read_matrix(made.path), _run_suite(made, spark_master, progress or sys.stderr, argv)
 
 

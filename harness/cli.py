@@ -97,9 +97,17 @@ def _add_run(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 
 def _add_suite(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    suite = kinds.add_parser("suite", help="draw runs from a suite until a budget of time is spent")
-    suite.add_argument("suite", nargs="?", metavar="SUITE", help="a shipped name (nightly), or a file")
-    suite.add_argument("--budget", type=_duration, metavar="TIME", help="for example 60m")
+    suite = kinds.add_parser(
+        "suite", help="run a suite: every shipped scenario, or runs drawn until a budget is spent"
+    )
+    suite.add_argument("suite", nargs="?", metavar="SUITE", help="a shipped name, or a file")
+    suite.add_argument(
+        "--budget",
+        type=_duration,
+        metavar="TIME",
+        help="for example 60m; catalogue needs none, it ends by itself",
+    )
+    suite.add_argument("--repeat", type=_count, metavar="N", help="catalogue: run each scenario N times")
     suite.add_argument("--seed", type=_seed, help="of the draw; drawn if not given")
     suite.add_argument("--shard", metavar="I/N", help="this machine's part of the draw; give --seed too")
     suite.add_argument("--resume", type=Path, metavar="DIR", help="go on with the suite in DIR")
@@ -136,7 +144,7 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     accept.add_argument(
         "--search-limit", type=_duration, metavar="TIME", help="of each search; default: 120s"
     )
-    accept.add_argument("--budget", type=_duration, metavar="TIME", help="of all runs; default: 24h")
+    accept.add_argument("--budget", type=_duration, metavar="TIME", help="of all runs; none by default")
     accept.add_argument("--seed", type=_seed, help="of the runs; drawn if not given")
     accept.add_argument("--resume", type=Path, metavar="DIR", help="go on with the acceptance in DIR")
     accept.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
@@ -171,7 +179,15 @@ def _add_selftest(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _add_scenario(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     scenario = kinds.add_parser("scenario", help="list, show or validate scenarios")
     verbs = scenario.add_subparsers(required=True, metavar="VERB")
-    listing = verbs.add_parser("list", help="the shipped scenarios")
+    listing = verbs.add_parser("list", help="the shipped scenarios, by group")
+    listing.add_argument(
+        "--tag",
+        action="append",
+        default=[],
+        metavar="TAG",
+        dest="tags",
+        help="those with this tag, as network",
+    )
     listing.add_argument("--json", action="store_true", help="as JSON")
     listing.set_defaults(command=commands.scenario_list)
     show = verbs.add_parser("show", help="a shipped scenario's file")

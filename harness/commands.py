@@ -65,11 +65,10 @@ def suite(arguments: Namespace) -> int:
 def _drawn_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
     from harness import api
 
-    if arguments.budget is None:
-        raise UsageError("suite: give a --budget, as in --budget 60m")
     return api.suite(
         arguments.suite,
         budget_s=arguments.budget,
+        repeat=arguments.repeat,
         seed=arguments.seed,
         shard=arguments.shard or "1/1",
         out=arguments.out,
@@ -82,8 +81,8 @@ def _drawn_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
 def _resumed_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
     from harness import api
 
-    if arguments.seed is not None or arguments.shard is not None:
-        raise UsageError("suite: --resume goes on with the seed and the shard that the suite has")
+    if any(each is not None for each in (arguments.seed, arguments.shard, arguments.repeat)):
+        raise UsageError("suite: --resume goes on with the seed, the shard and the repeats of the suite")
     return api.resume_suite(
         arguments.resume,
         budget_s=arguments.budget,
@@ -143,7 +142,7 @@ def _proven(arguments: Namespace) -> int:
             its,
             search_s=search_s,
             seed=arguments.seed,
-            budget_s=arguments.budget or api.A_DAY_S,
+            budget_s=arguments.budget,
             out=arguments.out,
             spark_master=arguments.spark_master,
             progress=progress,
@@ -195,7 +194,7 @@ def _matrix(arguments: Namespace) -> int:
         record, suite = api.accept_matrix(
             sets=arguments.sets,
             seed=arguments.seed,
-            budget_s=arguments.budget or api.A_DAY_S,
+            budget_s=arguments.budget,
             out=arguments.out,
             spark_master=arguments.spark_master,
             progress=progress,
@@ -245,16 +244,14 @@ def selftest(arguments: Namespace) -> int:
 
 
 def scenario_list(arguments: Namespace) -> int:
-    """`highwater scenario list`: the shipped scenarios."""
-    from harness.scenario.resolve import catalogue
+    """`highwater scenario list`: the shipped scenarios by group, or those with all of some tags."""
+    from harness.scenario.catalogue import catalogue, listing
 
-    entries = list(catalogue())
+    entries = catalogue(arguments.tags)
     if arguments.json:
-        print(json.dumps(entries, indent=2))
-        return 0
-    width = max(len(entry["name"]) for entry in entries)
-    for entry in entries:
-        print(f"{entry['name']:<{width}}  acked loss expected: {entry['expect']:<9}  {entry['about']}")
+        print(json.dumps([entry.as_json() for entry in entries], indent=2))
+    else:
+        print("\n".join(listing(entries)))
     return 0
 
 

@@ -5,7 +5,7 @@ What is written as scenario.yaml reads back to the same resolved scenario, and d
 
 import io
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -202,14 +202,13 @@ def _complaint(refusal: BadStep, document: Document, *, in_storm: bool) -> str:
 
 def find(name: str) -> tuple[str, str]:
     """The text and the name of a scenario file: a path, or one of the shipped names. Raises UsageError."""
-    path = SHIPPED / f"{name}.yaml"
-    if name not in shipped():
-        path = Path(name)
-        if not path.exists() and "/" not in name and not name.endswith((".yaml", ".yml")):
-            raise UsageError(f"scenario: {unknown(name, shipped())}; or give the path of a file")
+    known = _shipped()
+    path = known.get(name, Path(name))
+    if name not in known and not path.exists() and "/" not in name and not name.endswith((".yaml", ".yml")):
+        raise UsageError(f"scenario: {unknown(name, known)}; or give the path of a file")
     try:
         with path.open(encoding="utf-8") as file:
-            return file.read(MOST_CHARACTERS + 1), str(path if path.parent != SHIPPED else path.name)
+            return file.read(MOST_CHARACTERS + 1), path.name if name in known else str(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UsageError(f"{path}: cannot be read: {reason}") from None
@@ -217,16 +216,9 @@ def find(name: str) -> tuple[str, str]:
 
 def shipped() -> list[str]:
     """Names of the scenarios that come with the tool."""
-    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+    return sorted(_shipped())
 
 
-def catalogue() -> Iterator[dict[str, Any]]:
-    """Name, purpose and expectation of each shipped scenario."""
-    for name in shipped():
-        resolved = resolve(*find(name), seed=0)
-        yield {
-            "name": name,
-            "about": resolved.scenario.about,
-            "expect": resolved.scenario.expect.acked_loss,
-            "faults": len(resolved.steps),
-        }
+def _shipped() -> Mapping[str, Path]:
+    """The file of each: in a folder for each group, or not yet in one."""
+    return {path.stem: path for path in SHIPPED.rglob("*.yaml")}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from compose.docker.labels import owner_of
 from harness.campaign.suites.draw import Shard
+from harness.campaign.suites.observed import evidence_of
 from harness.campaign.suites.plan import Entry, SuitePlan, scenario_source
 from harness.campaign.suites.record import (
     RunRow,
@@ -122,6 +123,7 @@ def judged(row: RunRow, report: Report) -> RunRow:
             "verdict": report.verdict.value,
             "outcome": report.headline,
             "report": report_text(report),
+            "evidence": evidence_of(report),
         }
     )
 

@@ -23,6 +23,7 @@ from harness.campaign.suites.directory import Suite, judged, settled
 from harness.campaign.suites.draw import Drawn, by_cluster, draw, of_shard
 from harness.campaign.suites.fresh_topics import with_topics_of
 from harness.campaign.suites.junit import write_junit
+from harness.campaign.suites.observed import write_observed
 from harness.campaign.suites.record import ClusterUse, RunRow, SuiteRecord, shard_of, write_record
 from harness.campaign.suites.seconds import run_seconds, suite_seconds
 from harness.errors import Interrupted
@@ -260,6 +261,7 @@ class SuiteLoop:
         self._record = record.model_copy(update={"seconds": seconds})
         write_record(self._path, self._record)
         write_junit(self._path, self._record)
+        write_observed(self._path, self._record)
 
     def _finish(self) -> SuiteRecord:
         signal = self._interrupts.received

@@ -7,7 +7,7 @@ import pytest
 
 from faults.kinds.registry import KINDS
 from harness.errors import ScenarioError, UsageError
-from harness.scenario.resolve import catalogue, derived_seeds, find, resolve, shipped
+from harness.scenario.resolve import derived_seeds, find, resolve
 
 ROOT = Path(__file__).parents[4]
 
@@ -264,21 +264,6 @@ def test_the_seed_of_the_command_line_outranks_that_of_the_file_which_outranks_c
 def test_idempotence_follows_acks_unless_it_is_asked_for() -> None:
     assert resolve(GOOD, "demo.yaml").scenario.workload.idempotence is True
     assert resolve(GOOD, "demo.yaml", sets=["workload.acks=1"]).scenario.workload.idempotence is False
-
-
-def test_each_shipped_scenario_is_valid_and_has_a_purpose() -> None:
-    assert shipped() == [
-        "acks-all-leader-kill",
-        "acks1-leader-kill",
-        "baseline",
-        "last-known-elr",
-        "power-failure-all",
-        "power-failure-all-flushed",
-        "storm",
-        "unclean-election",
-        "zombie-leader-acks1",
-    ]
-    assert all(entry["about"] for entry in catalogue())
 
 
 def test_the_positive_and_the_negative_control_have_the_same_schedule() -> None:

@@ -14,7 +14,7 @@ from checkers.promises.search.search import case_of
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.proofs import proofs
 from harness.campaign.accept.scenarios import setup
-from harness.scenario.acceptance import parse_bound
+from harness.scenario.acceptance import parse_accepted
 from harness.scenario.units import duration_s
 
 SEEDS = (1, 2, 3)
@@ -129,4 +129,4 @@ def test_the_simulated_kafka_shows_what_the_run_of_a_clause_must_show(name, clau
             case "none":
                 assert not lost
         for line in proof.scenario.accept:
-            assert parse_bound(line).holds(waited_s), (line, waited_s)
+            assert parse_accepted(line).holds(waited_s), (line, waited_s)
