@@ -1,11 +1,11 @@
 """A scenario on the simulated Kafka: its schedule, with the times that events and recoveries really take.
 
 Roles are those of the first partition, which broker 1 leads first. The scenario has three brokers and three
-controllers, and one topic with three replicas.
+controllers, and one topic.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from checkers.model import (
     Action,
@@ -20,7 +20,6 @@ from checkers.model import (
     PowerLoss,
     ProducerSettings,
 )
-from compose.spec.topology import Topology
 from fakes.world.cluster import FakeCluster
 from fakes.world.view import FakeView, partition
 from faults.kinds.network.latency import LatencyStep
@@ -84,6 +83,7 @@ def _settings(resolved: Resolved, load_s: float) -> ModelSettings:
     flush = {"flush_messages": int(config["flush.messages"])} if "flush.messages" in config else {}
     return ModelSettings(
         partitions=topic.partitions,
+        replication=topic.replication,
         min_isr=int(config["min.insync.replicas"]),
         elr=resolved.topology.elr_on,
         unclean_election=config.get("unclean.leader.election.enable") == "true",
@@ -107,7 +107,7 @@ def _schedule(resolved: Resolved) -> tuple[tuple[Action, ...], float]:
         moments[StepMoment(step=step.name, moment="begin")] = begun_s
         moments[StepMoment(step=step.name, moment="end")] = end_s
         moments[StepMoment(step=step.name, moment="recovered")] = end_s + RECOVERED_S
-        targets = step.resolve(_roles(resolved.topology, leadership.at(at_s)))
+        targets = step.resolve(_roles(resolved, leadership.at(at_s)))
         if step.kind in ("kill", "stop", "power-loss"):
             moves_s = at_s if step.kind == "stop" else at_s + ELECTED_S
             leadership.ends += [(moves_s, node) for node in targets.nodes]
@@ -116,9 +116,10 @@ def _schedule(resolved: Resolved) -> tuple[tuple[Action, ...], float]:
     return tuple(actions), ended_s
 
 
-def _roles(topology: Topology, leader: int) -> Roles:
-    view = FakeView()
-    view.put(partition("orders", 0, leader))
+def _roles(resolved: Resolved, leader: int) -> Roles:
+    view, topology = FakeView(), resolved.topology
+    replicas = (1, 2, 3)[: resolved.scenario.topics[0].replication]
+    view.put(replace(partition("orders", 0, leader), replicas=replicas, isr=replicas))
     return Roles(cluster=FakeCluster(topology.broker_ids, topology.controller_ids), view=view)
 
 
