@@ -23,8 +23,8 @@ from typing import Literal
 from checkers.contract.fate import Fate, Reason
 from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import Outage, PartitionEvidence
-from checkers.contract.promises import Terms
 from checkers.contract.settings import Realised
+from checkers.contract.terms import Terms
 from checkers.history.forced_elections import was_forced
 from checkers.history.tables import NONE
 

@@ -20,8 +20,8 @@ from checkers.contract.fate import Fate, fates
 from checkers.contract.label import GRAVITY, OR, BlockLabels, Label
 from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import FAR, PartitionEvidence, partition_evidence
-from checkers.contract.promises import TopicPromise
 from checkers.contract.settings import Realised
+from checkers.contract.terms import TopicPromise
 from checkers.history.columnar import shared
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
@@ -150,7 +150,7 @@ class LossLabels:
         events = [state.since_ns for state in timeline.states(evidence.tp)]
         events += [election.deposed_until_ns for election in timeline.elections(evidence.tp)]
         events += [at_ns for at_ns, _ in evidence.log_ends.last_of_all()]
-        events += self._realised.promises.marks(evidence.tp.topic, topic)
+        events += self._realised.terms.marks(evidence.tp.topic, topic)
         for outage in evidence.outages:
             events += [outage.since_ns, outage.last_write_ns, outage.leads_ns, outage.until_ns]
         return [
@@ -199,9 +199,7 @@ class LossLabels:
         rulings = [
             (rule(record, fate, evidence, self._realised, terms), fate)
             for fate in found
-            for terms in self._realised.promises.terms(
-                record.tp.topic, topic, record.since_ns, fate.removed_by
-            )
+            for terms in self._realised.terms.of(record.tp.topic, topic, record.since_ns, fate.removed_by)
         ]
         return _agreed(rulings)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from checkers.contract.promises import ELR_FEATURE, Promises, TopicPromise
+from checkers.contract.terms import ELR_FEATURE, TermsOverTime, TopicPromise
 from checkers.contract.timeline import Clock, Timeline
 from checkers.history.log_runs import BatchProducers, LogRun
 from checkers.history.rows import ClockPair, ConfigChange, Context, TopicPartition
@@ -45,7 +45,7 @@ def no_batches(_: TopicPartition) -> BatchProducers | None:
 class Realised:
     """Everything the contract depends on.
 
-    `topics` are the settings with which each was made, and `elr` whether it was on in the end; `promises` has
+    `topics` are the settings with which each was made, and `elr` whether it was on in the end; `terms` has
     both as they changed.
     `survivors` gives the epochs of a partition's final log, by offset; `batches` which producers wrote its
     batches (None: nobody knows). Both read the history, and are asked only about partitions with anomalies.
@@ -59,11 +59,11 @@ class Realised:
     survivors: Callable[[TopicPartition], Sequence[LogRun]] = nothing_survives
     batches: Callable[[TopicPartition], BatchProducers | None] = no_batches
     timeline: Timeline = field(init=False)
-    promises: Promises = field(init=False)
+    terms: TermsOverTime = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "timeline", Timeline(self.context, self.clock))
-        object.__setattr__(self, "promises", Promises(self.context, self.clock, self.elr))
+        object.__setattr__(self, "terms", TermsOverTime(self.context, self.clock, self.elr))
 
     def producer(self, number: int) -> ProducerPromise:
         """The promise to a producer; an unlisted one (a client made anew) gets the strictest of all."""

@@ -6,8 +6,8 @@ Times are seconds of the run; the history's clock reads 100 s at its start, the 
 import numpy as np
 
 from checkers.anomalies import Anomaly
-from checkers.contract.promises import TopicPromise
 from checkers.contract.settings import ProducerPromise, Realised
+from checkers.contract.terms import TopicPromise
 from checkers.contract.timeline import SECOND_NS, Clock
 from checkers.history.log_runs import BatchProducers, LogRun
 from checkers.history.rows import (

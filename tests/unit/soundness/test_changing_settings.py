@@ -12,7 +12,7 @@ import pytest
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.losses import LOSSES
-from checkers.contract.promises import MIN_ISR
+from checkers.contract.terms import MIN_ISR
 from checkers.history.rows import ConfigChange, Fault, History
 from checkers.model import Bug, Simulated, draw_case, simulate
 from checkers.model.case import TOPIC
@@ -20,7 +20,7 @@ from checkers.reference import check
 from spark_verify.selftest.model_fuzz.asked_of import asked_of
 from spark_verify.selftest.model_fuzz.verdict_of import realised_of
 
-FIRST_SEED = 77_000_000_000
+FIRST_SEED = 77_000_000_051
 MINUTE_NS = 60_000_000_000
 WANTED = 5
 
@@ -75,7 +75,7 @@ BUGS = (None, Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN, Bug.TRUNCATE_TO_HIGH_WATERMAR
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=str)
-@pytest.mark.parametrize("value", ["1", "9"])
+@pytest.mark.parametrize("value", ["1", "3", "9"])
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_change_never_decides_the_other_way(bug: Bug | None, value: str, share: float) -> None:
     """The runs were made under one value; another one that is claimed besides only takes certainty."""
@@ -91,7 +91,7 @@ def test_some_labels_do_move_and_some_do_not() -> None:
     """Otherwise nothing was looked at: a weaker value in force takes a violation's certainty, a stricter one
     that of a permitted loss."""
     weaker = moves(Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN, "1", 0.0)
-    stricter = moves(None, "9", 0.0)
+    stricter = moves(None, "3", 0.0)
     assert weaker["violation", "undecided"] > 0
     assert stricter["permitted", "undecided"] > 0
     assert stricter["permitted", "permitted"] > 0

@@ -17,7 +17,7 @@ from checkers.contract import clauses, effects, fate, losses, partition_evidence
 from checkers.contract.fate import Reason
 from checkers.contract.label import BlockLabels, Label
 from checkers.contract.partition_evidence import EpochStart
-from checkers.contract.promises import Terms
+from checkers.contract.terms import Terms
 from checkers.model import Bug, Simulated, draw_case, simulate
 from checkers.properties import Property
 from checkers.reference.control_plane import rules as control_plane

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from fakes.run.run_directories import make_run
 
-from checkers.contract.promises import TopicPromise
 from checkers.contract.settings import ProducerPromise, Realised
+from checkers.contract.terms import TopicPromise
 from checkers.contract.timeline import Clock
 from checkers.history.rows import ConfigChange, Context
 from harness.report.realised import realised

@@ -11,7 +11,7 @@ from fakes.history.judged_run import ALL_CUT, CLOCK, down, led, lost, ns, power_
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
-from checkers.contract.promises import Terms, TopicPromise
+from checkers.contract.terms import Terms, TopicPromise
 from checkers.history.log_runs import LogRun
 from checkers.history.rows import ConfigChange, Fault
 
@@ -205,7 +205,7 @@ def feature(second, level, offset=50) -> ConfigChange:
 def terms(run, since, *, name="orders"):
     """Whether ELR was on, as far as anybody can say, from a time until the election at 14 s."""
     election = run.timeline.elections(EARLY.tp)[-1]
-    found = run.promises.terms(name, TopicPromise(min_isr=2), ns(since), election)
+    found = run.terms.of(name, TopicPromise(min_isr=2), ns(since), election)
     assert all(isinstance(each, Terms) for each in found)
     return {each.elr for each in found}
 

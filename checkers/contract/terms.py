@@ -68,7 +68,7 @@ class InForce(Generic[Value]):
     until_ns: int
 
 
-class Promises:
+class TermsOverTime:
     """The terms of each topic along a run."""
 
     def __init__(self, context: Context, clock: Clock, elr: bool) -> None:
@@ -81,7 +81,7 @@ class Promises:
         for row in context.metadata:
             self._fewest[row.topic] = min(len(row.replicas), self._fewest.get(row.topic, len(row.replicas)))
 
-    def terms(
+    def of(
         self, name: str, topic: TopicPromise, since_ns: int, election: Election | None
     ) -> tuple[Terms | None, ...]:
         """All that may have been in force from a time until an election, and uncleanly elected at it.
