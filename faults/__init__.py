@@ -7,6 +7,8 @@ Where to find what, from the top:
     kinds/          one module for each kind of fault, and their registry
     targets/        roles ("leader", "followers -> leader"), events, and moments that steps wait for
     tasks           resumable tasks, which the schedule's event loop runs
+    choices, durations, sizes
+                    values as a scenario writes them
     clock           the clock that a schedule runs on, a virtual one in tests
 
 A new kind of fault is a module in kinds/ with a step, a fault and a record, and one line of the registry.

@@ -10,14 +10,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Literal
+from typing import Literal, get_args
 
+from faults.choices import parse_choice
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
 from faults.kinds.step import At, Start
 
 KEYS = ("every", "jitter", "times", "until", "overlap")
 Overlap = Literal["forbid", "allow"]
+OVERLAPS: tuple[Overlap, ...] = get_args(Overlap)
 
 MOST_TIMES = 10_000
 SHORTEST_EVERY_S = 0.1
@@ -90,7 +92,7 @@ def _parse(words: Mapping[str, object]) -> Repeat:
         jitter_s=jitter_s,
         times=_parse_times(words["times"]) if "times" in words else None,
         until_s=parse_duration(words["until"], "until") if "until" in words else None,
-        overlap=_parse_overlap(words.get("overlap", "forbid")),
+        overlap=parse_choice(words.get("overlap", "forbid"), "overlap", OVERLAPS),
     )
 
 
@@ -98,11 +100,3 @@ def _parse_times(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_TIMES:
         raise BadStep("times", value, f"a whole number, 1 to {MOST_TIMES}")
     return value
-
-
-def _parse_overlap(value: object) -> Overlap:
-    if value == "forbid":
-        return "forbid"
-    if value == "allow":
-        return "allow"
-    raise BadStep("overlap", value, ("forbid", "allow"))

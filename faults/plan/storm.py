@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from random import Random
 from types import MappingProxyType
-from typing import Literal, TypeVar, get_args
+from typing import Literal, get_args
 
+from faults.choices import parse_choice
 from faults.durations import parse_duration
 from faults.errors import BadStep
 from faults.kinds.kind import StormRule
@@ -32,8 +33,6 @@ from faults.targets.moments import StepMoment
 
 RULES: Mapping[str, StormRule] = {name: kind.storm for name, kind in KINDS.items() if kind.storm is not None}
 KEYS = ("duration", "intensity", "limit", "kinds", "weights", "hold", "gap")
-
-Word = TypeVar("Word")
 
 Intensity = Literal["gentle", "normal", "hard"]
 
@@ -235,20 +234,13 @@ def parse_storm(mapping: Mapping[str, object]) -> Storm:
             raise BadStep(key, mapping[key], f"the keys of a storm: {', '.join(KEYS)}")
     return Storm(
         duration_s=parse_duration(mapping.get("duration"), "duration"),
-        intensity=_parse_word(mapping.get("intensity", "normal"), "intensity", get_args(Intensity)),
-        limit=_parse_word(mapping.get("limit", "within-promise"), "limit", get_args(Limit)),
+        intensity=parse_choice(mapping.get("intensity", "normal"), "intensity", get_args(Intensity)),
+        limit=parse_choice(mapping.get("limit", "within-promise"), "limit", get_args(Limit)),
         kinds=_parse_kinds(mapping["kinds"]) if "kinds" in mapping else (),
         weights=_parse_weights(mapping.get("weights", {})),
         holds=_parse_range(mapping.get("hold"), "hold", least_s=SHORTEST_HOLD_S),
         gaps=_parse_range(mapping.get("gap"), "gap", least_s=0.0),
     )
-
-
-def _parse_word(value: object, field: str, words: tuple[Word, ...]) -> Word:
-    for word in words:
-        if word == value:
-            return word
-    raise BadStep(field, value, map(str, words))
 
 
 def _parse_kinds(value: object) -> tuple[str, ...]:

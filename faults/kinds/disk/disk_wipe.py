@@ -17,6 +17,7 @@ Only brokers: a controller that forgets its vote may give it twice, which no ope
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self, get_args
 
+from faults.choices import parse_choice
 from faults.errors import BadStep
 from faults.kinds.base import Injection, alive
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
@@ -29,6 +30,7 @@ from faults.targets.target import parse_target
 from faults.tasks import as_job
 
 Disk = Literal["new", "emptied"]
+DISKS: tuple[Disk, ...] = get_args(Disk)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,8 @@ class DiskWipeStep(TargetStep):
     @classmethod
     def parse(cls, head: Head, words: Words) -> Self:
         """Read the target, and which disk the node gets."""
-        target, disk = parse_target(words.get("target")), _parse_disk(words.get("disk", "new"))
+        target = parse_target(words.get("target"))
+        disk = parse_choice(words.get("disk", "new"), "disk", DISKS)
         return cls(name=head.name, start=head.start, hold_s=head.hold_s, target=target, disk=disk)
 
     def write(self) -> dict[str, str]:
@@ -55,13 +58,6 @@ class DiskWipeStep(TargetStep):
         if not set(self.candidates(facts.brokers, facts.controllers)).isdisjoint(facts.controllers):
             allowed = "brokers that are no controllers: a controller that forgets its vote may give it twice"
             raise BadStep("target", str(self.target), allowed)
-
-
-def _parse_disk(value: object) -> Disk:
-    for disk in get_args(Disk):
-        if disk == value:
-            return disk  # type: ignore[no-any-return]  # get_args is untyped
-    raise BadStep("disk", value, get_args(Disk))
 
 
 @dataclass(slots=True)

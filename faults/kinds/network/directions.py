@@ -1,17 +1,14 @@
 """The key `direction`: "to" are the bytes that the target of an edge gets, requests; "from" its answers."""
 
 from compose.impairments import BOTH, Direction
+from faults.choices import parse_choice
 from faults.errors import BadStep
 from faults.kinds.step import Words
 
 
 def parse_direction(words: Words) -> Direction:
     """One direction; without a word, that of the answers."""
-    given = words.get("direction", "from")
-    for direction in BOTH:
-        if direction == given:
-            return direction
-    raise BadStep("direction", given, BOTH)
+    return parse_choice(words.get("direction", "from"), "direction", BOTH)
 
 
 def parse_directions(words: Words) -> tuple[Direction, ...]:

@@ -17,6 +17,7 @@ from typing import ClassVar, Self, get_args
 
 from compose.impairments import BOTH, Direction
 from compose.protocols import CutMode, Edge, Reached
+from faults.choices import parse_choice
 from faults.durations import write_duration
 from faults.errors import BadStep
 from faults.kinds.base import Injection
@@ -54,7 +55,7 @@ class PartitionStep(EdgesStep):
     @classmethod
     def parse(cls, head: Head, words: Words) -> Self:
         """Read edges, mode and direction."""
-        mode, directions = _parse_mode(words.get("mode", "refuse")), parse_directions(words)
+        mode, directions = parse_choice(words.get("mode", "refuse"), "mode", MODES), parse_directions(words)
         if mode == "refuse" and directions != BOTH:
             allowed = "both, or mode: blackhole: a connection that is refused has no direction"
             raise BadStep("direction", words["direction"], allowed)
@@ -78,13 +79,6 @@ class PartitionStep(EdgesStep):
         if self.directions != BOTH and self.hold_s < SHORTEST_ONE_WAY_S:
             allowed = f"at least {SHORTEST_ONE_WAY_S:g}s: a shorter one-way {self.kind} cannot be proven"
             raise BadStep("for", write_duration(self.hold_s), allowed)
-
-
-def _parse_mode(value: object) -> CutMode:
-    for mode in MODES:
-        if mode == value:
-            return mode
-    raise BadStep("mode", value, MODES)
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from functools import partial
 from typing import ClassVar, Literal, Self, get_args
 
 from compose.errors import ComposeError, NodeNotReady
+from faults.choices import parse_choice
 from faults.clock import ns
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
@@ -37,6 +38,7 @@ from faults.targets.target import parse_target
 from faults.tasks import Task, as_job, in_background, sleep_until
 
 How = Literal["stop", "kill"]
+HOWS: tuple[How, ...] = get_args(How)
 
 PATIENCE_S = 60.0
 """Restart to full ISR took 3 to 6.4 s, once 13 s."""
@@ -62,7 +64,7 @@ class RollingRestartStep(TargetStep):
             start=head.start,
             hold_s=head.hold_s,
             target=parse_target(words.get("target")),
-            how=_parse_how(words.get("how", "stop")),
+            how=parse_choice(words.get("how", "stop"), "how", HOWS),
             patient=_parse_bool(words.get("patient", True)),
             pause_s=parse_duration(words.get("pause", "0s"), "pause"),
         )
@@ -78,13 +80,6 @@ class RollingRestartStep(TargetStep):
         if not set(self.candidates(facts.brokers, facts.controllers)) <= set(facts.brokers):
             allowed = "brokers: the restart of a controller has no broker epoch to prove it"
             raise BadStep("target", str(self.target), allowed)
-
-
-def _parse_how(value: object) -> How:
-    for how in get_args(How):
-        if how == value:
-            return how  # type: ignore[no-any-return]  # get_args is untyped
-    raise BadStep("how", value, get_args(How))
 
 
 def _parse_bool(value: object) -> bool:
