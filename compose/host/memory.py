@@ -4,7 +4,10 @@ Where a group's limit is reached, the kernel ends processes as if the machine ha
 What is only a copy of a file counts as available in both, since the kernel gives it up first.
 """
 
-from collections.abc import Iterator
+import ctypes
+import functools
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
@@ -17,6 +20,21 @@ def available_bytes(proc: Path = PROC, groups: Path = GROUPS) -> int | None:
     except OSError:
         return None
     return min((meminfo["MemAvailable"] * 1024, *_left_in_groups(proc, groups)))
+
+
+def give_back() -> None:
+    """Give what is free in the C library's heaps back to the kernel; takes a millisecond or two.
+
+    glibc keeps a heap for each few threads, and what is free in the middle of one stays with the process: one
+    whose threads come and go, as those of clients do, grows for hours. Other C libraries need no such call.
+    """
+    if (trim := _malloc_trim()) is not None:
+        trim(0)
+
+
+@functools.cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 
 
 def _left_in_groups(proc: Path, groups: Path) -> Iterator[int]:

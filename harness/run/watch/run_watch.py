@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
+from threading import Event
 
 from checkers.history.rows import NodeEvent, TopicPartition
 from checkers.verdict import node_ends
+from compose.host import memory
 from compose.protocols import Cluster, ProcessEvent
 from harness.errors import StepFailed
 from harness.run.steps import OnEvent
@@ -23,6 +25,7 @@ from workloads.watched_thread import Worker, end
 
 STOP_S = 70.0
 """A question to an engine that does not answer takes a minute."""
+GIVE_BACK_S = 10.0
 MOST_SILENT_S = 20.0
 """Without an answer of the engine for so long, no fault is healed in time either."""
 
@@ -49,6 +52,7 @@ class LiveWatch:
         self._workers = [
             Worker("sampler of the clocks and the machine", sampler),
             Worker("pulse of the helper", self._pulse),
+            Worker("memory that is free", _give_back),
         ]
 
     def check(self) -> None:
@@ -79,6 +83,11 @@ class LiveWatch:
             if row.role == "proxy" and row.event != "started":
                 self._ended_proxy = text
             self._on_event(text)
+
+
+def _give_back(stop: Event) -> None:
+    while not stop.wait(GIVE_BACK_S):
+        memory.give_back()
 
 
 @contextmanager
