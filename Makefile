@@ -1,13 +1,14 @@
 # `make demo` and `make test` are all that a newcomer needs: both prepare the machine first, once.
-.PHONY: demo test test-fast long soak storms scenarios fuzz bench object-store setup setup-python clean clean-live-runs distclean
+.PHONY: demo test test-fast faults long soak storms scenarios fuzz bench object-store setup setup-python clean clean-live-runs distclean
 .NOTPARALLEL:
 BIN := .venv/bin
+EACH_FAULT := tests/cluster/shared/faults/each
 
 demo: setup
 	$(BIN)/highwater run acks1-leader-kill acks-all-leader-kill
 
 test: setup lint without-docker
-	$(BIN)/pytest tests/cluster
+	$(BIN)/pytest tests/cluster --ignore $(EACH_FAULT)
 
 # Everything but the tests that start containers.
 test-fast: setup-python lint without-docker
@@ -27,6 +28,10 @@ lint:
 # What takes minutes each on real clusters: three scenarios, a self-test of each run, a suite.
 long: setup
 	$(BIN)/pytest tests/long
+
+# Every kind of fault and every event on one cluster: its effect, its recovery, and that the evidence can fail.
+faults: setup
+	$(BIN)/pytest $(EACH_FAULT)
 
 # A storm of an hour, and what it costs the machine all along.
 soak: setup

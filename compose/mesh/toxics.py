@@ -7,6 +7,8 @@ them. Of one kind and direction there is one toxic at most, so that a change of 
 - What swallows or resets a direction stands alone in it, since nothing passes that others could change.
 - Delays add up, and so do their jitters, as on a path of several slow links.
 - Of several rates the lowest counts; of several slices the smallest size and the longest delay.
+- What a rate or slices have held back for longer than a delay is not delayed again: Toxiproxy counts a delay
+  from when it has read a byte (LatencyToxic in toxics/latency.go).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -79,12 +79,13 @@ def test_a_limit_outlives_a_restart_and_ends_with_the_healing(
 def test_a_broker_with_hardly_any_cache(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
-    """The limit is 40 MiB above what the leader holds itself: it meets it, lives, and has none afterwards."""
+    """The limit is 40 MiB above what the leader holds itself, and 10 MB a second are written: it meets it,
+    lives, and has none afterwards."""
     topic = make_topic()
     leader = partition(view, topic).leader
     mib = (cluster.memory_use(leader).held_bytes >> 20) + 40
     words = {"name": "memory", "do": "memory-limit", "memory": f"{mib}MiB", "for": "6s"}
-    with traffic(cluster.bootstrap, topic, partitions=1) as acked:
+    with traffic(cluster.bootstrap, topic, partitions=1, record_bytes=40_000) as acked:
         (memory,) = run(cluster, view, step(words, topic))
         wait_for_acks(acked, 100)
     assert memory.proven, memory.evidence
