@@ -52,7 +52,8 @@ def read_topic(name: str, bootstrap: str, client: Mapping[str, str]) -> LiveTopi
         topic = described[name].result(ANSWER_S)
         cluster = admin.describe_cluster(request_timeout=ANSWER_S).result(ANSWER_S)
         numbers = sorted(node.id for node in cluster.nodes)
-        configs = _configs(admin, name, numbers)
+        (config,) = _configs(admin, ResourceType.TOPIC, [name])
+        of_brokers = _configs(admin, ResourceType.BROKER, [str(number) for number in numbers])
     except (KafkaException, TimeoutError, ValueError) as error:
         raise TopicUnreadable(f"topic {name} at {bootstrap}: {_reason(error)}") from error
     racks = {node.id: node.rack or "" for node in cluster.nodes}
@@ -60,19 +61,21 @@ def read_topic(name: str, bootstrap: str, client: Mapping[str, str]) -> LiveTopi
     return LiveTopic(
         name=name,
         replicas=tuple(tuple(node.id for node in one.replicas) for one in partitions),
-        config=configs[name],
+        config=config,
         brokers=tuple(
-            LiveBroker(number=number, rack=racks[number], config=configs[str(number)]) for number in numbers
+            LiveBroker(number=number, rack=racks[number], config=its)
+            for number, its in zip(numbers, of_brokers, strict=True)
         ),
     )
 
 
-def _configs(admin: AdminClient, topic: str, brokers: Sequence[int]) -> dict[str, dict[str, str]]:
-    """The settings of the topic and of each broker, by their names."""
-    asked = [ConfigResource(ResourceType.TOPIC, topic)]
-    asked += [ConfigResource(ResourceType.BROKER, str(number)) for number in brokers]
-    answers: dict[ConfigResource, Future[Any]] = admin.describe_configs(asked, request_timeout=ANSWER_S)
-    return {its.name: said(answer.result(ANSWER_S).values()) for its, answer in answers.items()}
+def _configs(admin: AdminClient, kind: ResourceType, names: Sequence[str]) -> list[dict[str, str]]:
+    """The settings of each; the client asks for those of one broker at a time."""
+    asked = [ConfigResource(kind, name) for name in names]
+    answers: list[Future[Any]] = [
+        admin.describe_configs([each], request_timeout=ANSWER_S)[each] for each in asked
+    ]
+    return [said(answer.result(ANSWER_S).values()) for answer in answers]
 
 
 def said(entries: Sequence[Any]) -> dict[str, str]:

@@ -8,7 +8,8 @@ Effect: the limit is set, and was met: the kernel has dropped something to keep 
 does without a limit.
 Recovery: there is no limit, and the node answers; the ISR is what it was.
 
-Refused where this machine's kernel counts none of it, and where the node holds more than the limit already.
+Refused where this machine's kernel counts none of it, as in control groups of version 1, and where the node
+holds more than the limit already.
 """
 
 from dataclasses import dataclass, field
@@ -124,7 +125,8 @@ MEMORY_LIMIT = FaultKind(
     make=MemoryLimit,
     shortest_hold_s=2.0,
     does="the node may have `memory` at most (from 64MiB on), its cache of files included. It must be 32 MiB "
-    "more than the node holds itself, or it is refused; where the heap outgrows it, the kernel ends the node",
+    "more than the node holds itself, or it is refused, as where control groups are of version 1; where the "
+    "heap outgrows it, the kernel ends the node",
     effect="the limit is set, and was met: the kernel had to drop something to keep the node to it",
     healing="no limit",
     recovery="there is no limit, the node answers",

@@ -13,7 +13,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from compose.releases.settings import settings_of
-from compose.spec.topology import DEFAULT_RELEASE, RESERVED
+from compose.spec.topology import CONTROLLERS_ONLY, DEFAULT_RELEASE, RESERVED
 from workloads.clients.live_topic import LiveTopic
 
 MOST_LETTERS = 40
@@ -21,14 +21,19 @@ MOST_LETTERS = 40
 
 def configuration_text(topic: LiveTopic) -> str:
     """The file. Settings that decide nothing here (addresses, paths) are left out."""
-    brokers = _of_all(topic)
+    said = _of_all(topic)
     topics_own = {
         name: text for name, text in topic.config.items() if name in settings_of(DEFAULT_RELEASE, "topic")
     }
     plain: dict[str, Any] = {
         "name": name_of(topic.name),
         "about": f"Topic {topic.name} of a running cluster.",
-        "cluster": {"brokers": len(topic.brokers), "broker_config": brokers, "racks": _racks(topic)},
+        "cluster": {
+            "brokers": len(topic.brokers),
+            "broker_config": {name: its for name, its in said.items() if name not in CONTROLLERS_ONLY},
+            "controller_config": {name: its for name, its in said.items() if name in CONTROLLERS_ONLY},
+            "racks": _racks(topic),
+        },
         "topic": {
             "partitions": len(topic.replicas),
             "replication": min(len(replicas) for replicas in topic.replicas),

@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Callable, Iterator
+from ipaddress import ip_network
 
 import pytest
 from confluent_kafka import Producer
@@ -176,8 +177,9 @@ def test_nothing_is_reached_from_another_machine(cluster: DockerCluster) -> None
     published = [each for bound in proxy["NetworkSettings"]["Ports"].values() for each in bound or ()]
     assert {each["HostIp"] for each in published} <= {"127.0.0.1"}
     (bridge,) = client().api.inspect_network("bridge")["IPAM"]["Config"]
+    gateway = str(next(ip_network(bridge["Subnet"]).hosts()))
     for address in cluster.bootstrap.split(","):
         host, _, port = address.rpartition(":")
         socket.create_connection((host, int(port)), timeout=5).close()
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((bridge["Gateway"], int(port)), timeout=5).close()
+            socket.create_connection((gateway, int(port)), timeout=5).close()

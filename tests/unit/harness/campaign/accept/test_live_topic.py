@@ -1,5 +1,7 @@
 """The configuration of a topic on a running cluster: the file it becomes, and the traps of its placement."""
 
+from dataclasses import replace
+
 from checkers.promises import traps
 from harness.campaign.accept.configuration_file import parse_configuration
 from harness.campaign.accept.in_force import configuration_of
@@ -37,6 +39,13 @@ def test_a_live_topic_is_a_configuration_with_the_settings_that_decide():
     assert asked.topic.config == {"min.insync.replicas": "2"}
     assert asked.cluster.broker_config == {"replica.lag.time.max.ms": "10000"}
     assert asked.cluster.racks == {"1": "a", "2": "b", "3": "a", "4": "b"}
+
+
+def test_what_only_controllers_read_is_a_setting_of_controllers_though_brokers_were_given_it():
+    session = {"broker.session.timeout.ms": "4000"}
+    its = replace(topic(), brokers=tuple(broker(number, "a", **session) for number in (7, 8, 9, 10)))
+    asked = parsed(its)
+    assert (asked.cluster.broker_config, asked.cluster.controller_config) == ({}, session)
 
 
 def test_what_a_cluster_does_not_say_is_set_on_the_command_line():

@@ -3,6 +3,9 @@
 import json
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
@@ -10,6 +13,10 @@ from faults.schedule.record import FaultEvent
 from shared.faults.fault_runs import Ignoring, run
 from shared.faults.fault_traffic import traffic, wait_for_acks
 from shared.partitions import partition
+
+COUNTS_MEMORY = Path("/sys/fs/cgroup/cgroup.controllers").exists()
+"""Control groups of version 2."""
+counted = pytest.mark.skipif(not COUNTS_MEMORY, reason="refused on this machine: see the test of that")
 
 CPU: Mapping[str, object] = {"name": "cpu", "do": "cpu-limit", "cpus": "0.1", "for": "6s"}
 
@@ -76,6 +83,18 @@ def test_a_limit_outlives_a_restart_and_ends_with_the_healing(
     assert cluster.cpu_limit(1) is None
 
 
+@pytest.mark.skipif(COUNTS_MEMORY, reason="this machine counts memory")
+def test_without_counters_of_memory_a_limit_is_refused(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
+) -> None:
+    """As of control groups of version 1: nothing is limited."""
+    words = {"name": "memory", "do": "memory-limit", "memory": "1GiB", "for": "2s"}
+    (memory,) = run(cluster, view, step(words, make_topic()))
+    assert "is not counted on this machine" in json.loads(memory.evidence)["reason"]
+    assert [cluster.memory_limit(node) for node in cluster.brokers] == [None, None, None]
+
+
+@counted
 def test_a_broker_with_hardly_any_cache(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
@@ -98,6 +117,7 @@ def test_a_broker_with_hardly_any_cache(
     assert cluster.memory_use(leader).limit_met == met
 
 
+@counted
 def test_a_limit_that_would_end_the_broker_is_refused(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
@@ -108,6 +128,7 @@ def test_a_limit_that_would_end_the_broker_is_refused(
     assert [cluster.memory_limit(node) for node in cluster.brokers] == [None, None, None]
 
 
+@counted
 def test_the_evidence_of_a_memory_limit_can_fail(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
