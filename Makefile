@@ -1,13 +1,14 @@
 # `make demo` and `make test` are all that a newcomer needs: both prepare the machine first, once.
-.PHONY: demo test test-fast long soak storms scenarios fuzz bench object-store setup setup-python clean clean-live-runs distclean
+.PHONY: demo test test-fast faults long soak storms scenarios fuzz bench object-store setup setup-python clean clean-live-runs distclean
 .NOTPARALLEL:
 BIN := .venv/bin
+EACH_FAULT := tests/cluster/shared/faults/each
 
 demo: setup
 	$(BIN)/highwater run acks1-leader-kill acks-all-leader-kill
 
 test: setup lint without-docker
-	$(BIN)/pytest tests/cluster
+	$(BIN)/pytest tests/cluster --ignore $(EACH_FAULT)
 
 # Everything but the tests that start containers.
 test-fast: setup-python lint without-docker
@@ -28,6 +29,10 @@ lint:
 long: setup
 	$(BIN)/pytest tests/long
 
+# Every kind of fault and every event on one cluster: its effect, its recovery, and that the evidence can fail.
+faults: setup
+	$(BIN)/pytest $(EACH_FAULT)
+
 # A storm of an hour, and what it costs the machine all along.
 soak: setup
 	$(BIN)/python -m harness.bench.soak
@@ -36,9 +41,9 @@ soak: setup
 storms: setup
 	$(BIN)/python -m harness.bench.storms
 
-# Every shipped scenario, three times each: some 45 minutes.
+# Every shipped scenario, three times each, and a table of what was expected and what was seen: some hours.
 scenarios: setup
-	$(BIN)/highwater run $(sort $(basename $(notdir $(wildcard harness/scenario/library/*.yaml)))) --repeat 3
+	$(BIN)/highwater suite catalogue --repeat 3
 
 fuzz: setup-python
 	$(BIN)/python -m spark_verify.selftest.fuzz

@@ -17,6 +17,7 @@ ComposeError
 ├── DiskError             a node's file system could not be made, frozen, thawed or cut off
 ├── ViewError             the brokers do not answer a question in time, or their state is not the awaited one
 │   └── BrokerSilent          one broker gives no usable answer to a question
+├── AdminRefused          Kafka refuses a change of topics, settings or features
 └── CleanupError          something of a run could not be removed
 
 Each message says what failed, where, the value seen, and the next step.
@@ -89,6 +90,10 @@ class ViewError(ComposeError):
 
 class BrokerSilent(ViewError):
     """One broker could not be reached, closed the connection, or gave no usable answer in time."""
+
+
+class AdminRefused(ComposeError):
+    """Kafka refuses a change of its topics, leaders, settings or features; the message has its reason."""
 
 
 class CleanupError(ComposeError):

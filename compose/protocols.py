@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from compose.admin_protocol import Admin
+from compose.impairments import BOTH, Direction, Impairment
+
 CLIENT = "client"
 
 CutMode = Literal["refuse", "blackhole"]
-"""`refuse` closes connections and refuses new ones; `blackhole` accepts and swallows every byte both ways."""
+"""`refuse` closes connections and refuses new ones; `blackhole` accepts and swallows every byte."""
 
 Status = Literal["running", "paused", "exited", "created", "missing"]
 
@@ -47,6 +50,27 @@ class Edge:
         if not arrow or not target.isdecimal() or not (source == CLIENT or source.isdecimal()):
             raise ValueError(f"not an edge: {text!r}; write SOURCE->TARGET, as in '2->1' or 'client->1'")
         return cls(source=source, target=int(target))
+
+
+Reached = Literal["refused", "reset", "closed", "proxy", "target", "source"]
+"""How far a request came over an edge: there was no connection; it was reset (RST), or closed (FIN); the
+proxy has taken the request; the target has it too, and has answered; the source has the answer."""
+
+
+REQUEST_BYTES = 512
+"""Of each request of a transfer. A broker's answer has about as many, a controller's about half as many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """Some requests and their answers, sent over one connection without waiting in between.
+
+    `took_s` is from the first byte of a request to the last byte of the last answer, to 0.01 s.
+    """
+
+    request_bytes: int
+    answer_bytes: int
+    took_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +163,15 @@ class LogExtent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryUse:
+    """The memory of a node's processes: what they hold themselves, which is no cache of files and cannot be
+    dropped; and how often they have met the limit of what they may have, cache included."""
+
+    held_bytes: int
+    limit_met: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StartTimings:
     """Seconds from the beginning of the start to the end of each step; steps run side by side.
 
@@ -156,33 +189,39 @@ class StartTimings:
 
 
 class Mesh(Protocol):
-    """Every connection of the cluster crosses one edge. An edge is open iff no owner holds it cut.
+    """Every connection of the cluster crosses one edge. An edge is open iff no owner holds it.
 
-    An edge that is open can be slow.
+    Several owners may hold one edge, each in its own way: it is then all of that at once (mesh/toxics.py).
     """
 
     @property
     def edges(self) -> tuple[Edge, ...]:
         """All edges of the topology."""
 
-    def cut(self, edges: Iterable[Edge], *, mode: CutMode, owner: str) -> None:
-        """Hold `edges` cut for `owner`; where several owners hold one edge, `refuse` outranks `blackhole`."""
+    def cut(
+        self,
+        edges: Iterable[Edge],
+        *,
+        mode: CutMode,
+        owner: str,
+        directions: tuple[Direction, ...] = BOTH,
+    ) -> None:
+        """Hold `edges` cut for `owner`; where several owners hold one edge, `refuse` outranks `blackhole`.
 
-    def slow(self, edges: Iterable[Edge], *, delay_s: float, jitter_s: float, owner: str) -> None:
-        """Deliver the bytes of answers over `edges` late for `owner`: by `delay_s`, give or take `jitter_s`.
-
-        Where several owners slow one edge, their delays add up, and so do their jitters, as on a path of
-        several slow links: then each shows in the round trip. A cut edge stays cut.
+        `directions` are those that a black hole swallows; a refusal knows no direction.
         """
 
+    def impair(self, edges: Iterable[Edge], impairment: Impairment, *, owner: str) -> None:
+        """Hold `edges` so for `owner`, instead of how it held them before."""
+
     def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
-        """Release `edges` for `owner`, cut or slow; an edge opens when its last owner has released it."""
+        """Release `edges` for `owner`; an edge opens when its last owner has released it."""
 
     def mend_all(self) -> None:
         """Open every edge, whoever holds it."""
 
     def is_cut(self, edge: Edge) -> bool:
-        """Whether any owner holds `edge`."""
+        """Whether any owner holds `edge` so that no request over it is answered."""
 
     def disturbed(self) -> Mapping[Edge, str]:
         """Edges that are not simply open, by the word of the proxies themselves, and how."""
@@ -198,6 +237,14 @@ class Mesh(Protocol):
 
     def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
         """As `probe`, with the seconds from each request to the first byte of its answer, to 0.01 s."""
+
+    def reached(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, Reached]:
+        """How far one Kafka request came through each of `edges` in time; all are sent at once."""
+
+    def transfers(
+        self, edges: Collection[Edge], *, requests: int, within_s: float
+    ) -> Mapping[Edge, Transfer]:
+        """Send so many Kafka requests through each of `edges`; those whose answers all came in time."""
 
 
 class Watch(Protocol):
@@ -239,6 +286,10 @@ class Cluster(Protocol):
     @property
     def mesh(self) -> Mesh:
         """The edges between the nodes and from the clients."""
+
+    @property
+    def admin(self) -> Admin:
+        """What can be changed in the running cluster: topics, leaders, settings, features."""
 
     @property
     def timings(self) -> StartTimings | None:
@@ -307,6 +358,19 @@ class Cluster(Protocol):
         Every later read or write fails with EIO until the node was killed and started again.
         """
 
+    def fill_up(self, node: int) -> None:
+        """Leave no room on the node's file system: what needs a new block fails with ENOSPC."""
+
+    def free_up(self, node: int) -> None:
+        """Undo `fill_up`; nothing to do if there is room."""
+
+    def wipe(self, node: int, *, new: bool) -> None:
+        """Empty the disk of a broker that has exited; what is left is formatted for the same broker.
+
+        `new`: with another directory id (KIP-858), as that of a disk that was replaced.
+        NodeStateError for a node that has not exited, or is a controller, which would forget its vote.
+        """
+
     def room_bytes(self, node: int) -> int:
         """Bytes that are free on the node's file system, which must be readable. Raises DiskError."""
 
@@ -339,6 +403,36 @@ class Cluster(Protocol):
     def cpu_ns(self, node: int) -> int:
         """CPU time that the node has used in its present life; stands still while it is paused."""
 
+    def limit_cpu(self, node: int, cpus: float | None) -> None:
+        """Let the node use so many processors at most, as 0.2; None: no limit. Holds over its restarts."""
+
+    def cpu_limit(self, node: int) -> float | None:
+        """How many processors the node may use at most; None: no limit."""
+
+    def throttled_ns(self, node: int) -> int:
+        """For how long the node's processes have had to wait for its limit, in its present life.
+
+        NodeStateError if it does not run, or where this machine's kernel does not count that.
+        """
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        """Let the node have so much memory at most, its cache of files included; None: no limit.
+
+        What it holds itself above that the kernel ends it for. Holds over its restarts.
+        """
+
+    def memory_limit(self, node: int) -> int | None:
+        """How many bytes of memory the node may have at most; None: no limit."""
+
+    def memory_use(self, node: int) -> MemoryUse:
+        """The memory of the node's processes, in its present life.
+
+        NodeStateError if it does not run, or where this machine's kernel does not count that.
+        """
+
+    def broker_epoch(self, node: int) -> int:
+        """The epoch under which the node's present process has registered, by its own log; -1: not yet."""
+
     def tail(self, node: int, lines: int = 40) -> str:
         """The last lines of the node's output; a reason in brackets if they cannot be had."""
 
@@ -369,6 +463,12 @@ class View(Protocol):
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
         """Leader of every partition of every topic that is not internal."""
+
+    def fenced(self) -> Mapping[int, bool]:
+        """Whether each broker is fenced; one on which the brokers that answer are divided is left out."""
+
+    def coordinator(self, group: str) -> int | None:
+        """The broker that coordinates a consumer group; None if there is none now, or was no group yet."""
 
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         """Return when every reachable broker itself knows a leader of every partition, the same for all."""

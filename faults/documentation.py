@@ -12,7 +12,7 @@ from typing import Any
 
 from checkers import documentation
 from faults.durations import write_duration
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import Cost, FaultKind, StormRule
 from faults.kinds.registry import KINDS
 from faults.plan.storm import STRENGTHS, Strength
 
@@ -55,8 +55,14 @@ def _terms(kind: FaultKind[Any]) -> Iterator[str]:
     yield f"`{kind.name}`"
     yield ", ".join(f"`{key}`" for key in kind.step.keys)
     yield write_duration(kind.shortest_hold_s)
-    yield "no" if kind.storm is None else f"weight {kind.storm.weight}"
+    yield _in_storms(kind.storm)
     yield ", ".join(_costs(kind.cost)) or "nothing"
+
+
+def _in_storms(rule: StormRule | None) -> str:
+    if rule is None:
+        return "no"
+    return f"weight {rule.weight}" + ("" if rule.by_default else ", if it is named")
 
 
 def _costs(cost: Cost) -> Iterator[str]:
@@ -64,6 +70,12 @@ def _costs(cost: Cost) -> Iterator[str]:
         yield "an unclean shutdown" if cost.unclean else "a controlled shutdown"
     if cost.loses_unsynced_data:
         yield "unsynced data"
+    if cost.loses_all_data:
+        yield "all data"
+    if cost.may_end_node:
+        yield "an end by itself, an unclean shutdown"
+    if cost.changes_settings:
+        yield "the cluster: no other run of a suite gets it"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -10,7 +10,7 @@ A task sleeps, runs a job on a background thread, or waits for a signal of anoth
 Between two waits a task has the loop's thread to itself. A task that waits holds up no other.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -18,6 +18,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
+
+FOREVER_NS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,13 @@ class Submit:
     """Start a job on a background thread, and resume at once with its future."""
 
     job: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Start another task on the same loop, and resume at once."""
+
+    task: "Task[None]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +68,24 @@ class Signal(Generic[Result]):
         """Whether it has come, or never will."""
         return self._value is not None or self._error is not None
 
+    @property
+    def has_come(self) -> bool:
+        """Whether there is a value."""
+        return self._value is not None
+
+    @property
+    def value(self) -> Result:
+        """The value, which has come; raises the error if it never does."""
+        if self._error is not None:
+            raise self._error
+        assert self._value is not None, "it is asked for when the signal is settled"
+        return self._value[0]
+
+    @property
+    def error(self) -> Exception | None:
+        """Why it never comes; None as long as it may."""
+        return self._error
+
     def come(self, value: Result) -> None:
         """Resume the tasks that wait with `value`; nothing if it is settled."""
         if not self.is_settled:
@@ -75,14 +102,14 @@ class Signal(Generic[Result]):
         """The value, when it has come; raises the error if it never does."""
         if not self.is_settled:
             yield self
-        if self._error is not None:
-            raise self._error
-        assert self._value is not None, "a task is resumed when its signal is settled"
-        return self._value[0]
+        return self.value
 
     def when_settled(self, call: Callable[[], None]) -> None:
-        """For the loop: call when it is settled."""
-        self._waiting.append(call)
+        """Call when it is settled; at once if it is."""
+        if self.is_settled:
+            call()
+        else:
+            self._waiting.append(call)
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -90,13 +117,52 @@ class Signal(Generic[Result]):
             call()
 
 
-Wait = Sleep | Submit | Pending | Signal[Any]
+def last_of(times: Sequence[Signal[int]]) -> Signal[int]:
+    """Comes with the last of them; never, with the error of the first that never comes, if one does not."""
+    last, come = Signal[int](), list[int]()
+
+    def settle(time: Signal[int]) -> None:
+        if time.error is not None:
+            last.never(time.error)
+            return
+        come.append(time.value)
+        if len(come) == len(times):
+            last.come(max(come))
+
+    for time in times:
+        time.when_settled(partial(settle, time))
+    return last
+
+
+def first_of(times: Sequence[Signal[int]]) -> Signal[int]:
+    """Comes with the first of them; never, with the last error, if none does."""
+    first, missing = Signal[int](), [len(times)]
+
+    def settle(time: Signal[int]) -> None:
+        missing[0] -= 1
+        if time.error is None:
+            first.come(time.value)
+        elif missing[0] == 0:
+            first.never(time.error)
+
+    # Of those that have come already the earliest counts.
+    for time in sorted(times, key=lambda each: each.value if each.has_come else FOREVER_NS):
+        time.when_settled(partial(settle, time))
+    return first
+
+
+Wait = Sleep | Submit | Start | Pending | Signal[Any]
 Task = Generator[Wait, Any, Result]
 
 
 def sleep_until(at_ns: int) -> Task[None]:
     """Wait until `at_ns` on the loop's clock."""
     yield Sleep(until_ns=at_ns)
+
+
+def start(task: "Task[None]") -> "Task[None]":
+    """Start `task` beside this one, which does not wait for it."""
+    yield Start(task=task)
 
 
 def submit(job: Callable[[], Result]) -> Task["Future[Result]"]:

@@ -37,7 +37,7 @@ A run that fails raises none of them: its verdict is ERROR.
 """
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -57,6 +57,9 @@ from harness.scenario.resolve import Resolved, find, resolve, scenario_text
 
 if TYPE_CHECKING:
     from checkers.judgement import Judgement
+    from harness.campaign.accept.acceptance import Acceptance
+    from harness.campaign.accept.matrix import Matrix, MatrixRecord
+    from harness.campaign.accept.record import AcceptRecord
     from harness.campaign.suite import SuiteResult
     from harness.campaign.suites.directory import Suite as OpenSuite
     from harness.campaign.suites.record import SuiteRecord as FinishedSuite
@@ -72,8 +75,16 @@ __all__ = [
     "ScenarioError",
     "UsageError",
     "Verdict",
+    "accept",
+    "accept_matrix",
     "check",
+    "configured",
+    "of_topic",
+    "promise",
+    "promised_matrix",
     "resolved",
+    "resume_accept",
+    "resume_matrix",
     "resume_suite",
     "run",
     "run_all",
@@ -82,6 +93,8 @@ __all__ = [
 ]
 
 LOCAL_SPARK = "local[*]"
+LONGEST_S = 7 * 86_400.0
+"""The budget of a suite that has none, and ends by itself long before."""
 
 # Spark, Docker and the Kafka client take seconds to import; each function imports the ones it needs.
 
@@ -194,7 +207,8 @@ def run_all(
 def suite(
     name: str | Path,
     *,
-    budget_s: float,
+    budget_s: float | None = None,
+    repeat: int | None = None,
     seed: int | None = None,
     shard: str = "1/1",
     out: str | Path = "runs",
@@ -204,9 +218,10 @@ def suite(
 ) -> "FinishedSuite":
     """Draw runs from a suite, a shipped name or a file, until `budget_s` is spent; all of them are judged.
 
-    `shard` "2/3" makes the second of three parts of one draw; `seed` is the same for all parts. The suite's
-    directory is made below `out`: suite.json, junit.xml, and the run directories. Raises UsageError,
-    ScenarioError.
+    A suite that ends by itself needs no budget; `repeat` is how often the suite "catalogue" runs each
+    scenario. `shard` "2/3" makes the second of three parts of one draw; `seed` is the same for all parts. The
+    suite's directory is made below `out`: suite.json, junit.xml, observed.md, and the run directories. Raises
+    UsageError, ScenarioError.
     """
     from harness.campaign.suites.directory import create
     from harness.campaign.suites.draw import Shard
@@ -216,12 +231,14 @@ def suite(
         part = Shard.parse(shard)
     except ValueError as error:
         raise UsageError(f"shard: {error}") from None
-    plan = read_plan(str(name))
+    plan = read_plan(str(name), repeat=repeat)
+    if budget_s is None and not plan.ends_by_itself:
+        raise UsageError("suite: give a --budget, as in --budget 60m")
     if part.of > 1 and seed is None and plan.seed is None:
         raise UsageError("shard: all parts of a draw need the same seed; give it with --seed")
     for entry in plan.scenarios:
         resolved(entry.scenario, seed=0, sets=entry.set)
-    made = create(plan, budget_s=budget_s, seed=seed, shard=part, out=Path(out))
+    made = create(plan, budget_s=budget_s or LONGEST_S, seed=seed, shard=part, out=Path(out))
     return _run_suite(made, spark_master, progress or sys.stderr, argv)
 
 
@@ -242,6 +259,147 @@ def resume_suite(
 
     opened = reopen(Path(directory), budget_s=budget_s)
     return _run_suite(opened, spark_master, progress or sys.stderr, argv)
+
+
+def configured(configuration: str | Path, *, sets: Sequence[str] = ()) -> "Acceptance":
+    """A configuration with its promise: a profile's name, or a file. Raises UsageError, ScenarioError."""
+    from harness.campaign.accept.acceptance import promised
+    from harness.campaign.accept.configuration_file import read_configuration
+
+    return promised(read_configuration(str(configuration), sets))
+
+
+def of_topic(
+    topic: str, bootstrap: str, *, client: Mapping[str, str] | None = None, sets: Sequence[str] = ()
+) -> "Acceptance":
+    """The configuration of a topic on a running cluster, which is only read, with its promise.
+
+    `client` are librdkafka's settings, to reach it. Raises TopicUnreadable, ScenarioError.
+    """
+    from harness.campaign.accept.acceptance import promised
+    from harness.campaign.accept.configuration_file import parse_configuration
+    from harness.campaign.accept.in_force import configuration_of
+    from harness.campaign.accept.live_topic import configuration_text, replicas_in_one_rack
+    from workloads.clients.live_topic import read_topic
+
+    live = read_topic(topic, bootstrap, client or {})
+    asked = parse_configuration(configuration_text(live), f"topic {topic}", sets)
+    return promised(asked, configuration_of(asked, replicas_in_one_rack=replicas_in_one_rack(live)))
+
+
+def promise(configuration: "str | Path | Acceptance", *, sets: Sequence[str] = ()) -> "AcceptRecord":
+    """What a configuration promises and the traps it falls into, by the contract alone: nothing is started.
+
+    Raises UsageError, ScenarioError.
+    """
+    from harness.campaign.accept.acceptance import Acceptance, record_of
+
+    if isinstance(configuration, Acceptance):
+        return record_of(configuration)
+    return record_of(configured(configuration, sets=sets))
+
+
+def accept(
+    configuration: "str | Path | Acceptance",
+    *,
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    budget_s: float | None = None,
+    search_s: float | None = None,
+    out: str | Path = "runs",
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[AcceptRecord, FinishedSuite]":
+    """Prove what a configuration promises: search counterexamples for at most `search_s` seconds each (None:
+    the search's own limit; 0: not at all), then run a scenario for each clause and each counterexample on
+    real clusters, within `budget_s` (None: until all are done).
+
+    The directory is made below `out`: accept.json, the scenario files, and the files of a suite. Raises
+    UsageError, ScenarioError.
+    """
+    from checkers.promises.search.search import TIME_LIMIT_S
+    from harness.campaign.accept import page
+    from harness.campaign.accept.acceptance import Acceptance, planned, search_row, searched
+    from harness.campaign.accept.record import read_accept
+
+    stream = progress or sys.stderr
+    its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
+    limit_s = TIME_LIMIT_S if search_s is None else search_s
+    if limit_s > 0:
+        print(f"searching, for at most {limit_s:g} s each", file=stream, flush=True)
+        its = searched(
+            its,
+            time_limit_s=limit_s,
+            on_result=lambda result: print(page.searched(search_row(result, None)), file=stream, flush=True),
+        )
+    made = planned(its, out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)
+    return read_accept(made.path), _run_suite(made, spark_master, stream, argv)
+
+
+def resume_accept(
+    directory: str | Path,
+    *,
+    budget_s: float | None = None,
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[AcceptRecord, FinishedSuite]":
+    """Go on with an acceptance that was stopped. Raises RunDirectoryError, HistoryError."""
+    from harness.campaign.accept.record import read_accept
+
+    record = read_accept(Path(directory))
+    suite = resume_suite(
+        directory, budget_s=budget_s, spark_master=spark_master, progress=progress, argv=argv
+    )
+    return record, suite
+
+
+def promised_matrix(*, sets: Sequence[str] = ()) -> "MatrixRecord":
+    """The promise of each cell of the matrix, and what the simulated Kafka does in it: nothing is started."""
+    return _matrix(sets).record
+
+
+def accept_matrix(
+    *,
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    budget_s: float | None = None,
+    out: str | Path = "runs",
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[MatrixRecord, FinishedSuite]":
+    """Run three schedules in each cell of the matrix; `sets` change what all cells have in common."""
+    from harness.campaign.accept.matrix import planned_matrix, read_matrix
+
+    made = planned_matrix(_matrix(sets), out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)
+    return read_matrix(made.path), _run_suite(made, spark_master, progress or sys.stderr, argv)
+
+
+def resume_matrix(
+    directory: str | Path,
+    *,
+    budget_s: float | None = None,
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[MatrixRecord, FinishedSuite]":
+    """Go on with a matrix that was stopped. Raises RunDirectoryError, HistoryError."""
+    from harness.campaign.accept.matrix import read_matrix
+
+    record = read_matrix(Path(directory))
+    suite = resume_suite(
+        directory, budget_s=budget_s, spark_master=spark_master, progress=progress, argv=argv
+    )
+    return record, suite
+
+
+def _matrix(sets: Sequence[str]) -> "Matrix":
+    from harness.campaign.accept.configuration_file import parse_configuration
+    from harness.campaign.accept.matrix import NAME, matrix
+
+    return matrix(parse_configuration(f"name: {NAME}\n", NAME, sets))
 
 
 def _run_suite(

@@ -1,4 +1,4 @@
-"""The command line: `highwater run | suite | check | selftest | scenario | setup | doctor | clean`.
+"""The command line: `highwater run | suite | accept | check | selftest | scenario | setup | doctor | clean`.
 
 Exit codes: 0 PASS · 1 FAIL · 2 usage or scenario error · 3 UNKNOWN · 4 ERROR · 129/130/143 interrupted. A
 crash of the tool itself is an ERROR in one sentence, never a traceback and never exit 1.
@@ -66,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     kinds = top.add_subparsers(required=True, metavar="COMMAND")
     _add_run(kinds)
     _add_suite(kinds)
+    _add_accept(kinds)
     _add_check(kinds)
     _add_selftest(kinds)
     _add_scenario(kinds)
@@ -96,9 +97,17 @@ def _add_run(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 
 def _add_suite(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    suite = kinds.add_parser("suite", help="draw runs from a suite until a budget of time is spent")
-    suite.add_argument("suite", nargs="?", metavar="SUITE", help="a shipped name (nightly), or a file")
-    suite.add_argument("--budget", type=_duration, metavar="TIME", help="for example 60m")
+    suite = kinds.add_parser(
+        "suite", help="run a suite: every shipped scenario, or runs drawn until a budget is spent"
+    )
+    suite.add_argument("suite", nargs="?", metavar="SUITE", help="a shipped name, or a file")
+    suite.add_argument(
+        "--budget",
+        type=_duration,
+        metavar="TIME",
+        help="for example 60m; catalogue needs none, it ends by itself",
+    )
+    suite.add_argument("--repeat", type=_count, metavar="N", help="catalogue: run each scenario N times")
     suite.add_argument("--seed", type=_seed, help="of the draw; drawn if not given")
     suite.add_argument("--shard", metavar="I/N", help="this machine's part of the draw; give --seed too")
     suite.add_argument("--resume", type=Path, metavar="DIR", help="go on with the suite in DIR")
@@ -106,6 +115,42 @@ def _add_suite(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     suite.add_argument("--json", action="store_true", help="suite.json on stdout, progress on stderr")
     _add_master(suite)
     suite.set_defaults(command=commands.suite)
+
+
+def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    accept = kinds.add_parser(
+        "accept",
+        help="say what a configuration promises, and prove it on a real cluster",
+        description=ACCEPT_HELP,
+    )
+    accept.add_argument(
+        "configuration",
+        nargs="?",
+        metavar="CONFIG",
+        help="a profile (payments, analytics), a file, or matrix",
+    )
+    accept.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP)
+    accept.add_argument("--from-topic", metavar="NAME", help="of a running cluster, which is only read")
+    accept.add_argument("--bootstrap", metavar="HOST:PORT,…", help="where that cluster is")
+    accept.add_argument(
+        "--client",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of librdkafka to reach it",
+    )
+    accept.add_argument("--no-proof", action="store_true", help="answer from the contract alone")
+    accept.add_argument("--no-search", action="store_true", help="search no counterexamples")
+    accept.add_argument(
+        "--search-limit", type=_duration, metavar="TIME", help="of each search; default: 120s"
+    )
+    accept.add_argument("--budget", type=_duration, metavar="TIME", help="of all runs; none by default")
+    accept.add_argument("--seed", type=_seed, help="of the runs; drawn if not given")
+    accept.add_argument("--resume", type=Path, metavar="DIR", help="go on with the acceptance in DIR")
+    accept.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
+    accept.add_argument("--json", action="store_true", help="accept.json on stdout, progress on stderr")
+    _add_master(accept)
+    accept.set_defaults(command=commands.accept)
 
 
 def _add_check(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -134,7 +179,15 @@ def _add_selftest(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _add_scenario(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     scenario = kinds.add_parser("scenario", help="list, show or validate scenarios")
     verbs = scenario.add_subparsers(required=True, metavar="VERB")
-    listing = verbs.add_parser("list", help="the shipped scenarios")
+    listing = verbs.add_parser("list", help="the shipped scenarios, by group")
+    listing.add_argument(
+        "--tag",
+        action="append",
+        default=[],
+        metavar="TAG",
+        dest="tags",
+        help="those with this tag, as network",
+    )
     listing.add_argument("--json", action="store_true", help="as JSON")
     listing.set_defaults(command=commands.scenario_list)
     show = verbs.add_parser("show", help="a shipped scenario's file")
@@ -181,6 +234,11 @@ def _count(text: str) -> int:
 
 
 SET_HELP = "change a value of the scenario, as in workload.acks=1 or topics.0.replication=2"
+ACCEPT_HELP = (
+    "Say what a configuration of a topic, its producers and its brokers promises, and which traps it falls "
+    "into; search a simulated Kafka for the shortest faults that lose or block something; then run a "
+    "scenario for each."
+)
 SELFTEST_HELP = (
     "Make damaged copies of a run (mutants), seal each again, judge each as `highwater check` does, and "
     "print which damage each verdict names. Exit code 1 if one damage goes unnoticed."

@@ -10,6 +10,7 @@ from harness.errors import EXIT_ERROR, EXIT_SURVIVED, HighwaterError, UsageError
 
 if TYPE_CHECKING:
     from compose.setup.doctor import Check
+    from harness.campaign.accept.acceptance import Acceptance
     from harness.campaign.suites.record import SuiteRecord
 
 # Arrow, Spark, Docker and the Kafka client take seconds to import; a command imports the ones it needs.
@@ -64,11 +65,10 @@ def suite(arguments: Namespace) -> int:
 def _drawn_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
     from harness import api
 
-    if arguments.budget is None:
-        raise UsageError("suite: give a --budget, as in --budget 60m")
     return api.suite(
         arguments.suite,
         budget_s=arguments.budget,
+        repeat=arguments.repeat,
         seed=arguments.seed,
         shard=arguments.shard or "1/1",
         out=arguments.out,
@@ -81,8 +81,8 @@ def _drawn_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
 def _resumed_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
     from harness import api
 
-    if arguments.seed is not None or arguments.shard is not None:
-        raise UsageError("suite: --resume goes on with the seed and the shard that the suite has")
+    if any(each is not None for each in (arguments.seed, arguments.shard, arguments.repeat)):
+        raise UsageError("suite: --resume goes on with the seed, the shard and the repeats of the suite")
     return api.resume_suite(
         arguments.resume,
         budget_s=arguments.budget,
@@ -90,6 +90,121 @@ def _resumed_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
         progress=progress,
         argv=sys.argv[1:],
     )
+
+
+def accept(arguments: Namespace) -> int:
+    """`highwater accept`: what a configuration promises, or each of a matrix; and its proof."""
+    from harness.campaign.accept.matrix import NAME, is_matrix
+
+    given = (arguments.configuration, arguments.from_topic, arguments.resume)
+    if sum(each is not None for each in given) != 1:
+        raise UsageError("accept: give a configuration, or --from-topic NAME, or --resume DIR")
+    if (arguments.from_topic is None) != (arguments.bootstrap is None):
+        raise UsageError("accept: --from-topic and --bootstrap go together")
+    if arguments.resume is not None and arguments.no_proof:
+        raise UsageError("accept: --resume goes on with a proof")
+    if arguments.configuration == NAME or (arguments.resume is not None and is_matrix(arguments.resume)):
+        return _matrix(arguments)
+    return _promised(arguments) if arguments.no_proof else _proven(arguments)
+
+
+def _promised(arguments: Namespace) -> int:
+    from harness import api
+    from harness.campaign.accept import page
+    from harness.campaign.accept.acceptance import exit_code
+
+    record = api.promise(_acceptance(arguments))
+    print(record.as_text() if arguments.json else page.promise(record))
+    return exit_code(record, None)
+
+
+def _proven(arguments: Namespace) -> int:
+    from harness import api
+    from harness.campaign.accept import page
+    from harness.campaign.accept.acceptance import exit_code, judged_entries
+    from harness.campaign.suites.table import table
+    from harness.terminal.read_along import read_along
+
+    progress = read_along(sys.stderr if arguments.json else sys.stdout)
+    if arguments.resume is not None:
+        record, suite = api.resume_accept(
+            arguments.resume,
+            budget_s=arguments.budget,
+            spark_master=arguments.spark_master,
+            progress=progress,
+            argv=sys.argv[1:],
+        )
+    else:
+        its = _acceptance(arguments)
+        print(f"{page.promise(api.promise(its))}\n", file=progress, flush=True)
+        search_s = 0.0 if arguments.no_search else arguments.search_limit
+        record, suite = api.accept(
+            its,
+            search_s=search_s,
+            seed=arguments.seed,
+            budget_s=arguments.budget,
+            out=arguments.out,
+            spark_master=arguments.spark_master,
+            progress=progress,
+            argv=sys.argv[1:],
+        )
+    judged = judged_entries(suite)
+    print(f"\n{table(suite)}\n\n{page.answer(record, judged)}", file=progress, flush=True)
+    if arguments.json:
+        print(json.dumps(page.as_json(record, judged), indent=2))
+    return exit_code(record, suite)
+
+
+def _acceptance(arguments: Namespace) -> "Acceptance":
+    from harness import api
+
+    if arguments.from_topic is None:
+        return api.configured(arguments.configuration, sets=arguments.sets)
+    client = dict(_assignment(each) for each in arguments.client)
+    return api.of_topic(arguments.from_topic, arguments.bootstrap, client=client, sets=arguments.sets)
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not name or not sign:
+        raise UsageError(f"accept: --client {text}: expected KEY=VALUE, as in security.protocol=SSL")
+    return name, value
+
+
+def _matrix(arguments: Namespace) -> int:
+    from harness import api
+    from harness.campaign.accept import matrix
+    from harness.campaign.accept.acceptance import judged_entries
+    from harness.terminal.read_along import read_along
+
+    if arguments.no_proof:
+        promised = api.promised_matrix(sets=arguments.sets)
+        print(promised.model_dump_json(indent=2) if arguments.json else matrix.table(promised))
+        return 0
+    progress = read_along(sys.stderr if arguments.json else sys.stdout)
+    if arguments.resume is not None:
+        record, suite = api.resume_matrix(
+            arguments.resume,
+            budget_s=arguments.budget,
+            spark_master=arguments.spark_master,
+            progress=progress,
+            argv=sys.argv[1:],
+        )
+    else:
+        record, suite = api.accept_matrix(
+            sets=arguments.sets,
+            seed=arguments.seed,
+            budget_s=arguments.budget,
+            out=arguments.out,
+            spark_master=arguments.spark_master,
+            progress=progress,
+            argv=sys.argv[1:],
+        )
+    judged = judged_entries(suite)
+    print(f"\n{matrix.table(record, judged)}", file=progress, flush=True)
+    if arguments.json:
+        print(json.dumps(matrix.as_json(record, judged), indent=2))
+    return EXIT_ERROR if suite.exit_code is None else suite.exit_code
 
 
 def check(arguments: Namespace) -> int:
@@ -129,16 +244,14 @@ def selftest(arguments: Namespace) -> int:
 
 
 def scenario_list(arguments: Namespace) -> int:
-    """`highwater scenario list`: the shipped scenarios."""
-    from harness.scenario.resolve import catalogue
+    """`highwater scenario list`: the shipped scenarios by group, or those with all of some tags."""
+    from harness.scenario.catalogue import catalogue, listing
 
-    entries = list(catalogue())
+    entries = catalogue(arguments.tags)
     if arguments.json:
-        print(json.dumps(entries, indent=2))
-        return 0
-    width = max(len(entry["name"]) for entry in entries)
-    for entry in entries:
-        print(f"{entry['name']:<{width}}  acked loss expected: {entry['expect']:<9}  {entry['about']}")
+        print(json.dumps([entry.as_json() for entry in entries], indent=2))
+    else:
+        print("\n".join(listing(entries)))
     return 0
 
 

@@ -6,6 +6,7 @@ WorkloadError
 ├── NotWarm               producers had no acknowledgement on some partition when the time was up
 ├── ThreadStuck           a thread did not end when it was stopped
 ├── JournalUnreadable     a journal of the run directory is missing or of another kind
+├── TopicUnreadable       a running cluster did not say what was asked of one of its topics
 └── PeerFailed            what the bench compares the load with did not end with its figures
 """
 
@@ -32,6 +33,10 @@ class ThreadStuck(WorkloadError):
 
 class JournalUnreadable(WorkloadError):
     """A journal is missing or foreign. A torn end is no error: it is what a crash leaves."""
+
+
+class TopicUnreadable(WorkloadError):
+    """A running cluster did not describe a topic, or has none of that name; nothing has been started."""
 
 
 class PeerFailed(WorkloadError):

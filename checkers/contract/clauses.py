@@ -4,9 +4,10 @@
     acks=1               kept once it is replicated: a deposed leader, an unreplicated tail, a leader
                          that lost its own pages may take it before
     min.insync.replicas  unsynced pages may go where so many of those who held the record shut down uncleanly
-                         before they were in sync again (KIP-966); never where each record was flushed first
+                         before they were in sync again (KIP-966); never where each record was flushed first,
+                         unless the elected leader had lost its disk
     last standing        without ELR, the only in-sync replica may come back emptier
-    unclean election     where the topic allows it
+    unclean election     where the topic allows it, or a person asked for it
 
 Invariant: what no clause permits is a violation; what lacks evidence is undecided.
 Evidence: the fate (fate.py), the unclean shutdowns of those who were in sync, the realised settings.
@@ -22,7 +23,9 @@ from typing import Literal
 from checkers.contract.fate import Fate, Reason
 from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import Outage, PartitionEvidence
-from checkers.contract.settings import Realised, TopicPromise
+from checkers.contract.settings import Realised
+from checkers.contract.terms import Terms
+from checkers.history.forced_elections import was_forced
 from checkers.history.tables import NONE
 
 Kind = Literal["violation", "permitted", "undecided"]
@@ -33,6 +36,7 @@ HOLE = "hole"
 UNREPLICATED_TAIL = "acks=1 unreplicated tail"
 DEPOSED_LEADER = "deposed leader"
 POWER_LOSS = "power loss of all in-sync replicas"
+DISK_LOSS = "disk loss among all in-sync replicas"
 ISR_OF_ONE = "ISR of one with min.isr 1"
 LAST_STANDING = "last replica standing"
 LAST_KNOWN_ELR = "last known ELR elected without the data"
@@ -46,7 +50,7 @@ MISSING_EVIDENCE = "missing evidence"
 
 CAUSES = (
     *(NOTHING_PROMISED, UNREPLICATED_TAIL, DEPOSED_LEADER),
-    *(POWER_LOSS, UNCLEAN_SHUTDOWNS, ISR_OF_ONE, LAST_STANDING, LAST_KNOWN_ELR, UNCLEAN_ELECTION),
+    *(POWER_LOSS, DISK_LOSS, UNCLEAN_SHUTDOWNS, ISR_OF_ONE, LAST_STANDING, LAST_KNOWN_ELR, UNCLEAN_ELECTION),
     *(IN_SYNC_WITHOUT, HOLE, MOVED),
     *(CLIENT, RESENT, RETRY, MISSING_EVIDENCE),
 )
@@ -64,9 +68,9 @@ class Ruling:
 
 
 def rule(
-    record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised, topic: TopicPromise
+    record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised, terms: Terms | None
 ) -> Ruling:
-    """Rule on one fate of a record."""
+    """Rule on one fate of a record by terms that may have been in force; None: they are not known."""
     match fate.reason:
         case Reason.NO_ELECTION:
             return Ruling(kind="violation", causes=(HOLE,), clause=_no_election(record, evidence, realised))
@@ -81,10 +85,13 @@ def rule(
         case Reason.UNREPLICATED:
             clause = f"acks={record.acks}: {_removal(fate, realised)}, before it was replicated"
             return Ruling(kind="permitted", causes=(UNREPLICATED_TAIL,), clause=clause)
+        case Reason.UNCLEAN_ELECTION | Reason.PAGES_LOST | Reason.LAST_KNOWN_ELR if terms is None:
+            clause = f"{_removal(fate, realised)}; not measured: what a setting of the topic was changed to"
+            return Ruling(kind="undecided", causes=(MISSING_EVIDENCE,), clause=clause)
         case Reason.UNCLEAN_ELECTION:
-            return _unclean_election(fate, realised, topic)
+            return _unclean_election(record, fate, realised, terms)
         case Reason.PAGES_LOST | Reason.LAST_KNOWN_ELR:
-            return _unsynced(record, fate, evidence, realised, topic)
+            return _unsynced(record, fate, evidence, realised, terms)
 
 
 def _removal(fate: Fate, realised: Realised) -> str:
@@ -137,22 +144,31 @@ def _deposed(fate: Fate, realised: Realised) -> str:
     )
 
 
-def _unclean_election(fate: Fate, realised: Realised, topic: TopicPromise) -> Ruling:
+def _unclean_election(record: LostRecord, fate: Fate, realised: Realised, terms: Terms) -> Ruling:
     clause = f"unclean election: {_removal(fate, realised)}"
-    if topic.unclean:
+    if terms.unclean:
         return Ruling(kind="permitted", causes=(UNCLEAN_ELECTION,), clause=clause)
+    assert fate.removed_by is not None
+    at_ns, slack_ns = fate.removed_by.at_ns, realised.timeline.slack_ns
+    match was_forced(realised.context.faults, record.tp.topic, at_ns, slack_ns):
+        case True:
+            asked = f"{clause}, as it was asked for"
+            return Ruling(kind="permitted", causes=(UNCLEAN_ELECTION,), clause=asked)
+        case None:
+            unknown = f"{clause}, and nothing shows whether that had been asked for"
+            return Ruling(kind="undecided", causes=(MISSING_EVIDENCE,), clause=unknown)
     forbidden = f"{clause}, and unclean.leader.election.enable is false"
     return Ruling(kind="violation", causes=(UNCLEAN_ELECTION,), clause=forbidden)
 
 
 def _unsynced(
-    record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised, topic: TopicPromise
+    record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised, terms: Terms
 ) -> Ruling:
     """The elected leader lost it with its process: how many others who held it did so before it recovered?"""
     outage = fate.outage
     assert outage is not None
     removal = _removal(fate, realised)
-    if topic.flush_messages == 1 and record.acks in ("", "all"):
+    if terms.flush_messages == 1 and record.acks in ("", "all") and not outage.wiped:
         clause = f"flush.messages=1: it was flushed before its acknowledgement; {removal} without it"
         return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=clause)
     if not fate.replicated:
@@ -160,18 +176,18 @@ def _unsynced(
         return Ruling(kind="permitted", causes=(UNREPLICATED_TAIL,), clause=clause)
     counted = _not_back(record, fate, evidence, realised, record.written_ns)
     unclean = [outage for outage in counted if _held(record, outage)]
-    if len(unclean) >= topic.min_isr:
+    if len(unclean) >= terms.min_isr:
         return Ruling(
             kind="permitted",
             causes=_causes(record, fate, evidence, realised, counted),
-            clause=f"{_counted(unclean, topic.min_isr)}; {removal}",
+            clause=f"{_counted(unclean, terms.min_isr)}; {removal}",
         )
     election = fate.removed_by
     assert election is not None
-    if not realised.elr and election.isr == {election.leader}:
+    if not terms.elr and election.isr == {election.leader}:
         clause = f"ELR off: the last in-sync replica, broker {outage.node}, shut down uncleanly; {removal}"
         return Ruling(kind="permitted", causes=(LAST_STANDING,), clause=clause)
-    clause = f"{removal} without it, after {_counted(unclean, topic.min_isr)}"
+    clause = f"{removal} without it, after {_counted(unclean, terms.min_isr)}"
     return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=clause)
 
 
@@ -250,6 +266,7 @@ def _causes(
 
 def _cause(isr: frozenset[int], fate: Fate, not_back: Sequence[Outage]) -> str:
     """The first that applies. `isr` was in sync when it was acknowledged, or first given to a reader."""
-    if isr and isr <= {outage.node for outage in not_back if outage.data_lost}:
-        return POWER_LOSS
+    lost = [outage for outage in not_back if outage.data_lost and outage.node in isr]
+    if isr and isr <= {outage.node for outage in lost}:
+        return DISK_LOSS if any(outage.wiped for outage in lost) else POWER_LOSS
     return LAST_KNOWN_ELR if fate.reason is Reason.LAST_KNOWN_ELR else UNCLEAN_SHUTDOWNS

@@ -7,7 +7,8 @@ lacked the record for one of few reasons. Which of them the contract permits is 
 Invariant: every surviving record at or behind o has an epoch not below the removing one. Where no election
 fits, the record was taken from the middle of the log: no configuration permits it.
 Evidence: where epochs start (leader-epoch checkpoints, the final log, leaders' own log ends), the elections
-of the metadata log, sampled high watermarks by epoch, how far disks reached before and after a power cut.
+of the metadata log, sampled high watermarks by epoch, how far disks reached before and after a power cut or
+a wipe.
 Counterexample to "there was an election, so it was truncated":
     record 1/7 is acknowledged at offset 5 under epoch 3; broker 2 is elected under epoch 4
     the log of epoch 4 begins at offset 9: broker 2 had 1/7, and somebody else lost it
@@ -34,7 +35,7 @@ class Reason(Enum):
     NO_ELECTION = "no election removed it"
     UNREPLICATED = "it was never replicated"
     DEPOSED = "a deposed leader had acknowledged it"
-    PAGES_LOST = "the elected leader had lost it with its unsynced pages"
+    PAGES_LOST = "the elected leader had lost it with its unsynced pages, or its disk"
     UNCLEAN_ELECTION = "the elected leader was neither in sync nor eligible"
     LAST_KNOWN_ELR = "the last known eligible replica was elected, and had not got it any more"
     IN_SYNC = "an in-sync replica was elected without it"
@@ -239,12 +240,18 @@ def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionE
         if reached is not None and reached <= record.offset:
             continue  # it had not got it even then
         if outage.after is None:
-            what = "after its power cut" if outage.data_lost else "after its unclean shutdown"
+            what = _what_happened(outage)
             missing = f"how far the log of broker {outage.node} reached {what}"
             unmeasured = unmeasured or (Reason.UNKNOWN, outage, missing)
         elif outage.after <= record.offset:
             return Reason.PAGES_LOST, outage, ""
     return unmeasured
+
+
+def _what_happened(outage: Outage) -> str:
+    if outage.wiped:
+        return "after its disk was replaced"
+    return "after its power cut" if outage.data_lost else "after its unclean shutdown"
 
 
 def _last_known(lost: _Why, election: Election) -> _Why:

@@ -20,7 +20,8 @@ from checkers.contract.fate import Fate, fates
 from checkers.contract.label import GRAVITY, OR, BlockLabels, Label
 from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import FAR, PartitionEvidence, partition_evidence
-from checkers.contract.settings import Realised, TopicPromise
+from checkers.contract.settings import Realised
+from checkers.contract.terms import TopicPromise
 from checkers.history.columnar import shared
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
@@ -61,7 +62,7 @@ class LossLabels:
         written_ns = _written(placed, evidence)
         last_since = self._since(placed, placed.last_offset, written_ns, evidence)
         placed = replace(placed, invoked_ns=self._since(placed, placed.offset, written_ns, evidence))
-        rows, of = classes_of(self._columns(placed, written_ns, last_since, evidence))
+        rows, of = classes_of(self._columns(placed, written_ns, last_since, evidence, topic))
         classes = tuple(
             self._label(placed, row, int(written_ns[row]), int(last_since[row]), evidence, topic)
             for row in rows.tolist()
@@ -75,10 +76,15 @@ class LossLabels:
         return self._evidence[tp]
 
     def _columns(
-        self, block: AnomalyBlock, written_ns: Ints, last_since: Ints, evidence: PartitionEvidence
+        self,
+        block: AnomalyBlock,
+        written_ns: Ints,
+        last_since: Ints,
+        evidence: PartitionEvidence,
+        topic: TopicPromise,
     ) -> list[Ints]:
         """Numbers that are equal where no rule can tell two rows apart."""
-        times = self._time_marks(evidence)
+        times = self._time_marks(evidence, topic)
         offsets = evidence.offset_marks()
         producers, of = np.unique(block.producer, return_inverse=True)
         promises = np.array([self._promise(int(number)) for number in producers], np.int64)
@@ -139,11 +145,12 @@ class LossLabels:
         promise = self._realised.producer(producer)
         return 2 * _ACKS.index(promise.acks) + promise.idempotence
 
-    def _time_marks(self, evidence: PartitionEvidence) -> list[int]:
+    def _time_marks(self, evidence: PartitionEvidence, topic: TopicPromise) -> list[int]:
         timeline, slack = self._realised.timeline, self._realised.timeline.slack_ns
         events = [state.since_ns for state in timeline.states(evidence.tp)]
         events += [election.deposed_until_ns for election in timeline.elections(evidence.tp)]
         events += [at_ns for at_ns, _ in evidence.log_ends.last_of_all()]
+        events += self._realised.terms.marks(evidence.tp.topic, topic)
         for outage in evidence.outages:
             events += [outage.since_ns, outage.last_write_ns, outage.leads_ns, outage.until_ns]
         return [
@@ -189,7 +196,11 @@ class LossLabels:
         found = fates(record, evidence, self._realised)
         if not found:
             return Label("undecided", f"who led {record.tp} then is not known", clauses.MISSING_EVIDENCE)
-        rulings = [(rule(record, fate, evidence, self._realised, topic), fate) for fate in found]
+        rulings = [
+            (rule(record, fate, evidence, self._realised, terms), fate)
+            for fate in found
+            for terms in self._realised.terms.of(record.tp.topic, topic, record.since_ns, fate.removed_by)
+        ]
         return _agreed(rulings)
 
 

@@ -27,6 +27,10 @@ from checkers.history.log_runs import LogRun
 from checkers.history.rows import Fault, ReplicaOffset, TopicPartition
 from checkers.history.tables import NONE
 
+BEFORE_LOSS = ("before-power-loss", "before-wipe")
+AFTER_LOSS = ("after-power-loss", "after-wipe", "disk-down")
+HALTED = 1
+"""The exit code with which Kafka ends itself."""
 FAR = 1 << 62
 """An offset behind all others."""
 Ints = npt.NDArray[np.int64]
@@ -61,8 +65,8 @@ class Outage:
     `until_ns`.
 
     `leads_ns` is when it could lead again: a process that starts acts by the metadata log only once it has
-    read its own new registration there (KIP-631). `before` is how far its log reached when its power was cut,
-    `after` how far when its disk was read again; None: not measured.
+    read its own new registration there (KIP-631). `before` is how far its log reached when its power was cut
+    or its disk was replaced (`wiped`), `after` how far when its disk was read again; None: not measured.
     """
 
     node: int
@@ -73,6 +77,7 @@ class Outage:
     until_ns: int
     unclean: bool
     data_lost: bool
+    wiped: bool
     before: int | None
     after: int | None
     fault: str
@@ -298,27 +303,45 @@ def _of_fault(
     offsets: Sequence[ReplicaOffset],
 ) -> Outage:
     recovered_ns = fault.recovered_ns if fault.recovered_ns != NONE else NEVER_NS
+    since_ns = _begin_of_outage(realised, fault, node, down)
     up_ns = down.up_ns if down.up_ns != NONE else fault.heal_ns
     runs_ns = up_ns if up_ns != NONE else NEVER_NS
-    until_ns = _in_sync_again(realised, tp, node, fault.inject_ns, recovered_ns)
-    last_write_ns = min(max(fault.inject_ns, down.down_ns), until_ns)
-    begin, end = fault.inject_ns - SECOND_NS, (up_ns if up_ns != NONE else recovered_ns) + SECOND_NS
+    until_ns = _in_sync_again(realised, tp, node, since_ns, recovered_ns)
+    last_write_ns = min(max(since_ns, down.down_ns), until_ns)
+    begin, end = since_ns - SECOND_NS, (up_ns if up_ns != NONE else recovered_ns) + SECOND_NS
     measured = [row for row in offsets if row.broker == node and begin <= row.at_ns <= end]
-    before = [row.log_end for row in measured if row.source == "before-power-loss"]
-    after = [row.log_end for row in measured if row.source in ("after-power-loss", "disk-down")]
+    before = [row.log_end for row in measured if row.source in BEFORE_LOSS]
+    after = [row.log_end for row in measured if row.source in AFTER_LOSS]
     return Outage(
         node=node,
-        since_ns=fault.inject_ns,
+        since_ns=since_ns,
         last_write_ns=last_write_ns + realised.timeline.slack_ns,
         up_ns=runs_ns,
         leads_ns=realised.timeline.registered_ns(node, runs_ns),
         until_ns=until_ns,
         unclean=node in fault.unclean,
         data_lost=node in fault.data_lost,
+        wiped=node in fault.wiped,
         before=before[-1] if before else None,
         after=after[-1] if after else None,
         fault=fault.name,
     )
+
+
+def _begin_of_outage(realised: Realised, fault: Fault, node: int, down: Downtime) -> int:
+    """Since when a node's process may have ended.
+
+    A fault that restarts its nodes in turn ends none before it has started the one before; others start none
+    before all have ended. A process that halted by itself ran until the watch saw its end.
+    """
+    earlier = (up_ns for up_ns in fault.up_ns if NONE != up_ns <= down.down_ns)
+    halted = (
+        event.at_ns - SECOND_NS
+        for event in realised.context.node_events
+        if (event.node, event.fault, event.event) == (node, fault.name, "exited")
+        and event.exit_code == HALTED
+    )
+    return max((fault.inject_ns, *earlier, *halted))
 
 
 def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime) -> Outage:
@@ -332,6 +355,7 @@ def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime
         until_ns=_in_sync_again(realised, tp, node, down.down_ns, down.up_ns),
         unclean=True,
         data_lost=False,
+        wiped=False,
         before=None,
         after=None,
         fault="",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from checkers.contract.terms import ELR_FEATURE, TermsOverTime, TopicPromise
 from checkers.contract.timeline import Clock, Timeline
 from checkers.history.log_runs import BatchProducers, LogRun
 from checkers.history.rows import ClockPair, ConfigChange, Context, TopicPartition
@@ -20,8 +21,6 @@ from checkers.history.tables import NONE
 
 Acks: TypeAlias = Literal["0", "1", "all"]
 """How many replicas a producer waits for, as Kafka writes it."""
-ELR_FEATURE = "eligible.leader.replicas.version"
-"""The feature whose level above 0 turns eligible leader replicas on (KIP-966)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,16 +29,6 @@ class ProducerPromise:
 
     acks: str
     idempotence: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicPromise:
-    """The settings of a topic that decide what may be lost."""
-
-    min_isr: int = 1
-    unclean: bool = False
-    flush_messages: int = 0
-    """Records after which the log is flushed; 1: before each acknowledgement; 0: when the kernel likes."""
 
 
 def nothing_survives(_: TopicPartition) -> Sequence[LogRun]:
@@ -56,6 +45,8 @@ def no_batches(_: TopicPartition) -> BatchProducers | None:
 class Realised:
     """Everything the contract depends on.
 
+    `topics` are the settings with which each was made, and `elr` whether it was on in the end; `terms` has
+    both as they changed.
     `survivors` gives the epochs of a partition's final log, by offset; `batches` which producers wrote its
     batches (None: nobody knows). Both read the history, and are asked only about partitions with anomalies.
     """
@@ -68,9 +59,11 @@ class Realised:
     survivors: Callable[[TopicPartition], Sequence[LogRun]] = nothing_survives
     batches: Callable[[TopicPartition], BatchProducers | None] = no_batches
     timeline: Timeline = field(init=False)
+    terms: TermsOverTime = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "timeline", Timeline(self.context, self.clock))
+        object.__setattr__(self, "terms", TermsOverTime(self.context, self.clock, self.elr))
 
     def producer(self, number: int) -> ProducerPromise:
         """The promise to a producer; an unlisted one (a client made anew) gets the strictest of all."""
@@ -78,7 +71,7 @@ class Realised:
         return self.producers.get(number, strictest)
 
     def topic(self, name: str) -> TopicPromise | None:
-        """The settings of a topic; None for one that the run does not list."""
+        """The settings of a topic as it was made; None for one that the run does not list."""
         return self.topics.get(name)
 
 

@@ -80,6 +80,8 @@ class State:
     last_known_elr: frozenset[int] = frozenset()
     registered: frozenset[int] = frozenset()
     exact: bool = True
+    log_offset: int = NONE
+    """Of the record in the metadata log; -1: from the samples, or not recorded."""
 
 
 ElectionKind = Literal["clean", "ELR", "last known ELR", "unclean", "not known"]
@@ -103,6 +105,8 @@ class Election:
     isr: frozenset[int] = frozenset()
     elr: frozenset[int] = frozenset()
     deposed_until_ns: int = NONE
+    log_offset: int = NONE
+    """Of the record in the metadata log; -1: not recorded."""
 
     @property
     def unclean(self) -> bool:
@@ -278,6 +282,7 @@ def _from_metadata(context: Context, clock: Clock) -> dict[TopicPartition, list[
                 elr=frozenset(row.elr),
                 last_known_elr=frozenset(row.last_known_elr),
                 registered=frozenset(registered.get(row.at_ms, ())),
+                log_offset=row.log_offset,
             )
         )
     return states
@@ -350,6 +355,7 @@ def _elections(states: Sequence[State], away: Mapping[int, Sequence[Downtime]]) 
                 isr=before.isr,
                 elr=before.elr,
                 deposed_until_ns=_deposed_until(led.leader, state, states, away.get(led.leader, ())),
+                log_offset=state.log_offset,
             )
             found.append(election)
             led = state

@@ -61,7 +61,10 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         ("faults", "down"): "nodes whose process it ended",
         ("faults", "down_ns"): "parallel to `down`: when it had ended; -1: not known",
         ("faults", "up_ns"): "parallel to `down`: when it was started again; -1: never",
-        ("faults", "data_lost"): "those of `down` whose unsynced pages were dropped",
+        (
+            "faults",
+            "data_lost",
+        ): "those of `down` whose unsynced pages were dropped, or whose disk was replaced",
         ("faults", "unclean"): "those of `down` that shut down uncleanly",
         ("faults", "evidence"): "JSON",
         ("metadata", "leader"): "-1: none",
@@ -95,7 +98,10 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         ): "the high watermark was measured since then, until `at_ns`; -1: not known",
         ("replica_offsets", "leader_epoch"): "that its broker leads or follows; -1: not known",
         ("replica_offsets", "log_end"): "the offset of its next record",
-        ("replica_offsets", "source"): "live, disk-down, before-power-loss, after-power-loss",
+        (
+            "replica_offsets",
+            "source",
+        ): "live, disk-down, before-power-loss, after-power-loss, before-wipe, after-wipe",
         ("broker_lines", "kind"): (
             "loaded, leader-start, follower-start, truncated, truncated-below-hw, recovered, "
             "unclean-election, halted"

@@ -139,6 +139,10 @@ class Proof(_Placed):
     reason: str = ""
 
 
+WIPE = "disk-wipe"
+"""The kind of fault that replaces a node's disk by an empty one."""
+
+
 @row
 class Fault:
     """One injected fault, what proved it, and what proved that it is gone.
@@ -171,6 +175,11 @@ class Fault:
     data_lost: tuple[int, ...] = ()
     unclean: tuple[int, ...] = ()
     evidence: str = ""
+
+    @property
+    def wiped(self) -> tuple[int, ...]:
+        """Those of `data_lost` that lost everything, what was synced too."""
+        return self.data_lost if self.kind == WIPE else ()
 
     def described(self, hit: str) -> str:
         """The fault in a sentence: its name if it has one of its own, its kind, and what it hit."""
@@ -307,7 +316,8 @@ class ReplicaOffset(_Placed):
     It was measured between `asked_ns` and `at_ns`; `asked_ns` -1: at `at_ns`.
 
     `source`: live (asked of the broker), disk-down (read from the disk of a node that is down),
-    before-power-loss (the node is paused), after-power-loss (from the disk that is mounted again).
+    before-power-loss (the node is paused), after-power-loss (from the disk that is mounted again),
+    before-wipe (the node is down, its disk still the old one), after-wipe (the new one).
     """
 
     at_ns: int

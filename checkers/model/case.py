@@ -34,6 +34,7 @@ class ModelSettings:
     """The cluster's configuration and the load; times in seconds after the cluster is ready."""
 
     partitions: int = 1
+    replication: int = len(BROKERS)
     min_isr: int = 2
     elr: bool = True
     unclean_election: bool = False

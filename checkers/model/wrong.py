@@ -48,7 +48,7 @@ def _in_final_log(rows: Sequence[Found]) -> Iterable[str]:
 
 def _in_replicas(cluster: Cluster, partition: int) -> Iterable[str]:
     """Replicas that differ below the high watermark."""
-    replicas = [broker.replicas[partition] for broker in cluster.brokers.values()]
+    replicas = cluster.replicas_of(partition)
     end = min(one.high_watermark for one in replicas)
     logs = {
         one.broker.number: [_identity(batch) for batch in one.log.batches if batch.base_offset < end]

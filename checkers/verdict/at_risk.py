@@ -10,7 +10,7 @@ Counterexample to "there are acks after the fault, so it was survived":
 At risk is what was acknowledged from the fault's injection, or that of the faults that were not over by then,
 until it was over, and shortly before: what a leader has acknowledged may not be replicated yet. Where pages
 were dropped, whatever the kernel had not written back: it writes a dirty page after 30 s
-(`vm.dirty_expire_centisecs`).
+(`vm.dirty_expire_centisecs`). Where a disk was replaced, everything.
 """
 
 from collections import defaultdict
@@ -61,6 +61,8 @@ def span(fault: Fault) -> tuple[int, int]:
     """From when on, and until when, an acknowledgement is at risk; ns of the run's clock."""
     if fault.inject_ns < 0:
         return NEVER_NS, NEVER_NS
+    if fault.wiped:
+        return 0, over_ns(fault)
     before_ns = WRITTEN_BACK_NS if fault.data_lost else BEFORE_NS
     return fault.inject_ns - before_ns, over_ns(fault)
 

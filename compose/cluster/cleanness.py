@@ -93,6 +93,10 @@ def _node(cluster: Cluster, since: Before, node: int, volume_bytes: int) -> Iter
         yield f"node {node} is another process than the run before has left"
     for owner in cluster.allowed_ends(node):
         yield f"node {node} may still end for {owner}"
+    if (cpus := cluster.cpu_limit(node)) is not None:
+        yield f"node {node} may use only {cpus:g} processors"
+    if (most_bytes := cluster.memory_limit(node)) is not None:
+        yield f"node {node} may have only {most_bytes >> 20} MiB of memory"
     if cluster.is_frozen(node):
         yield f"the disk of node {node} is frozen"
         return

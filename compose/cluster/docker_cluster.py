@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 from compose.docker import containers
+from compose.docker.events import engine_time_ns
 from compose.docker.labels import RUN
 from compose.errors import ComposeError, NodeStateError
-from compose.kafka import metadata_dump, quorum
+from compose.kafka import broker_log, metadata_dump, quorum
+from compose.kafka.admin import ClusterAdmin
 from compose.mesh.mesh import ToxiproxyMesh
-from compose.nodes import cpu_time, replica_files
+from compose.nodes import control_group, cpu_time, replica_files
 from compose.nodes.disks import Disks
 from compose.nodes.engine_clock import engine_clock
 from compose.nodes.helper import Helper
@@ -23,6 +25,7 @@ from compose.protocols import (
     ClockReading,
     ContainerState,
     LogExtent,
+    MemoryUse,
     MetadataLog,
     ProcessEvent,
     Role,
@@ -70,6 +73,11 @@ class DockerCluster:
     def bootstrap(self) -> str:
         """`host:port,…` of the client edges, in the order of the brokers."""
         return ",".join(f"{host}:{port}" for host, port in self.clients.values())
+
+    @property
+    def admin(self) -> ClusterAdmin:
+        """Changes of topics, leaders, settings and features; opens its connections when it is asked."""
+        return ClusterAdmin(self.bootstrap)
 
     @property
     def brokers(self) -> tuple[int, ...]:
@@ -193,6 +201,23 @@ class DockerCluster:
             )
         self._disks.drop_unsynced(node)
 
+    def fill_up(self, node: int) -> None:
+        """Leave no room on the node's disk."""
+        self._node(node)
+        self._disks.fill_up(node)
+
+    def free_up(self, node: int) -> None:
+        """Undo `fill_up`."""
+        self._node(node)
+        self._disks.free_up(node)
+
+    def wipe(self, node: int, *, new: bool) -> None:
+        """Empty the disk of a broker that has exited."""
+        status = self._node(node).state().status
+        if status != "exited" or node in self.controllers:
+            raise NodeStateError(f"node {node} is {status}; only a broker that has exited can be wiped")
+        self._disks.wipe(node, new=new)
+
     def log_bytes(self, node: int) -> int:
         """Bytes of the `*.log` files; of a broker without its metadata log, which grows all by itself."""
         return self._disks.log_bytes(node, with_metadata=node not in self.brokers)
@@ -226,6 +251,52 @@ class DockerCluster:
         container_id, pid = self._node(node).container_id, self.state(node).pid
         used = cpu_time.of_container(container_id, pid) if pid else None
         return containers.cpu_ns(container_id) if used is None else used
+
+    def limit_cpu(self, node: int, cpus: float | None) -> None:
+        """Limit the node's processor time."""
+        self._node(node).limit_cpu(cpus)
+
+    def cpu_limit(self, node: int) -> float | None:
+        """The limit of the node's processor time."""
+        return self._node(node).cpu_limit()
+
+    def throttled_ns(self, node: int) -> int:
+        """For how long the node has had to wait for its limit, from the kernel."""
+        group = self._group(node, "cpu")
+        waited = control_group.throttled_ns(group) if group else None
+        if waited is None:
+            raise NodeStateError(
+                f"node {node}: no throttled time of its processes is counted on this machine"
+            )
+        return waited
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        """Limit the node's memory."""
+        self._node(node).limit_memory(most_bytes)
+
+    def memory_limit(self, node: int) -> int | None:
+        """The limit of the node's memory."""
+        return self._node(node).memory_limit()
+
+    def memory_use(self, node: int) -> MemoryUse:
+        """The memory of the node's processes, from the kernel."""
+        group = self._group(node, "memory")
+        used = control_group.memory_use(group) if group else None
+        if used is None:
+            raise NodeStateError(f"node {node}: the memory of its processes is not counted on this machine")
+        return used
+
+    def _group(self, node: int, controller: str) -> Path | None:
+        container_id, pid = self._node(node).container_id, self.state(node).pid
+        return control_group.directory(container_id, pid, controller) if pid else None
+
+    def broker_epoch(self, node: int) -> int:
+        """The epoch of the node's registration, from the log of its present life."""
+        state = self.state(node)
+        if state.pid is None:
+            return -1
+        since_ns = engine_time_ns(state.started_at)
+        return broker_log.broker_epoch(containers.logs(self._node(node).container_id, since_ns=since_ns))
 
     def tail(self, node: int, lines: int = 40) -> str:
         """The last lines of the node's output."""

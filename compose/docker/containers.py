@@ -18,6 +18,9 @@ from compose.docker.reach import LOOPBACK, is_direct, published_at
 KEEP_LOG = {"max-size": "256m"}
 ARCHIVE_CHUNK = 1 << 18
 COPY_CHUNK = 1 << 20
+UNLIMITED_BYTES = 1 << 50
+CPU_PERIOD_US = 100_000
+"""The kernel's own default. A container that has used up its share waits for the next period."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +149,39 @@ def cpu_ns(container_id: str) -> int:
     with asking(f"reading the statistics of container {container_id[:12]}"):
         stats = client().api.stats(container_id, stream=False, one_shot=True)
     return int(stats["cpu_stats"]["cpu_usage"]["total_usage"])
+
+
+def cpu_quota(container_id: str) -> float | None:
+    """The processors that the container may use at most, as 0.2; None without a limit."""
+    quota_us = int(inspect(container_id)["HostConfig"]["CpuQuota"])
+    return quota_us / CPU_PERIOD_US if quota_us > 0 else None
+
+
+def set_cpu_quota(container_id: str, cpus: float | None, *, name: str) -> None:
+    """Limit the processors that the container may use, also of one that does not run; None: no limit.
+
+    The engine takes -1 for no limit, and 0 for no change. Raises ComposeError.
+    """
+    quota_us = -1 if cpus is None else round(cpus * CPU_PERIOD_US)
+    with asking(f"limiting the processor time of container {name}"):
+        client().api.update_container(container_id, cpu_period=CPU_PERIOD_US, cpu_quota=quota_us)
+
+
+def memory_limit(container_id: str) -> int | None:
+    """The bytes of memory that the container may have at most; None without a limit."""
+    most = int(inspect(container_id)["HostConfig"]["Memory"])
+    return most if 0 < most < UNLIMITED_BYTES else None
+
+
+def set_memory_limit(container_id: str, most_bytes: int | None, *, name: str) -> None:
+    """Limit the container's memory, and with it its swap, also of one that does not run; None: no limit.
+
+    Which numbers mean "no limit", and in which order both are set then, differs between engines (moby
+    #22578); one that no machine has means it to all. Raises ComposeError.
+    """
+    most = UNLIMITED_BYTES if most_bytes is None else most_bytes
+    with asking(f"limiting the memory of container {name}"):
+        client().api.update_container(container_id, mem_limit=most, memswap_limit=most)
 
 
 def put_files(container_id: str, files: Mapping[str, bytes]) -> None:

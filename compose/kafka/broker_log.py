@@ -113,6 +113,7 @@ PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         ),
     ),
 )
+REGISTERED = re.compile(r"Successfully registered broker \d+ with broker epoch (\d+)")
 NO_EFFECT = re.compile(rf"\[\w*Log partition={TP}, dir=.*\] Truncating to \d+ has no effect")
 
 
@@ -131,6 +132,12 @@ def parse(text: str) -> Iterator[BrokerLogLine]:
         elif found := _recognised(_at_ms(head[1]), line):
             yield from _merged(found, announced)
     yield from announced.values()
+
+
+def broker_epoch(text: str) -> int:
+    """The broker epoch of the last registration (BrokerLifecycleManager.scala); -1 if there is none."""
+    found = REGISTERED.findall(text)
+    return int(found[-1]) if found else -1
 
 
 def _merged(found: BrokerLogLine, announced: dict[tuple[str, int], BrokerLogLine]) -> Iterator[BrokerLogLine]:

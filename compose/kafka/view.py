@@ -19,6 +19,7 @@ from compose.protocols import PartitionOffsets, PartitionState
 
 ASK_S = 2.0
 EVERY_S = 0.1
+OFFSETS_TOPIC = "__consumer_offsets"
 
 
 class ClusterView:
@@ -67,6 +68,32 @@ class ClusterView:
         for topic in (t for answer in answers.values() for t in answer.topics if not t.internal):
             topics.setdefault(topic.name, []).append(topic)
         return {(s.topic, s.partition): s.leader for reported in topics.values() for s in merge(reported)}
+
+    def fenced(self) -> Mapping[int, bool]:
+        """Whether each broker is fenced: not among those that most brokers list. Raises ViewError.
+
+        A broker lists those that are not fenced as far as it knows (KRaftMetadataCache.java); one that the
+        controllers do not reach goes on listing all. Where as many say so as not, the broker is left out.
+        """
+        answers = self._brokers.ask_all(lambda _, broker: broker_api.metadata(broker, [])).given
+        listed = [set(answer.brokers) for answer in answers.values() if answer.brokers]
+        if not listed:
+            raise ViewError("no broker answers")
+        votes = {broker: sum(broker in each for each in listed) for broker in self._brokers.numbers}
+        divided = {broker for broker, count in votes.items() if 2 * count == len(listed)}
+        return {broker: 2 * count < len(listed) for broker, count in votes.items() if broker not in divided}
+
+    def coordinator(self, group: str) -> int | None:
+        """The broker that coordinates a consumer group; None if there is none now, or was no group yet.
+
+        It is the leader of the group's partition of OFFSETS_TOPIC. A client's own question (FindCoordinator)
+        would make that topic where there is none. Raises ViewError if no broker answers.
+        """
+        states = self.describe(OFFSETS_TOPIC)
+        if not states:
+            return None
+        leader = states[group_partition(group, len(states))].leader
+        return leader if leader >= 0 else None
 
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         """Return when all brokers agree on a leader of every partition, and each leader serves as such.
@@ -175,6 +202,18 @@ class ClusterView:
 
     def _topic_by_broker(self, topic: str) -> Mapping[int, TopicAnswer]:
         return self._brokers.ask_all(lambda _, broker: broker_api.describe(broker, topic)).given
+
+
+def group_partition(group: str, partitions: int) -> int:
+    """The partition of OFFSETS_TOPIC for a group: Utils.abs(group.hashCode()) % partitions in Kafka.
+
+    Java's hash of a string is over its UTF-16 units, in 32 bits with a sign; abs of the least one is 0.
+    """
+    units, code = group.encode("utf-16-be"), 0
+    for unit in zip(units[::2], units[1::2], strict=True):
+        code = (31 * code + 256 * unit[0] + unit[1]) & 0xFFFFFFFF
+    positive = 0 if code == 1 << 31 else min(code, (1 << 32) - code)
+    return positive % partitions
 
 
 def merge(answers: Iterable[TopicAnswer]) -> tuple[PartitionState, ...]:

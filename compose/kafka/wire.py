@@ -1,4 +1,5 @@
-"""The codec of Kafka's protocol, as far as broker_api.py needs it: requests to one broker, answered in time.
+"""The codec of Kafka's protocol, as far as broker_api.py and admin_api.py need it: requests to one broker,
+answered in time.
 
 Requests and answers are "flexible" (KIP-482): compact strings and arrays, whose length is written plus one
 so that 0 is null, and tagged fields at the end of every structure.
@@ -50,6 +51,10 @@ class Writer:
             write(item)
         return self
 
+    def ids(self, numbers: Iterable[int]) -> "Writer":
+        """An array of 32-bit numbers."""
+        return self.array(numbers, lambda number: self.fixed("i", number))
+
     def tags(self) -> "Writer":
         """No tagged fields."""
         return self.count(0)
@@ -98,9 +103,11 @@ class Reader:
 
     def tags(self) -> None:
         """Skip the tagged fields."""
-        for _ in range(self.count()):
-            self.count()
-            self.take(self.count())
+        self.tagged()
+
+    def tagged(self) -> dict[int, bytes]:
+        """The tagged fields, by tag, each as its own bytes."""
+        return {self.count(): self.take(self.count()) for _ in range(self.count())}
 
 
 class Connection:
@@ -125,13 +132,19 @@ class Connection:
         """Start the time that the next requests have together."""
         self._deadline = time.monotonic() + self._within_s
 
-    def ask(self, key: int, version: int, body: Writer, *, flexible: bool = True) -> Reader:
+    def ask(
+        self, key: int, version: int, body: Writer, *, flexible: bool = True, tagged_answer: bool = True
+    ) -> Reader:
         """Send a request of API `key`, and return the body of its answer. Raises OSError or ValueError.
 
-        `flexible` False is for versions from before KIP-482, whose headers have no tagged fields.
+        `flexible` False is for versions from before KIP-482, whose headers have no tagged fields;
+        `tagged_answer` False for ApiVersions, the headers of whose answers never have any (KIP-511).
         """
         try:
-            return self._ask(key, version, body, flexible=flexible)
+            answer = self._ask(key, version, body, flexible=flexible)
+            if flexible and tagged_answer:
+                answer.tags()
+            return answer
         except BaseException:
             self.close()
             raise
@@ -151,8 +164,6 @@ class Connection:
         answered = answer.fixed("i")
         if answered != self._requests:
             raise ValueError(f"answer to request {answered}, the last request is {self._requests}")
-        if flexible:
-            answer.tags()
         return answer
 
     def _exactly(self, connection: socket.socket, size: int) -> bytes:

@@ -7,34 +7,33 @@ so each change is followed by a read of what the server has.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any
 
 import requests
 from toxiproxy import exceptions
 from toxiproxy.api import APIConsumer
 
 from compose.errors import MeshError
+from compose.mesh.toxics import SWALLOWS, Setting, Toxic
 
 # A change waits for the proxy's accept loop, which may be dialling a node that does not answer (SYN_RETRIES).
-HTTP_TIMEOUT_S = 10.0
+# It also waits, 5 s and mostly twice, for a connection that has just died to take what its toxics hold: seen
+# where a proxy was opened again 10 ms after it had refused.
+HTTP_TIMEOUT_S = 15.0
 # How often the proxy's kernel repeats a connection attempt: once makes it give up after 3 s, not after two
 # minutes.
 SYN_RETRIES = "1"
-BLACKHOLE: Final = {"blackhole_upstream": "upstream", "blackhole_downstream": "downstream"}
-SLOW: Final = "slow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyState:
-    """One proxy as the server has it: whether it listens, the names of its toxics, how late answers are."""
+    """One proxy as the server has it: whether it listens, and its toxics by name."""
 
     listen: str
     upstream: str
     enabled: bool
-    toxics: frozenset[str]
-    delay_ms: int = 0
-    jitter_ms: int = 0
+    toxics: Mapping[str, Toxic] = field(default_factory=dict)
 
 
 class ToxiproxyServer:
@@ -69,46 +68,45 @@ class ToxiproxyServer:
             self._change(name, {"upstream": upstream})
         self._expect(name, lambda state: state.upstream == upstream, f"forwarding to {upstream}")
 
-    def refuse(self, name: str) -> None:
-        """Close every connection of `name` and refuse new ones."""
-        with self._calling(f"disabling proxy {name}"):
-            self._change(name, {"enabled": False})
-        self._expect(name, lambda state: not state.enabled, "disabled")
+    def bring(self, name: str, setting: Setting) -> None:
+        """Bring `name` to this state, whatever state it is in; what is right already stays untouched.
 
-    def blackhole(self, name: str) -> None:
-        """Accept connections of `name` and pass no byte, in either direction, on new and on old ones."""
-        with self._calling(f"blackholing proxy {name}"):
-            before = self._state(name).toxics
-            for toxic in BLACKHOLE.keys() - before:
-                self._add_toxic(name, toxic, "timeout", BLACKHOLE[toxic], {"timeout": 0})
-            for toxic in before - BLACKHOLE.keys():
-                self._api.delete(f"/proxies/{name}/toxics/{toxic}")
-            # Only now: a proxy that opened first would let the first bytes through.
-            self._change(name, {"enabled": True})
-        self._expect(name, lambda s: s.enabled and s.toxics == BLACKHOLE.keys(), "a black hole")
+        Connections stay, unless from one that refused or swallowed, or to one that refuses. A proxy that
+        refuses keeps its toxics until it listens again: then it has no connection that a change waits for.
+        """
+        if not setting.enabled:
+            with self._calling(f"disabling proxy {name}"):
+                self._change(name, {"enabled": False})
+            self._expect(name, lambda state: not state.enabled, str(setting))
+            return
+        with self._calling(f"bringing proxy {name} to be {setting}"):
+            state = self._state(name)
+            self._bring_toxics(name, state.toxics, setting.toxics)
+            if not state.enabled:
+                # Last: a proxy that listened first would let the first bytes through.
+                self._change(name, {"enabled": True})
+        self._expect(name, lambda state: state.enabled and state.toxics == setting.toxics, str(setting))
 
-    def open(self, name: str) -> None:
-        """Let `name` pass everything. Connections that were in a black hole are closed by this."""
-        with self._calling(f"opening proxy {name}"):
-            for toxic in self._state(name).toxics:
-                self._api.delete(f"/proxies/{name}/toxics/{toxic}")
-            self._change(name, {"enabled": True})
-        self._expect(name, lambda state: state.enabled and not state.toxics, "open without toxics")
+    def _bring_toxics(self, name: str, have: Mapping[str, Toxic], wanted: Mapping[str, Toxic]) -> None:
+        """Add what swallows first, so that nothing passes meanwhile; take away; then change and add the rest.
 
-    def slow(self, name: str, *, delay_s: float, jitter_s: float) -> None:
-        """Pass everything, but each byte of an answer late. Connections stay, unless from a black hole."""
-        delay_ms, jitter_ms = round(1000 * delay_s), round(1000 * jitter_s)
-        with self._calling(f"slowing proxy {name}"):
-            for toxic in self._state(name).toxics:
-                self._api.delete(f"/proxies/{name}/toxics/{toxic}")
-            self._add_toxic(name, SLOW, "latency", "downstream", {"latency": delay_ms, "jitter": jitter_ms})
-            self._change(name, {"enabled": True})
-        wanted = (True, frozenset({SLOW}), delay_ms, jitter_ms)
-        self._expect(
-            name,
-            lambda state: (state.enabled, state.toxics, state.delay_ms, state.jitter_ms) == wanted,
-            f"slow by {delay_ms} ms, give or take {jitter_ms} ms",
-        )
+        Nothing else is added before others are taken away: behind one that closes a connection, those in
+        front of it would wait for ever, and Toxiproxy's change of them too.
+        """
+        swallowing = [each for each in wanted if wanted[each].type == SWALLOWS and each not in have]
+        for each in swallowing:
+            self._add_toxic(name, wanted[each])
+        staying = _staying(have, wanted)
+        for each in have:
+            if each not in staying:
+                self._api.delete(f"/proxies/{name}/toxics/{each}")
+        for each in staying:
+            if have[each] != wanted[each]:
+                values = {"attributes": wanted[each].attributes, "toxicity": wanted[each].toxicity}
+                self._api.post(f"/proxies/{name}/toxics/{each}", json=values)
+        for each in wanted:
+            if each not in staying and each not in swallowing:
+                self._add_toxic(name, wanted[each])
 
     def states(self) -> dict[str, ProxyState]:
         """Every proxy as the server has it now."""
@@ -122,10 +120,14 @@ class ToxiproxyServer:
     def _change(self, name: str, values: Mapping[str, object]) -> None:
         self._api.post(f"/proxies/{name}", json=values)
 
-    def _add_toxic(
-        self, name: str, toxic: str, kind: str, stream: str, attributes: Mapping[str, int]
-    ) -> None:
-        values = {"name": toxic, "type": kind, "stream": stream, "toxicity": 1.0, "attributes": attributes}
+    def _add_toxic(self, name: str, toxic: Toxic) -> None:
+        values = {
+            "name": toxic.name,
+            "type": toxic.type,
+            "stream": toxic.stream,
+            "toxicity": toxic.toxicity,
+            "attributes": toxic.attributes,
+        }
         self._api.post(f"/proxies/{name}/toxics", json=values)
 
     def _expect(self, name: str, holds: Callable[[ProxyState], bool], wanted: str) -> None:
@@ -146,18 +148,36 @@ class ToxiproxyServer:
             raise MeshError(f"{what}: {self._where} sends an answer of unknown form: {error!r}") from error
 
 
+def _staying(have: Mapping[str, Toxic], wanted: Mapping[str, Toxic]) -> list[str]:
+    """The toxics that can stay where they are: a new one is added last, so those behind it go and return."""
+    staying: list[str] = []
+    extended = set[str]()
+    for name, toxic in wanted.items():
+        if name not in have:
+            extended.add(toxic.stream)
+        elif toxic.stream not in extended:
+            staying.append(name)
+    return staying
+
+
 def _state(values: Mapping[str, object]) -> ProxyState:
     toxics = values["toxics"]
     if not isinstance(toxics, list):
         raise ValueError(f"toxics: {toxics!r}")
-    slow: Mapping[str, int] = next((toxic["attributes"] for toxic in toxics if toxic["name"] == SLOW), {})
     return ProxyState(
         listen=str(values["listen"]),
         upstream=str(values["upstream"]),
         enabled=values["enabled"] is True,
-        toxics=frozenset(str(toxic["name"]) for toxic in toxics),
-        delay_ms=slow.get("latency", 0),
-        jitter_ms=slow.get("jitter", 0),
+        toxics={str(toxic["name"]): _toxic(toxic) for toxic in toxics},
+    )
+
+
+def _toxic(values: Mapping[str, Any]) -> Toxic:
+    return Toxic(
+        type=str(values["type"]),
+        stream=str(values["stream"]),
+        attributes=dict(values["attributes"]),
+        toxicity=float(values["toxicity"]),
     )
 
 

@@ -7,27 +7,21 @@ Control groups v1 (`cpuacct.usage`, nanoseconds) and v2 (`cpu.stat`, `usage_usec
 import re
 from pathlib import Path
 
+from compose.nodes.control_group import GROUPS, PROC, directory
+
 USAGE_US = re.compile(r"^usage_usec (\d+)$", re.MULTILINE)
 
 
-def of_container(
-    container_id: str, pid: int, *, proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")
-) -> int | None:
-    """Nanoseconds that the container with the main process `pid` has used; None if this machine lacks them.
-
-    If the engine is on another machine, `pid` is no process of this one or an unrelated one, whose group does
-    not have the container's id.
-    """
+def of_container(container_id: str, pid: int, *, proc: Path = PROC, groups: Path = GROUPS) -> int | None:
+    """Nanoseconds that the container with the main process `pid` has used; None: not known here."""
+    group = directory(container_id, pid, "cpuacct", proc=proc, groups=groups)
+    if group is None:
+        return None
+    usage = group / "cpuacct.usage"
     try:
-        for line in (proc / str(pid) / "cgroup").read_text().splitlines():
-            _, names, path = line.split(":", 2)
-            if container_id not in path:
-                continue
-            if "cpuacct" in names.split(","):
-                return int((groups / "cpuacct" / path.lstrip("/") / "cpuacct.usage").read_text())
-            if names == "" and (groups / "cgroup.controllers").exists():
-                used = USAGE_US.search((groups / path.lstrip("/") / "cpu.stat").read_text())
-                return int(used[1]) * 1000 if used else None
+        if usage.exists():
+            return int(usage.read_text())
+        used = USAGE_US.search((group / "cpu.stat").read_text())
+        return int(used[1]) * 1000 if used else None
     except (OSError, ValueError):
         return None
-    return None

@@ -13,6 +13,7 @@ from compose.docker import containers
 from compose.docker.labels import Owner
 from compose.errors import DiskError
 from compose.nodes.helper import DISKS_DIR, Helper
+from compose.nodes.storage_format import new_id
 from compose.protocols import LogExtent
 
 OWNER_FILE = "owner.json"
@@ -54,6 +55,20 @@ class Disks:
     def drop_unsynced(self, node: int) -> None:
         """Shut the file system down without a flush: what was never synced is gone."""
         self.helper.disk("drop", self.devices[node])
+
+    def fill_up(self, node: int) -> None:
+        """Take all space that is free on the node's disk. Raises DiskError if a MiB or more is free after."""
+        self.helper.disk("fill-up", self.devices[node])
+        if room := self.room_bytes(node):
+            raise DiskError(f"the disk of node {node} was filled up, and still has {room} bytes free")
+
+    def free_up(self, node: int) -> None:
+        """Give back what `fill_up` has taken."""
+        self.helper.disk("free-up", self.devices[node])
+
+    def wipe(self, node: int, *, new: bool) -> None:
+        """Empty the node's data directory, formatted for the same node; `new`: under another id."""
+        self.helper.disk("wipe", self.devices[node], *([new_id()] if new else []))
 
     def log_bytes(self, node: int, *, with_metadata: bool) -> int:
         """Bytes of all `*.log` files; `with_metadata`: also those of the KRaft metadata log."""

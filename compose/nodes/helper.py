@@ -31,6 +31,8 @@ def helper_spec(*, name: str, network: str, labels: Mapping[str, str]) -> contai
             SCRIPT: recipe("disk.sh"),
             LOG_ENDS: recipe("log_ends.pl"),
             probe.SCRIPT: recipe("probe.pl"),
+            probe.REACHED: recipe("reached.pl"),
+            probe.TRANSFER: recipe("transfer.pl"),
             SERVER: recipe("serve.pl"),
         },
         capabilities=("SYS_ADMIN",),

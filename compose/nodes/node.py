@@ -67,6 +67,26 @@ class Node:
             containers.signal_stop(self.container_id, name=self.name)
         self._wait("has stopped", lambda state: state.status in ("exited", "created"), within_s)
 
+    def limit_cpu(self, cpus: float | None) -> None:
+        """Let it use so many processors at most; None: as many as there are."""
+        containers.set_cpu_quota(self.container_id, cpus, name=self.name)
+        if (limit := self.cpu_limit()) != cpus:
+            raise NodeStateError(f"{self.name}: may use {limit} processors, and was limited to {cpus}")
+
+    def cpu_limit(self) -> float | None:
+        """How many processors it may use at most; None: as many as there are."""
+        return containers.cpu_quota(self.container_id)
+
+    def limit_memory(self, most_bytes: int | None) -> None:
+        """Let it have so many bytes of memory at most; None: as many as there are."""
+        containers.set_memory_limit(self.container_id, most_bytes, name=self.name)
+        if (limit := self.memory_limit()) != most_bytes:
+            raise NodeStateError(f"{self.name}: may have {limit} bytes, and was limited to {most_bytes}")
+
+    def memory_limit(self) -> int | None:
+        """How many bytes of memory it may have at most; None: as many as there are."""
+        return containers.memory_limit(self.container_id)
+
     def _change(self, action: str, wanted: Status, done: set[str]) -> None:
         before = self.state()
         if before.status in done:

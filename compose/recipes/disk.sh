@@ -36,7 +36,9 @@ shut_down() {
         ioctl($d, 0x8004587d, $flags) or die "EXT4_IOC_SHUTDOWN: $!"'
 }
 
-free_mib() { df --output=avail --block-size=1M "$1" | tail -n 1 | tr -d ' '; }
+free_in() { df --output=avail --block-size="$1" "$2" | tail -n 1 | tr -d ' '; }
+
+free_mib() { free_in 1M "$1"; }
 
 case $verb in
 make) # DIRECTORY RUN MIB NODE...: prints "NODE DEVICE" for each
@@ -96,6 +98,31 @@ drop) # DEVICE: cuts its power
         echo "the file system still opens files after its shutdown" >&2
         exit 1
     fi
+    ;;
+fill-up) # DEVICE: takes all space that is free, as files of this name, without writing to it
+    mounted "$1"
+    readable
+    kib=$(free_in 1K /mnt) number=0
+    # The node writes meanwhile: what is not free any more is tried by halves.
+    while [ "$kib" -ge 4 ]; do
+        if fallocate --length "${kib}KiB" "/mnt/highwater-filler.$number" 2>/dev/null; then
+            number=$((number + 1))
+        else
+            kib=$((kib / 2))
+        fi
+    done
+    ;;
+free-up) # DEVICE: gives it back
+    mounted "$1"
+    rm -f /mnt/highwater-filler.*
+    ;;
+wipe) # DEVICE [ID]: leaves of the data directory what a formatter makes, as a new directory if ID is given; and syncs
+    mounted "$1"
+    readable
+    find /mnt/kafka -mindepth 1 ! -path /mnt/kafka/meta.properties ! -path /mnt/kafka/bootstrap.checkpoint -delete
+    # Before 3.7 a directory has no id.
+    [ $# -lt 2 ] || sed -i "s/^directory\.id=.*/directory.id=$2/" /mnt/kafka/meta.properties
+    sync -f /mnt
     ;;
 logs) # DEVICE: prints "BYTES PATH" of each *.log file
     mounted "$1"

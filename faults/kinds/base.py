@@ -8,7 +8,8 @@ has the node to himself (`Holds.changing`), and the mesh is safe to use from thr
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, TypeVar
+from threading import Event
+from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from compose.errors import ComposeError
 from compose.protocols import Cluster, Edge, Status, View
@@ -30,8 +31,9 @@ class Outage:
     up_ns: int = -1
 
 
-LogEndSource = Literal["disk-down", "before-power-loss", "after-power-loss"]
-"""When a node's disk was read: while the node was down; paused, before its power was cut; after that."""
+LogEndSource = Literal["disk-down", "before-power-loss", "after-power-loss", "before-wipe", "after-wipe"]
+"""When a node's disk was read: while the node was down; paused, before its power was cut; after that; before
+the disk was replaced; after that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,8 @@ class Outages:
     """What a fault has cost so far, for the contract.
 
     `down`: the nodes whose process it ended; `unclean`: those that had no controlled shutdown; `data_lost`:
-    those that lost unsynced pages. Each is part of the one before. `logs`: what those nodes held.
+    those that lost unsynced pages, or their disk. Each is part of the one before. `logs`: what those nodes
+    held.
     """
 
     down: dict[int, Outage] = field(default_factory=dict)
@@ -81,7 +84,8 @@ class Injection(Generic[StepT]):
     """One injection of a step: what its roles meant at that moment, and what the counters were.
 
     `before` is from about a second earlier, `now` from just before the injection; `isr` is what was in sync
-    then, by topic and partition.
+    then, by topic and partition. `broken_off` is set when the schedule ends before its time: an injection of
+    several parts begins no further one.
     """
 
     step: StepT
@@ -95,6 +99,7 @@ class Injection(Generic[StepT]):
     now: CounterSample
     isr: Mapping[tuple[str, int], tuple[int, ...]]
     outages: Outages = field(default_factory=Outages)
+    broken_off: Event = field(default_factory=Event)
 
     @property
     def owner(self) -> str:
@@ -119,6 +124,14 @@ class Fault(Protocol):
 
     def recovery(self) -> Evidence:
         """One short probe: is it gone, and does everything work again that it took away?"""
+
+
+@runtime_checkable
+class Ongoing(Protocol):
+    """A fault that goes on changing the cluster while it holds."""
+
+    def go_on(self) -> Task[None]:
+        """Runs from the begin on, beside the probes of the effect. Ends by itself once `heal` was called."""
 
 
 def alive(

@@ -21,7 +21,7 @@ class StormRule:
 
     `brokers_only`: nothing of the kind can be proven on a node that is only a controller. `leaves_open`: what
     it hits answers all the same, so another fault can be proven there meanwhile. `needs_peers`: it cannot be
-    proven on a node whose own connections are shut.
+    proven on a node whose own connections are shut. `by_default`: also where a storm does not name the kind.
     """
 
     draw: Draw
@@ -29,6 +29,7 @@ class StormRule:
     brokers_only: bool = False
     leaves_open: bool = False
     needs_peers: bool = False
+    by_default: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +37,21 @@ class Cost:
     """What a fault of this kind can cost a node that it hits.
 
     `may_end_node`: it does not end the process, but Kafka may halt by itself because of it, as where a log
-    directory fails; such an end is no finding while the fault is in force.
+    directory fails; such an end is no finding while the fault is in force. `changes_settings`: of brokers or
+    of the cluster, which its disks keep: no other run may get that cluster, healed or not.
     """
 
     ends_process: bool = False
     unclean: bool = False
     loses_unsynced_data: bool = False
+    loses_all_data: bool = False
     may_end_node: bool = False
+    changes_settings: bool = False
+
+    @property
+    def loses_data(self) -> bool:
+        """Whether a node's log can be shorter after it."""
+        return self.loses_unsynced_data or self.loses_all_data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +81,22 @@ class FaultKind(Generic[StepT]):
 
 
 def one_node(
-    step: type[TargetStep], *, weight: int, brokers_only: bool = False, needs_peers: bool = False
+    step: type[TargetStep],
+    *,
+    weight: int,
+    brokers_only: bool = False,
+    needs_peers: bool = False,
+    by_default: bool = True,
 ) -> StormRule:
     """A storm hits one node with it at a time."""
 
     def draw(rng: Random, head: Head, node: Target, facts: Facts) -> Step:
         return step(name=head.name, start=head.start, hold_s=head.hold_s, target=node)
 
-    return StormRule(draw=draw, weight=weight, brokers_only=brokers_only, needs_peers=needs_peers)
+    return StormRule(
+        draw=draw,
+        weight=weight,
+        brokers_only=brokers_only,
+        needs_peers=needs_peers,
+        by_default=by_default,
+    )

@@ -1,6 +1,7 @@
 """Which fault holds which node paused or its disk frozen, so that overlapping faults compose.
 
-As in the mesh, a node stays as it is until the last fault that holds it so has released it.
+As in the mesh, a node stays as it is until the last fault that holds it so has released it. What is set to a
+value, as a topic's replicas or a setting, one fault has to itself: it claims the thing by a name.
 """
 
 import threading
@@ -18,6 +19,7 @@ class Holds:
 
     _owners: dict[tuple[Hold, int], set[str]] = field(default_factory=dict)
     _nodes: dict[int, threading.Lock] = field(default_factory=dict)
+    _claims: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -48,3 +50,19 @@ class Holds:
         """No fault holds `node` any more: its process or mount is gone. Whether any had held it."""
         with self._lock:
             return bool(self._owners.pop((hold, node), None))
+
+    def claim(self, thing: str, owner: str) -> str:
+        """Claim `thing`; returns who has it now: `owner`, or the one who was quicker."""
+        with self._lock:
+            return self._claims.setdefault(thing, owner)
+
+    def claimed_by(self, thing: str) -> str:
+        """Who has `thing`; "" if nobody does."""
+        with self._lock:
+            return self._claims.get(thing, "")
+
+    def give_up(self, thing: str, owner: str) -> None:
+        """`owner` claims `thing` no more; nothing if another one has it."""
+        with self._lock:
+            if self._claims.get(thing) == owner:
+                del self._claims[thing]

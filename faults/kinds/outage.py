@@ -1,4 +1,4 @@
-"""What kill, stop and power loss share: nodes whose process ends, and is started again.
+"""What the faults share that end a node's process and start it again.
 
 The proxy in front of a dead node would still accept, and the connection would hang: clients resumed after 6
 to 7 s that way, and after 0.75 s when every edge to the node was closed with it. So its incoming edges are
@@ -12,9 +12,16 @@ from compose.errors import ComposeError
 from faults.kinds.base import Injection, LogEndSource, MeasuredLog, StepT, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.recovery import incoming
+from faults.tasks import Task, in_background
 
 SIGKILLED = 137
 """The exit code of a process that SIGKILL ended."""
+
+STOPPED = (0, 143)
+"""Those of a process that ended in order after SIGTERM."""
+
+STOP_S = 30.0
+"""A broker gives up moving its leaderships after three tries, 5 s apart; then it still closes its logs."""
 
 
 def thaw_before_end(injection: Injection[StepT], node: int) -> None:
@@ -33,6 +40,20 @@ def kill(injection: Injection[StepT], node: int) -> None:
     injection.outages.ending(node, unclean=True)
     injection.cluster.kill(node, owner=injection.owner)
     note_end(injection, node)
+
+
+def stop_or_kill(injection: Injection[StepT], node: int) -> Task[None]:
+    """SIGTERM, in the background; SIGKILL if the node still runs STOP_S later."""
+    yield from in_background(partial(thaw_before_end, injection, node))
+    injection.outages.ending(node, unclean=False)
+    stop = partial(injection.cluster.stop, node, within_s=STOP_S, owner=injection.owner)
+    try:
+        yield from in_background(stop)
+    except ComposeError:
+        # Killed, so that it cannot end later, after it was healed.
+        yield from in_background(partial(kill, injection, node))
+    else:
+        note_end(injection, node)
 
 
 def note_end(injection: Injection[StepT], node: int) -> None:
@@ -79,6 +100,14 @@ def _bring_back(injection: Injection[StepT], node: int, source: LogEndSource) ->
             measure_logs(injection, node, source)
         injection.cluster.start(node, owner=injection.owner)
         injection.outages.started(node, injection.clock.now_ns())
+        injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
+
+
+def bring_back_ended(injection: Injection[StepT], nodes: Iterable[int]) -> None:
+    """As `bring_back`, where some may run again already: these keep the time of their start."""
+    found = tuple(nodes)
+    bring_back(injection, [node for node in found if injection.cluster.state(node).status == "exited"])
+    for node in found:
         injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
 
 

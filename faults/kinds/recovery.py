@@ -5,11 +5,11 @@ only after it has registered and was unfenced. The ISR is back when every replic
 it again, as a broker reports it: while none answers, it is not known to be back.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from compose.protocols import Edge, PartitionState
+from compose.protocols import Edge, PartitionState, View
 from faults.kinds.base import Injection, StepT
-from faults.kinds.evidence import Evidence, NotYet, Proven
+from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, moved
 
 PROBE_S = 0.5
 """A served edge answers within milliseconds, on a busy machine within a tenth of a second."""
@@ -20,6 +20,18 @@ def answering(injection: Injection[StepT], nodes: tuple[int, ...]) -> Evidence:
     if lacking := not_back(injection, nodes):
         return NotYet(instead=lacking)
     return Proven(since_ns=injection.clock.now_ns(), values={"answering": list(nodes)})
+
+
+def growing(injection: Injection[StepT], at_heal: Mapping[int, int]) -> Evidence:
+    """Has each of these logs grown since it had so many bytes, and are the nodes and the ISR back?"""
+    grown = moved(at_heal, {node: injection.cluster.log_bytes(node) for node in at_heal})
+    still = [node for node in at_heal if node not in grown]
+    if still:
+        return NotYet(instead=f"log of node {still[0]} has not grown since the thaw")
+    if lacking := not_back(injection, at_heal):
+        return NotYet(instead=lacking)
+    values = {"log_bytes_since_heal": by_name(grown)}
+    return Proven(since_ns=injection.clock.now_ns(), values=values)
 
 
 def not_back(injection: Injection[StepT], nodes: Iterable[int]) -> str:
@@ -59,6 +71,16 @@ def isr_is_short(injection: Injection[StepT]) -> str:
             return f"no broker reports {topic}-{partition}"
         if lacking := _lacking(state, was.get((topic, partition))):
             return f"isr of {topic}-{partition} is {list(state.isr)}, {lacking}"
+    return ""
+
+
+def under_replicated(view: View) -> str:
+    """Which partition lacks a replica in its ISR; "" if each has all. ComposeError if no broker answers."""
+    for topic in dict.fromkeys(topic for topic, _ in view.leaders()):
+        for state in view.describe(topic):
+            if not set(state.replicas) <= set(state.isr):
+                of = f"{topic}-{state.partition}"
+                return f"isr of {of} is {list(state.isr)}, its replicas are {list(state.replicas)}"
     return ""
 
 

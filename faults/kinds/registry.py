@@ -4,24 +4,58 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from faults.kinds.admin.config import CONFIG
+from faults.kinds.admin.feature import FEATURE
+from faults.kinds.admin.leaders.preferred_election import PREFERRED_ELECTION
+from faults.kinds.admin.leaders.unclean_election import UNCLEAN_ELECTION
+from faults.kinds.admin.reassign import REASSIGN
+from faults.kinds.admin.topics.create_partitions import CREATE_PARTITIONS
+from faults.kinds.admin.topics.create_topic import CREATE_TOPIC
+from faults.kinds.disk.disk_full import DISK_FULL
 from faults.kinds.disk.disk_stall import DISK_STALL
+from faults.kinds.disk.disk_stutter import DISK_STUTTER
+from faults.kinds.disk.disk_wipe import DISK_WIPE
 from faults.kinds.disk.power_loss import POWER_LOSS
 from faults.kinds.kind import FaultKind
+from faults.kinds.network.bandwidth import BANDWIDTH
 from faults.kinds.network.latency import LATENCY
 from faults.kinds.network.partition import PARTITION
+from faults.kinds.network.reset import RESET
+from faults.kinds.network.slicing import SLICING
+from faults.kinds.process.cpu_limit import CPU_LIMIT
 from faults.kinds.process.kill import KILL
+from faults.kinds.process.memory_limit import MEMORY_LIMIT
 from faults.kinds.process.pause import PAUSE
+from faults.kinds.process.pulses import PULSES
+from faults.kinds.process.rolling_restart import ROLLING_RESTART
 from faults.kinds.process.stop import STOP
 from faults.kinds.step import Step
 
 ALL: tuple[FaultKind[Any], ...] = (
     PARTITION,
     PAUSE,
+    PULSES,
     KILL,
     STOP,
+    ROLLING_RESTART,
+    CPU_LIMIT,
+    MEMORY_LIMIT,
     DISK_STALL,
+    DISK_STUTTER,
+    DISK_FULL,
     POWER_LOSS,
+    DISK_WIPE,
     LATENCY,
+    BANDWIDTH,
+    SLICING,
+    RESET,
+    REASSIGN,
+    PREFERRED_ELECTION,
+    UNCLEAN_ELECTION,
+    CREATE_TOPIC,
+    CREATE_PARTITIONS,
+    CONFIG,
+    FEATURE,
 )
 
 KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})

@@ -17,10 +17,10 @@ from faults.errors import BadStep
 from faults.targets.conditions import Condition
 from faults.targets.edges import EdgeSet, around, parse_edges, resolve_edges, with_partitions
 from faults.targets.facts import Facts, check_edges, check_target
+from faults.targets.moments import Moments
 from faults.targets.roles import Roles
 from faults.targets.target import Target, TopicPartition, candidates, parse_target, with_partition
 
-Moment = Literal["begin", "end", "recovered"]
 Words = Mapping[str, object]
 """A step as the scenario writes it."""
 
@@ -39,23 +39,25 @@ class At:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class After:
-    """After a moment of an earlier step, which `anchor` names."""
+    """After a moment of an earlier step, or of several; with `once` as in `At`."""
 
-    anchor: str
-    moment: Moment
+    of: Moments
     delay_s: float = 0.0
+    once: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class When:
-    """On an event, awaited from just before the step before is injected until `within_s` after its begin.
+    """On an event, awaited from `since` on until `within_s` after that.
 
-    The first step of a plan waits from the start of the schedule. If the event does not come, the step is
-    recorded as not injected.
+    What the event compares with is the state just before that moment was brought about: before the injection
+    or the healing began. Without `since` it is the begin of the step before; of the first step of a plan the
+    start of the schedule, as with "start". If the event does not come, the step is recorded as not injected.
     """
 
     condition: Condition
     within_s: float
+    since: Moments | Literal["start"] | None = None
 
 
 Start = At | After | When
@@ -168,11 +170,11 @@ class EdgesStep(Step, ABC):
         return str(self.edges)
 
     def with_partition(self, default: TopicPartition | None) -> Self:
-        """With `default` in the arrows."""
+        """With `default` in the edges."""
         return replace(self, edges=with_partitions(self.edges, default))
 
     def check(self, facts: Facts) -> None:
-        """Each arrow must mean an edge of the mesh."""
+        """Each arrow and named cut must mean an edge of the mesh."""
         check_edges(self.edges, "edges", facts)
 
     def resolve(self, roles: Roles) -> ResolvedTargets:

@@ -15,23 +15,24 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from random import Random
 from types import MappingProxyType
-from typing import Literal, TypeVar, get_args
+from typing import Literal, get_args
 
+from faults.choices import parse_choice
 from faults.durations import parse_duration
 from faults.errors import BadStep
 from faults.kinds.kind import StormRule
 from faults.kinds.registry import KINDS
 from faults.kinds.step import After, At, Step
+from faults.plan.expand import MOST_STEPS
 from faults.plan.storm_draw import Range, Rounds
 from faults.plan.storm_limits import Limit, Limits, limits_of
 from faults.plan.storm_round import RECOVERY_S, RESTART_S, Planned
-from faults.plan.validate import MOST_STEPS, validate
+from faults.plan.validate import validate
 from faults.targets.facts import Facts
+from faults.targets.moments import StepMoment
 
 RULES: Mapping[str, StormRule] = {name: kind.storm for name, kind in KINDS.items() if kind.storm is not None}
 KEYS = ("duration", "intensity", "limit", "kinds", "weights", "hold", "gap")
-
-Word = TypeVar("Word")
 
 Intensity = Literal["gentle", "normal", "hard"]
 
@@ -83,8 +84,8 @@ do not."""
 class Storm:
     """What a person asks of a storm; everything else is drawn.
 
-    `kinds` empty: all that `limit` covers. `weights` replaces the weights of some kinds. `holds` and `gaps`
-    None: those of the intensity.
+    `kinds` empty: all that are drawn by default and that `limit` covers. `weights` replaces the weights of
+    some kinds. `holds` and `gaps` None: those of the intensity.
     """
 
     duration_s: float
@@ -150,7 +151,7 @@ def _named(faults: Sequence[Planned], names: Sequence[str], start: At) -> Iterat
     """The steps of one round: the first with this start, the others planned by its begin."""
     yield replace(faults[0].step, name=names[0], start=start)
     for name, each in zip(names[1:], faults[1:], strict=True):
-        after = After(anchor=names[0], moment="begin", delay_s=each.begin_s)
+        after = After(of=StepMoment(step=names[0], moment="begin"), delay_s=each.begin_s)
         yield replace(each.step, name=name, start=after)
 
 
@@ -178,12 +179,16 @@ def _check_nodes(limits: Limits, facts: Facts) -> None:
 
 
 def _weights(asked: Storm, limits: Limits) -> Mapping[str, int]:
-    """By kind that is drawn: those asked for, else all that the limit allows and that lose no data."""
+    """By kind that is drawn: those asked for, else all that the limit allows and that lose no data.
+
+    Of those that are not drawn by default, the ones that `weights` names.
+    """
     kinds = asked.kinds or tuple(
         name
-        for name in RULES
-        if limits.cover(cost := KINDS[name].cost)
-        and (asked.limit == "beyond-promise" or not cost.loses_unsynced_data)
+        for name, rule in RULES.items()
+        if (rule.by_default or name in asked.weights)
+        and limits.cover(cost := KINDS[name].cost)
+        and (asked.limit == "beyond-promise" or not cost.loses_data)
     )
     for name in kinds:
         if not limits.cover(KINDS[name].cost):
@@ -229,20 +234,13 @@ def parse_storm(mapping: Mapping[str, object]) -> Storm:
             raise BadStep(key, mapping[key], f"the keys of a storm: {', '.join(KEYS)}")
     return Storm(
         duration_s=parse_duration(mapping.get("duration"), "duration"),
-        intensity=_parse_word(mapping.get("intensity", "normal"), "intensity", get_args(Intensity)),
-        limit=_parse_word(mapping.get("limit", "within-promise"), "limit", get_args(Limit)),
+        intensity=parse_choice(mapping.get("intensity", "normal"), "intensity", get_args(Intensity)),
+        limit=parse_choice(mapping.get("limit", "within-promise"), "limit", get_args(Limit)),
         kinds=_parse_kinds(mapping["kinds"]) if "kinds" in mapping else (),
         weights=_parse_weights(mapping.get("weights", {})),
         holds=_parse_range(mapping.get("hold"), "hold", least_s=SHORTEST_HOLD_S),
         gaps=_parse_range(mapping.get("gap"), "gap", least_s=0.0),
     )
-
-
-def _parse_word(value: object, field: str, words: tuple[Word, ...]) -> Word:
-    for word in words:
-        if word == value:
-            return word
-    raise BadStep(field, value, map(str, words))
 
 
 def _parse_kinds(value: object) -> tuple[str, ...]:

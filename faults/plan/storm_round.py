@@ -15,6 +15,7 @@ from faults.kinds.registry import kind_of
 from faults.kinds.step import EdgesStep, Step
 from faults.targets.edges import Arrow, EdgeSet, end_names, joins
 from faults.targets.facts import Facts
+from faults.targets.shapes import possible_edges
 from faults.targets.target import Target, candidates
 
 RECOVERY_S = 6.0
@@ -140,8 +141,10 @@ def _nodes_of(step: Step, facts: Facts) -> frozenset[int]:
 
 @lru_cache(maxsize=1024)
 def edges_of(edges: EdgeSet, facts: Facts) -> frozenset[Edge]:
-    """Every edge that may be meant, whichever nodes hold the roles at the ends of the arrows."""
-    return frozenset(edge for arrow in edges.arrows for edge in _of_arrow(arrow, facts))
+    """Every edge that may be meant, whichever nodes hold the roles."""
+    of_arrows = (edge for arrow in edges.arrows for edge in _of_arrow(arrow, facts))
+    of_shapes = (possible_edges(shape, facts.candidates, facts.edges) for shape in edges.shapes)
+    return frozenset(of_arrows).union(*of_shapes)
 
 
 def _of_arrow(arrow: Arrow, facts: Facts) -> Iterator[Edge]:

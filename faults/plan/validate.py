@@ -1,43 +1,66 @@
-"""What a plan must satisfy before anything starts; every refusal is a BadStep with the step's index.
+"""What a plan must satisfy before anything starts; every refusal is a BadStep with the path to the step.
 
-Names are unique; `after` and `once` name earlier steps; nodes, topics, partitions and edges exist; a role is
-held by at least one node; a hold is long enough to be proven.
+Names are unique; `after`, `once` and `since` name earlier steps; nodes, topics, partitions and edges exist; a
+role is held by at least one node; a hold is long enough to be proven.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from faults.errors import BadStep
 from faults.kinds.registry import kind_of
-from faults.kinds.step import After, At, Step, When
-from faults.targets.conditions import Condition, FollowerBehind
+from faults.kinds.step import After, At, Start, Step, When
+from faults.plan.parse import PlannedStep
+from faults.targets.conditions import (
+    BrokerFenced,
+    BrokerUnfenced,
+    Condition,
+    ControllerMoved,
+    CoordinatorMoved,
+    ElrSize,
+    FirstAck,
+    FollowerBehind,
+)
 from faults.targets.facts import Facts, check_partition, check_target
+from faults.targets.moments import Combined, StepMoment, each_moment
 from faults.targets.target import Target, TopicPartition
 
-MOST_STEPS = 10_000
-"""Half a day of faults, one after the other."""
+MOST_SHOWN = 20
+"""Names of earlier steps that a refusal lists: the last ones."""
 
 
 def validate(steps: tuple[Step, ...], facts: Facts) -> tuple[Step, ...]:
-    """The same steps with the default partition written into every role that leaves it out."""
+    """The same steps with the default partition written into every role that leaves it out.
+
+    A refusal's path is the index of its step.
+    """
     done = tuple(_with_partition(step, facts.default_partition) for step in steps)
+    names: dict[str, None] = {}
     for index, step in enumerate(done):
         try:
-            _check(step, done[:index], facts)
+            _check(step, names, facts)
         except BadStep as refusal:
-            raise refusal.at_step(index) from None
+            raise refusal.below(index) from None
+        names[step.name] = None
     return done
 
 
-def _check(step: Step, earlier: tuple[Step, ...], facts: Facts) -> None:
-    names = [each.name for each in earlier]
-    if step.name in names:
+def validate_plan(plan: Sequence[PlannedStep], facts: Facts) -> tuple[Step, ...]:
+    """The steps as `validate` gives them; a refusal's path leads to the step as it is written."""
+    try:
+        return validate(tuple(each.step for each in plan), facts)
+    except BadStep as refusal:
+        path = plan[refusal.step or 0].path_of(refusal.field)
+        raise BadStep(refusal.field, refusal.value, refusal.allowed, path=path) from None
+
+
+def _check(step: Step, earlier: dict[str, None], facts: Facts) -> None:
+    """`earlier`: the names of the steps before, in order."""
+    if step.name in earlier:
         raise BadStep("name", step.name, "a name that no earlier step has")
-    if isinstance(step.start, After) and step.start.anchor not in names:
-        raise BadStep("after", step.start.anchor, ["the name of an earlier step", *names])
-    if isinstance(step.start, At):
-        for name in step.start.once:
-            if name not in names:
-                raise BadStep("once", name, ["the name of an earlier step", *names])
+    for key, name in _named(step.start):
+        if name not in earlier:
+            raise BadStep(key, name, ["the name of an earlier step", *list(earlier)[-MOST_SHOWN:]])
     shortest_s = kind_of(step).shortest_hold_s
     if step.hold_s < shortest_s:
         allowed = f"at least {shortest_s:g}s: a shorter {step.kind} cannot be proven"
@@ -47,17 +70,49 @@ def _check(step: Step, earlier: tuple[Step, ...], facts: Facts) -> None:
     step.check(facts)
 
 
+def _named(start: Start) -> Iterator[tuple[str, str]]:
+    """Each step that a start names, and the key at which it does."""
+    match start:
+        case At(once=once):
+            yield from (("once", name) for name in once)
+        case After(of=of, once=once):
+            yield from (("after", each.step) for each in each_moment(of))
+            yield from (("once", name) for name in once)
+        case When(condition=condition, since=StepMoment() | Combined() as since):
+            key = "when" if isinstance(condition, FirstAck) else "since"
+            yield from ((key, each.step) for each in each_moment(since))
+        case When():
+            return
+
+
 def _check_condition(condition: Condition, facts: Facts) -> None:
-    """BadStep unless the partition exists, and a follower of the rank that is waited for."""
-    check_partition(condition.of, "when", facts)
-    if isinstance(condition, FollowerBehind):
-        check_target(Target(role="follower", rank=condition.rank, of=condition.of), "when", facts)
+    """BadStep unless there is what the event is about."""
+    match condition:
+        case BrokerFenced(broker=broker) | BrokerUnfenced(broker=broker):
+            if broker not in facts.brokers:
+                raise BadStep("when", str(condition), [f"broker {each}" for each in facts.brokers])
+        case ControllerMoved():
+            if len(facts.controllers) < 2:
+                raise BadStep("when", str(condition), "another event: there is one controller only")
+        case CoordinatorMoved():
+            pass  # what groups there will be nobody knows
+        case _:
+            check_partition(condition.of, "when", facts)
+            if isinstance(condition, FollowerBehind):
+                check_target(Target(role="follower", rank=condition.rank, of=condition.of), "when", facts)
+            if isinstance(condition, ElrSize) and not facts.has_elr:
+                raise BadStep("when", str(condition), "an event of the ISR: cluster.elr is off")
 
 
 def _with_partition(step: Step, default: TopicPartition | None) -> Step:
     """The step with `default` where a role or a condition names no partition."""
     step = step.with_partition(default)
-    if isinstance(step.start, When) and step.start.condition.of is None:
-        condition = replace(step.start.condition, of=default)
-        return replace(step, start=replace(step.start, condition=condition))
-    return step
+    if not isinstance(step.start, When):
+        return step
+    match step.start.condition:
+        case BrokerFenced() | BrokerUnfenced() | ControllerMoved() | CoordinatorMoved():
+            return step
+        case condition if condition.of is None:
+            return replace(step, start=replace(step.start, condition=replace(condition, of=default)))
+        case _:
+            return step

@@ -7,13 +7,13 @@ or changes the cluster may take a while, on a busy machine seconds, and is a bac
 import heapq
 import itertools
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
 from faults.clock import Clock, ns
-from faults.tasks import Pending, Signal, Sleep, Submit, Task
+from faults.tasks import Pending, Signal, Sleep, Start, Submit, Task
 
 POLL_NS = ns(0.01)
 """How often a background job is polled: far below the 0.05 s that a probe takes."""
@@ -81,14 +81,22 @@ class EventLoop:
         running.wait = None
         try:
             wait = next(running.task)
-            while isinstance(wait, Submit):
-                wait = running.task.send(self._threads.submit(wait.job))
+            while isinstance(wait, Submit | Start):
+                wait = running.task.send(self._begin(wait, running))
             running.wait = wait
         except StopIteration:
             running.has_ended = True
         except BaseException:
             running.has_ended = True
             raise
+
+    def _begin(self, what: Submit | Start, running: Running) -> "Future[Any] | None":
+        """A job on another thread; or a task on this loop, unless nothing more is begun."""
+        if isinstance(what, Submit):
+            return self._threads.submit(what.job)
+        if not running.is_abandoned:
+            self.start(what.task)
+        return None
 
     def _schedule(self, running: Running) -> None:
         """Put into the queue when the task is resumed, or have its signal do so."""

@@ -34,6 +34,8 @@ class Known:
     partitions_ns: int = NEVER_NS
     controller: int | None = None
     controller_ns: int = NEVER_NS
+    coordinators: Mapping[str, int | None] = field(default_factory=dict)
+    coordinators_ns: int = NEVER_NS
 
     @property
     def isr(self) -> Mapping[tuple[str, int], tuple[int, ...]]:
@@ -95,6 +97,12 @@ class KnownRoles:
         """The active controller; None while there is none, or if it was never asked for."""
         self._used(self.known.controller_ns, CONTROLLER_GOOD_NS)
         return self.known.controller
+
+    def coordinator(self, group: str) -> int | None:
+        """The coordinator of a group; None while there is none, or if it was never asked for."""
+        asked_ns = self.known.coordinators_ns if group in self.known.coordinators else NEVER_NS
+        self._used(asked_ns, PARTITIONS_GOOD_NS)
+        return self.known.coordinators.get(group)
 
     def _used(self, asked_ns: int, good_ns: int) -> None:
         until_ns = NEVER_NS if asked_ns == NEVER_NS else asked_ns + good_ns

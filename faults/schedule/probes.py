@@ -121,6 +121,16 @@ class Probes:
         except ComposeError:
             return UNREADABLE
 
+    def read_coordinators(self, groups: Collection[str]) -> tuple[Mapping[str, int | None], int]:
+        """The coordinator of each group, empty if no broker answers; and when they were asked for."""
+        asked_ns = self.clock.now_ns()
+        return _or_nothing(lambda: {group: self.quickest.coordinator(group) for group in groups}), asked_ns
+
+    def keep_coordinators(self, read: Mapping[str, int | None], asked_ns: int) -> None:
+        """These are known since then, if there are any."""
+        if read:
+            self.known = replace(self.known, coordinators=read, coordinators_ns=asked_ns)
+
     def read_isr(self) -> Isr:
         """Which replicas are in sync now; empty if no broker answers."""
         partitions, _ = self.read_partitions()

@@ -69,13 +69,14 @@ class FaultRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultEvent:
-    """A step has reached a stage; `detail` is one line for people."""
+    """A step has reached a stage; `target` is what the plan asked for, `detail` one line for people."""
 
     at_ns: int
     index: int
     name: str
     kind: str
     stage: Stage
+    target: str = ""
     nodes: tuple[int, ...] = ()
     edges: tuple[str, ...] = ()
     detail: str = ""

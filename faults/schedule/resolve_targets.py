@@ -5,10 +5,11 @@ before the step is due. What it was based on is compared with what is known when
 time.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 
 from compose.errors import ComposeError
-from compose.protocols import Cluster, PartitionState, View
+from compose.protocols import Cluster, View
 from faults.clock import Clock, ns
 from faults.errors import NoTarget
 from faults.kinds.base import Fault, Injection, Outages
@@ -18,9 +19,7 @@ from faults.kinds.registry import kind_of
 from faults.kinds.step import ResolvedTargets, Step
 from faults.schedule.known import PARTITIONS_GOOD_NS, KnownRoles, NewestRoles
 from faults.schedule.probes import SHORTEST_NS, Isr, Probes, all_moved
-from faults.targets.conditions import Condition, OffsetCondition
 from faults.targets.roles import Roles
-from faults.targets.target import TopicPartition
 
 MOST_AGE_NS = ns(2.5)
 """How long a preparation holds: the counters that it has read prove little about later."""
@@ -54,13 +53,14 @@ class Vacant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolver:
-    """Resolves steps on a cluster. `holds` are shared by all injections of a schedule."""
+    """Resolves steps on a cluster. All injections of a schedule share `holds`, and when it is broken off."""
 
     cluster: Cluster
     view: View
     clock: Clock
     holds: Holds
     probes: Probes
+    broken_off: Event = field(default_factory=Event)
 
     def ready(self, step: Step) -> Ready | Vacant:
         """Resolve the roles, and make and prepare the fault. If that takes long, resolve them again."""
@@ -132,29 +132,6 @@ class Resolver:
     def _is_good(self, until_ns: int) -> bool:
         return self.clock.now_ns() <= until_ns
 
-    def partition(self, of: TopicPartition | None) -> PartitionState | None:
-        """The state of a partition now; None if no broker reports it."""
-        try:
-            return Roles(cluster=self.cluster, view=self.view).partition(of)
-        except (NoTarget, ComposeError):
-            return None
-
-    def known_partition(self, of: TopicPartition | None) -> PartitionState | None:
-        """The state of a partition as it was read last; None if that is too long ago. Takes no time."""
-        source = KnownRoles(self.probes.known)
-        try:
-            state = self._roles(source).partition(of)
-        except NoTarget:
-            return None
-        return state if self._is_good(source.good_until_ns) else None
-
-    def awaited(self, condition: Condition) -> PartitionState | None:
-        """The state of a condition's partition now, with its offsets if the condition is about them."""
-        state = self.partition(condition.of)
-        if state is None or not isinstance(condition, OffsetCondition):
-            return state
-        return self.view.with_offsets(state)
-
     def _injection(self, step: Step, targets: ResolvedTargets) -> Injection[Step]:
         before, now = self._before_and_now(kind_of(step).counter, targets.nodes)
         return Injection(
@@ -168,6 +145,7 @@ class Resolver:
             before=before,
             now=now,
             isr=self._isr(),
+            broken_off=self.broken_off,
         )
 
     def _isr(self) -> Isr:

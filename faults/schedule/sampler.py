@@ -6,9 +6,11 @@ from functools import partial
 
 from faults.clock import Clock, ns
 from faults.kinds.registry import kind_of
-from faults.kinds.step import After, At, When
+from faults.kinds.step import After, At, Step, When
 from faults.schedule.probes import Probes
 from faults.schedule.step_state import StepState
+from faults.targets.conditions import ControllerMoved, CoordinatorMoved
+from faults.targets.moments import Combined, StepMoment, time_of
 from faults.tasks import Task, in_background, sleep_until
 
 EVERY_NS = ns(0.5)
@@ -20,7 +22,7 @@ that there are counters from before by then."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampler:
-    """Three tasks: counters, partitions, active controller. What answers late delays its own task only."""
+    """A task each for counters, partitions, controller, coordinators: what is late delays its own only."""
 
     clock: Clock
     probes: Probes
@@ -48,13 +50,22 @@ class Sampler:
             yield from sleep_until(next_ns)
 
     def sample_controller(self) -> Task[None]:
-        """Twice a second, if a step is near that may hit the active controller, which one that is."""
+        """Twice a second, if a step is near that may hit the active controller, or awaits another: which."""
         while self._waiting():
             asked_ns = self.clock.now_ns()
-            if any("active controller" in each.step.asked for each in self._near()):
+            if any(_asks_for_controller(each.step) for each in self._near()):
                 active = yield from in_background(self.probes.read_controller)
                 self.probes.keep_controller(active, asked_ns)
             yield from sleep_until(asked_ns + EVERY_NS)
+
+    def sample_coordinators(self) -> Task[None]:
+        """Four times a second, if a step is near that waits for another one, who coordinates its group."""
+        while self._waiting():
+            next_ns = self.clock.now_ns() + ROLES_EVERY_NS
+            if groups := {group for each in self._near() for group in _awaited_groups(each.step)}:
+                read, asked_ns = yield from in_background(partial(self.probes.read_coordinators, groups))
+                self.probes.keep_coordinators(read, asked_ns)
+            yield from sleep_until(next_ns)
 
     def _waiting(self) -> list[StepState]:
         return [each for each in self.states if each.inject_ns < 0 and not each.is_over]
@@ -90,16 +101,40 @@ def _guess(
     start_ns: int,
 ) -> int:
     """From the earliest times of earlier steps, which are in `times`, and their holds."""
+
+    def moment_ns(moment: StepMoment) -> int:
+        earlier = by_name[moment.step]
+        begin_ns = _begin(earlier, times)
+        end_ns = earlier.heal_ns if earlier.heal_ns >= 0 else begin_ns + ns(earlier.step.hold_s)
+        return begin_ns if moment.moment == "begin" else end_ns
+
     match state.step.start:
         case At(offset_s=offset_s):
             return start_ns + ns(offset_s)
-        case After(anchor=anchor, moment=moment, delay_s=delay_s):
-            earlier = by_name[anchor]
-            begin_ns = _begin(earlier, times)
-            end_ns = earlier.heal_ns if earlier.heal_ns >= 0 else begin_ns + ns(earlier.step.hold_s)
-            return (begin_ns if moment == "begin" else end_ns) + ns(delay_s)
+        case After(of=of, delay_s=delay_s):
+            return time_of(of, moment_ns) + ns(delay_s)
+        case When(since=StepMoment() | Combined() as since):
+            return time_of(since, moment_ns)
+        case When(since=None) if state.index > 0:
+            return _begin(states[state.index - 1], times)
         case When():
-            return _begin(states[state.index - 1], times) if state.index else start_ns
+            return start_ns
+
+
+def _awaited_groups(step: Step) -> tuple[str, ...]:
+    """The consumer group whose coordinator is to move, if the step waits for that."""
+    match step.start:
+        case When(condition=CoordinatorMoved(group=group)):
+            return (group,)
+        case _:
+            return ()
+
+
+def _asks_for_controller(step: Step) -> bool:
+    """Whether the active controller is a role that it may hit, or part of the event that it waits for."""
+    if isinstance(step.start, When) and isinstance(step.start.condition, ControllerMoved):
+        return True
+    return "active controller" in step.asked
 
 
 def _begin(state: StepState, times: list[int]) -> int:

@@ -19,6 +19,7 @@ from faults.clock import Clock
 from faults.kinds.node_holds import Holds
 from faults.kinds.step import Step
 from faults.schedule.event_loop import EventLoop, Running
+from faults.schedule.events import Events, LastAck, no_acks
 from faults.schedule.probes import Probes
 from faults.schedule.record import FaultEvent, FaultRecord, Reporter
 from faults.schedule.resolve_targets import Resolver
@@ -32,9 +33,10 @@ RECOVERY_S = 60.0
 RECOVERY_AFTER_STOP_S = 10.0
 """An interrupted run ends no later than this after its last healing."""
 
-SAMPLER_THREADS = 3
-JOBS_OF_A_STEP = 2
-"""A step that awaits an event is prepared meanwhile."""
+SAMPLER_THREADS = 4
+JOBS_OF_A_STEP = 3
+"""A step that awaits an event is prepared meanwhile. One that goes on changing the cluster is probed
+meanwhile, and the last probe may go on while it is healed."""
 
 OnEvent = Callable[[FaultEvent], None]
 OnRecord = Callable[[FaultRecord], None]
@@ -50,23 +52,25 @@ def run_schedule(
     on_event: OnEvent,
     on_record: OnRecord = lambda _: None,
     quick: View | None = None,
+    last_ack_ns: LastAck = no_acks,
     threads: Executor | None = None,
 ) -> tuple[FaultRecord, ...]:
     """Run validated `steps`, counting from now; returns when every fault is healed and its recovery decided.
 
     `quick` is a view of the same brokers that does not wait long for one that is silent: from it the roles
-    are known before a step is due. `on_event` is called on this thread at each stage of each step, and
-    `on_record` with what is known of it by then, also when an injection begins. `stop`, set by another
-    thread, ends the injections and heals. `threads` run the background jobs: by default as many as there can
-    be jobs at one time, so that none waits for another. Whatever is raised, here or by what is called, is
-    raised after healing.
+    are known before a step is due. `last_ack_ns` says when the load got its last acknowledgement for a
+    partition, on the clock (-1: never); without it none ever comes. `on_event` is called on this thread at
+    each stage of each step, and `on_record` with what is known of it by then, also when an injection begins.
+    `stop`, set by another thread, ends the injections and heals. `threads` run the background jobs: by
+    default as many as there can be jobs at one time, so that none waits for another. Whatever is raised, here
+    or by what is called, is raised after healing.
     """
     most = JOBS_OF_A_STEP * len(steps) + SAMPLER_THREADS
     pool = ThreadPoolExecutor(most, thread_name_prefix="faults") if threads is None else nullcontext(threads)
     with pool as jobs:
         probes = Probes(cluster=cluster, view=view, clock=clock, quick=quick)
         reporter = Reporter(on_event=on_event, on_record=on_record)
-        return Scheduler(steps, probes, EventLoop(clock, jobs), reporter).run(stop)
+        return Scheduler(steps, probes, EventLoop(clock, jobs), reporter, last_ack_ns).run(stop)
 
 
 class Scheduler:
@@ -78,6 +82,7 @@ class Scheduler:
         probes: Probes,
         loop: EventLoop,
         reporter: Reporter,
+        last_ack_ns: LastAck = no_acks,
     ) -> None:
         cluster, view, clock = probes.cluster, probes.view, probes.clock
         self._loop, self._reporter = loop, reporter
@@ -90,6 +95,7 @@ class Scheduler:
             clock=clock,
             states=self._states,
             resolver=Resolver(cluster=cluster, view=view, clock=clock, holds=Holds(), probes=probes),
+            events=Events(states=self._states, probes=probes, last_ack_ns=last_ack_ns),
             reporter=self._reporter,
             start_ns=start_ns,
             recovery_s=RECOVERY_S,
@@ -113,6 +119,7 @@ class Scheduler:
         self._loop.start(self._sampler.sample_counters())
         self._loop.start(self._sampler.sample_partitions())
         self._loop.start(self._sampler.sample_controller())
+        self._loop.start(self._sampler.sample_coordinators())
         for state in self._states:
             self._lives[state.index] = self._loop.start(self._runner.life(state))
 
@@ -128,6 +135,7 @@ class Scheduler:
         is ending could not be started, and would end after it was healed.
         """
         self._loop.abandon()
+        self._runner.resolver.broken_off.set()
         self._reporter.keeps_errors = True
         for state in sorted(self._states, key=lambda each: (each.is_changing, -each.inject_ns)):
             with self._keeping_errors():

@@ -14,18 +14,18 @@ from functools import partial
 from typing import TypeGuard
 
 from compose.errors import ComposeError
-from compose.protocols import PartitionState
 from faults.clock import Clock, ns
 from faults.errors import NotInjected
-from faults.kinds.base import Fault
+from faults.kinds.base import Fault, Ongoing
 from faults.kinds.evidence import STILL_NS, Evidence, NotYet, Proven
 from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, When
+from faults.schedule.events import Events
 from faults.schedule.record import Reporter, Stage
 from faults.schedule.resolve_targets import Ready, Resolver, Vacant
 from faults.schedule.step_state import StepState
-from faults.targets.conditions import holds
-from faults.tasks import Task, in_background, outcome, sleep_until, submit
+from faults.targets.observed import Observed, baseline, holds, in_words
+from faults.tasks import Task, in_background, outcome, sleep_until, start, submit
 
 AHEAD_NS = ns(1.2)
 """A preparation asks the engine for the state of nodes (0.05 s each on a busy machine) and probes edges
@@ -63,6 +63,7 @@ class StepRunner:
     clock: Clock
     states: Sequence[StepState]
     resolver: Resolver
+    events: Events
     reporter: Reporter
     start_ns: int
     recovery_s: float
@@ -78,6 +79,8 @@ class StepRunner:
             self.skip(state, str(error))
             return
         yield from self._inject(state, ready)
+        if isinstance(ready.fault, Ongoing) and not state.failed:
+            yield from start(ready.fault.go_on())
         yield from self._hold(state)
         yield from self._last_probes(state)
         if (yield from self._heal(state)):
@@ -88,34 +91,35 @@ class StepRunner:
         match state.step.start:
             case At(offset_s=offset_s):
                 return self.start_ns + ns(offset_s)
-            case After(anchor=anchor, moment=moment, delay_s=delay_s):
-                earlier = next(each for each in self.states if each.step.name == anchor)
-                return (yield from earlier.moments[moment].wait()) + ns(delay_s)
+            case After(of=of, delay_s=delay_s):
+                return (yield from self.events.signal(of).wait()) + ns(delay_s)
             case When() as when:
                 return (yield from self._event_ns(state, when))
 
     def _event_ns(self, state: StepState, when: When) -> Task[int]:
-        """When the event came; without a state from before, the first one that is read counts as that."""
-        before, since_ns = None, self.start_ns
-        if state.index > 0:
-            previous = self.states[state.index - 1]
-            since_ns = yield from previous.moments["begin"].wait()
-            before = previous.awaited
+        """When the event came; without a reading from before, the first one counts as that."""
+        since = self.events.since(state)
+        since_ns = self.start_ns if since is None else (yield from since.wait())
+        before = state.before
         while True:
-            now = yield from in_background(partial(self.resolver.awaited, when.condition))
-            before = before or now
-            if before and now and holds(when.condition, before, now):
-                self._learn(state, now)
+            asked_ns = self.clock.now_ns()
+            now = yield from in_background(partial(self.events.observed, when.condition))
+            before = baseline(when.condition, before, now)
+            if before and holds(when.condition, before, now, since_ns=since_ns):
+                self._learn(state, now, asked_ns)
                 return self.clock.now_ns()
             yield from self._keep_ready(state)
             if self.clock.now_ns() >= since_ns + ns(when.within_s):
                 late = f"{when.condition} did not come within {when.within_s:g} s"
-                raise NotInjected(f"{late}; the last state was {now}")
+                raise NotInjected(f"{late}; the last state was {in_words(when.condition, now)}")
             yield from self._sleep(EVENT_AGAIN_S)
 
-    def _learn(self, state: StepState, now: PartitionState) -> None:
+    def _learn(self, state: StepState, now: Observed, asked_ns: int) -> None:
         """What has come is newer than what the step was prepared on, unless that is for the same nodes."""
-        self.resolver.probes.learn(now)
+        if now.partition is not None:
+            self.resolver.probes.learn(now.partition)
+        if now.controller is not None:
+            self.resolver.probes.keep_controller(now.controller, asked_ns)
         ready = state.prepared
         if not isinstance(ready, Ready) or not self.resolver.hits_the_same(state.step, ready):
             state.prepared = None
@@ -127,8 +131,8 @@ class StepRunner:
         The step is due AHEAD_NS after the last of them has, if that is later than it would be due.
         """
         drawn_ns = state.due_ns
-        once = state.step.start.once if isinstance(state.step.start, At) else ()
-        for earlier in [each for each in self.states if each.step.name in once]:
+        once = () if isinstance(state.step.start, When) else state.step.start.once
+        for earlier in map(self.events.state, once):
             try:
                 recovered_ns = yield from earlier.moments["recovered"].wait()
             except NotInjected:
@@ -188,16 +192,10 @@ class StepRunner:
         others = (each for each in self.states if each is not state)
         return not any(each.has_changed(found.targets.nodes, found.since_ns) for each in others)
 
-    def _following(self, state: StepState) -> When | None:
-        """The event that the next step waits for, if it does."""
-        starts = [each.step.start for each in self.states[state.index + 1 : state.index + 2]]
-        return starts[0] if starts and isinstance(starts[0], When) else None
-
     def _inject(self, state: StepState, ready: Ready) -> Task[None]:
         """Inject; an error of the cluster is noted, and what was done is healed at once."""
         state.fault, state.outages = ready.fault, ready.outages
-        if (following := self._following(state)) is not None:
-            state.awaited = self.resolver.known_partition(following.condition.of)
+        self.events.note_before(state, "begin")
         state.nodes, state.edges = ready.targets.nodes, tuple(map(str, ready.targets.edges))
         state.inject_ns = self.clock.now_ns()
         self.reporter.on_record(state.record())
@@ -295,6 +293,8 @@ class StepRunner:
         yield from self._heal(state, probing=False)
 
     def _try_to_heal(self, state: StepState) -> Task[bool]:
+        if state.heal_attempts == 0:
+            self.events.note_before(state, "end")
         state.heal_attempts += 1
         state.is_changing = True
         state.end_ns = self.clock.now_ns() if state.end_ns < 0 else state.end_ns
@@ -341,6 +341,7 @@ class StepRunner:
         return self.clock.now_ns() >= healed_ns + ns(self.recovery_s)
 
     def _end(self, state: StepState, stage: Stage, detail: str) -> None:
+        self.events.note_before(state, "recovered")
         state.over_ns = self.clock.now_ns()
         self._report(state, stage, detail)
         state.moments["recovered"].come(state.over_ns)

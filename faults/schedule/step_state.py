@@ -4,14 +4,15 @@ from collections.abc import Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from compose.protocols import PartitionState
 from faults.clock import ns
 from faults.errors import NotInjected
 from faults.kinds.base import Fault, Outage, Outages
 from faults.kinds.evidence import Evidence, seconds
-from faults.kinds.step import Moment, Step
+from faults.kinds.step import Step
 from faults.schedule.record import FaultEvent, FaultRecord, Stage, as_json
 from faults.schedule.resolve_targets import Ready, Vacant
+from faults.targets.moments import Moment
+from faults.targets.observed import Observed
 from faults.tasks import Signal
 
 
@@ -26,9 +27,9 @@ class StepState:
     `moments` come with their time. `failed`: the injection raised an error. `is_changing`: an injection or
     healing has begun and not ended. `preparing`: the preparation that goes on; `prepared`: what the last one
     found, at `prepared_ns`; `delayed`: why it was not injected when it was due; `postponed`: whose recovery
-    made it due by `postponed_ns` later. `awaited`: the partition of which the next step awaits an event, as
-    it was just before the injection. `probe`: the last probe of the effect, which may go on; `probes`: how
-    many have returned.
+    made it due by `postponed_ns` later. `before`: for an event that it waits for, what was known just before
+    the moment from which on that counts. `probe`: the last probe of the effect, which may go on; `probes`:
+    how many have returned.
     """
 
     index: int
@@ -51,7 +52,7 @@ class StepState:
     delayed: str = ""
     postponed: str = ""
     postponed_ns: int = 0
-    awaited: PartitionState | None = None
+    before: Observed | None = None
     effect: Mapping[str, object] = field(default_factory=dict)
     recovery: Mapping[str, object] = field(default_factory=dict)
     failed: bool = False
@@ -90,6 +91,7 @@ class StepState:
             name=self.step.name,
             kind=self.step.kind,
             stage=stage,
+            target=self.step.asked,
             nodes=self.nodes,
             edges=self.edges,
             detail=detail,

@@ -1,8 +1,9 @@
-"""Which edges a fault targets: arrows between roles, resolved when the fault is injected.
+"""Which edges a fault targets: arrows between roles, and named cuts, resolved when the fault is injected.
 
     followers -> leader             connections that the followers open to the leader (their fetches)
     all <-> node 1                  every edge from and to node 1, the clients' too
     leader -> controllers, 1 <-> 2  several arrows
+    split 1+2 | 3                   a named cut: shapes.py has them all
 
 An arrow means the edges of the mesh from any node on its left to any on its right; pairs between which the
 mesh has no edge (a node and itself, controller to broker) drop out.
@@ -15,10 +16,14 @@ from dataclasses import dataclass
 from compose.protocols import CLIENT, Edge
 from faults.errors import BadStep, NoTarget
 from faults.targets.roles import Roles
+from faults.targets.shapes import SHAPES, Shape, edges_of_shape, parse_shape
 from faults.targets.target import Target, TopicPartition, candidates, parse_target, with_partition
 
 _ARROW = re.compile(r"(?P<left>[^<>]+?)\s*(?P<arrow><->|->)\s*(?P<right>[^<>]+)")
-_WORDS = "ROLE -> ROLE (one way) or ROLE <-> ROLE (both), as in 'followers -> leader', 'all <-> node 1'"
+_WORDS = (
+    "ROLE -> ROLE (one way) or ROLE <-> ROLE (both), as in 'followers -> leader', 'all <-> node 1'; "
+    f"or a named cut: {SHAPES}"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,20 +40,26 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeSet:
-    """One or more arrows."""
+    """One or more arrows and named cuts."""
 
-    arrows: tuple[Arrow, ...]
+    arrows: tuple[Arrow, ...] = ()
+    shapes: tuple[Shape, ...] = ()
 
     def __str__(self) -> str:
         """What `parse_edges` reads back to the same set."""
-        return ", ".join(map(str, self.arrows))
+        return ", ".join(map(str, (*self.arrows, *self.shapes)))
 
 
 def parse_edges(value: object, field: str = "edges") -> EdgeSet:
-    """Read arrows, separated by commas."""
+    """Read arrows and named cuts, separated by commas."""
     if not isinstance(value, str):
         raise BadStep(field, value, _WORDS)
-    return EdgeSet(arrows=tuple(_parse_arrow(each.strip(), field) for each in value.split(",")))
+    texts = [each.strip() for each in value.split(",")]
+    shapes = {text: shape for text in texts if (shape := parse_shape(text, field))}
+    return EdgeSet(
+        arrows=tuple(_parse_arrow(text, field) for text in texts if text not in shapes),
+        shapes=tuple(shapes.values()),
+    )
 
 
 def _parse_arrow(text: str, field: str) -> Arrow:
@@ -76,13 +87,15 @@ def resolve_edges(edges: EdgeSet, roles: Roles) -> tuple[Edge, ...]:
     for arrow in edges.arrows:
         left, right = (end_names(end, _nodes_of(end, roles)) for end in (arrow.left, arrow.right))
         found |= {edge for edge in roles.cluster.mesh.edges if joins(arrow, edge, left, right)}
+    for shape in edges.shapes:
+        found |= edges_of_shape(shape, roles.nodes, roles.cluster.mesh.edges)
     if not found:
         raise NoTarget(f"{edges}: the mesh has no edge between the nodes that hold these roles now")
     return tuple(sorted(found))
 
 
 def with_partitions(edges: EdgeSet, default: TopicPartition | None) -> EdgeSet:
-    """The same arrows, with `default` in every role of a partition that names none."""
+    """The same edges, with `default` in every role of a partition that names none."""
     return EdgeSet(
         arrows=tuple(
             Arrow(
@@ -91,7 +104,8 @@ def with_partitions(edges: EdgeSet, default: TopicPartition | None) -> EdgeSet:
                 both_ways=arrow.both_ways,
             )
             for arrow in edges.arrows
-        )
+        ),
+        shapes=tuple(shape.with_partition(default) for shape in edges.shapes),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from compose.protocols import Edge
 from faults.errors import BadStep
 from faults.targets.edges import EdgeSet, can_exist
+from faults.targets.shapes import check_shape, possible_edges
 from faults.targets.target import Target, TopicPartition, candidates
 
 
@@ -20,17 +21,27 @@ class TopicFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default."""
+    """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default.
+
+    `has_elr`: whether eligible leader replicas are on (KIP-966). `release` is the oldest Kafka release of a
+    node, as (4, 3); empty: not known.
+    """
 
     brokers: tuple[int, ...]
     controllers: tuple[int, ...]
     edges: tuple[Edge, ...]
     topics: tuple[TopicFacts, ...]
+    has_elr: bool = True
+    release: tuple[int, ...] = ()
 
     @property
     def nodes(self) -> tuple[int, ...]:
         """All node ids, ascending."""
         return tuple(sorted({*self.brokers, *self.controllers}))
+
+    def candidates(self, target: Target) -> tuple[int, ...]:
+        """The nodes that can ever hold the role."""
+        return candidates(target, self.brokers, self.controllers)
 
     @property
     def default_partition(self) -> TopicPartition | None:
@@ -67,9 +78,15 @@ def _is_of(target: Target, topic: TopicFacts) -> bool:
 
 
 def check_edges(edges: EdgeSet, field: str, facts: Facts) -> None:
-    """BadStep if an arrow means no edge of the mesh, whichever nodes hold the roles at its ends."""
+    """BadStep if an arrow or a named cut means no edge of the mesh, whichever nodes hold its roles."""
     for arrow in edges.arrows:
         for end in (arrow.left, arrow.right):
             check_target(end, field, facts)
         if not can_exist(arrow, facts.edges, facts.brokers, facts.controllers):
             raise BadStep(field, str(arrow), f"edges that the mesh has: {', '.join(map(str, facts.edges))}")
+    for shape in edges.shapes:
+        for target in shape.targets:
+            check_target(target, field, facts)
+        check_shape(shape, facts.candidates, field)
+        if not possible_edges(shape, facts.candidates, facts.edges):
+            raise BadStep(field, str(shape), "groups with edges between them")

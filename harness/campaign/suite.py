@@ -121,6 +121,7 @@ def first_manifest(resolved: Resolved, argv: Sequence[str] = (), run: str | None
         release=scenario.cluster.kafka,
         expect=scenario.expect.acked_loss,
         accept=tuple(scenario.accept),
+        require=tuple(scenario.require),
         owner=RunOwner(pid=owner.pid, start=owner.start, host=owner.host),
         topics=tuple(
             ManifestTopic(

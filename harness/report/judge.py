@@ -3,26 +3,28 @@
 seal what a killed run left → read its replicas → read the small tables → verify → contract → decide → explain
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from checkers.contract.judge_contract import judge_contract
 from checkers.errors import CheckersError
 from checkers.history.load import load_context
-from checkers.history.rows import Context, Pressure, TopicPartition
+from checkers.history.rows import Context, TopicPartition
 from checkers.history.tables import NONE
 from checkers.judgement import Judgement
-from checkers.verdict import node_ends, starvation
+from checkers.verdict import node_ends
 from checkers.verdict.algebra import Reason, RunState, Verdict
 from checkers.verdict.decide import LOSSES, decide
 from checkers.verdict.explanation.explain import explain_gravest
-from checkers.verdict.exposure import Exposure, measure
+from checkers.verdict.exposure import measure
 from checkers.verdict.findings import group
+from checkers.verdict.metrics.measure import Metrics
 from checkers.verdict.vacuity import vacuous
 from compose.spec.topology import FIRST_CONTROLLER
 from harness.errors import HistoryError
 from harness.report.audit import Audit, audit_replicas
+from harness.report.bounds import measured_bounds, not_shown, unaccepted
 from harness.report.completeness import missing
 from harness.report.contradictions import contradictions
 from harness.report.fault_times import fault_times
@@ -33,7 +35,6 @@ from harness.run_directory.integrity import check_attempts, check_integrity
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest
 from harness.run_directory.recover import complete_history
-from harness.scenario.acceptance import Bound, parse_bound
 
 Verify = Callable[[Path], Judgement]
 """From a history directory to a judgement: Spark's in a run, `checkers.reference` in tests."""
@@ -60,17 +61,25 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
     labels = judge_contract(judgement.anomalies, facts)
     controllers = _controllers(manifest)
     exposure = measure(run.history, context, _load_ended_ns(manifest), controllers)
+    metrics = Metrics(
+        history=run.history,
+        context=context,
+        timeline=facts.timeline,
+        exposure=exposure,
+        load_ended_ns=_load_ended_ns(manifest),
+    )
+    bounds = measured_bounds(manifest, metrics)
     state = RunState(
         state=manifest.state,
         problem=manifest.problem,
         more=(
             *node_ends.reasons(context.node_events, context.faults, facts.clock),
-            *_unaccepted(manifest, exposure, context.pressure),
+            *unaccepted(bounds.accepted, exposure.gaps, context.pressure),
             *_unrecorded(manifest, context),
             *missing(manifest, context, run.history, controllers),
             *contradictions(manifest, context, facts, _lossy(judgement)),
         ),
-        vacuous=tuple(vacuous(exposure, scenario.workload.readers)),
+        vacuous=(*not_shown(bounds.required), *vacuous(exposure, scenario.workload.readers)),
     )
     findings = group(judgement.anomalies, labels, facts.timeline)
     judged = Judged(
@@ -80,6 +89,7 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
         findings=explain_gravest(findings, facts),
         findings_total=len(findings),
         exposure=exposure,
+        bounds=bounds,
         fault_times=fault_times(context.faults),
     )
     return _report(run, judged)
@@ -112,35 +122,6 @@ def _load_ended_ns(manifest: Manifest) -> int:
 def _controllers(manifest: Manifest) -> tuple[int, ...]:
     first = 1 if manifest.cluster.combined else FIRST_CONTROLLER
     return tuple(range(first, first + manifest.cluster.controllers))
-
-
-def _unaccepted(manifest: Manifest, exposure: Exposure, pressure: Sequence[Pressure]) -> Iterator[Reason]:
-    """The acceptance lines that do not hold, or that this run cannot decide."""
-    for bound in map(parse_bound, manifest.accept):
-        value = exposure.metric(bound.metric)
-        if value is None:
-            yield Reason(Verdict.UNKNOWN, f"acceptance: {bound.text}: not known, nothing was sent")
-        elif not bound.holds(value):
-            yield _missed(bound, value, exposure, pressure)
-
-
-def _missed(bound: Bound, value: float, exposure: Exposure, pressure: Sequence[Pressure]) -> Reason:
-    """FAIL; but of a bound on time that may be missed for want of a processor nobody knows."""
-    measured = f"acceptance: {bound.text}: measured {bound.with_unit(value)}"
-    if bound.metric != "unavailable.max":
-        return Reason(Verdict.FAIL, measured)
-    missed = starvation.missed(exposure.gaps, bound.holds, pressure)
-    if missed is None:
-        return Reason(Verdict.FAIL, measured)
-    measured = f"acceptance: {bound.text}: measured {bound.with_unit(missed.gap.length_s)} on {missed.gap.tp}"
-    if missed.by_the_cluster:
-        return Reason(Verdict.FAIL, measured)
-    left_s = (missed.starvation.span_ns - missed.starvation.lost_ns) / 1e9
-    return Reason(
-        Verdict.UNKNOWN,
-        f"{measured}, which may be the machine's doing: {missed.starvation.in_words}; "
-        f"without what that may explain {left_s:.3g} s are left",
-    )
 
 
 def _unrecorded(manifest: Manifest, context: Context) -> Iterator[Reason]:

@@ -28,9 +28,11 @@ def _reasons(document: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     for reason in document["reasons"]:
         yield f"- {reason['verdict']}: {reason['sentence']}"
-    for line in document["accept"]:
-        held = {True: "holds", False: "missed", None: "not known"}[line["holds"]]
-        yield f"- acceptance `{line['line']}`: {held} (measured {line['value']})"
+    for kind, key in (("acceptance", "accept"), ("required evidence", "require")):
+        for line in document[key]:
+            held = {True: "holds", False: "missed", None: "not known"}[line["holds"]]
+            where = f" on {line['where']}" if line["where"] else ""
+            yield f"- {kind} `{line['line']}`: {held} (measured {line['value']}{where})"
     yield ""
 
 

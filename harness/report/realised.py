@@ -3,11 +3,12 @@
 from functools import cache, partial
 from pathlib import Path
 
-from checkers.contract.settings import ProducerPromise, Realised, TopicPromise, clock_of_nodes, elr_in_force
+from checkers.contract.settings import ProducerPromise, Realised, clock_of_nodes, elr_in_force
+from checkers.contract.terms import TopicPromise
 from checkers.history.log_runs import batch_producers, log_runs
 from checkers.history.rows import Context
 from harness.run_directory.manifest import Manifest, ManifestTopic
-from harness.scenario.kafka_settings import effective
+from harness.scenario.kafka_settings import MIN_ISR, effective
 
 STRICTEST = ProducerPromise(acks="all", idempotence=True)
 """Of a run that names no producer."""
@@ -39,7 +40,8 @@ def _promise(topic: ManifestTopic, manifest: Manifest) -> TopicPromise:
         return effective(name, topic.config, manifest.cluster.broker_config) or default
 
     return TopicPromise(
-        min_isr=int(setting("min.insync.replicas", "1")),
+        # Kafka counts no more replicas than there are; releases that refuse the write acknowledge nothing.
+        min_isr=min(int(setting(MIN_ISR, "1")), topic.replication),
         unclean=setting("unclean.leader.election.enable", "false").lower() == "true",
         flush_messages=int(setting("flush.messages", "0")),
     )

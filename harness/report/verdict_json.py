@@ -9,9 +9,9 @@ from checkers.verdict.algebra import Decision, Verdict
 from checkers.verdict.explanation.explain import Explanation
 from checkers.verdict.exposure import Exposure
 from checkers.verdict.findings import Finding
+from harness.report.bounds import Bounds
 from harness.report.fault_times import FaultTimes
 from harness.run_directory.manifest import Manifest
-from harness.scenario.acceptance import parse_bound
 
 COPIED = (
     *("tool_version", "scenario", "seed", "release", "state", "problem", "phase", "expect"),
@@ -31,6 +31,7 @@ class Judged:
     """The gravest; a report has no more."""
     findings_total: int
     exposure: Exposure
+    bounds: Bounds
     fault_times: FaultTimes
 
 
@@ -82,7 +83,8 @@ def as_json(judged: Judged) -> dict[str, Any]:
         ],
         "exposure": judged.exposure.as_json(),
         "fault_times": judged.fault_times.as_json(),
-        "accept": [_acceptance(line, judged.exposure) for line in manifest.accept],
+        "accept": [line.as_json() for line in judged.bounds.accepted],
+        "require": [line.as_json() for line in judged.bounds.required],
         "timings": manifest.timings.model_dump(),
     }
 
@@ -116,9 +118,3 @@ def _finding(finding: Finding, explanation: Explanation) -> dict[str, Any]:
         "line": explanation.line,
         "evidence": list(explanation.evidence),
     }
-
-
-def _acceptance(line: str, exposure: Exposure) -> dict[str, Any]:
-    bound = parse_bound(line)
-    value = exposure.metric(bound.metric)
-    return {"line": line, "value": value, "holds": None if value is None else bound.holds(value)}

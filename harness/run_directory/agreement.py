@@ -62,6 +62,7 @@ def _pairs(manifest: Manifest, scenario: Scenario) -> Iterator[Pair]:
     yield "release", manifest.release, asked.kafka
     yield "expect", manifest.expect, scenario.expect.acked_loss
     yield "accept", list(manifest.accept), scenario.accept
+    yield "require", list(manifest.require or ()), scenario.require
     yield "topics", _shapes(manifest.topics), _shapes(scenario.topics)
     yield "schedule", list(manifest.schedule), [str(step.get("name")) for step in scenario.faults]
     yield "cluster.brokers", cluster.brokers, asked.brokers

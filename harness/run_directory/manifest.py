@@ -19,7 +19,7 @@ from checkers.verdict.decide import Expectation
 from compose.docker.labels import Owner
 from harness.errors import HistoryError
 from harness.run_directory.layout import RunDir
-from harness.scenario.acceptance import AcceptLine
+from harness.scenario.acceptance import AcceptLine, RequireLine
 from harness.scenario.kafka_settings import malformed
 from harness.scenario.text.complaints import dotted, model_at, problem
 
@@ -223,6 +223,9 @@ class Manifest(ManifestPart):
     )
     cut_short: bool = Field(
         default=False, description="whether the user asked to stop before the schedule had ended"
+    )
+    require: tuple[RequireLine, ...] | None = Field(
+        default=None, description="lines of evidence that the run must show, as `isr.min <= 1`"
     )
 
     def as_text(self) -> str:

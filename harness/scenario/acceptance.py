@@ -1,8 +1,11 @@
-"""Acceptance lines of a scenario: "unavailable.max <= 20s", "indeterminate.ratio < 0.05".
+"""Lines of a scenario that bound a metric of its run: "unavailable.max <= 20s", "isr.min <= 1".
 
-A metric is one number of the run's exposure; a duration is written with its unit. A line that does not hold
-makes the verdict FAIL; one whose metric is unknown in this run (no acknowledgement at all) makes it UNKNOWN.
-A line that holds whatever is measured (`acked.count >= 0`), or never (`failed.ratio > 1`), is refused.
+A metric is one number of the run (checkers/verdict/metrics); a duration is written with its unit. There are
+two kinds of lines. An *acceptance line* is about what the clients got, and one that does not hold makes the
+verdict FAIL. A *required line* is about the evidence that the scenario needs to show anything, and one that
+does not hold makes it UNKNOWN: the run was another one than was meant. A line whose metric is not known in
+this run makes it UNKNOWN, of either kind. A line that holds whatever is measured (`acked.count >= 0`), or
+never (`failed.ratio > 1`), is refused.
 """
 
 import math
@@ -14,6 +17,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from checkers.verdict.metrics.metric import ERRORS, METRICS, Metric, metric_of
 from harness.scenario.units import duration_s
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
@@ -22,25 +26,15 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-METRICS: Mapping[str, str] = {
-    "unavailable.max": "duration",
-    "indeterminate.ratio": "number",
-    "failed.ratio": "number",
-    "acked.count": "number",
-}
-WHOLE = frozenset({"acked.count"})
-"""Metrics that are whole numbers."""
-GREATEST: Mapping[str, float] = {"indeterminate.ratio": 1.0, "failed.ratio": 1.0}
-"""The greatest value of a metric that has one; the least value of each is 0."""
-LINE = re.compile(r"(?P<metric>[a-z.]+)\s*(?P<sign><=|>=|<|>)\s*(?P<bound>\S+)")
+LINE = re.compile(r"(?P<metric>[a-z.-]+[A-Z0-9_]*)\s*(?P<sign><=|>=|<|>)\s*(?P<bound>\S+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """One acceptance line as data; `bound` in seconds if the metric is a duration."""
+    """One line as data; `bound` in seconds if the metric is a duration."""
 
     text: str
-    metric: str
+    metric: Metric
     sign: str
     bound: float
 
@@ -48,51 +42,71 @@ class Bound:
         """Whether `value` satisfies the line."""
         return OPERATORS[self.sign](value, self.bound)
 
-    def with_unit(self, value: float) -> str:
-        """`value` as a person reads it: "20 s", "0.04"."""
-        return f"{value:.3g} s" if METRICS[self.metric] == "duration" else f"{value:.4g}"
 
-
-def parse_bound(text: str) -> Bound:
-    """Read a line; ValueError names what is wrong with it."""
-    match = LINE.fullmatch(text.strip())
-    if match is None:
+def parse_accepted(text: str) -> Bound:
+    """Read an acceptance line; ValueError names what is wrong with it."""
+    names = [name for name, metric in METRICS.items() if metric.of_clients]
+    bound = _parsed(text, "an acceptance line", "unavailable.max <= 20s", names)
+    if not bound.metric.of_clients:
         raise ValueError(
-            f"not an acceptance line: {text!r}; write METRIC <= BOUND, as in unavailable.max <= 20s"
+            f"{bound.metric.name} is evidence, and no service to clients: write the line under require; "
+            f"allowed: {', '.join(names)}"
         )
-    if match["metric"] not in METRICS:
-        raise ValueError(f"unknown metric {match['metric']!r}; allowed: {', '.join(METRICS)}")
-    bound = Bound(text=text, metric=match["metric"], sign=match["sign"], bound=_bound(match))
-    _refuse_foregone(bound)
     return bound
 
 
-def _refuse_foregone(bound: Bound) -> None:
-    """A comparison with a number changes at most once along the metric's range: its two ends show it."""
-    least, greatest = 0.0, GREATEST.get(bound.metric, math.inf)
-    at_least, at_greatest = bound.holds(least), bound.holds(greatest)
+def parse_required(text: str) -> Bound:
+    """Read a required line; ValueError names what is wrong with it."""
+    return _parsed(text, "a required line", "isr.min <= 1", [*METRICS, f"{ERRORS}NAME"])
+
+
+def refuse_foregone(bound: Bound, greatest: float) -> None:
+    """ValueError for a line that always or never holds, if the metric is from 0 to `greatest`.
+
+    A comparison with a number changes at most once along the metric's range: its two ends show it.
+    """
+    at_least, at_greatest = bound.holds(0.0), bound.holds(greatest)
     if at_least is at_greatest:
         reach = f"from 0 to {greatest:g}" if math.isfinite(greatest) else "from 0"
         holds = "always holds" if at_least else "never holds"
-        raise ValueError(f"{bound.text!r} {holds}: {bound.metric} is {reach}; give a bound within")
+        raise ValueError(f"{bound.text!r} {holds}: {bound.metric.name} is {reach}; give a bound within")
 
 
-def _bound(match: re.Match[str]) -> float:
-    if METRICS[match["metric"]] == "duration":
-        return duration_s(match["bound"])
-    try:
-        bound = float(match["bound"])
-    except ValueError:
-        bound = math.nan
-    if not math.isfinite(bound):
-        raise ValueError(f"not a number: {match['bound']!r}, the bound of {match['metric']}")
+def _parsed(text: str, kind: str, example: str, names: list[str]) -> Bound:
+    match = LINE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"not {kind}: {text!r}; write METRIC <= BOUND, as in {example}")
+    metric = metric_of(match["metric"])
+    if metric is None:
+        raise ValueError(f"unknown metric {match['metric']!r}; allowed: {', '.join(names)}")
+    bound = Bound(text=text, metric=metric, sign=match["sign"], bound=_bound(metric, match["bound"]))
+    refuse_foregone(bound, metric.greatest)
     return bound
 
 
-def _checked(line: str) -> str:
-    parse_bound(line)
+def _bound(metric: Metric, text: str) -> float:
+    if metric.unit == "duration":
+        return duration_s(text)
+    try:
+        bound = float(text)
+    except ValueError:
+        bound = math.nan
+    if not math.isfinite(bound):
+        raise ValueError(f"not a number: {text!r}, the bound of {metric.name}")
+    return bound
+
+
+def _accepted(line: str) -> str:
+    parse_accepted(line)
     return line
 
 
-AcceptLine = Annotated[str, AfterValidator(_checked)]
-"""The text of a line that `parse_bound` reads."""
+def _required(line: str) -> str:
+    parse_required(line)
+    return line
+
+
+AcceptLine = Annotated[str, AfterValidator(_accepted)]
+"""The text of a line that `parse_accepted` reads."""
+RequireLine = Annotated[str, AfterValidator(_required)]
+"""The text of a line that `parse_required` reads."""

@@ -7,6 +7,8 @@ another name for two of them.
 import re
 from collections.abc import Iterator, Mapping
 
+from checkers.promises.configuration import COUNTS_AT_MOST_ALL
+
 NUMBER = "a whole number"
 BOOLEAN = "true or false"
 
@@ -40,6 +42,14 @@ def malformed(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for key, form in FORMS.items():
         if key in config and not PATTERNS[form].fullmatch(config[key]):
             yield key, f"expected {form}, found {config[key]!r}"
+
+
+def counts_at_most_all(release: str) -> bool:
+    """Whether a topic with fewer replicas than min.insync.replicas takes acks=all writes, from all of them.
+
+    Source: `Partition.effectiveMinIsr` in Kafka (KAFKA-15583); releases before it refuse each such write.
+    """
+    return tuple(int(part) for part in release.split(".")) >= COUNTS_AT_MOST_ALL
 
 
 def effective(name: str, of_topic: Mapping[str, str], of_brokers: Mapping[str, str]) -> str | None:

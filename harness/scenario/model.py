@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from checkers.contract.settings import Acks
 from checkers.verdict.decide import Expectation
 from compose.spec.topology import DEFAULT_RELEASE, DEFAULT_VOLUME_BYTES, Topology
-from harness.scenario.acceptance import AcceptLine
+from harness.scenario.acceptance import AcceptLine, RequireLine
 from harness.scenario.units import Duration, Rate, Size
 
 
@@ -101,11 +101,17 @@ class ExpectPart(Part):
     acked_loss: Expectation = "none"
 
 
+Tag = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
+"""One word by which scenarios are listed; the first one of a scenario is its group."""
+
+
 class Scenario(Part):
     """A whole scenario file. A resolved one has a seed, no storm, and nothing left to draw."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
     about: str = ""
+    shows: str = ""
+    tags: list[Tag] = []
     seed: int | None = Field(default=None, ge=0, lt=1 << 63)
     cluster: ClusterPart = ClusterPart()
     topics: list[TopicPart] = Field(min_length=1)
@@ -115,6 +121,7 @@ class Scenario(Part):
     settle: SettlePart = SettlePart()
     expect: ExpectPart = ExpectPart()
     accept: list[AcceptLine] = []
+    require: list[RequireLine] = []
 
     def as_plain(self) -> dict[str, Any]:
         """A resolved scenario as it is written to a file, with every default spelled out."""

@@ -5,7 +5,7 @@ What is written as scenario.yaml reads back to the same resolved scenario, and d
 
 import io
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -17,11 +17,11 @@ from ruamel.yaml import YAML
 from compose.spec.topology import Topology, edges
 from faults.errors import BadStep
 from faults.kinds.step import Step
-from faults.plan.parse import KEYS as STEP_KEYS
-from faults.plan.parse import parse_steps, write_step
+from faults.plan.blocks import is_written_out
+from faults.plan.parse import parse_plan, write_step
 from faults.plan.storm import KEYS as STORM_KEYS
 from faults.plan.storm import parse_storm, storm
-from faults.plan.validate import validate
+from faults.plan.validate import validate_plan
 from faults.targets.facts import Facts, TopicFacts
 from harness.errors import ScenarioError, UsageError
 from harness.scenario.kafka_settings import MIN_ISR, effective
@@ -35,15 +35,21 @@ from harness.scenario.text.yaml_tree import MOST_CHARACTERS
 
 SHIPPED = Path(__file__).parent / "library"
 SEED_BITS = 32
+LINE_CHARACTERS = 9
+"""At most what stands around a key and a value on a line of YAML: indentation, colon, quotes, line end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """A scenario with a seed and without a storm, its faults as data, its cluster as a topology."""
+    """A scenario with a seed and without a storm, its faults as data, its cluster as a topology.
+
+    `is_expanded`: its faults were written as blocks or repetitions.
+    """
 
     scenario: Scenario
     steps: tuple[Step, ...]
     topology: Topology
+    is_expanded: bool = False
 
     @property
     def seed(self) -> int:
@@ -79,7 +85,22 @@ def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | N
     chosen = draw_seed() if chosen is None else chosen
     steps = _steps(asked, _facts(asked, topology), chosen, document)
     closed = _closed(asked, topology, steps, chosen)
-    return Resolved(scenario=closed, steps=steps, topology=topology_of(closed.cluster))
+    _refuse_too_long(closed, document)
+    return Resolved(
+        scenario=closed,
+        steps=steps,
+        topology=topology_of(closed.cluster),
+        is_expanded=not is_written_out(asked.faults),
+    )
+
+
+def _refuse_too_long(closed: Scenario, document: Document) -> None:
+    """ScenarioError if the resolved schedule could not be read again: each step is written out in it."""
+    pairs = [pair for step in closed.faults for pair in step.items()]
+    at_most = sum(len(key) + len(value) + LINE_CHARACTERS for key, value in pairs)
+    if at_most > MOST_CHARACTERS and (length := len(_yaml(closed.as_plain()))) > MOST_CHARACTERS:
+        text = f"{length} characters with each step written out; allowed: at most {MOST_CHARACTERS}"
+        raise ScenarioError([at(document, ("faults",), text)])
 
 
 def _sized(asked: Scenario) -> Scenario:
@@ -139,15 +160,20 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
         brokers=topology.broker_ids,
         controllers=topology.controller_ids,
         edges=edges(topology),
+        has_elr=topology.elr_on,
         topics=tuple(
             TopicFacts(
                 name=topic.name,
                 partitions=topic.partitions,
                 replication=topic.replication,
-                min_isr=int(effective(MIN_ISR, topic.config, scenario.cluster.broker_config) or 1),
+                min_isr=min(
+                    int(effective(MIN_ISR, topic.config, scenario.cluster.broker_config) or 1),
+                    topic.replication,
+                ),
             )
             for topic in scenario.topics
         ),
+        release=topology.oldest_version,
     )
 
 
@@ -156,17 +182,18 @@ def _steps(scenario: Scenario, facts: Facts, seed: int, document: Document) -> t
     try:
         if scenario.storm is not None:
             return storm(parse_storm(scenario.storm), seed=seed, facts=facts)
-        return validate(parse_steps(scenario.faults), facts)
+        return validate_plan(parse_plan(scenario.faults, seed=seed), facts)
     except BadStep as refusal:
         raise ScenarioError([_complaint(refusal, document, in_storm=scenario.storm is not None)]) from None
 
 
 def _complaint(refusal: BadStep, document: Document, *, in_storm: bool) -> str:
-    path: KeyPath = ("storm", refusal.field) if in_storm else ("faults", refusal.step or 0, refusal.field)
-    keys = STORM_KEYS if in_storm else STEP_KEYS
+    path: KeyPath = ("storm",) if in_storm else ("faults", *refusal.path)
+    path = (*path, refusal.field)
+    keys = STORM_KEYS if in_storm and refusal.field not in STORM_KEYS else refusal.keys
     if refusal.field == "storm":
         return at(document, ("storm",), f"{refusal.value}; allowed: {refusal.allowed}")
-    if refusal.field not in keys:
+    if keys:
         return at(document, path, unknown_key(refusal.field, keys), of_key=True)
     if refusal.value is None:
         return at(document, path, f"is missing; allowed: {refusal.allowed}")
@@ -175,14 +202,13 @@ def _complaint(refusal: BadStep, document: Document, *, in_storm: bool) -> str:
 
 def find(name: str) -> tuple[str, str]:
     """The text and the name of a scenario file: a path, or one of the shipped names. Raises UsageError."""
-    path = SHIPPED / f"{name}.yaml"
-    if name not in shipped():
-        path = Path(name)
-        if not path.exists() and "/" not in name and not name.endswith((".yaml", ".yml")):
-            raise UsageError(f"scenario: {unknown(name, shipped())}; or give the path of a file")
+    known = _shipped()
+    path = known.get(name, Path(name))
+    if name not in known and not path.exists() and "/" not in name and not name.endswith((".yaml", ".yml")):
+        raise UsageError(f"scenario: {unknown(name, known)}; or give the path of a file")
     try:
         with path.open(encoding="utf-8") as file:
-            return file.read(MOST_CHARACTERS + 1), str(path if path.parent != SHIPPED else path.name)
+            return file.read(MOST_CHARACTERS + 1), path.name if name in known else str(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UsageError(f"{path}: cannot be read: {reason}") from None
@@ -190,16 +216,9 @@ def find(name: str) -> tuple[str, str]:
 
 def shipped() -> list[str]:
     """Names of the scenarios that come with the tool."""
-    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+    return sorted(_shipped())
 
 
-def catalogue() -> Iterator[dict[str, Any]]:
-    """Name, purpose and expectation of each shipped scenario."""
-    for name in shipped():
-        resolved = resolve(*find(name), seed=0)
-        yield {
-            "name": name,
-            "about": resolved.scenario.about,
-            "expect": resolved.scenario.expect.acked_loss,
-            "faults": len(resolved.steps),
-        }
+def _shipped() -> Mapping[str, Path]:
+    """The file of each: in a folder for each group, or not yet in one."""
+    return {path.stem: path for path in SHIPPED.rglob("*.yaml")}

@@ -27,7 +27,7 @@ class Validation:
     """The complaints about each scenario that is refused, once they have been described."""
 
     def descriptions(self) -> Iterator[str]:
-        """A line for each scenario that is valid; with a seed, also the plan that it gives."""
+        """A line for each scenario that is valid; with a seed, or with blocks or repeats, also the plan."""
         for name in self.names:
             try:
                 text, filename = _from_stdin() if name == STDIN else find(name)
@@ -36,7 +36,7 @@ class Validation:
                 self.refused.append(str(refusal))
                 continue
             yield _description(Path(filename if name == STDIN else name).name, resolved)
-            if self.seed is not None:
+            if self.seed is not None or resolved.is_expanded:
                 yield from _plan(resolved)
 
 
@@ -65,4 +65,9 @@ def _faults(resolved: Resolved) -> str:
 def _plan(resolved: Resolved) -> Iterator[str]:
     yield f"  seed {resolved.seed}"
     for step in resolved.steps:
-        yield f"  - {{{', '.join(f'{key}: {value}' for key, value in write_step(step).items())}}}"
+        yield f"  - {{{', '.join(f'{key}: {_quoted(value)}' for key, value in write_step(step).items())}}}"
+
+
+def _quoted(value: str) -> str:
+    """The value as it can stand in braces."""
+    return f"'{value}'" if any(letter in value for letter in ",{}[]") else value

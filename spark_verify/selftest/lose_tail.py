@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
+from checkers.contract.settings import ProducerPromise, Realised
+from checkers.contract.terms import TopicPromise
 from checkers.contract.timeline import Clock
 from checkers.history.load import load_context
 from checkers.history.rows import Context

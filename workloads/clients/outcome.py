@@ -52,6 +52,11 @@ def outcome(error: KafkaError | None, *, handed_over: bool = True, single_attemp
     return Outcome.FAIL if definite else Outcome.INFO
 
 
+def error_names() -> frozenset[str]:
+    """The names of all errors that a send can end with."""
+    return frozenset(name for name, code in vars(KafkaError).items() if isinstance(code, int) and code)
+
+
 def error_name(code: int) -> str:
     """Kafka's or librdkafka's own name of an error code, as "_MSG_TIMED_OUT"; "" for 0."""
     return KafkaError(code).name() if code else ""

@@ -230,6 +230,10 @@ class Broker:
         new, self._position = records[self._position :], len(records)
         if first:
             new = _image(new)
+        # As a broker publishes an image before its delta: a leader whose ISR shrinks to itself knows at once
+        # that the others are fenced, and does not wait for them to join again.
+        brokers = (record.state for record in new if isinstance(record.state, Registration))
+        self.registrations |= {state.node: state for state in brokers}
         for record in new:
             if isinstance(record.state, Registration):
                 self._know_broker(record.state)

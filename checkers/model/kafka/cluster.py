@@ -105,7 +105,7 @@ class Cluster:
         states = []
         for partition in range(self.case.settings.partitions):
             turn = (first + partition) % len(BROKERS)
-            replicas = (*BROKERS[turn:], *BROKERS[:turn])
+            replicas = (*BROKERS[turn:], *BROKERS[:turn])[: self.case.settings.replication]
             states.append(
                 PartitionState(partition=partition, replicas=replicas, isr=replicas, leader=replicas[0])
             )
@@ -229,6 +229,12 @@ class Cluster:
                 batch.covered_s = self.loop.now_s
 
     # What can be asked
+
+    def replicas_of(self, partition: int) -> list[Replica]:
+        """The replicas of a partition, by the number of their broker."""
+        return [
+            broker.replicas[partition] for broker in self.brokers.values() if partition in broker.replicas
+        ]
 
     def settled(self, partition: int) -> bool:
         """Whether every broker knows the same leader, which leads, and every replica is in sync."""

@@ -48,7 +48,7 @@ class FinalRead:
         }
 
     def _held(self, partition: int) -> list[Found]:
-        replicas = [broker.replicas[partition] for broker in self._cluster.brokers.values()]
+        replicas = self._cluster.replicas_of(partition)
         newest = max(one.leader_epoch for one in replicas)
         known = [one for one in replicas if one.leader_epoch == newest]
         longest = max(known, key=lambda one: (one.leader == one.broker.number, one.log.end))
@@ -84,11 +84,9 @@ class FinalRead:
         if replica is not None:
             start, high, end = replica.log.start, replica.high_watermark, replica.log.end
             self.found[partition] = read(replica, start, high)
-            for number in BROKERS:
-                log = cluster.brokers[number].replicas[partition].log
-                self._sampler.note(
-                    cluster.loop.now_s, partition, number, (state.leader_epoch, log.start, log.end), "live"
-                )
+            for one in cluster.replicas_of(partition):
+                seen = (state.leader_epoch, one.log.start, one.log.end)
+                self._sampler.note(cluster.loop.now_s, partition, one.broker.number, seen, "live")
         self.proofs[partition] = Proof(
             topic=TOPIC,
             partition=partition,

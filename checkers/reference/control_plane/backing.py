@@ -22,10 +22,10 @@ from itertools import accumulate
 import numpy as np
 
 from checkers.history.columnar import columns_of
+from checkers.history.metadata_log.settings import MIN_ISR, Settings
 from checkers.history.rows import ConfigChange, Context, MetadataChange, TopicPartition
 from checkers.history.tables import NONE
 from checkers.reference.control_plane.rule_result import states_of
-from checkers.reference.control_plane.settings import MIN_ISR, Settings
 from checkers.reference.control_plane.wall_clock import WallClock
 
 NEVER_NS = 1 << 62

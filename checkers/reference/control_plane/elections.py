@@ -2,8 +2,10 @@
 
 Invariant: a leader is elected from the in-sync replicas; or, while no in-sync replica is left, from the
 eligible ones (ELR), or else it is the last known leader (both KIP-966); or it is any replica, uncleanly, if
-the topic allows that. A reassignment that ends may elect a replica that it has just added.
-Evidence: consecutive states of a partition in the metadata log; registrations and settings there.
+the topic allows that, or if a person asked for it (KIP-460). A reassignment that ends may elect a replica
+that it has just added.
+Evidence: consecutive states of a partition in the metadata log; registrations and settings there; the
+table of faults, for what was asked for.
 Counterexample:
     ISR [1, 2], leader 1; unclean.leader.election.enable=false
     the next record names leader 3, ISR [3], recovering
@@ -16,6 +18,8 @@ is alone in its ISR then. Source: `PartitionChangeBuilder` in Kafka's metadata m
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from checkers.history.forced_elections import KIND, was_forced
+from checkers.history.metadata_log.settings import UNCLEAN, Settings
 from checkers.history.rows import BrokerState, Context, MetadataChange
 from checkers.properties import Property
 from checkers.reference.control_plane.rule_result import (
@@ -27,7 +31,7 @@ from checkers.reference.control_plane.rule_result import (
     of_state,
     states_of,
 )
-from checkers.reference.control_plane.settings import UNCLEAN, Settings
+from checkers.reference.control_plane.wall_clock import wall_clock
 
 LEGAL, UNKNOWN = "", "unknown"
 
@@ -37,9 +41,7 @@ def leader_legal(context: Context) -> RuleResult:
     if not collected(context, "brokers", "configs"):
         return NOT_COLLECTED
     settings = Settings(context.configs)
-    judged = [
-        (row, _objection(before, row, context.brokers, settings)) for before, row in _elections(context)
-    ]
+    judged = [(row, _objection(before, row, context, settings)) for before, row in _elections(context)]
     anomalies = [
         of_state(Property.LEADER_LEGAL, row, row.leader, objection)
         for row, objection in judged
@@ -57,9 +59,7 @@ def _elections(context: Context) -> Iterator[tuple[MetadataChange, MetadataChang
                 yield before, row
 
 
-def _objection(
-    before: MetadataChange, row: MetadataChange, brokers: Sequence[BrokerState], settings: Settings
-) -> str:
+def _objection(before: MetadataChange, row: MetadataChange, context: Context, settings: Settings) -> str:
     """What is wrong with an election, LEGAL or UNKNOWN."""
     leader = row.leader
     was = f"broker {leader} was elected under ISR {brokers_in_words(before.isr)}"
@@ -73,13 +73,13 @@ def _objection(
         return LEGAL
     if not row.recovering:
         return f"{was} and ELR {brokers_in_words(before.elr)}, and not even as an unclean leader"
-    if _is_last_known_leader(before, row, brokers):
+    if _is_last_known_leader(before, row, context.brokers):
         return LEGAL
-    match settings.unclean(row.topic, row.log_offset):
-        case True:
-            return LEGAL
-        case None:
-            return UNKNOWN
+    allowed, forced = settings.unclean(row.topic, row.log_offset), _was_forced(row, context)
+    if allowed or forced:
+        return LEGAL
+    if allowed is None or forced is None:
+        return UNKNOWN
     last = f", last known {brokers_in_words(before.last_known_elr)}" if before.last_known_elr else ""
     return f"{was}, ELR {brokers_in_words(before.elr)}{last}, with {UNCLEAN}=false"
 
@@ -89,6 +89,15 @@ def _completes_reassignment(before: MetadataChange, row: MetadataChange) -> bool
     that the former leader's own AlterPartition request has just brought into the ISR."""
     removed = set(before.replicas) - set(row.replicas)
     return bool(removed) and before.leader in removed and not row.recovering
+
+
+def _was_forced(row: MetadataChange, context: Context) -> bool | None:
+    """Whether a person asked for this unclean election; None: it may be, nobody can say when it was."""
+    asking = [fault for fault in context.faults if fault.kind == KIND]
+    clock = wall_clock(context.clocks)
+    if not asking or clock is None:
+        return None if asking else False
+    return was_forced(asking, row.topic, clock.at(row.at_ms), clock.slack_ns)
 
 
 def _is_last_known_leader(

@@ -84,14 +84,15 @@ def _wall(line: BrokerLine, realised: Realised) -> str:
 
 
 def outage_lines(evidence: PartitionEvidence, replicas: Sequence[int], realised: Realised) -> Iterator[str]:
-    """What each power cut took of each replica, where it was measured."""
+    """What each power cut or wiped disk took of each replica, where it was measured."""
     for outage in evidence.outages:
         if outage.node in replicas and outage.data_lost and outage.after is not None:
             before = "" if outage.before is None else f"{max(0, outage.before - outage.after)} records: "
             reached = "" if outage.before is None else f" from {outage.before}"
             at = realised.clock.seconds(outage.since_ns)
             took = f"{before}its log went{reached} to {outage.after}"
-            yield f"power loss of broker {outage.node} at {at}: {took}"
+            what = "disk loss" if outage.wiped else "power loss"
+            yield f"{what} of broker {outage.node} at {at}: {took}"
 
 
 def holder_lines(
@@ -120,7 +121,7 @@ def _condition(holder: Holder) -> str:
     if holder.outage is None:
         return ""
     if holder.outage.data_lost:
-        return " (power loss)"
+        return " (disk lost)" if holder.outage.wiped else " (power loss)"
     return " (killed, page cache kept)" if holder.outage.unclean else " (stopped)"
 
 

@@ -70,7 +70,7 @@ def in_words(fault: Fault) -> str:
     """Its name, kind, and what it hit."""
     hit = fault.edges or tuple(f"node {node}" for node in fault.nodes)
     others = f" and {len(hit) - MOST_NAMED} more" if len(hit) > MOST_NAMED else ""
-    return fault.described(", ".join(hit[:MOST_NAMED]) + others)
+    return fault.described(", ".join(hit[:MOST_NAMED]) + others or fault.target)
 
 
 def lines(tp: TopicPartition, realised: Realised) -> Iterator[str]:
@@ -80,7 +80,8 @@ def lines(tp: TopicPartition, realised: Realised) -> Iterator[str]:
 
 
 def _cost(fault: Fault) -> str:
-    """Which nodes shut down uncleanly, and which lost unsynced data."""
-    lost = f", unsynced data lost on {', '.join(map(str, fault.data_lost))}" if fault.data_lost else ""
+    """Which nodes shut down uncleanly, and which lost unsynced data, or all."""
+    what = "all data" if fault.wiped else "unsynced data"
+    lost = f", {what} lost on {', '.join(map(str, fault.data_lost))}" if fault.data_lost else ""
     down = f", unclean shutdown of {', '.join(map(str, fault.unclean))}" if fault.unclean else ""
     return f"{down}{lost}"

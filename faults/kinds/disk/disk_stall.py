@@ -12,7 +12,7 @@ from faults.errors import NoTarget
 from faults.kinds.base import Injection, alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
 from faults.kinds.kind import FaultKind, one_node
-from faults.kinds.recovery import not_back
+from faults.kinds.recovery import growing
 from faults.kinds.step import TargetStep
 from faults.tasks import as_job
 
@@ -84,14 +84,7 @@ class DiskStall:
 
     def recovery(self) -> Evidence:
         """Does the log grow, do all serve, and is the ISR what it was?"""
-        grown = moved(self._at_heal, self._logs())
-        still = [node for node in self._nodes if node not in grown]
-        if still:
-            return NotYet(instead=f"log of node {still[0]} has not grown since the thaw")
-        if lacking := not_back(self.injection, self._nodes):
-            return NotYet(instead=lacking)
-        values = {"log_bytes_since_heal": by_name(grown)}
-        return Proven(since_ns=self.injection.clock.now_ns(), values=values)
+        return growing(self.injection, self._at_heal)
 
     def _logs(self) -> dict[int, int]:
         return {node: self.injection.cluster.log_bytes(node) for node in self._nodes}

@@ -1,4 +1,4 @@
-"""Latency: the answers over a set of directed edges arrive late, by a delay and up to a jitter more or less.
+"""Latency: answers, or requests, over directed edges arrive late, by a delay and up to a jitter more or less.
 
 Effect: a request through each edge is answered, as it was before, and takes longer than before by about
 the delay, twice in a row. With an edge that did not answer before, which was shut already, it is not proven.
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar, Self
 
+from compose.impairments import Delayed, Direction
 from compose.protocols import Edge
 from faults.clock import ns
 from faults.durations import parse_duration, write_duration
@@ -20,6 +21,7 @@ from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import FaultKind, StormRule
+from faults.kinds.network.directions import parse_direction
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.targets.draw import draw_edges_of
@@ -46,13 +48,14 @@ class LatencyStep(EdgesStep):
     """Slow edges."""
 
     kind: ClassVar[str] = "latency"
-    keys: ClassVar[tuple[str, ...]] = (*EdgesStep.keys, "delay", "jitter")
+    keys: ClassVar[tuple[str, ...]] = (*EdgesStep.keys, "delay", "jitter", "direction")
     delay_s: float
     jitter_s: float = 0.0
+    direction: Direction = "from"
 
     @classmethod
     def parse(cls, head: Head, words: Words) -> Self:
-        """Read edges, delay and jitter."""
+        """Read edges, delay, jitter and direction."""
         delay_s = parse_duration(words.get("delay"), "delay")
         jitter_s = parse_duration(words.get("jitter", "0s"), "jitter")
         if delay_s < SHORTEST_DELAY_S:
@@ -60,15 +63,24 @@ class LatencyStep(EdgesStep):
             raise BadStep("delay", words.get("delay"), allowed)
         if jitter_s > delay_s / 2:
             raise BadStep("jitter", words.get("jitter"), "at most half of the delay")
-        edges, hold_s = edges_of(words), head.hold_s
         return cls(
-            name=head.name, start=head.start, hold_s=hold_s, edges=edges, delay_s=delay_s, jitter_s=jitter_s
+            name=head.name,
+            start=head.start,
+            hold_s=head.hold_s,
+            edges=edges_of(words),
+            delay_s=delay_s,
+            jitter_s=jitter_s,
+            direction=parse_direction(words),
         )
 
     def write(self) -> dict[str, str]:
-        """Edges, delay and jitter."""
-        delay, jitter = write_duration(self.delay_s), write_duration(self.jitter_s)
-        return {"edges": str(self.edges), "delay": delay, "jitter": jitter}
+        """Edges, delay, jitter and direction."""
+        return {
+            "edges": str(self.edges),
+            "delay": write_duration(self.delay_s),
+            "jitter": write_duration(self.jitter_s),
+            "direction": self.direction,
+        }
 
     def check(self, facts: Facts) -> None:
         """The edges must exist, and the hold must have time for the probes of the effect."""
@@ -111,9 +123,8 @@ class Latency:
     def inject(self) -> None:
         """Slow."""
         injection, step = self.injection, self.injection.step
-        injection.cluster.mesh.slow(
-            injection.edges, delay_s=step.delay_s, jitter_s=step.jitter_s, owner=injection.owner
-        )
+        delayed = Delayed(delay_s=step.delay_s, jitter_s=step.jitter_s, direction=step.direction)
+        injection.cluster.mesh.impair(injection.edges, delayed, owner=injection.owner)
 
     def effect(self) -> Evidence:
         """Do answers through all edges take longer by the delay, twice in a row?"""
@@ -182,10 +193,10 @@ LATENCY = FaultKind(
     make=Latency,
     shortest_hold_s=1.0,
     storm=StormRule(draw=_draw, weight=2, leaves_open=True),
-    does="answers over directed edges arrive late, by `delay`, give or take `jitter` (0s); delays of several "
-    "faults on one edge add up",
+    does="answers over directed edges arrive late, by `delay`, give or take `jitter` (0s), or with "
+    "`direction: to` requests; delays of several faults on one edge add up",
     effect="a Kafka request through each edge takes longer by at least `delay` minus `jitter` than before, "
     "twice in a row. Where an edge did not answer before, the fault is not proven",
-    healing="the answers are delayed no more, except by other faults",
+    healing="the bytes are delayed no more, except by other faults",
     recovery="the requests take about as long as before",
 )

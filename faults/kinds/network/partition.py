@@ -1,20 +1,29 @@
 """Partition: a set of directed edges is cut, so that connections are refused, or swallowed without an answer.
 
+A black hole may swallow one direction only, which leaves connections half-open. Towards the target, no
+request arrives. From the target, every request arrives and is carried out, and its answer is lost.
+
 Effect: bytes crossed the edges in the second before, and none do after. An edge that was quiet before cannot
 show this; there a request is sent through it: answered before, not answered after. Each edge must be proven:
 one that was quiet and did not answer was shut already, and the step is not proven as long as it has one.
+Of a half-open edge it is also shown how far a request comes: to the proxy, or to the target, and no farther.
 Recovery: every edge that had worked passes bytes or answers again, and the ISR is what it was.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar, Self, get_args
 
-from compose.protocols import CutMode, Edge
+from compose.impairments import BOTH, Direction
+from compose.protocols import CutMode, Edge, Reached
+from faults.choices import parse_choice
+from faults.durations import write_duration
 from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
 from faults.kinds.kind import FaultKind, StormRule
+from faults.kinds.network.directions import parse_directions, write_directions
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.targets.draw import draw_edges_of
@@ -24,31 +33,52 @@ from faults.tasks import as_job
 
 MODES: tuple[CutMode, ...] = get_args(CutMode)
 
+ONE_WAY_SHARE = 0.5
+"""Of the black holes that a storm draws."""
+
+SHORTEST_ONE_WAY_S = 1.5
+"""Beside the 0.75 s of stillness, a probe that waits for its whole time for an answer."""
+
+ENDS_AT: Mapping[Direction, Reached] = {"to": "proxy", "from": "target"}
+"""How far a request comes where one direction is swallowed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionStep(EdgesStep):
     """Cut edges."""
 
     kind: ClassVar[str] = "partition"
-    keys: ClassVar[tuple[str, ...]] = (*EdgesStep.keys, "mode")
+    keys: ClassVar[tuple[str, ...]] = (*EdgesStep.keys, "mode", "direction")
     mode: CutMode = "refuse"
+    directions: tuple[Direction, ...] = BOTH
 
     @classmethod
     def parse(cls, head: Head, words: Words) -> Self:
-        """Read edges and mode."""
-        mode = _parse_mode(words.get("mode", "refuse"))
-        return cls(name=head.name, start=head.start, hold_s=head.hold_s, edges=edges_of(words), mode=mode)
+        """Read edges, mode and direction."""
+        mode, directions = parse_choice(words.get("mode", "refuse"), "mode", MODES), parse_directions(words)
+        if mode == "refuse" and directions != BOTH:
+            allowed = "both, or mode: blackhole: a connection that is refused has no direction"
+            raise BadStep("direction", words["direction"], allowed)
+        return cls(
+            name=head.name,
+            start=head.start,
+            hold_s=head.hold_s,
+            edges=edges_of(words),
+            mode=mode,
+            directions=directions,
+        )
 
     def write(self) -> dict[str, str]:
-        """Edges and mode."""
-        return {"edges": str(self.edges), "mode": self.mode}
+        """Edges and mode, and the direction if it is one."""
+        one_way = {} if self.directions == BOTH else {"direction": write_directions(self.directions)}
+        return {"edges": str(self.edges), "mode": self.mode} | one_way
 
-
-def _parse_mode(value: object) -> CutMode:
-    for mode in MODES:
-        if mode == value:
-            return mode
-    raise BadStep("mode", value, MODES)
+    def check(self, facts: Facts) -> None:
+        """The edges must exist, and the hold of a half-open edge must have time for one more probe."""
+        EdgesStep.check(self, facts)
+        if self.directions != BOTH and self.hold_s < SHORTEST_ONE_WAY_S:
+            allowed = f"at least {SHORTEST_ONE_WAY_S:g}s: a shorter one-way {self.kind} cannot be proven"
+            raise BadStep("for", write_duration(self.hold_s), allowed)
 
 
 @dataclass(slots=True)
@@ -59,6 +89,7 @@ class Partition:
     _busy: dict[Edge, int] = field(default_factory=dict)
     _answering: tuple[Edge, ...] = ()
     _unanswered_ns: int = -1
+    _reached: Mapping[Edge, Reached] = field(default_factory=dict)
     _still: Stillness[Edge] = field(default_factory=Stillness)
     _at_heal: dict[Edge, int] = field(default_factory=dict)
 
@@ -79,7 +110,8 @@ class Partition:
     def inject(self) -> None:
         """Cut."""
         injection = self.injection
-        injection.cluster.mesh.cut(injection.edges, mode=injection.step.mode, owner=injection.owner)
+        step, mesh = injection.step, injection.cluster.mesh
+        mesh.cut(injection.edges, mode=step.mode, owner=injection.owner, directions=step.directions)
 
     def effect(self) -> Evidence:
         """Was every edge open before, are the busy ones still, and do the others no longer answer?"""
@@ -92,6 +124,8 @@ class Partition:
             self._still.add(self.injection.clock.now_ns(), {edge: counters[edge] for edge in self._busy})
         if answered := self._still_answering():
             return NotYet(instead=f"still answering: {', '.join(map(str, sorted(answered)))}")
+        if elsewhere := self._ends_elsewhere():
+            return NotYet(instead=elsewhere)
         if self._busy and not self._still.proven:
             return NotYet(instead=f"bytes on {', '.join(map(str, self._busy))} not still for long enough")
         return Proven(since_ns=max(self._still.since_ns, self._unanswered_ns), values=self._values())
@@ -104,6 +138,18 @@ class Partition:
         answered = self.injection.cluster.mesh.probe(self._answering, within_s=PROBE_S)
         self._unanswered_ns = -1 if answered else began_ns
         return answered
+
+    def _ends_elsewhere(self) -> str:
+        """Where a request through a half-open edge ends that should end elsewhere; "" if there is none."""
+        if len(self.injection.step.directions) > 1 or self._reached:
+            return ""
+        wanted = ENDS_AT[self.injection.step.directions[0]]
+        reached = self.injection.cluster.mesh.reached(self.injection.edges, within_s=PROBE_S)
+        for edge in self.injection.edges:
+            if (end := reached.get(edge)) != wanted:
+                return f"a request through {edge} comes to: {end}; half-open, it comes to: {wanted}"
+        self._reached = reached
+        return ""
 
     @as_job
     def heal(self) -> None:
@@ -133,18 +179,31 @@ class Partition:
 
     def _values(self) -> dict[str, object]:
         injection = self.injection
+        one_way = {"requests_come_to": by_name(self._reached)} if self._reached else {}
         return {
             "bytes_before": by_name(self._busy),
             "bytes_before_over_s": seconds(injection.now.at_ns - injection.before.at_ns),
             "no_byte_for_s": seconds(self._still.last_ns - self._still.since_ns),
             "answered_before_not_after": sorted(map(str, self._answering)),
+            **one_way,
         }
 
 
 def _draw(rng: Random, head: Head, node: Target, facts: Facts) -> Step:
-    """The node is cut off, or cannot open connections to some others, or is out of the clients' reach."""
+    """The node is cut off, or cannot open connections to some others, or is out of the clients' reach.
+
+    A black hole is now and then one-way.
+    """
     edges, mode = draw_edges_of(rng, node, facts), rng.choice(MODES)
-    return PartitionStep(name=head.name, start=head.start, hold_s=head.hold_s, edges=edges, mode=mode)
+    one_way = mode == "blackhole" and rng.random() < ONE_WAY_SHARE
+    return PartitionStep(
+        name=head.name,
+        start=head.start,
+        hold_s=head.hold_s,
+        edges=edges,
+        mode=mode,
+        directions=(rng.choice(BOTH),) if one_way else BOTH,
+    )
 
 
 PARTITION = FaultKind(
@@ -154,10 +213,12 @@ PARTITION = FaultKind(
     shortest_hold_s=1.0,
     storm=StormRule(draw=_draw, weight=4),
     does="directed edges are cut: `mode: refuse` closes connections and refuses new ones, `mode: blackhole` "
-    "swallows every byte",
+    "swallows every byte; with `direction: to` only requests, with `direction: from` only answers, so that "
+    "requests are carried out and nobody hears of it",
     effect="bytes of answers crossed each edge in the seconds before, and none for 0.75 s after. An edge "
     "that was quiet is probed instead: it answered a Kafka request before, and does not after. Where an edge "
-    "was shut already, the fault is not proven",
+    "was shut already, the fault is not proven. With a `direction`, a request comes to the proxy and not to "
+    "the target, or to the target and its answer not back",
     healing="the edges open, except those that another fault holds",
     recovery="every edge that had worked passes bytes, or answers",
 )

@@ -8,19 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from compose.errors import ComposeError
 from faults.kinds.base import Injection, alive
 from faults.kinds.evidence import Evidence
 from faults.kinds.kind import Cost, FaultKind, one_node
-from faults.kinds.outage import all_ended, bring_back, close_edges, kill, note_end, thaw_before_end
+from faults.kinds.outage import STOPPED, all_ended, bring_back, close_edges, stop_or_kill
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
 from faults.tasks import Task, as_job, in_background
-
-CLEAN = (0, 143)
-
-WITHIN_S = 30.0
-"""A broker gives up moving its leaderships after three tries, 5 s apart; then it still closes its logs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,24 +41,12 @@ class Stop:
         A node's edges are closed only when it has ended, since it needs them to move its leaderships.
         """
         for node in self._nodes:
-            yield from in_background(partial(thaw_before_end, self.injection, node))
-            yield from self._stop(node)
+            yield from stop_or_kill(self.injection, node)
             yield from in_background(partial(close_edges, self.injection, node))
-
-    def _stop(self, node: int) -> Task[None]:
-        self.injection.outages.ending(node, unclean=False)
-        stop = partial(self.injection.cluster.stop, node, within_s=WITHIN_S, owner=self.injection.owner)
-        try:
-            yield from in_background(stop)
-        except ComposeError:
-            # Killed, so that it cannot end later, after it was healed.
-            yield from in_background(partial(kill, self.injection, node))
-        else:
-            note_end(self.injection, node)
 
     def effect(self) -> Evidence:
         """Did all end by themselves?"""
-        return all_ended(self.injection, self._nodes, CLEAN)
+        return all_ended(self.injection, self._nodes, STOPPED)
 
     @as_job
     def heal(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from faults.kinds.step import After, At, Step, When
+from faults.targets.moments import Combined, StepMoment, time_of
 from harness.scenario.model import WorkloadPart
 
 BEFORE_IT_IS_KNOWN_S = 25.0
@@ -40,12 +41,18 @@ def schedule_s(steps: Sequence[Step], workload: WorkloadPart) -> float:
     begins: dict[str, float] = {}
     ends: dict[str, float] = {}
     last_s = 0.0
+
+    def moment_s(moment: StepMoment) -> float:
+        return (begins if moment.moment == "begin" else ends)[moment.step]
+
     for step in steps:
         match step.start:
-            case At(offset_s=offset_s):
-                last_s = offset_s
-            case After(anchor=anchor, moment=moment, delay_s=delay_s):
-                last_s = (begins if moment == "begin" else ends).get(anchor, last_s) + delay_s
+            case At(offset_s=offset_s, once=once):
+                last_s = max([offset_s, *(ends[name] for name in once)])
+            case After(of=of, delay_s=delay_s, once=once):
+                last_s = max([time_of(of, moment_s) + delay_s, *(ends[name] for name in once)])
+            case When(since=StepMoment() | Combined() as since):
+                last_s = time_of(since, moment_s)
             case When():
                 pass  # with the step before, at the earliest
         begins[step.name], ends[step.name] = last_s, last_s + step.hold_s

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from compose.docker.labels import owner_of
 from harness.campaign.suites.draw import Shard
-from harness.campaign.suites.plan import SuitePlan, scenario_source
+from harness.campaign.suites.observed import evidence_of
+from harness.campaign.suites.plan import Entry, SuitePlan, scenario_source
 from harness.campaign.suites.record import (
     RunRow,
     Source,
@@ -37,14 +38,23 @@ class Suite:
     record: SuiteRecord
 
 
-def create(plan: SuitePlan, *, budget_s: float, seed: int | None, shard: Shard, out: Path) -> Suite:
+def create(
+    plan: SuitePlan,
+    *,
+    budget_s: float,
+    seed: int | None,
+    shard: Shard,
+    out: Path,
+    sources: Sequence[Source] | None = None,
+) -> Suite:
     """Make `out`/<utc>_suite-<name>_<seed>/, numbered if that is taken, and write its first suite.json.
 
-    Without a `seed`, the plan's; else one is drawn. UsageError for a scenario that is not there.
+    Without a `seed`, the plan's; else one is drawn. `sources` are the scenarios of a plan that was made, not
+    read. UsageError for a scenario that is not there.
     """
     chosen = next((each for each in (seed, plan.seed) if each is not None), None)
     chosen = draw_seed() if chosen is None else chosen
-    sources = [scenario_source(entry) for entry in plan.scenarios]
+    texts = sources if sources is not None else [_source(entry) for entry in plan.scenarios]
     record = SuiteRecord(
         tool_version=version("highwater"),
         name=plan.name,
@@ -53,7 +63,7 @@ def create(plan: SuitePlan, *, budget_s: float, seed: int | None, shard: Shard, 
         budget_s=budget_s,
         owner=_owner(plan.name),
         plan=plan,
-        sources=tuple(Source(filename=filename, text=text) for text, filename in sources),
+        sources=tuple(texts),
     )
     part = "" if shard.of == 1 else f"_{shard.number}-of-{shard.of}"
     path = _made(out, f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}_suite-{plan.name}_{chosen}{part}")
@@ -113,8 +123,14 @@ def judged(row: RunRow, report: Report) -> RunRow:
             "verdict": report.verdict.value,
             "outcome": report.headline,
             "report": report_text(report),
+            "evidence": evidence_of(report),
         }
     )
+
+
+def _source(entry: Entry) -> Source:
+    text, filename = scenario_source(entry)
+    return Source(filename=filename, text=text)
 
 
 def _made(out: Path, base: str) -> Path:

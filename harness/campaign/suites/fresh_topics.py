@@ -5,7 +5,7 @@ then belongs to one run, by its name.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,10 +20,16 @@ def with_topics_of(resolved: Resolved, run: str) -> Resolved:
     scenario = resolved.scenario
     names = {topic.name for topic in scenario.topics}
     topics = [topic.model_copy(update={"name": f"{topic.name}-{run}"}) for topic in scenario.topics]
-    faults = [{key: _renamed(value, names, run) for key, value in step.items()} for step in scenario.faults]
+    faults = [_step_renamed(step, names, run) for step in scenario.faults]
     renamed = scenario.model_copy(update={"topics": topics, "faults": faults})
     text = scenario_text(renamed.model_copy(update={"storm": None}))
     return replace(resolve(text, f"{scenario.name}.yaml"), topology=resolved.topology)
+
+
+def _step_renamed(step: Mapping[str, Any], names: Collection[str], run: str) -> dict[str, Any]:
+    """A step names a topic by itself under `topic`, and a partition of one in its other words."""
+    words = {key: _renamed(value, names, run) for key, value in step.items()}
+    return words | {"topic": f"{step['topic']}-{run}"} if step.get("topic") in names else words
 
 
 def _renamed(value: Any, names: Collection[str], run: str) -> Any:  # noqa: ANN401 - YAML holds any value

@@ -16,12 +16,14 @@ from itertools import takewhile
 from typing import Protocol, TextIO
 
 from compose.errors import ComposeError
+from faults.kinds.registry import kind_of
 from harness.campaign.suite import first_manifest
 from harness.campaign.suites.budget import Budget, expected_s, schedule_s
 from harness.campaign.suites.directory import Suite, judged, settled
 from harness.campaign.suites.draw import Drawn, by_cluster, draw, of_shard
 from harness.campaign.suites.fresh_topics import with_topics_of
 from harness.campaign.suites.junit import write_junit
+from harness.campaign.suites.observed import write_observed
 from harness.campaign.suites.record import ClusterUse, RunRow, SuiteRecord, shard_of, write_record
 from harness.campaign.suites.seconds import run_seconds, suite_seconds
 from harness.errors import Interrupted
@@ -131,6 +133,8 @@ class SuiteLoop:
 
     def _can_share(self, one: Drawn, following: Drawn, takes_s: float) -> bool:
         if self._record.plan.scenarios[one.entry].clean_stop:
+            return False
+        if any(kind_of(step).cost.changes_settings for step in self._scenarios[one.entry].steps):
             return False
         if self._cluster_of(one.entry) != self._cluster_of(following.entry):
             return False
@@ -257,6 +261,7 @@ class SuiteLoop:
         self._record = record.model_copy(update={"seconds": seconds})
         write_record(self._path, self._record)
         write_junit(self._path, self._record)
+        write_observed(self._path, self._record)
 
     def _finish(self) -> SuiteRecord:
         signal = self._interrupts.received

@@ -1,6 +1,7 @@
 """A suite's file as typed data: which scenarios are drawn, how often, and how many runs there must be.
 
-docs/suite.md describes every key.
+docs/suite.md describes every key. The suite `catalogue` has no file: it is every shipped scenario once, or as
+often as is asked for, and ends when all are done.
 """
 
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from harness.scenario.text.complaints import at, complaints, unknown
 from harness.scenario.text.positions import Document, load
 
 LIBRARY = Path(__file__).parent / "library"
+CATALOGUE = "catalogue"
 
 
 class Entry(Part):
@@ -38,16 +40,27 @@ class SuitePlan(Part):
     seed: int | None = Field(default=None, ge=0, lt=1 << 63)
     scenarios: list[Entry] = Field(min_length=1)
 
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether there is an end to its runs, however long the budget is."""
+        return all(entry.at_most is not None for entry in self.scenarios)
+
     def as_plain(self) -> dict[str, Any]:
         """The plan with every default written out."""
         return self.model_dump(mode="json")
 
 
-def read_plan(name: str) -> SuitePlan:
+def read_plan(name: str, *, repeat: int | None = None) -> SuitePlan:
     """The suite of a shipped name, or of a file. UsageError, ScenarioError with file, line and column.
 
-    A scenario that is a file is looked for beside the suite's file first.
+    A scenario that is a file is looked for beside the suite's file first. `repeat` is for the catalogue only.
     """
+    if name == CATALOGUE:
+        return _catalogue(repeat or 1)
+    if repeat is not None:
+        raise UsageError(
+            f"repeat: it belongs to the suite {CATALOGUE}; a suite's file has a key of this name"
+        )
     text, path = _find(name)
     document = load(text, str(path if path.parent != LIBRARY else path.name))
     try:
@@ -66,7 +79,15 @@ def read_plan(name: str) -> SuitePlan:
 
 def shipped_suites() -> list[str]:
     """Names of the suites that come with the tool."""
-    return sorted(path.stem for path in LIBRARY.glob("*.yaml"))
+    return sorted([CATALOGUE, *(path.stem for path in LIBRARY.glob("*.yaml"))])
+
+
+def _catalogue(repeat: int) -> SuitePlan:
+    return SuitePlan(
+        name=CATALOGUE,
+        about="Every shipped scenario, with a table of what was expected and what was observed.",
+        scenarios=[Entry(scenario=name, at_least=repeat, at_most=repeat) for name in shipped()],
+    )
 
 
 def scenario_source(entry: Entry) -> tuple[str, str]:

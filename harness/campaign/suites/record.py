@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from checkers.verdict.algebra import Verdict, worst
+from checkers.verdict.decide import Expectation
 from compose.docker.labels import Owner
 from harness.campaign.suites.draw import Shard
 from harness.campaign.suites.plan import SuitePlan
@@ -55,6 +56,27 @@ class RunSeconds(ManifestPart):
     )
 
 
+class MeasuredBound(ManifestPart):
+    """A line of a scenario, and what was measured in one run."""
+
+    line: str
+    value: float | None = Field(description="None: not known")
+    holds: bool | None = Field(description="None: not known")
+
+
+class RunEvidence(ManifestPart):
+    """What one run was to show, and what it has shown."""
+
+    expect: Expectation = Field(description="the loss that was expected")
+    acked: int = Field(ge=0, description="acknowledged records")
+    lost: int = Field(ge=0, description="of them, those that are not in the final log")
+    longest_gap_s: float | None = Field(description="the longest time without an acknowledgement")
+    accept: tuple[MeasuredBound, ...] = Field(description="the acceptance lines")
+    require: tuple[MeasuredBound, ...] = Field(description="the required lines")
+    faults: int = Field(ge=0, description="faults of its schedule")
+    proven: int = Field(ge=0, description="of them, those of which effect and recovery are proven")
+
+
 class RunRow(ManifestPart):
     """One run of the suite; a run that was interrupted and drawn again has two rows of the same `index`."""
 
@@ -68,6 +90,9 @@ class RunRow(ManifestPart):
     verdict: VerdictName | None = Field(default=None, description="if it was judged")
     outcome: str = Field(default="", description="in one sentence; of an interrupted run, what became of it")
     report: str = Field(default="", description="its summary as text")
+    evidence: RunEvidence | None = Field(
+        default=None, description="what it has shown; absent of a run that could not be read"
+    )
     cluster: ClusterUse | None = Field(default=None, description="the cluster it had")
     seconds: RunSeconds | None = Field(default=None, description="where its time went")
 

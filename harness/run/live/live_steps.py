@@ -17,6 +17,7 @@ from compose.kafka.view import ClusterView
 from compose.protocols import Cluster, MetadataLog
 from compose.spec import images
 from faults.clock import SystemClock
+from faults.schedule.events import no_acks
 from faults.schedule.record import FaultEvent, FaultRecord
 from faults.schedule.scheduler import run_schedule
 from harness.errors import StepFailed
@@ -58,6 +59,7 @@ class LiveRunSteps:
         """Nothing is started yet."""
         self._verifier, self._clusters = SparkVerifier(spark_master), KeptCluster()
         self._active: dict[int, str] = {}
+        self._load: LiveLoad | None = None
 
     def __enter__(self) -> "LiveRunSteps":
         """Begin to start Spark."""
@@ -126,7 +128,8 @@ class LiveRunSteps:
         """A started load."""
         plan = load_plan(resolved.scenario, resolved.seed)
         with workload.start(plan, cluster.bootstrap, run.path, run.id) as started:
-            yield LiveLoad(started, self._active)
+            self._load = LiveLoad(started, self._active)
+            yield self._load
 
     def run_faults(
         self, cluster: Cluster, resolved: Resolved, run: RunDir, *, stop: Event, on_event: OnEvent
@@ -153,6 +156,7 @@ class LiveRunSteps:
                 on_event=report,
                 on_record=note,
                 quick=quick,
+                last_ack_ns=no_acks if self._load is None else self._load.last_ack_ns,
             )
         _write(run, "faults", [record.row() for record in records])
         measured = [log for record in records for log in record.logs]
@@ -284,7 +288,7 @@ def reported(topics: Sequence[ManifestTopic]) -> tuple[ConfigChange, ...]:
 def _hit(event: FaultEvent) -> str:
     hit = event.edges or tuple(f"node {node}" for node in event.nodes)
     more = f" and {len(hit) - MOST_NAMED} more" if len(hit) > MOST_NAMED else ""
-    return ", ".join(hit[:MOST_NAMED]) + more or "nothing"
+    return ", ".join(hit[:MOST_NAMED]) + more or event.target or "nothing"
 
 
 def _view(cluster: Cluster) -> ClusterView:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 
+from faults.targets.target import TopicPartition
 from harness.scenario.load_plan import WARM_S
 from harness.terminal.progress import LoadFigures
 from workloads.record.recorder import RecordedSends
@@ -41,6 +42,13 @@ class LiveLoad:
             replication={str(state.tp): len(state.replicas) for state in states},
             faults=tuple(self._active.values()),
         )
+
+    def last_ack_ns(self, of: TopicPartition | None) -> int:
+        """When a record of a partition (None: of any) was acknowledged last, monotonic; -1: never."""
+        last = self._workload.stats().last_ack_ns
+        if of is None:
+            return max(last.values(), default=-1)
+        return next((at for tp, at in last.items() if str(tp) == str(of)), -1)
 
     def stop_producers(self) -> None:
         """End the sending; what is outstanding after STOP_S is indeterminate."""

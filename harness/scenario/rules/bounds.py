@@ -1,14 +1,17 @@
-"""Bounds that never hold: deadlines of no time at all, and acceptance lines that exclude each other."""
+"""Bounds that never hold: deadlines of no time at all, lines that exclude each other, evidence that this
+scenario cannot show or always shows."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
+from checkers.verdict.metrics.metric import ERRORS
 from faults.durations import write_duration
-from harness.scenario.acceptance import WHOLE, Bound, parse_bound
+from harness.scenario.acceptance import Bound, parse_accepted, parse_required, refuse_foregone
 from harness.scenario.model import Scenario
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
+from workloads.clients.outcome import error_names
 
 LONGEST_DELIVERY_S = 2_147_483.647
 """What librdkafka's 32 bits hold of milliseconds; a larger number would be taken for another one."""
@@ -35,21 +38,49 @@ def _out_of_range(path: Path, value_s: float, allowed: str) -> Contradiction:
     return Contradiction(path=path, text=f"{write_duration(value_s)} is refused; allowed: {allowed}")
 
 
-def acceptance(scenario: Scenario) -> Iterator[Contradiction]:
-    """Each line that some line before it excludes."""
-    bounds = [parse_bound(line) for line in scenario.accept]
-    for (_, first), (index, second) in combinations(enumerate(bounds), 2):
+def lines(scenario: Scenario) -> Iterator[Contradiction]:
+    """Each acceptance line and required line that some line before it excludes."""
+    accepted = [(("accept", at), parse_accepted(line)) for at, line in enumerate(scenario.accept)]
+    required = [(("require", at), parse_required(line)) for at, line in enumerate(scenario.require)]
+    for (_, first), (path, second) in combinations([*accepted, *required], 2):
         if _exclude_each_other(first, second):
             text = f"{second.text!r} and {first.text!r} cannot both hold"
-            yield Contradiction(path=("accept", index), text=text)
+            yield Contradiction(path=path, text=text)
+
+
+def evidence(scenario: Scenario) -> Iterator[Contradiction]:
+    """Required lines that this cluster and these topics decide beforehand, or about an error there is not."""
+    greatest = _greatest(scenario)
+    for index, line in enumerate(scenario.require):
+        bound = parse_required(line)
+        path: Path = ("require", index)
+        error = bound.metric.name.removeprefix(ERRORS)
+        if error != bound.metric.name and error not in error_names():
+            text = f"no client reports an error {error!r}; write {ERRORS}NOT_ENOUGH_REPLICAS, for example"
+            yield Contradiction(path=path, text=text)
+        try:
+            refuse_foregone(bound, greatest.get(bound.metric.name, math.inf))
+        except ValueError as refusal:
+            yield Contradiction(path=path, text=str(refusal))
+
+
+def _greatest(scenario: Scenario) -> Mapping[str, float]:
+    """The greatest value that a metric can have in a run of the scenario, of those that have one."""
+    brokers = scenario.cluster.brokers
+    return {
+        "acked.partitions": sum(topic.partitions for topic in scenario.topics),
+        "isr.min": min(topic.replication for topic in scenario.topics),
+        "brokers.restarted": brokers,
+        "data-lost.brokers": brokers,
+    }
 
 
 def _exclude_each_other(one: Bound, other: Bound) -> bool:
-    if one.metric == other.metric:
+    if one.metric.name == other.metric.name:
         low, high = sorted((one, other), key=lambda bound: bound.sign in ("<", "<="))
         return _is_lower(low) and not _is_lower(high) and not _meet(low, high)
     both_lower = _is_lower(one) and _is_lower(other)
-    return both_lower and {one.metric, other.metric} <= SHARES and not _share(one, other)
+    return both_lower and {one.metric.name, other.metric.name} <= SHARES and not _share(one, other)
 
 
 def _is_lower(bound: Bound) -> bool:
@@ -58,7 +89,7 @@ def _is_lower(bound: Bound) -> bool:
 
 def _meet(low: Bound, high: Bound) -> bool:
     """Whether any value is above `low` and below `high`."""
-    if low.metric in WHOLE:
+    if low.metric.whole:
         least = math.floor(low.bound) + 1 if low.sign == ">" else math.ceil(low.bound)
         return high.holds(least)
     return low.bound < high.bound or (low.bound == high.bound and low.sign == ">=" and high.sign == "<=")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from harness.scenario.model import Scenario
-from harness.scenario.rules.bounds import acceptance, deadlines
+from harness.scenario.rules.bounds import deadlines, evidence, lines
 from harness.scenario.rules.client import client, client_settings
 from harness.scenario.rules.cluster import cluster, release
 from harness.scenario.rules.contradiction import Contradiction, Rule
@@ -14,8 +14,8 @@ from harness.scenario.rules.workload import schedule, workload
 from harness.scenario.text.positions import Path
 
 STAGES: Sequence[Sequence[Rule]] = (
-    (topics, cluster, release, deletion, workload, client_settings, deadlines, acceptance, schedule),
-    (settings,),
+    (topics, cluster, release, deletion, workload, client_settings, deadlines, lines, schedule),
+    (settings, evidence),
     (batches, volumes, warm_up, retention_outlasts_the_load),
     (client,),
 )

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from compose.errors import TopologyError
 from compose.spec.server_properties import server_properties
+from harness.scenario.kafka_settings import MIN_ISR, counts_at_most_all
 from harness.scenario.model import ClusterPart, Scenario, TopicPart, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
 
-MIN_ISR = "min.insync.replicas"
 MOST_PARTITIONS = 32_767
 """A partition's number among all of the load is written with 16 bits."""
 OF_KAFKA = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
@@ -25,7 +25,7 @@ def topics(scenario: Scenario) -> Iterator[Contradiction]:
         if topic.replication > brokers:
             text = f"{topic.replication} replicas do not fit on {brokers} broker{'s' if brokers > 1 else ''}"
             yield Contradiction(path=(*path, "replication"), text=text)
-        yield from _min_isr(topic, path, default_min_isr)
+        yield from _min_isr(topic, path, default_min_isr, scenario.cluster.kafka)
     if (partitions := sum(topic.partitions for topic in scenario.topics)) > MOST_PARTITIONS:
         text = f"{partitions} partitions are too many; allowed: at most {MOST_PARTITIONS} in all topics"
         yield Contradiction(path=("topics",), text=text)
@@ -51,15 +51,15 @@ def _min_isr_of_brokers(cluster: ClusterPart) -> str:
         return "1"
 
 
-def _min_isr(topic: TopicPart, path: Path, default: str) -> Iterator[Contradiction]:
+def _min_isr(topic: TopicPart, path: Path, default: str, release: str) -> Iterator[Contradiction]:
     key = (*path, "config", MIN_ISR)
     text = topic.config.get(MIN_ISR, default)
     if not text.isdecimal() or int(text) < 1:
         yield Contradiction(path=key, text=f"expected a number of replicas from 1, found {text!r}")
-    elif int(text) > topic.replication:
+    elif int(text) > topic.replication and not counts_at_most_all(release):
         whose = "" if key[-1] in topic.config else ", the brokers' setting"
         yield Contradiction(
             path=key,
-            text=f"{text} in-sync replicas of {topic.replication}{whose}: "
-            "every acks=all write would be refused",
+            text=f"{text} in-sync replicas of {topic.replication}{whose}: Kafka {release} would refuse every "
+            "acks=all write",
         )

@@ -16,7 +16,7 @@ from harness.scenario.text.yaml_tree import OutOfBounds, yaml_tree
 Path = tuple[str | int, ...]
 """Keys and list indices from the root, for example ("faults", 0, "do")."""
 
-FREE_FORM = frozenset({"config", "client", "broker_config", "controller_config"})
+FREE_FORM = frozenset({"config", "client", "producer", "broker_config", "controller_config"})
 """Maps whose keys are Kafka's own names, with dots in them."""
 
 

@@ -16,10 +16,10 @@ from checkers.contract.label import Labels
 from checkers.contract.settings import (
     ProducerPromise,
     Realised,
-    TopicPromise,
     clock_of_nodes,
     elr_in_force,
 )
+from checkers.contract.terms import TopicPromise
 from checkers.history.log_runs import BatchProducers, LogRun, of_most_batches, runs_of
 from checkers.history.rows import History, TopicPartition
 from checkers.judgement import Judgement

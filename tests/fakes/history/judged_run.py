@@ -6,7 +6,8 @@ Times are seconds of the run; the history's clock reads 100 s at its start, the 
 import numpy as np
 
 from checkers.anomalies import Anomaly
-from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
+from checkers.contract.settings import ProducerPromise, Realised
+from checkers.contract.terms import TopicPromise
 from checkers.contract.timeline import SECOND_NS, Clock
 from checkers.history.log_runs import BatchProducers, LogRun
 from checkers.history.rows import (
@@ -14,6 +15,7 @@ from checkers.history.rows import (
     BrokerState,
     ClientEvent,
     ClockPair,
+    ConfigChange,
     Context,
     Fault,
     MetadataChange,
@@ -71,7 +73,7 @@ def down(second, *nodes, recovered=-1, kind="kill", ended=None) -> Fault:
         down=nodes,
         down_ns=(ns(second if ended is None else ended),) * len(nodes),
         up_ns=(ns(recovered),) * len(nodes),
-        data_lost=nodes if kind == "power-loss" else (),
+        data_lost=nodes if kind in ("power-loss", "disk-wipe") else (),
         unclean=() if kind == "stop" else nodes,
     )
 
@@ -122,6 +124,14 @@ def power_cut(second, node, *, before, after, mounted) -> tuple[ReplicaOffset, R
     return (
         log_end(second, node, before, source="before-power-loss"),
         log_end(mounted, node, after, source="after-power-loss"),
+    )
+
+
+def wiped(second, node, *, before, mounted) -> tuple[ReplicaOffset, ReplicaOffset]:
+    """The log ends of a node whose disk was replaced by an empty one."""
+    return (
+        log_end(second, node, before, source="before-wipe"),
+        log_end(mounted, node, 0, source="after-wipe"),
     )
 
 
@@ -206,6 +216,7 @@ def world(
             collected=collected,
             metadata=rows(MetadataChange),
             brokers=rows(BrokerState),
+            configs=rows(ConfigChange),
             faults=rows(Fault),
             watermarks=rows(Watermark),
             proofs=rows(Proof),

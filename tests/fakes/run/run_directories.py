@@ -93,6 +93,7 @@ def write_scenario(run: RunDir, manifest: Mapping[str, Any], readers: int = 0) -
         "faults": [{"name": name} for name in manifest["schedule"]],
         "expect": {"acked_loss": manifest["expect"]},
         "accept": list(manifest["accept"]),
+        "require": list(manifest.get("require", ())),
     }
     write_whole(run.scenario, scenario_text(Scenario.model_validate(scenario)))
 

@@ -6,19 +6,36 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from compose.impairments import (
+    BOTH,
+    Delayed,
+    Direction,
+    Impairment,
+    Refused,
+    Reset,
+    Sliced,
+    Swallowed,
+    Throttled,
+    leaves_answers,
+)
 from compose.protocols import (
     CLIENT,
+    REQUEST_BYTES,
     ClockReading,
     ContainerState,
     CutMode,
     Edge,
     LogExtent,
+    MemoryUse,
     MetadataLog,
     ProcessEvent,
+    Reached,
     Role,
     StartTimings,
     Status,
+    Transfer,
 )
+from fakes.world.admin import FakeAdmin
 
 
 def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge, ...]:
@@ -29,54 +46,99 @@ def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge,
     return (*(Edge(source=CLIENT, target=b) for b in brokers), *kept)
 
 
+ANSWER_BYTES = 400
+"""Of the fake's brokers and controllers."""
+
+
 @dataclass
 class FakeMesh:
     """Edges with owners; `traffic` is what `bytes()` answers, and `calls` records the changes, in order."""
 
     edges: tuple[Edge, ...]
-    owners: dict[Edge, dict[str, CutMode]] = field(default_factory=lambda: defaultdict(dict))
-    delays: dict[Edge, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    held: dict[Edge, dict[str, Impairment]] = field(default_factory=lambda: defaultdict(dict))
     traffic: dict[Edge, int] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     toxics: dict[Edge, str] = field(default_factory=dict)
 
-    def cut(self, edges: Iterable[Edge], *, mode: CutMode, owner: str) -> None:
-        for edge in edges:
-            assert edge in self.edges, f"no such edge: {edge}"
-            self.owners[edge][owner] = mode
-            self.calls.append(f"cut {edge} {mode} {owner}")
+    def cut(
+        self,
+        edges: Iterable[Edge],
+        *,
+        mode: CutMode,
+        owner: str,
+        directions: tuple[Direction, ...] = BOTH,
+    ) -> None:
+        how = Refused() if mode == "refuse" else Swallowed(directions=directions)
+        self._hold(edges, how, f"{mode}{'' if directions == BOTH else ' ' + directions[0]}", "cut", owner)
 
-    def slow(self, edges: Iterable[Edge], *, delay_s: float, jitter_s: float, owner: str) -> None:
+    def impair(self, edges: Iterable[Edge], impairment: Impairment, *, owner: str) -> None:
+        self._hold(edges, impairment, str(impairment), "impair", owner)
+
+    def _hold(self, edges: Iterable[Edge], impairment: Impairment, shown: str, call: str, owner: str) -> None:
         for edge in edges:
             assert edge in self.edges, f"no such edge: {edge}"
-            self.delays[edge][owner] = delay_s
-            self.calls.append(f"slow {edge} {delay_s:g} {jitter_s:g} {owner}")
+            self.held[edge][owner] = impairment
+            self.calls.append(f"{call} {edge} {shown} {owner}")
 
     def mend(self, edges: Iterable[Edge], *, owner: str) -> None:
         for edge in edges:
-            if self.owners[edge].pop(owner, None) or self.delays[edge].pop(owner, None):
+            if self.held[edge].pop(owner, None):
                 self.calls.append(f"mend {edge} {owner}")
 
     def mend_all(self) -> None:
-        self.owners.clear()
-        self.delays.clear()
+        self.held.clear()
         self.calls.append("mend_all")
 
     def is_cut(self, edge: Edge) -> bool:
-        return bool(self.owners[edge])
+        return not all(leaves_answers(each) for each in self.held[edge].values())
 
     def disturbed(self) -> Mapping[Edge, str]:
-        held = {edge: ", ".join((*self.owners[edge], *self.delays[edge])) for edge in self.edges}
+        held = {edge: ", ".join(self.held[edge]) for edge in self.edges}
         return {edge: f"held by {owners}" for edge, owners in held.items() if owners} | self.toxics
+
+    def delay_s(self, edge: Edge) -> float:
+        return sum(each.delay_s for each in self.held[edge].values() if isinstance(each, Delayed))
 
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         return frozenset(edge for edge in edges if not self.is_cut(edge))
 
     def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
-        trips = {
-            edge: 0.01 + sum(self.delays[edge].values()) for edge in self.probe(edges, within_s=within_s)
-        }
+        trips = {edge: 0.01 + self.delay_s(edge) for edge in self.probe(edges, within_s=within_s)}
         return {edge: seconds for edge, seconds in trips.items() if seconds < within_s}
+
+    def reached(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, Reached]:
+        answered = self.probe(edges, within_s=within_s)
+        return {edge: "source" if edge in answered else self._reached(edge) for edge in edges}
+
+    def _reached(self, edge: Edge) -> Reached:
+        held = self.held[edge].values()
+        if any(isinstance(each, Refused) for each in held):
+            return "refused"
+        if any(isinstance(each, Reset) for each in held):
+            return "reset"
+        swallowed = {
+            direction for each in held if isinstance(each, Swallowed) for direction in each.directions
+        }
+        return "target" if swallowed == {"from"} else "proxy"
+
+    def transfers(
+        self, edges: Collection[Edge], *, requests: int, within_s: float
+    ) -> Mapping[Edge, Transfer]:
+        found = {
+            edge: self._transfer(edge, requests * REQUEST_BYTES, requests * ANSWER_BYTES)
+            for edge in self.probe(edges, within_s=within_s)
+        }
+        return {edge: transfer for edge, transfer in found.items() if transfer.took_s < within_s}
+
+    def _transfer(self, edge: Edge, request_bytes: int, answer_bytes: int) -> Transfer:
+        took_s = 0.05 + self.delay_s(edge)
+        for each in self.held[edge].values():
+            if isinstance(each, Throttled | Sliced):
+                passing = request_bytes if each.direction == "to" else answer_bytes
+                sliced = isinstance(each, Sliced)
+                per_s = each.size_bytes / each.delay_s if sliced else each.bytes_per_s
+                took_s = max(took_s, passing / per_s)
+        return Transfer(request_bytes=request_bytes, answer_bytes=answer_bytes, took_s=round(took_s, 3))
 
     def bytes(self) -> Mapping[Edge, int]:
         return {edge: self.traffic.get(edge, 0) for edge in self.edges}
@@ -130,10 +192,17 @@ class FakeCluster:
     owners: dict[int, str] = field(default_factory=dict)
     allowed: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     watches: list[FakeWatch] = field(default_factory=list)
+    memory_limits: dict[int, int] = field(default_factory=dict)
+    held: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 300 << 20))
+    met: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    cpu_limits: dict[int, float] = field(default_factory=dict)
+    throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    epochs: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 10))
     at_ns: int = 0
 
     def __post_init__(self) -> None:
         self.mesh = FakeMesh(full_mesh(self.brokers, self.controllers), calls=self.calls)
+        self.admin = FakeAdmin(brokers=self.brokers, calls=self.calls)
         nodes = {*self.brokers, *self.controllers}
         self.states = {n: ContainerState(status="running", pid=1000 + n, started_at="1") for n in nodes}
 
@@ -180,6 +249,7 @@ class FakeCluster:
         if before.status == "exited":
             lives = before.restarts + 1
             self._become(node, "running", exit_code=None, pid=1000 + node + 500 * lives, restarts=lives)
+            self.epochs[node] = max([10, *self.epochs.values()]) + 5
             self._report(node, "started", planned=True, owner=owner)
         self.owners.pop(node, None)
 
@@ -241,6 +311,18 @@ class FakeCluster:
         self.logs[node] -= self.unsynced[node]
         self.unsynced[node] = 0
 
+    def fill_up(self, node: int) -> None:
+        self._do("fill_up", node)
+        self.room[node] = 0
+
+    def free_up(self, node: int) -> None:
+        self._do("free_up", node)
+        self.room[node] = 1 << 30
+
+    def wipe(self, node: int, *, new: bool) -> None:
+        self._do("replace" if new else "wipe", node)
+        self.logs[node] = self.unsynced[node] = 0
+
     def room_bytes(self, node: int) -> int:
         self._do("room_bytes", node)
         return self.room[node]
@@ -252,8 +334,10 @@ class FakeCluster:
         return self.unsynced[node]
 
     def log_ends(self, node: int) -> Mapping[tuple[str, int], LogExtent]:
-        """orders-0, with a record a byte."""
+        """orders-0, with a record a byte; nothing on an empty disk."""
         self._do("log_ends", node)
+        if not self.log_bytes(node):
+            return {}
         return {("orders", 0): LogExtent(log_start=0, log_end=self.log_bytes(node))}
 
     def save_replicas(
@@ -269,6 +353,33 @@ class FakeCluster:
         if self.state(node).status == "running":
             self.cpu[node] += 1_000_000
         return self.cpu[node]
+
+    def limit_cpu(self, node: int, cpus: float | None) -> None:
+        self._do("unlimit_cpu" if cpus is None else "limit_cpu", node)
+        self.cpu_limits.pop(node, None)
+        if cpus is not None:
+            self.cpu_limits[node] = cpus
+
+    def cpu_limit(self, node: int) -> float | None:
+        return self.cpu_limits.get(node)
+
+    def throttled_ns(self, node: int) -> int:
+        return self.throttled[node]
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        self._do("unlimit_memory" if most_bytes is None else "limit_memory", node)
+        self.memory_limits.pop(node, None)
+        if most_bytes is not None:
+            self.memory_limits[node] = most_bytes
+
+    def memory_limit(self, node: int) -> int | None:
+        return self.memory_limits.get(node)
+
+    def memory_use(self, node: int) -> MemoryUse:
+        return MemoryUse(held_bytes=self.held[node], limit_met=self.met[node])
+
+    def broker_epoch(self, node: int) -> int:
+        return self.epochs[node] if self.state(node).status in ("running", "paused") else -1
 
     def tail(self, node: int, lines: int = 40) -> str:
         return f"(log of node {node})"

@@ -9,14 +9,19 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from compose.errors import DiskError
-from compose.protocols import ContainerState, Edge, PartitionOffsets, PartitionState
+from compose.admin_protocol import ElectionKind, Place
+from compose.errors import DiskError, ViewError
+from compose.impairments import BOTH
+from compose.protocols import ContainerState, Edge, MemoryUse, PartitionOffsets, PartitionState
+from fakes.world.admin import FakeAdmin
 from fakes.world.cluster import FakeCluster, FakeMesh, full_mesh
 from fakes.world.virtual_clock import VirtualClock
 from faults.clock import ns
 
+ORDERS = ("orders", 0)
 CALL_NS = ns(0.05)
 LAG_NS = ns(3.0)
+HALT_NS = ns(0.3)
 
 
 class Inline(Executor):
@@ -82,14 +87,15 @@ class WorldMesh(FakeMesh):
     world: "World" = field(kw_only=True)
     quiet: set[Edge] = field(default_factory=set)
 
-    def cut(self, edges: Any, *, mode: Any, owner: str) -> None:
+    def cut(self, edges: Any, *, mode: Any, owner: str, directions: Any = BOTH) -> None:
         self.world.settle()
         if "cut" not in self.world.ignores:
-            super().cut(edges, mode=mode, owner=owner)
+            super().cut(edges, mode=mode, owner=owner, directions=directions)
 
-    def slow(self, edges: Any, *, delay_s: float, jitter_s: float, owner: str) -> None:
-        if "slow" not in self.world.ignores:
-            super().slow(edges, delay_s=delay_s, jitter_s=jitter_s, owner=owner)
+    def impair(self, edges: Any, impairment: Any, *, owner: str) -> None:
+        self.world.settle()
+        if "impair" not in self.world.ignores:
+            super().impair(edges, impairment, owner=owner)
 
     def mend(self, edges: Any, *, owner: str) -> None:
         self.world.settle()
@@ -110,11 +116,30 @@ class WorldMesh(FakeMesh):
 
 
 @dataclass
+class WorldAdmin(FakeAdmin):
+    """Changes of orders-0 move the world's leader."""
+
+    world: "World" = field(kw_only=True)
+
+    def moved(self, place: Place) -> None:
+        if place == ORDERS and self.world.leader not in self.replicas[place]:
+            self.world.lead(self.world.isr()[0])
+
+    def elected(self, place: Place, kind: ElectionKind) -> None:
+        preferred, *others = self.replicas[place]
+        if kind == "preferred" and preferred in self.world.isr():
+            self.world.lead(preferred)
+        running = [node for node in (preferred, *others) if self.world.serves(node)]
+        if kind == "unclean" and not self.world.serves(self.world.leader):
+            self.world.lead(running[0])
+
+
+@dataclass
 class World(FakeCluster):
     """Three brokers and controllers; orders-0 is led by `leader` until it dies, then by the next in sync.
 
     Its log grows by a record each millisecond; whoever can fetch holds all of it, and nobody waits for acks.
-    `stop_ns` is how long a stop takes.
+    `stop_ns` is how long a stop takes; a node whose disk is full `halts`.
     """
 
     clock: VirtualClock = field(default_factory=VirtualClock)
@@ -127,11 +152,15 @@ class World(FakeCluster):
     rejoin_ns: int = ns(0.5)
     lingers_ns: int = 0
     stop_ns: int = 0
+    halts: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         edges = full_mesh(self.brokers, self.controllers)
         self.mesh: WorldMesh = WorldMesh(edges, calls=self.calls, world=self)
+        self.admin: WorldAdmin = WorldAdmin(
+            brokers=self.brokers, calls=self.calls, ignores=self.ignores, world=self
+        )
         self.boots: dict[int, int] = dict.fromkeys((*self.brokers, *self.controllers), -ns(3600))
         self.well: dict[int, bool] = dict.fromkeys(self.brokers, True)
         self.in_sync: dict[int, bool] = dict.fromkeys(self.brokers, True)
@@ -152,7 +181,9 @@ class World(FakeCluster):
         for node, state in self.states.items():
             if state.status == "running":
                 self.cpu[node] += passed_us
-                if node not in self.frozen:
+                self.met[node] += passed_us // 1000 if node in self.memory_limits else 0
+                self.throttled[node] += passed_us * 1000 if node in self.cpu_limits else 0
+                if node not in self.frozen and self.room[node] > 0:
                     self.logs[node] += passed_us
                     self.unsynced[node] = 0 if self.flushed else self.unsynced[node] + passed_us
         self._settle_isr(now_ns)
@@ -193,7 +224,13 @@ class World(FakeCluster):
 
     def isr(self) -> tuple[int, ...]:
         self.settle()
-        return tuple(node for node in self.brokers if node == self.leader or self.in_sync[node])
+        here = self.admin.replicas[ORDERS]
+        return tuple(node for node in sorted(here) if node == self.leader or self.in_sync[node])
+
+    def lead(self, node: int) -> None:
+        """Another leader of orders-0, under a new epoch."""
+        if node != self.leader:
+            self.leader, self.epoch = node, self.epoch + 1
 
     def fail(self, name: str) -> None:
         if self.failing.get(name):
@@ -255,6 +292,28 @@ class World(FakeCluster):
         self._unless_ignored("drop_unsynced", node)
         self.cut_off.add(node)
 
+    def fill_up(self, node: int) -> None:
+        """Kafka halts when it cannot append, unless it has nothing to append."""
+        assert node not in self.frozen, "who writes to a frozen disk waits"
+        self._unless_ignored("fill_up", node)
+        if self.room[node] == 0 and self.halts:
+            self.clock.call_at(self.clock.now_ns() + HALT_NS, lambda: self._halt(node))
+
+    def _halt(self, node: int) -> None:
+        self.settle()
+        if self.states[node].status == "running" and self.room[node] == 0:
+            self.die(node)
+            self.died_ns[node] = self.clock.now_ns()
+            self._elect()
+
+    def free_up(self, node: int) -> None:
+        self._unless_ignored("free_up", node)
+
+    def wipe(self, node: int, *, new: bool) -> None:
+        assert self.states[node].status == "exited", "a disk is replaced while its node is down"
+        if "wipe" not in self.ignores:
+            super().wipe(node, new=new)
+
     def _unless_ignored(self, name: str, node: int, **more: str) -> None:
         if name in self.ignores:
             self._do(name, node)
@@ -283,6 +342,26 @@ class World(FakeCluster):
         self.settle()
         return super().unsynced_bytes(node)
 
+    def limit_cpu(self, node: int, cpus: float | None) -> None:
+        if ("unlimit_cpu" if cpus is None else "limit_cpu") not in self.ignores:
+            super().limit_cpu(node, cpus)
+
+    def throttled_ns(self, node: int) -> int:
+        self.settle()
+        return super().throttled_ns(node)
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        if ("unlimit_memory" if most_bytes is None else "limit_memory") not in self.ignores:
+            super().limit_memory(node, most_bytes)
+
+    def memory_use(self, node: int) -> MemoryUse:
+        self.settle()
+        return super().memory_use(node)
+
+    def broker_epoch(self, node: int) -> int:
+        """Registered once it has booted."""
+        return super().broker_epoch(node) if self.serves(node) else -1
+
     def cpu_ns(self, node: int) -> int:
         self.settle()
         return self.cpu[node]
@@ -299,26 +378,50 @@ class WorldView:
     world: World
 
     def describe(self, topic: str) -> tuple[PartitionState, ...]:
+        places = [place for place in sorted(self.world.admin.replicas) if place[0] == topic]
+        return tuple(self._orders() if place == ORDERS else self._other(place) for place in places)
+
+    def _orders(self) -> PartitionState:
         world = self.world
-        return (
-            PartitionState(
-                topic="orders",
-                partition=0,
-                leader=world.leader if world.states[world.leader].status != "exited" else -1,
-                leader_epoch=world.epoch,
-                replicas=world.brokers,
-                isr=world.isr(),
-            ),
+        return PartitionState(
+            topic="orders",
+            partition=0,
+            leader=world.leader if world.states[world.leader].status != "exited" else -1,
+            leader_epoch=world.epoch,
+            replicas=world.admin.replicas[ORDERS],
+            isr=world.isr(),
+        )
+
+    def _other(self, place: Place) -> PartitionState:
+        """Nobody writes to it."""
+        replicas = self.world.admin.replicas[place]
+        return PartitionState(
+            topic=place[0],
+            partition=place[1],
+            leader=replicas[0],
+            leader_epoch=0,
+            replicas=replicas,
+            isr=tuple(sorted(replicas)),
         )
 
     def with_offsets(self, state: PartitionState) -> PartitionState:
         return replace(state, offsets=self.world.offsets() if state.leader >= 0 else None)
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
-        return {("orders", 0): self.describe("orders")[0].leader}
+        topics = {topic for topic, _ in self.world.admin.replicas}
+        return {(topic, s.partition): s.leader for topic in topics for s in self.describe(topic)}
+
+    def fenced(self) -> Mapping[int, bool]:
+        return {node: not self.world.serves(node) for node in self.world.brokers}
+
+    def coordinator(self, group: str) -> int | None:
+        """Whoever leads orders-0 coordinates every group."""
+        leader = self.describe("orders")[0].leader
+        return leader if leader >= 0 else None
 
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
-        raise NotImplementedError
+        if not self.describe(topic):
+            raise ViewError(f"topic {topic}: no broker knows it")
 
     def wait_for_full_isr(self, topics: Any, *, within_s: float) -> None:
         raise NotImplementedError

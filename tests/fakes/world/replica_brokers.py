@@ -32,6 +32,8 @@ class ReplicaBrokers:
     high_watermark: int = 10
     last_stable: int | None = None
     refuses_debugging: bool = False
+    lists: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """The brokers that a broker lists as not fenced; without an entry it lists all."""
     silent: set[int] = field(default_factory=set)
     after_each: Callable[[int, int], None] = lambda _broker, _api: None
     """Called with the broker and the API key when an answer was made, before it is sent."""
@@ -64,7 +66,7 @@ class ReplicaBrokers:
                 request.take(request.fixed("h"))
                 body = Writer().fixed("i", asked)
                 if key == METADATA:
-                    self._metadata(body.tags())
+                    self._metadata(node, body.tags())
                 elif key == LIST_OFFSETS:
                     request.tags()
                     self._list_offsets(node, request, body.tags())
@@ -73,9 +75,10 @@ class ReplicaBrokers:
                 self.after_each(node, key)
                 connection.sendall(struct.pack(">i", len(body.raw)) + body.raw)
 
-    def _metadata(self, body: Writer) -> None:
+    def _metadata(self, asked: int, body: Writer) -> None:
         body.fixed("i", 0)
-        body.array(self.log_ends, lambda node: body.fixed("i", node).text("b").fixed("i", 1).count(0).tags())
+        alive = self.lists.get(asked, tuple(self.log_ends))
+        body.array(alive, lambda node: body.fixed("i", node).text("b").fixed("i", 1).count(0).tags())
         body.text("cluster").fixed("i", 1)
 
         def ids(nodes: tuple[int, ...]) -> None:

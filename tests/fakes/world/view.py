@@ -33,6 +33,12 @@ class FakeView:
     def leaders(self) -> Mapping[tuple[str, int], int]:
         return {tp: state.leader for tp, state in self.states.items()}
 
+    def fenced(self) -> Mapping[int, bool]:
+        return {1: False, 2: False, 3: False}
+
+    def coordinator(self, group: str) -> int | None:
+        return None
+
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
         if any(state.leader < 0 for state in self.describe(topic)):
             raise ViewError(f"{topic} has a partition without a leader")

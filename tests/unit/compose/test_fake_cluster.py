@@ -3,12 +3,15 @@
 from fakes.world.cluster import FakeCluster, full_mesh
 from fakes.world.view import FakeView, partition
 
+from compose.admin_protocol import Admin
 from compose.protocols import Cluster, Edge, Mesh, View
 
 
 def test_members() -> None:
     """The fakes have every member of the protocols."""
-    for fake, protocol in ((FakeCluster(), Cluster), (FakeCluster().mesh, Mesh), (FakeView(), View)):
+    cluster = FakeCluster()
+    fakes = ((cluster, Cluster), (cluster.mesh, Mesh), (cluster.admin, Admin), (FakeView(), View))
+    for fake, protocol in fakes:
         wanted = {name for name in vars(protocol) if not name.startswith("_")}
         assert {name for name in wanted if not hasattr(fake, name)} == set()
 

@@ -93,7 +93,7 @@ def test_the_list_of_scenarios_is_readable_by_machines_too(capsys: pytest.Captur
 def test_a_shown_scenario_is_the_file_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scenario", "show", "acks1-leader-kill"]) == 0
     shown = capsys.readouterr().out
-    assert shown == (SHIPPED / "acks1-leader-kill.yaml").read_text()
+    assert shown == (SHIPPED / "leader-failure" / "acks1-leader-kill.yaml").read_text()
 
 
 def test_a_valid_scenario_is_described_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

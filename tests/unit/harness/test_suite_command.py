@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from fakes.run.run_steps import FakeRunSteps
 
+from compose.setup import prepare
 from harness.cli import main
+from harness.run.live import live_steps
 
 
 @pytest.mark.parametrize(
@@ -13,10 +16,18 @@ from harness.cli import main
         ([], "suite: give the name or file of a suite, or --resume DIR"),
         (["nightly"], "suite: give a --budget, as in --budget 60m"),
         (["nightly", "--resume", "runs/x"], "suite: give the name or file of a suite, or --resume DIR"),
-        (["nigthly", "--budget", "1m"], "suite: unknown 'nigthly'; did you mean nightly? allowed: nightly"),
+        (
+            ["nigthly", "--budget", "1m"],
+            "suite: unknown 'nigthly'; did you mean nightly? allowed: catalogue, nightly",
+        ),
         (["nightly", "--budget", "1m", "--shard", "3/2", "--seed", "1"], "shard: '3/2' is not a shard"),
         (["nightly", "--budget", "1m", "--shard", "1/2"], "shard: all parts of a draw need the same seed"),
-        (["--resume", "runs/x", "--seed", "1"], "suite: --resume goes on with the seed and the shard"),
+        (
+            ["--resume", "runs/x", "--seed", "1"],
+            "suite: --resume goes on with the seed, the shard and the repeats",
+        ),
+        (["--resume", "runs/x", "--repeat", "2"], "suite: --resume goes on with the seed, the shard and"),
+        (["nightly", "--budget", "1m", "--repeat", "2"], "repeat: it belongs to the suite catalogue; "),
         (["--resume", "no-such-suite"], "no-such-suite: not the directory of a suite"),
     ],
 )
@@ -39,6 +50,27 @@ def test_a_budget_has_a_unit_and_is_more_than_nothing(
 ) -> None:
     assert main(["suite", "nightly", f"--budget={budget}"]) == 2
     assert "--budget" in capsys.readouterr().err
+
+
+class Steps(FakeRunSteps):
+    def end_kept_cluster(self) -> None:
+        self.take("end_kept_cluster")
+
+
+def test_a_suite_that_ends_by_itself_needs_no_budget_and_leaves_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own.yaml").write_text("name: own\ntopics: [{name: orders}]\nworkload: {lasts: 0s}\n")
+    suite = tmp_path / "mine.yaml"
+    suite.write_text("name: mine\nscenarios: [{scenario: own.yaml, at_most: 2}]\n")
+    monkeypatch.setattr(prepare, "ensure_images", lambda release, on_line: None)
+    monkeypatch.setattr(live_steps, "LiveRunSteps", lambda spark_master: Steps())
+    assert main(["suite", str(suite), "--out", str(tmp_path / "runs")]) == 0
+    assert "2 runs: 2 PASS" in capsys.readouterr().out
+    (made,) = (tmp_path / "runs").iterdir()
+    assert (made / "observed.md").read_text().splitlines()[4] == (
+        "| `own` | not known | not known | not known | none is asked for | not known | 2 PASS |"
+    )
 
 
 def test_a_scenario_of_a_suite_that_cannot_work_is_refused_before_anything_starts(

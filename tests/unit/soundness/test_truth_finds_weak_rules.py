@@ -17,7 +17,7 @@ from checkers.contract import clauses, effects, fate, losses, partition_evidence
 from checkers.contract.fate import Reason
 from checkers.contract.label import BlockLabels, Label
 from checkers.contract.partition_evidence import EpochStart
-from checkers.contract.settings import TopicPromise
+from checkers.contract.terms import Terms
 from checkers.model import Bug, Simulated, draw_case, simulate
 from checkers.properties import Property
 from checkers.reference.control_plane import rules as control_plane
@@ -88,8 +88,8 @@ def with_topic(**settings: Any) -> tuple[Any, str, Any]:
     """The contract of a topic with other settings."""
     honest = clauses.rule
 
-    def rule(record, its_fate, evidence, realised, topic: TopicPromise):
-        return honest(record, its_fate, evidence, realised, replace(topic, **settings))
+    def rule(record, its_fate, evidence, realised, terms: Terms):
+        return honest(record, its_fate, evidence, realised, replace(terms, **settings))
 
     return losses, "rule", rule
 

@@ -3,12 +3,14 @@
 import socket
 import time
 from collections.abc import Callable, Iterator
+from ipaddress import ip_network
 
 import pytest
 from confluent_kafka import Producer
 
 from compose.cluster.start import DockerCluster
 from compose.docker.api import client
+from compose.impairments import Delayed
 from compose.kafka.view import ClusterView
 from compose.protocols import CLIENT, CutMode, Edge
 from compose.spec.server_properties import BROKER_PORTS, CLIENT_PORT, CONTROLLER_PORTS, host_name
@@ -156,7 +158,7 @@ def test_an_edge_that_is_slow_is_cut_as_any_other_and_is_slow_again_afterwards(
     cluster: DockerCluster, mode: CutMode
 ) -> None:
     mine = of_node(cluster, 2)
-    cluster.mesh.slow(mine, delay_s=0.2, jitter_s=0.0, owner="slow")
+    cluster.mesh.impair(mine, Delayed(delay_s=0.2), owner="slow")
     cluster.mesh.cut(mine, mode=mode, owner="cut")
     assert cluster.mesh.probe(mine, within_s=1) == frozenset()
 
@@ -175,8 +177,9 @@ def test_nothing_is_reached_from_another_machine(cluster: DockerCluster) -> None
     published = [each for bound in proxy["NetworkSettings"]["Ports"].values() for each in bound or ()]
     assert {each["HostIp"] for each in published} <= {"127.0.0.1"}
     (bridge,) = client().api.inspect_network("bridge")["IPAM"]["Config"]
+    gateway = str(next(ip_network(bridge["Subnet"]).hosts()))
     for address in cluster.bootstrap.split(","):
         host, _, port = address.rpartition(":")
         socket.create_connection((host, int(port)), timeout=5).close()
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((bridge["Gateway"], int(port)), timeout=5).close()
+            socket.create_connection((gateway, int(port)), timeout=5).close()

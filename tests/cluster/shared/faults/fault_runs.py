@@ -7,6 +7,7 @@ from typing import Any
 from compose.kafka.view import ClusterView
 from faults.clock import SystemClock
 from faults.plan.parse import parse_steps
+from faults.schedule.events import LastAck, no_acks
 from faults.schedule.record import FaultEvent, FaultRecord
 from faults.schedule.scheduler import run_schedule
 
@@ -17,10 +18,19 @@ def run(
     *words: Mapping[str, object],
     stop: Event | None = None,
     on_event: Callable[[FaultEvent], None] = print,
+    last_ack_ns: LastAck = no_acks,
 ) -> tuple[FaultRecord, ...]:
     """Run steps against the cluster, or what stands for it."""
     steps = parse_steps(words)
-    return run_schedule(steps, cluster, view, SystemClock(), stop=stop or Event(), on_event=on_event)
+    return run_schedule(
+        steps,
+        cluster,
+        view,
+        SystemClock(),
+        stop=stop or Event(),
+        on_event=on_event,
+        last_ack_ns=last_ack_ns,
+    )
 
 
 class Ignoring:
@@ -38,3 +48,8 @@ class Ignoring:
     def mesh(self) -> Any:
         """The mesh, on which the same calls change nothing."""
         return Ignoring(self._real.mesh, *self._names)
+
+    @property
+    def admin(self) -> Any:
+        """Kafka's administration, on which the same calls change nothing."""
+        return Ignoring(self._real.admin, *self._names)

@@ -21,7 +21,7 @@ class Acked:
 
 
 @contextmanager
-def traffic(bootstrap: str, topic: str, *, partitions: int) -> Iterator[Acked]:
+def traffic(bootstrap: str, topic: str, *, partitions: int, record_bytes: int = 200) -> Iterator[Acked]:
     """About 250 records a second, in turn over the partitions, with acks=all, until the block ends."""
     acked = Acked()
 
@@ -36,7 +36,7 @@ def traffic(bootstrap: str, topic: str, *, partitions: int) -> Iterator[Acked]:
         number = 0
         while not acked.stop.wait(EVERY_S):
             if len(producer) < 10_000:
-                producer.produce(topic, b"x" * 200, partition=number % partitions, on_delivery=note)
+                producer.produce(topic, b"x" * record_bytes, partition=number % partitions, on_delivery=note)
                 number += 1
             producer.poll(0)
         producer.purge()

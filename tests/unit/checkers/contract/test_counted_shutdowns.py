@@ -3,13 +3,25 @@
 from dataclasses import replace
 
 import pytest
-from fakes.history.judged_run import ALL_CUT, cut, down, led, log_end, lost, power_cut, sampled, world
+from fakes.history.judged_run import (
+    ALL_CUT,
+    cut,
+    down,
+    led,
+    log_end,
+    lost,
+    ns,
+    power_cut,
+    sampled,
+    wiped,
+    world,
+)
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
 from checkers.history.log_runs import LogRun
-from checkers.history.rows import BrokerLine
+from checkers.history.rows import BrokerLine, NodeEvent
 
 ALL = (1, 2, 3)
 IN_SYNC_WITHOUT = ("violation", "in-sync replica elected without the data")
@@ -266,3 +278,77 @@ def test_a_loss_has_both_names_where_a_shutdown_may_have_come_before_the_record(
     name = "power loss of all in-sync replicas"
     assert cut_while_it_was_sent(3.9) == ("permitted", name)
     assert cut_while_it_was_sent(4.1) == ("permitted", f"{name} or last known ELR elected without the data")
+
+
+def restarted_in_turn(up_again):
+    """Brokers 1, 2 and 3 are killed at 4 s, 14 s and 24 s, and back at `up_again` seconds. At 5 s broker 2 is
+    elected, in sync, without offset 7; nobody measured what any of them held."""
+    roll = replace(
+        down(4, *ALL, kind="rolling-restart", recovered=30),
+        down_ns=tuple(map(ns, (4.2, 14.2, 24.2))),
+        up_ns=tuple(map(ns, up_again)),
+    )
+    return world(led(0, 1, 5, ALL), sampled(3, 20), roll, led(5, 2, 6, (2, 3)), LogRun(6, 5, 40))
+
+
+def test_a_broker_whose_turn_in_a_restart_had_not_come_has_lost_nothing_yet():
+    record = lost(offset=7, sent=2, acked=3)
+    assert judged(record, restarted_in_turn((8, 18, 28))) == IN_SYNC_WITHOUT
+    assert label(record, restarted_in_turn((28, 29, 30))).kind == "undecided"
+
+
+def all_gone(*nodes, flush=0):
+    """Brokers 1 and 2 lose their disks at 4 s; then broker 1, the last known leader, leads an empty log."""
+    return world(
+        led(0, 1, 5, (1, 2)),
+        sampled(3, 30, isr=(1, 2)),
+        down(4, *nodes, kind="disk-wipe", recovered=16),
+        *(row for node in nodes for row in wiped(5, node, before=30, mounted=6)),
+        led(8, -1, 6, (), last_known=(1,)),
+        led(14, 1, 7, (1,)),
+        LogRun(7, 0, 20),
+        flush=flush,
+    )
+
+
+def test_disks_that_are_gone_take_what_was_flushed_too():
+    """`flush.messages=1` forbids the same loss by a power cut."""
+    cause = ("permitted", "disk loss among all in-sync replicas")
+    record = lost(offset=7, sent=2, acked=3)
+    assert judged(record, all_gone(1, 2)) == cause
+    assert judged(record, all_gone(1, 2, flush=1)) == cause
+    assert judged(record, world(*ALL_CUT, flush=1)) == IN_SYNC_WITHOUT
+
+
+def test_one_disk_that_is_gone_excuses_no_loss():
+    """Broker 2 keeps its own, and min.insync.replicas is 2."""
+    its = label(lost(offset=7, sent=2, acked=3), all_gone(1))
+    assert (its.kind, its.cause) == IN_SYNC_WITHOUT
+    assert "1 unclean shutdown < min.insync.replicas 2 before the ISR recovered: broker 1" in its.clause
+
+
+def full_disks(*ends):
+    """The disks of brokers 1 and 2 are full from 4 s on; 1 halts at once, 2 at 14 s. At 6 s broker 2 is
+    elected, in sync, without offset 7; nobody measured what either held. `ends`: what the watch saw."""
+    full = replace(
+        down(4, 1, 2, kind="disk-full", recovered=30), down_ns=(ns(4.2), ns(14.2)), up_ns=(ns(25), ns(25))
+    )
+    return world(led(0, 1, 5, ALL), sampled(3, 20), full, led(6, 2, 6, (2, 3)), LogRun(6, 5, 40), *ends)
+
+
+def test_a_broker_that_had_not_halted_yet_has_lost_nothing_yet():
+    saw = [
+        NodeEvent(
+            at_ns=ns(second),
+            node=node,
+            role="broker",
+            event="exited",
+            exit_code=1,
+            planned=True,
+            fault="disk-full-1",
+        )
+        for node, second in ((1, 4.2), (2, 14.2))
+    ]
+    record = lost(offset=7, sent=2, acked=3)
+    assert judged(record, full_disks(*saw)) == IN_SYNC_WITHOUT
+    assert label(record, full_disks()).kind == "undecided"

@@ -264,6 +264,20 @@ def test_an_unclean_election_is_permitted_only_where_the_topic_allows_it():
     assert verdict(lost(offset=7, acked=3.5), world(*UNCLEAN)) == ("violation", "unclean election")
 
 
+def test_an_unclean_election_that_was_asked_for_is_permitted():
+    """At 6.9 s, seen at 7.1 s: it is the reason for the one at 7 s. One that was not seen may be."""
+    asked = replace(down(6.9, kind="unclean-election"), target="topic orders", effect_ns=ns(7.1))
+    its = label(lost(offset=7, acked=3.5), world(*UNCLEAN, asked))
+    assert (its.kind, its.cause) == ("permitted", "unclean election")
+    assert its.clause.endswith(
+        "was elected at 7.00 s (epoch 7, its log begins at offset 5), as it was asked for"
+    )
+    unseen = replace(asked, proven=False, effect_ns=-1)
+    assert verdict(lost(offset=7, acked=3.5), world(*UNCLEAN, unseen)) == ("undecided", "missing evidence")
+    elsewhere = replace(asked, target="topic audit")
+    assert verdict(lost(offset=7, acked=3.5), world(*UNCLEAN, elsewhere))[0] == "violation"
+
+
 ZOMBIE = (
     led(0, 1, 5, (1, 2, 3)),
     sampled(5, 5),

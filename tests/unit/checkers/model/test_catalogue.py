@@ -201,3 +201,22 @@ def test_what_is_flushed_survives_the_power_loss_of_all(seed):
 def test_killing_all_loses_nothing(seed):
     simulated, _ = run(seed, (Kill(at_s=5.0, hold_s=2.0, nodes=(1, 2, 3)),))
     assert simulated.truth.lost == ()
+
+
+@pytest.mark.parametrize(("replication", "min_isr"), [(1, 1), (2, 1), (2, 2)])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_fewer_replicas_than_brokers_lose_what_all_of_them_have_lost(seed, replication, min_isr):
+    settings = replace(SETTINGS, replication=replication, min_isr=min_isr)
+    simulated, partition = run(seed, (PowerLoss(at_s=5.0, hold_s=2.0, nodes=(1, 2, 3)),), settings)
+    fates = lost(simulated, partition)
+    assert fates
+    assert all(one.permitted for one in fates)
+    assert {len(row.replicas) for row in simulated.history.metadata} == {replication}
+    assert simulated.truth.wrong == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_replica_of_two_is_enough_after_one_power_loss(seed):
+    settings = replace(SETTINGS, replication=2, min_isr=2)
+    simulated, _ = run(seed, (PowerLoss(at_s=5.0, hold_s=2.0, nodes=(1,)),), settings)
+    assert simulated.truth.lost == ()

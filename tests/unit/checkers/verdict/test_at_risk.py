@@ -53,6 +53,11 @@ def test_dropped_pages_put_at_risk_what_was_not_written_back():
     assert risked(fault(**power), 29, 31, 45, 71) == 0
 
 
+def test_a_disk_that_was_replaced_puts_at_risk_whatever_was_acknowledged_before():
+    wipe = replace(fault(5000, heal=5010, data_lost=(1,)), kind="disk-wipe")
+    assert risked(wipe, 1, 4000, 5005, 5011) == 3
+
+
 def test_what_the_first_of_overlapping_faults_put_at_risk_is_at_risk_in_all_of_them():
     """Nothing was acknowledged any more when the second came, and the third began after the first had ended;
     the fourth is by itself."""

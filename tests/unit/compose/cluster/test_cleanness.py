@@ -8,6 +8,7 @@ from fakes.world.cluster import FakeCluster
 
 from compose.cluster.cleanness import before, what_is_left
 from compose.errors import DiskError
+from compose.impairments import Delayed
 from compose.protocols import ClockReading, Edge
 
 GIB = 1 << 30
@@ -48,9 +49,11 @@ def test_what_was_healed_leaves_nothing() -> None:
         (lambda c: (c.kill(2), c.start(2)), "node 2 is another process than the run before has left"),
         (lambda c: c.freeze(3), "the disk of node 3 is frozen"),
         (lambda c: c.allow_end(1, owner="disk"), "node 1 may still end for disk"),
+        (lambda c: c.limit_cpu(1, 0.1), "node 1 may use only 0.1 processors"),
+        (lambda c: c.limit_memory(101, 400 << 20), "node 101 may have only 400 MiB of memory"),
         (lambda c: c.room.update({2: 100 << 20}), "the disk of node 2 has 100 MiB left of 1024"),
         (lambda c: c.mesh.cut([EDGE], mode="refuse", owner="cut"), "edge 2->1: held by cut"),
-        (lambda c: c.mesh.slow([EDGE], delay_s=1, jitter_s=0, owner="lag"), "edge 2->1: held by lag"),
+        (lambda c: c.mesh.impair([EDGE], Delayed(delay_s=1), owner="lag"), "edge 2->1: held by lag"),
         (lambda c: c.mesh.toxics.update({EDGE: "its proxy has slow"}), "edge 2->1: its proxy has slow"),
         (lambda c: setattr(c, "controller", None), "the controllers have no leader"),
         (lambda c: c.fail_once.update({"room_bytes": DiskError("sda: EIO")}), "not known: sda: EIO"),

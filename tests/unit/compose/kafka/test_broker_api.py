@@ -4,9 +4,9 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import pytest
+from fakes.world.socket_broker import TAGS, broker, ids, number, offers, text
 
 from compose.kafka.broker_api import (
     DEBUGGING,
@@ -24,50 +24,9 @@ from compose.kafka.wire import Connection
 UUID = bytes(range(16))
 
 
-def number(layout: str, *values: int) -> bytes:
-    """Big-endian numbers."""
-    return struct.pack(f">{layout}", *values)
-
-
-def text(value: str) -> bytes:
-    """A short compact string."""
-    return bytes([len(value) + 1]) + value.encode()
-
-
-def ids(*values: int) -> bytes:
-    """A compact array of node ids."""
-    return bytes([len(values) + 1]) + number(f"{len(values)}i", *values)
-
-
-TAGS = b"\0"
 BROKER_2 = number("i", 2) + text("kafka-2") + number("i", 9092) + b"\0" + TAGS
 # One partition: no error, number 4, leader 3 at epoch 7, replicas 3 1 2, in sync 3 1.
 PARTITION = number("hiii", 0, 4, 3, 7) + ids(3, 1, 2) + ids(3, 1)
-
-
-@contextmanager
-def broker(*answers: bytes | None) -> Iterator[tuple[tuple[str, int], list[bytes]]]:
-    """Yields an address that answers with `answers` in turn (None: never), and the requests that it got."""
-    got: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve() -> None:
-            connection, _ = server.accept()
-            with connection:
-                for asked, answer in enumerate(answers, start=1):
-                    (size,) = struct.unpack(">i", connection.recv(4, socket.MSG_WAITALL))
-                    got.append(connection.recv(size, socket.MSG_WAITALL))
-                    if answer is None:
-                        connection.recv(1)
-                        return
-                    inflexible = got[-1][:4] == number("hh", 18, 0)
-                    body = number("i", asked) + (b"" if inflexible else TAGS) + answer
-                    connection.sendall(number("i", len(body)) + body)
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield server.getsockname(), got
-        thread.join(5)
 
 
 def test_metadata() -> None:
@@ -114,12 +73,6 @@ def test_all_or_no_topics(topics: list[str] | None, sent: bytes) -> None:
     with broker(answer) as (address, got), Connection(address, within_s=2) as one:
         assert metadata(one, topics) == MetadataAnswer(brokers=(), topics=())
     assert got[0].endswith(sent + b"\0\0" + TAGS)
-
-
-def offers(**newest: int) -> bytes:
-    """An answer to ApiVersions v0: the newest version by API key, as `key3=12`."""
-    rows = [number("hhh", int(key.removeprefix("key")), 0, version) for key, version in newest.items()]
-    return number("hi", 0, len(rows)) + b"".join(rows)
 
 
 def test_offered_versions() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compose.kafka.broker_log import BrokerLogLine, parse
+from compose.kafka.broker_log import BrokerLogLine, broker_epoch, parse
 
 LOADED = (
     "[2026-11-21 22:34:40,849] INFO Completed load of Log(dir=/data/kafka/orders-0, "
@@ -205,6 +205,16 @@ def test_whatever_else_a_log_holds_is_left_out() -> None:
         "[2026-11-21 22:33:54,460] INFO Error while loading logs in /data/kafka/x (kafka.log.LogManager)",
     )
     assert list(parse("\n".join(others))) == []
+
+
+def test_the_last_registration_has_the_broker_epoch() -> None:
+    line = (
+        "[2026-11-21 22:33:{second},517] INFO [BrokerLifecycleManager id=1] Successfully registered broker 1 "
+        "with broker epoch {epoch} (kafka.server.BrokerLifecycleManager)"
+    )
+    lines = [line.format(second=second, epoch=epoch) for second, epoch in ((50, 12), (58, 1047))]
+    assert broker_epoch("\n".join([LOADED, *lines, FOLLOWER])) == 1047
+    assert broker_epoch(LOADED) == -1
 
 
 def test_a_long_line_is_kept_in_front() -> None:

@@ -1,40 +1,40 @@
 """Who holds which edge, and how its proxies are changed because of it."""
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
 from compose.errors import MeshError
+from compose.impairments import Delayed, Impairment, Reset, Sliced, Swallowed, Throttled
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.mesh.probe import EdgeProbe
+from compose.mesh.toxics import Setting, Toxic
 from compose.mesh.toxiproxy import ProxyState
 from compose.mesh.traffic import Traffic
-from compose.protocols import Edge
+from compose.protocols import Edge, Transfer
 from compose.spec.mesh_plan import proxies
 from compose.spec.topology import Topology
 
 EDGE = Edge.parse("1->2")
+BLACKHOLE = "timeout_downstream+timeout_upstream"
+LATE = "latency_downstream"
 
 
 class FakeServer:
-    """Remembers how each proxy was changed; one named in `broken` cannot be changed."""
+    """Remembers what each proxy was brought to; one named in `broken` cannot be changed."""
 
     def __init__(self) -> None:
         self.changes: list[str] = []
+        self.settings: dict[str, Setting] = {}
         self.broken: set[str] = set()
         self.reported: dict[str, ProxyState] = {}
 
-    def refuse(self, name: str) -> None:
-        self._note("refuse", name)
-
-    def blackhole(self, name: str) -> None:
-        self._note("blackhole", name)
-
-    def open(self, name: str) -> None:
-        self._note("open", name)
-
-    def slow(self, name: str, *, delay_s: float, jitter_s: float) -> None:
-        self._note(f"slow by {delay_s:g} +- {jitter_s:g}", name)
+    def bring(self, name: str, setting: Setting) -> None:
+        toxics = "+".join(sorted(setting.toxics)) or "open"
+        self._note(toxics if setting.enabled else "refuse", name)
+        self.settings[name] = setting
 
     def move(self, name: str, upstream: str) -> None:
         self._note(f"move to {upstream}", name)
@@ -96,7 +96,7 @@ def test_modes_of_two_owners() -> None:
     mesh.mend([EDGE], owner="b")
     mesh.mend([EDGE], owner="a")
     mesh.mend([EDGE], owner="c")
-    assert [change.split()[0] for change in server.changes] == ["blackhole", "refuse", "blackhole", "open"]
+    assert [change.split()[0] for change in server.changes] == [BLACKHOLE, "refuse", BLACKHOLE, "open"]
 
 
 def test_owner_changes_its_mode() -> None:
@@ -105,29 +105,22 @@ def test_owner_changes_its_mode() -> None:
     mesh = make_mesh(server)
     mesh.cut([EDGE], mode="refuse", owner="a")
     mesh.cut([EDGE], mode="blackhole", owner="a")
-    assert server.changes == ["refuse 1->2:10002", "blackhole 1->2:10002"]
-
-
-def slow(mesh: ToxiproxyMesh, delay_s: float, jitter_s: float, owner: str) -> None:
-    """Slow the edge of these tests."""
-    mesh.slow([EDGE], delay_s=delay_s, jitter_s=jitter_s, owner=owner)
+    assert server.changes == ["refuse 1->2:10002", f"{BLACKHOLE} 1->2:10002"]
 
 
 def test_delays_of_two_owners_add_up() -> None:
     """A slow edge is not cut; it is as slow as all its owners want, and open when the last is gone."""
     server = FakeServer()
-    mesh = make_mesh(server)
-    slow(mesh, 0.25, 0.05, "a")
-    slow(mesh, 0.5, 0.25, "b")
+    mesh, shown = make_mesh(server), list[object]()
+    mesh.impair([EDGE], Delayed(delay_s=0.25, jitter_s=0.05), owner="a")
+    mesh.impair([EDGE], Delayed(delay_s=0.5, jitter_s=0.25), owner="b")
     assert not mesh.is_cut(EDGE)
+    shown.append(server.settings["1->2:10002"].toxics[LATE].attributes)
     mesh.mend([EDGE], owner="a")
+    shown.append(server.settings["1->2:10002"].toxics[LATE].attributes)
     mesh.mend([EDGE], owner="b")
-    assert server.changes == [
-        "slow by 0.25 +- 0.05 1->2:10002",
-        "slow by 0.75 +- 0.3 1->2:10002",
-        "slow by 0.5 +- 0.25 1->2:10002",
-        "open 1->2:10002",
-    ]
+    assert shown == [{"latency": 750, "jitter": 300}, {"latency": 500, "jitter": 250}]
+    assert server.changes == [f"{each} 1->2:10002" for each in (LATE, LATE, LATE, "open")]
 
 
 def test_a_cut_outranks_a_delay() -> None:
@@ -135,28 +128,58 @@ def test_a_cut_outranks_a_delay() -> None:
     server = FakeServer()
     mesh = make_mesh(server)
     mesh.cut([EDGE], mode="refuse", owner="cut")
-    slow(mesh, 0.25, 0, "slow")
+    mesh.impair([EDGE], Delayed(delay_s=0.25), owner="slow")
     mesh.mend([EDGE], owner="cut")
     mesh.cut([EDGE], mode="blackhole", owner="cut")
     mesh.mend([EDGE], owner="slow")
     mesh.mend([EDGE], owner="cut")
+    assert server.changes == [f"{each} 1->2:10002" for each in ("refuse", LATE, BLACKHOLE, "open")]
+
+
+def test_impairments_of_several_owners_are_there_at_once() -> None:
+    """And healing one takes away its own only."""
+    server = FakeServer()
+    mesh = make_mesh(server)
+    mesh.impair([EDGE], Throttled(bytes_per_s=50_000), owner="a")
+    mesh.impair([EDGE], Sliced(size_bytes=100, delay_s=0.002, direction="to"), owner="b")
+    mesh.cut([EDGE], mode="blackhole", owner="c", directions=("to",))
+    mesh.mend([EDGE], owner="a")
+    mesh.mend([EDGE], owner="c")
     assert server.changes == [
-        "refuse 1->2:10002",
-        "slow by 0.25 +- 0 1->2:10002",
-        "blackhole 1->2:10002",
-        "open 1->2:10002",
+        "bandwidth_downstream 1->2:10002",
+        "bandwidth_downstream+slicer_upstream 1->2:10002",
+        "bandwidth_downstream+timeout_upstream 1->2:10002",
+        "timeout_upstream 1->2:10002",
+        "slicer_upstream 1->2:10002",
     ]
 
 
-def test_mend_all_ends_delays() -> None:
-    """Whoever slowed the edge."""
+@pytest.mark.parametrize(
+    ("impairment", "is_cut"),
+    [
+        (Swallowed(directions=("to",)), True),
+        (Swallowed(directions=("from",)), True),
+        (Reset(), True),
+        (Delayed(delay_s=1), False),
+        (Throttled(bytes_per_s=10_000), False),
+        (Sliced(size_bytes=100, delay_s=0.01), False),
+    ],
+)
+def test_an_edge_is_cut_if_no_request_is_answered(impairment: Impairment, is_cut: bool) -> None:
+    mesh = make_mesh(FakeServer())
+    mesh.impair([EDGE], impairment, owner="a")
+    assert mesh.is_cut(EDGE) is is_cut
+
+
+def test_mend_all_ends_impairments() -> None:
+    """Whoever held the edge."""
     server = FakeServer()
     mesh = make_mesh(server)
-    slow(mesh, 0.25, 0, "a")
+    mesh.impair([EDGE], Delayed(delay_s=0.25), owner="a")
     mesh.mend_all()
     mesh.mend([EDGE], owner="a")
     assert [change for change in server.changes if change.endswith(" 1->2:10002")] == [
-        "slow by 0.25 +- 0 1->2:10002",
+        f"{LATE} 1->2:10002",
         "open 1->2:10002",
     ]
 
@@ -175,6 +198,57 @@ def test_round_trips() -> None:
     assert probe.probe([one, other, silent], within_s=0.5) == {one, other}
     assert asked[0] == ["perl", "/highwater/probe.pl", "0.5", "a:1", "a:2", "b:1", "c:1"]
     assert probe.round_trips([], within_s=0.5) == {}
+
+
+def test_how_far_requests_came() -> None:
+    """By edge; of an edge of two proxies the farther one; an unknown word is an error."""
+    one, other = Edge.parse("1->2"), Edge.parse("1->3")
+    places = {"a:1": one, "a:2": one, "b:1": other}
+    probe = EdgeProbe(places, lambda argv: "a:1 target\na:2 proxy\nb:1 reset\n")
+    assert probe.reached([one, other], within_s=0.5) == {one: "target", other: "reset"}
+    with pytest.raises(MeshError, match="unknown answer 'lost'"):
+        EdgeProbe(places, lambda argv: "a:1 lost\n").reached([one], within_s=0.5)
+
+
+def test_transfers() -> None:
+    """By edge, with the bytes that were sent; of an edge of two proxies the sooner ones."""
+    asked: list[list[str]] = []
+
+    def run(argv: Sequence[str]) -> str:
+        asked.append(list(argv))
+        return "a:1 900 0.50\na:2 1000 0.40\n"
+
+    one, silent = Edge.parse("1->2"), Edge.parse("1->3")
+    probe = EdgeProbe({"a:1": one, "a:2": one, "b:1": silent}, run)
+    assert probe.transfers([one, silent], requests=3, within_s=2.5) == {
+        one: Transfer(request_bytes=1536, answer_bytes=1000, took_s=0.4)
+    }
+    assert asked == [["perl", "/highwater/transfer.pl", "2.5", "3", "512", "a:1", "a:2", "b:1"]]
+
+
+def test_an_edge_that_takes_long_delays_no_other() -> None:
+    """Other faults go on meanwhile; one on the same edge waits, and both are there then."""
+
+    class Slow(FakeServer):
+        def bring(self, name: str, setting: Setting) -> None:
+            if name == "1->2:10002":
+                begun.set()
+                assert go_on.wait(10)
+            super().bring(name, setting)
+
+    server, begun, go_on = Slow(), Event(), Event()
+    mesh = make_mesh(server)
+    with ThreadPoolExecutor(2) as threads:
+        one = threads.submit(mesh.impair, [EDGE], Delayed(delay_s=0.25), owner="a")
+        assert begun.wait(10)
+        mesh.cut(edges("1->3"), mode="refuse", owner="b")
+        other = threads.submit(mesh.impair, [EDGE], Reset(direction="to"), owner="c")
+        assert not mesh.is_cut(Edge.parse("2->1"))
+        assert server.changes == ["refuse 1->3:10003"]
+        go_on.set()
+        one.result(10)
+        other.result(10)
+    assert server.settings["1->2:10002"].toxics.keys() == {LATE, "reset_peer_upstream"}
 
 
 def test_combined_edge() -> None:
@@ -240,7 +314,12 @@ def test_unknown_edge() -> None:
 
 
 def state(*, enabled: bool = True, toxics: Iterable[str] = ()) -> ProxyState:
-    return ProxyState(listen="", upstream="", enabled=enabled, toxics=frozenset(toxics))
+    return ProxyState(
+        listen="",
+        upstream="",
+        enabled=enabled,
+        toxics={name: Toxic(type=name, stream="", attributes={}) for name in toxics},
+    )
 
 
 def test_an_edge_is_disturbed_by_the_server_s_own_word_whatever_the_mesh_believes() -> None:
@@ -265,7 +344,7 @@ def test_an_edge_that_is_held_is_disturbed_and_by_whom() -> None:
     mesh = make_mesh(server)
     server.reported = {one.name: state() for one in proxies(Topology())}
     mesh.cut([EDGE], mode="refuse", owner="cut")
-    mesh.slow([EDGE], delay_s=1, jitter_s=0, owner="lag")
+    mesh.impair([EDGE], Delayed(delay_s=1), owner="lag")
     assert mesh.disturbed() == {EDGE: "held by cut, lag"}
     mesh.mend_all()
     assert mesh.disturbed() == {}

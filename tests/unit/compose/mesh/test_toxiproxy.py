@@ -12,7 +12,9 @@ import requests
 from toxiproxy import api
 
 from compose.errors import MeshError
+from compose.impairments import Delayed, Refused, Reset, Sliced, Swallowed, Throttled
 from compose.mesh import toxiproxy
+from compose.mesh.toxics import setting_of
 from compose.mesh.toxiproxy import ToxiproxyServer
 
 
@@ -77,6 +79,9 @@ class Handler(BaseHTTPRequestHandler):
         if change and not self.server.deaf:
             if rest == ["toxics"] and body:
                 proxy["toxics"].append(body)
+            elif rest and body:
+                (toxic,) = (toxic for toxic in proxy["toxics"] if toxic["name"] == rest[1])
+                toxic.update(body)
             elif rest:
                 proxy["toxics"] = [toxic for toxic in proxy["toxics"] if toxic["name"] != rest[1]]
             elif body:
@@ -103,10 +108,16 @@ def server(fake: FakeToxiproxy) -> ToxiproxyServer:
     return ToxiproxyServer(*fake.server_address[:2])
 
 
+BLACKHOLE = setting_of([Swallowed()])
+LATE = setting_of([Delayed(delay_s=0.25, jitter_s=0.05)])
+REFUSED = setting_of([Refused()])
+OPEN = setting_of([])
+
+
 def test_black_hole_is_dark_before_it_opens(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
     """From refusing to swallowing, both toxics are there before the proxy listens again."""
-    server.refuse("1->2")
-    server.blackhole("1->2")
+    server.bring("1->2", REFUSED)
+    server.bring("1->2", BLACKHOLE)
     kinds = [asked.split()[1] + ("on" if "true" in asked else "") for asked in fake.asked]
     assert kinds == ["/proxies/1->2", "/proxies/1->2/toxics", "/proxies/1->2/toxics", "/proxies/1->2on"]
     assert {toxic["stream"] for toxic in fake.proxies["1->2"]["toxics"]} == {"upstream", "downstream"}
@@ -115,45 +126,109 @@ def test_black_hole_is_dark_before_it_opens(fake: FakeToxiproxy, server: Toxipro
 
 def test_open(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
     """Opening takes the toxics away and listens."""
-    server.blackhole("1->2")
-    server.refuse("1->2")
-    server.open("1->2")
+    server.bring("1->2", BLACKHOLE)
+    server.bring("1->2", REFUSED)
+    server.bring("1->2", OPEN)
     assert server.states()["1->2"].enabled
-    assert server.states()["1->2"].toxics == frozenset()
+    assert server.states()["1->2"].toxics == {}
 
 
-def test_slow(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
-    """One toxic delays the answers; it replaces what the proxy had before, and is there before it listens."""
-    server.blackhole("1->2")
-    server.refuse("1->2")
-    server.slow("1->2", delay_s=0.25, jitter_s=0.05)
-    (toxic,) = fake.proxies["1->2"]["toxics"]
-    assert (toxic["type"], toxic["stream"], toxic["toxicity"]) == ("latency", "downstream", 1.0)
-    assert toxic["attributes"] == {"latency": 250, "jitter": 50}
-    assert fake.asked[-1] == 'POST /proxies/1->2 {"enabled": true}'
-    server.slow("1->2", delay_s=0.5, jitter_s=0.0)
+def test_what_refuses_keeps_its_toxics(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
+    """While connections end, no toxic of theirs is waited for."""
+    server.bring("1->2", LATE)
+    fake.asked.clear()
+    server.bring("1->2", REFUSED)
+    assert fake.asked == ['POST /proxies/1->2 {"enabled": false}']
+
+
+def test_a_toxic_as_it_is_sent(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
+    """With everything that Toxiproxy would else choose."""
+    server.bring("1->2", LATE)
+    assert fake.proxies["1->2"]["toxics"] == [
+        {
+            "name": "latency_downstream",
+            "type": "latency",
+            "stream": "downstream",
+            "toxicity": 1.0,
+            "attributes": {"latency": 250, "jitter": 50},
+        }
+    ]
+
+
+def test_bringing_changes_what_differs_only(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
+    """One toxic is taken away, one changed in its place, one stays, and one is added, in this order."""
+    before = [Delayed(delay_s=0.25), Sliced(size_bytes=100, delay_s=0.002), Throttled(bytes_per_s=50_000)]
+    server.bring("1->2", setting_of(before))
+    fake.asked.clear()
+    after = [
+        Delayed(delay_s=0.5),
+        Throttled(bytes_per_s=50_000),
+        Throttled(bytes_per_s=20_000, direction="to"),
+    ]
+    server.bring("1->2", setting_of(after))
+    assert [asked.split(" {")[0] for asked in fake.asked] == [
+        "DELETE /proxies/1->2/toxics/slicer_downstream",
+        "POST /proxies/1->2/toxics/latency_downstream",
+        "POST /proxies/1->2/toxics",
+    ]
     state = server.states()["1->2"]
-    assert (state.enabled, state.delay_ms, state.jitter_ms) == (True, 500, 0)
-    server.open("1->2")
-    assert server.states()["1->2"].toxics == frozenset()
+    assert state.toxics == setting_of(after).toxics
+    fake.asked.clear()
+    server.bring("1->2", setting_of(after))
+    assert fake.asked == []
+
+
+def test_a_new_toxic_comes_before_those_that_it_precedes(
+    fake: FakeToxiproxy, server: ToxiproxyServer
+) -> None:
+    """A rate goes in front of the delay that was there first; the other direction is not touched."""
+    before = [Delayed(delay_s=0.25), Delayed(delay_s=0.25, direction="to")]
+    server.bring("1->2", setting_of(before))
+    fake.asked.clear()
+    server.bring("1->2", setting_of([*before, Throttled(bytes_per_s=50_000)]))
+    assert [asked.split(" {")[0] for asked in fake.asked] == [
+        "DELETE /proxies/1->2/toxics/latency_downstream",
+        "POST /proxies/1->2/toxics",
+        "POST /proxies/1->2/toxics",
+    ]
+    assert [toxic["name"] for toxic in fake.proxies["1->2"]["toxics"]] == [
+        "latency_upstream",
+        "bandwidth_downstream",
+        "latency_downstream",
+    ]
+
+
+def test_a_black_hole_swallows_before_anything_else_is_taken_away(
+    fake: FakeToxiproxy, server: ToxiproxyServer
+) -> None:
+    """And a reset comes after: what is in front of it would wait for ever."""
+    server.bring("1->2", LATE)
+    fake.asked.clear()
+    server.bring("1->2", setting_of([Swallowed(directions=("from",))]))
+    server.bring("1->2", setting_of([Reset()]))
+    assert [asked.split(" {")[0] for asked in fake.asked] == [
+        "POST /proxies/1->2/toxics",
+        "DELETE /proxies/1->2/toxics/latency_downstream",
+        "DELETE /proxies/1->2/toxics/timeout_downstream",
+        "POST /proxies/1->2/toxics",
+    ]
 
 
 def test_another_delay_that_did_not_take(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
     """A toxic of the right name with the wrong delay is noticed."""
-    server.slow("1->2", delay_s=0.25, jitter_s=0.05)
+    server.bring("1->2", LATE)
     fake.deaf = True
-    with pytest.raises(
-        MeshError, match="proxy 1->2: should be slow by 500 ms, give or take 50 ms; the server"
-    ):
-        server.slow("1->2", delay_s=0.5, jitter_s=0.05)
+    wanted = r"open with latency_downstream \{'latency': 500, 'jitter': 0\}"
+    with pytest.raises(MeshError, match=f"proxy 1->2: should be {wanted}; the server has"):
+        server.bring("1->2", setting_of([Delayed(delay_s=0.5)]))
 
 
 def test_a_change_that_did_not_take(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
     """A server that answers with success and changes nothing is noticed."""
     fake.deaf = True
-    for change, wanted in ((server.refuse, "disabled"), (server.blackhole, "a black hole")):
-        with pytest.raises(MeshError, match=f"proxy 1->2: should be {wanted}; the server has"):
-            change("1->2")
+    for setting, wanted in ((REFUSED, "disabled"), (BLACKHOLE, "open with timeout_downstream")):
+        with pytest.raises(MeshError, match=f"proxy 1->2: should be {wanted}.*; the server has"):
+            server.bring("1->2", setting)
     with pytest.raises(MeshError, match=r"forwarding to 10\.0\.0\.1:1"):
         server.move("1->2", "10.0.0.1:1")
 
@@ -168,14 +243,16 @@ def test_server_error(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
     """A status that the library would take for success is an error."""
     fake.fails = 500
     with pytest.raises(MeshError, match=r"disabling proxy 1->2: Toxiproxy at .* fails: 500"):
-        server.refuse("1->2")
+        server.bring("1->2", REFUSED)
     assert not server.answers()
 
 
 def test_unknown_proxy(server: ToxiproxyServer) -> None:
     """A proxy that the server does not have is an error of ours, with its name."""
-    with pytest.raises(MeshError, match=r"opening proxy 9->9: .* refuses: .*not found"):
-        server.open("9->9")
+    with pytest.raises(
+        MeshError, match=r"bringing proxy 9->9 to be open without toxics: .* refuses: .*not found"
+    ):
+        server.bring("9->9", OPEN)
 
 
 def test_silence(fake: FakeToxiproxy, server: ToxiproxyServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +260,7 @@ def test_silence(fake: FakeToxiproxy, server: ToxiproxyServer, monkeypatch: pyte
     monkeypatch.setattr(toxiproxy, "HTTP_TIMEOUT_S", 0.1)
     fake.hang.clear()
     with pytest.raises(MeshError, match="timed out"):
-        server.refuse("1->2")
+        server.bring("1->2", REFUSED)
 
 
 def test_nobody_there() -> None:
@@ -196,7 +273,7 @@ def test_two_servers(fake: FakeToxiproxy, server: ToxiproxyServer) -> None:
     with FakeToxiproxy() as other:
         threading.Thread(target=other.serve_forever, args=(0.01,), daemon=True).start()
         ToxiproxyServer(*other.server_address[:2]).create({"a": ("127.0.0.1:5", "127.0.0.1:6")})
-        server.refuse("1->2")
+        server.bring("1->2", REFUSED)
         other.shutdown()
     assert list(other.proxies) == ["a"]
     assert list(fake.proxies) == ["1->2"]

@@ -43,7 +43,7 @@ def test_every_file_of_the_packages_is_in_the_wheel_and_nothing_else(wheel):
         "compose/recipes/probe.pl",
         "compose/recipes/log4j2.properties",
         "compose/compose.yaml",
-        "harness/scenario/library/storm.yaml",
+        "harness/scenario/library/general/storm.yaml",
         *(f"{name}/py.typed" for name in PACKAGES),
     ):
         assert data in files

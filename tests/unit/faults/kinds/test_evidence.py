@@ -190,6 +190,17 @@ def test_power_loss_shows_what_is_gone() -> None:
     assert (record.data_lost, record.unclean) == ((1, 2, 3), (1, 2, 3))
 
 
+def test_controllers_lose_their_power_as_brokers_do() -> None:
+    """All of them at one instant; where their metadata log was flushed, they lose nothing."""
+    world = World(flushed=True)
+    (record,) = run(world, POWER | {"target": "controllers"})
+    assert (record.proven, record.recovered) == (True, True), record.evidence
+    assert (record.down, record.unclean, record.data_lost) == ((101, 102, 103), (101, 102, 103), ())
+    assert shown(record)["lost_log_bytes"] == {"101": 0, "102": 0, "103": 0}
+    order = [call for call in world.calls if call.split()[0] in ("pause", "drop_unsynced", "kill")]
+    assert order == [f"{do} {node}" for do in ("pause", "drop_unsynced", "kill") for node in (101, 102, 103)]
+
+
 def test_power_loss_of_a_flushed_log_loses_nothing() -> None:
     """Where everything was synced, the fault is proven without a loss, and its record names no lost data."""
     (record,) = run(World(flushed=True), POWER)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from fakes.world.view import partition
 
-from compose.protocols import PartitionOffsets
+from compose.protocols import PartitionOffsets, PartitionState
 from faults.durations import parse_duration
 from faults.errors import BadStep
 from faults.kinds.network.partition import PartitionStep
@@ -13,16 +13,25 @@ from faults.kinds.process.kill import KillStep
 from faults.kinds.step import After, At, When
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.targets.conditions import (
+    BrokerFenced,
+    BrokerUnfenced,
+    Condition,
+    ControllerMoved,
+    CoordinatorMoved,
+    ElrSize,
+    FirstAck,
     FollowerBehind,
     HwBelowLeo,
-    IsrAtMost,
     IsrIsLeader,
+    IsrSize,
     LeaderChanged,
+    LeaderMoved,
     NoLeader,
-    holds,
     parse_condition,
 )
 from faults.targets.edges import parse_edges
+from faults.targets.moments import StepMoment
+from faults.targets.observed import Observed, holds
 from faults.targets.target import Target, TopicPartition
 
 KILL = {"do": "kill", "target": "leader", "for": "8s"}
@@ -46,7 +55,7 @@ def test_a_scenario() -> None:
     assert cut.kind == "partition"
     assert kill == KillStep(
         name="kill-2",
-        start=After(anchor="partition-1", moment="begin", delay_s=2.0),
+        start=After(of=StepMoment(step="partition-1", moment="begin"), delay_s=2.0),
         hold_s=8.0,
         target=Target(role="leader"),
     )
@@ -63,11 +72,16 @@ def test_a_scenario() -> None:
         {"when": "leader.changed", "do": "stop", "target": "active controller", "for": "1h"},
         {"when": "hw(orders-0) < leo - 20", "do": "kill", "target": "leader", "for": "1s"},
         {"when": "follower 2 behind by 100", "do": "kill", "target": "leader", "for": "1s"},
+        {"when": "broker 2 unfenced", "since": "start", "do": "kill", "target": "leader", "for": "1s"},
+        {"when": "first ack after any(x.end, y.begin)", "do": "kill", "target": "leader", "for": "1s"},
+        {"when": "elr.size >= 1", "since": "all(x.end, y.end)", "do": "kill", "target": 1, "for": "1s"},
+        {"after": "any(x.end, all(y.end, z.end)) + 2s", "once": "w", "do": "kill", "target": 1, "for": "1s"},
+        {"after": "kill#2#10.end", "do": "kill", "target": "leader", "for": "1s", "name": "kill#3"},
     ],
 )
 def test_writing(words: dict[str, object]) -> None:
     """A step is written as words that read back to the same step."""
-    step = parse_step({"name": "it", **words})
+    step = parse_step({"name": "it"} | words)
     assert parse_step(write_step(step)) == step
 
 
@@ -108,6 +122,27 @@ def test_a_partition_of_a_target() -> None:
         ({"at": "1s", "once": ["cut"]}, "once"),
         ({"at": "1s", "once": "cut +"}, "once"),
         ({"when": "leader.changed", "once": "cut"}, "once"),
+        ({"after": "all()"}, "after"),
+        ({"after": "all(x.end"}, "after"),
+        ({"after": "all(x.end, y)"}, "after"),
+        ({"after": "all(x.end), any(y.end)"}, "after"),
+        ({"after": "some(x.end)"}, "after"),
+        ({"after": "all(x.end + 1s)"}, "after"),
+        ({"at": "1s", "since": "x.end"}, "since"),
+        ({"when": "leader.moved", "since": "x"}, "since"),
+        ({"when": "leader.moved", "since": 5}, "since"),
+        ({"when": "first ack"}, "when"),
+        ({"when": "first ack after x"}, "when"),
+        ({"when": "first ack after x.end", "since": "x.end"}, "since"),
+        ({"when": "isr.size < 2"}, "when"),
+        ({"when": "elr.size == many"}, "when"),
+        ({"when": "broker fenced"}, "when"),
+        ({"when": "broker 1 moved"}, "when"),
+        ({"when": "controller.moved(orders-0)"}, "when"),
+        ({"when": "coordinator.moved"}, "when"),
+        ({"when": "coordinator().moved"}, "when"),
+        ({"name": "kill#0"}, "name"),
+        ({"name": "kill#"}, "name"),
         ({"mode": "refuse"}, "mode"),
         ({"edges": "1->2"}, "edges"),
         ({"target": "boss"}, "target"),
@@ -139,7 +174,9 @@ def test_a_refusal_names_the_step() -> None:
     assert caught.value.step == 1
     assert str(caught.value) == (
         "step 2, do: 'meteor' is refused; "
-        "allowed: one of partition, pause, kill, stop, disk-stall, power-loss, latency"
+        "allowed: one of partition, pause, pulses, kill, stop, rolling-restart, cpu-limit, memory-limit, "
+        "disk-stall, disk-stutter, disk-full, power-loss, disk-wipe, latency, bandwidth, slicing, reset, "
+        "reassign, preferred-election, unclean-election, create-topic, create-partitions, config, feature"
     )
 
 
@@ -157,8 +194,18 @@ ORDERS = TopicPartition(topic="orders", partition=0)
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("isr.size(orders-0) <= 1", IsrAtMost(size=1, of=ORDERS)),
-        ("isr.size<=2", IsrAtMost(size=2)),
+        ("isr.size(orders-0) <= 1", IsrSize(how="<=", size=1, of=ORDERS)),
+        ("isr.size<=2", IsrSize(how="<=", size=2)),
+        ("isr.size == 2", IsrSize(how="==", size=2)),
+        ("isr.size(orders-0)>=3", IsrSize(how=">=", size=3, of=ORDERS)),
+        ("elr.size >= 1", ElrSize(how=">=", size=1)),
+        ("elr.size(orders-0) == 0", ElrSize(how="==", size=0, of=ORDERS)),
+        ("leader.moved", LeaderMoved()),
+        ("first ack(orders-0)", FirstAck(of=ORDERS)),
+        ("broker 2 fenced", BrokerFenced(broker=2)),
+        ("broker 2 unfenced", BrokerUnfenced(broker=2)),
+        ("controller.moved", ControllerMoved()),
+        ("coordinator(billing.v2-x).moved", CoordinatorMoved(group="billing.v2-x")),
         ("isr(orders-0) == {leader}", IsrIsLeader(of=ORDERS)),
         ("isr == { leader }", IsrIsLeader()),
         ("leader.changed(orders-0)", LeaderChanged(of=ORDERS)),
@@ -170,9 +217,13 @@ ORDERS = TopicPartition(topic="orders", partition=0)
     ],
 )
 def test_conditions(text: str, condition: object) -> None:
-    """The six events, each with or without a partition, read and written."""
+    """Each event, with or without a partition, is read and written."""
     assert parse_condition(text) == condition
     assert parse_condition(str(condition)) == condition
+
+
+def _holds(condition: Condition, before: PartitionState, now: PartitionState) -> bool:
+    return holds(condition, Observed(partition=before), Observed(partition=now))
 
 
 def test_when_conditions_hold() -> None:
@@ -184,12 +235,17 @@ def test_when_conditions_hold() -> None:
     truth = {
         "isr.size <= 1": (False, True, False, True),
         "isr.size <= 2": (False, True, True, True),
+        "isr.size == 2": (False, False, True, False),
+        "isr.size >= 2": (True, False, True, False),
+        "leader.moved": (False, False, True, False),
         "isr == {leader}": (False, True, False, False),
         "leader.changed": (False, False, True, False),
         "leader == none": (False, False, False, True),
     }
     for text, expected in truth.items():
-        found = tuple(holds(parse_condition(text), before, now) for now in (before, alone, moved, leaderless))
+        found = tuple(
+            _holds(parse_condition(text), before, now) for now in (before, alone, moved, leaderless)
+        )
         assert found == expected, text
 
 
@@ -213,7 +269,7 @@ def test_when_conditions_of_offsets_hold() -> None:
     )
     for text, expected in truth.items():
         condition = parse_condition(text)
-        assert tuple(holds(condition, state, replace(state, offsets=each)) for each in known) == expected, (
+        assert tuple(_holds(condition, state, replace(state, offsets=each)) for each in known) == expected, (
             text
         )
 

@@ -9,7 +9,7 @@ import pytest
 from fakes.world.cluster import full_mesh
 
 from faults.errors import BadStep
-from faults.kinds.network.partition import PartitionStep
+from faults.kinds.process.pulses import PulsesStep
 from faults.kinds.registry import KINDS
 from faults.kinds.step import After, At, EdgesStep, Step, TargetStep
 from faults.plan.parse import parse_steps, write_step
@@ -18,9 +18,13 @@ from faults.plan.storm_draw import Range
 from faults.plan.storm_limits import Limits, limits_of
 from faults.plan.validate import validate
 from faults.targets.facts import Facts, TopicFacts
+from faults.targets.moments import StepMoment
 from faults.targets.target import Target
 
-WITHIN = ("partition", "pause", "kill", "stop", "disk-stall", "latency")
+WITHIN = (
+    *("partition", "pause", "kill", "stop", "disk-stall"),
+    *("latency", "bandwidth", "slicing", "reset"),
+)
 SEEDS = range(300)
 DURATION_S = 120.0
 
@@ -61,8 +65,9 @@ def intervals(steps: Iterable[Step]) -> list[Interval]:
             begin_s = step.start.offset_s
         else:
             assert isinstance(step.start, After)
-            assert step.start.moment == "begin"
-            begin_s = found[step.start.anchor].begin_s + step.start.delay_s
+            assert isinstance(step.start.of, StepMoment)
+            assert step.start.of.moment == "begin"
+            begin_s = found[step.start.of.step].begin_s + step.start.delay_s
         found[step.name] = Interval(step, round(begin_s, 3), round(begin_s + step.hold_s, 3))
     return list(found.values())
 
@@ -138,7 +143,7 @@ def test_a_round_waits_for_every_fault_of_the_one_before() -> None:
                 rounds.append([])
             else:
                 assert isinstance(step.start, After)
-                assert step.start.anchor == rounds[-1][0]
+                assert step.start.of == StepMoment(step=rounds[-1][0], moment="begin")
             rounds[-1].append(step.name)
         assert len(rounds) > 3
 
@@ -162,7 +167,7 @@ def test_all_kinds_and_all_nodes_are_hit(intensity: str) -> None:
         named = {str(victim(step)) for step in steps}
         assert named >= {f"node {node}" for node in (1, 2, 3, 101, 102, 103)}, seed
         victims |= named
-        edges |= {str(step.edges) for step in steps if isinstance(step, PartitionStep)}
+        edges |= {str(step.edges) for step in steps if isinstance(step, EdgesStep)}
     assert victims >= {"active controller", *(f"leader(orders-{number})" for number in range(6))}
     assert edges >= {
         *(f"client -> node {node}" for node in (1, 2, 3)),
@@ -264,11 +269,31 @@ def test_power_loss_is_drawn_within_the_promise_only_if_it_is_asked_for() -> Non
         storm(asked, seed=1, facts=facts_of(3, 3, min_isr=1))
 
 
+def test_a_kind_that_is_not_drawn_by_default_is_drawn_where_the_storm_names_it() -> None:
+    """Among its kinds, or with a weight of its own."""
+    asked = storm(Storm(duration_s=60.0, kinds=("pulses",)), seed=3, facts=FACTS)
+    assert {step.kind for step in asked} == {"pulses"}
+    by_weight = storm(Storm(duration_s=60.0, weights={"pulses": 50}), seed=3, facts=FACTS)
+    assert "pulses" in {step.kind for step in by_weight}
+    for seed in range(20):
+        assert "pulses" not in {step.kind for step in storm(MINUTE, seed=seed, facts=FACTS)}
+
+
+def test_drawn_pulses_have_time_to_be_proven() -> None:
+    """Whatever their hold: three of them, with 0.2 s for the changes of each."""
+    for seed in range(30):
+        for holds in (Range(low_s=1.5, high_s=1.5), Range(low_s=2.0, high_s=12.0)):
+            steps = storm(Storm(duration_s=60.0, kinds=("pulses",), holds=holds), seed=seed, facts=FACTS)
+            for step in steps:
+                assert isinstance(step, PulsesStep)
+                assert 3 * (step.on_s + step.off_s + 0.2) <= step.hold_s + 1e-9
+
+
 def test_weights() -> None:
     """A kind of weight 0 is left out; one of a great weight is most of the storm."""
     words = {"duration": "10m", "weights": {"latency": 100, "kill": 0, "stop": 0}}
     kinds = [step.kind for step in storm(parse_storm(words), seed=2, facts=FACTS)]
-    assert set(kinds) == {"partition", "pause", "disk-stall", "latency"}
+    assert set(kinds) == set(WITHIN) - {"kill", "stop"}
     assert kinds.count("latency") > len(kinds) * 0.7
 
 

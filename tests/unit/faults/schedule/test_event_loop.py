@@ -8,7 +8,18 @@ from fakes.world.virtual_clock import VirtualClock
 
 from faults.clock import ns
 from faults.schedule.event_loop import EventLoop
-from faults.tasks import Signal, Task, as_job, in_background, outcome, sleep_until, submit
+from faults.tasks import (
+    Signal,
+    Task,
+    as_job,
+    first_of,
+    in_background,
+    last_of,
+    outcome,
+    sleep_until,
+    start,
+    submit,
+)
 
 
 def never() -> bool:
@@ -66,6 +77,26 @@ def test_an_error_of_a_background_job_is_raised_in_its_task_and_then_by_the_loop
     with pytest.raises(ZeroDivisionError):
         loop.run(Event(), never)
     assert caught == ["in the task"]
+
+
+def test_a_task_starts_another_one_beside_it() -> None:
+    """And does not wait for it; a loop that was abandoned starts none."""
+    clock, done = VirtualClock(), list[tuple[str, int]]()
+    loop = EventLoop(clock, Inline())
+
+    def note(name: str, at_s: float) -> Task[None]:
+        yield from sleep_until(ns(at_s))
+        done.append((name, clock.now_ns()))
+
+    def both(at_s: float) -> Task[None]:
+        yield from start(note("other", at_s + 1))
+        yield from note("own", at_s)
+
+    loop.start(both(1))
+    loop.run(Event(), never)
+    loop.run_alone(both(5))
+    loop.run(Event(), never)
+    assert done == [("own", ns(1)), ("other", ns(2)), ("own", ns(5))]
 
 
 def test_a_job_can_be_waited_for_a_while_and_then_again() -> None:
@@ -193,3 +224,30 @@ def test_a_stop_ends_the_run_where_it_was_set() -> None:
     clock.call_at(ns(4), stop.set)
     loop.run(stop, never)
     assert (done, clock.now_ns()) == ([], ns(4))
+
+
+def test_the_last_and_the_first_of_several_signals() -> None:
+    """One comes with the last of them, the other with the first, whichever came before it was asked for."""
+    a, b, c = Signal[int](), Signal[int](), Signal[int]()
+    b.come(5)
+    last, first, late = last_of([a, b, c]), first_of([a, c]), first_of([a, b])
+    assert (last.has_come, first.has_come, late.value) == (False, False, 5)
+    c.come(7)
+    assert (last.has_come, first.value) == (False, 7)
+    a.come(9)
+    assert (last.value, first.value) == (9, 7)
+    assert first_of([a, b, c]).value == 5
+
+
+def test_signals_that_never_come() -> None:
+    """One that is missing is missed by the last of them at once; by the first, only if all are."""
+    a, b, c = Signal[int](), Signal[int](), Signal[int]()
+    last, first, either = last_of([a, b]), first_of([a, b]), first_of([a, c])
+    a.never(ValueError("a"))
+    assert str(last.error) == "a"
+    assert not first.is_settled
+    b.never(ValueError("b"))
+    c.come(3)
+    assert (str(first.error), either.value) == ("b", 3)
+    with pytest.raises(ValueError, match="b"):
+        _ = first.value

@@ -37,6 +37,39 @@ def test_when_each_step_can_be_due_at_the_earliest() -> None:
     assert earliest(states, ns(100))[2:] == [ns(130), ns(130)]
 
 
+def test_when_a_step_can_be_due_that_follows_several() -> None:
+    """With the last of all(), with the first of any(); an event that counts from a moment, with that."""
+    words = {"do": "pause", "target": "node 1", "for": "3s"}
+    steps = parse_steps(
+        [
+            words | {"name": "a", "at": "5s"},
+            words | {"name": "b", "at": "9s"},
+            words | {"name": "c", "after": "all(a.end, b.end) + 1s"},
+            words | {"name": "d", "after": "any(a.end, b.end) + 1s"},
+            words | {"name": "e", "when": "leader.moved", "since": "b.end"},
+            words | {"name": "f", "when": "leader.moved", "since": "start"},
+        ]
+    )
+    states = [StepState(index=index, step=step) for index, step in enumerate(steps)]
+    assert earliest(states, ns(100)) == [ns(105), ns(109), ns(113), ns(109), ns(112), ns(100)]
+    states[1].heal_ns = ns(106)
+    assert earliest(states, ns(100))[2:5] == [ns(109), ns(107), ns(106)]
+
+
+def test_what_is_known_of_coordinators() -> None:
+    """The last answers, for a second; of a group that was not asked for nothing."""
+    read = probes(World())
+    coordinators, asked_ns = read.read_coordinators({"g"})
+    assert (coordinators, asked_ns) == ({"g": 1}, 0)
+    read.keep_coordinators(coordinators, ns(3))
+    read.keep_coordinators({}, ns(4))
+    known = KnownRoles(read.known)
+    assert known.coordinator("g") == 1
+    assert known.good_until_ns == ns(4)
+    assert known.coordinator("other") is None
+    assert known.good_until_ns == NEVER_NS
+
+
 def test_the_first_step_can_wait_for_an_event_from_the_start() -> None:
     """Then it can be due at once."""
     (step,) = parse_steps([{"do": "kill", "target": "node 1", "for": "3s", "when": "leader.changed"}])

@@ -674,7 +674,7 @@ def test_every_end_and_start_is_asked_for_in_the_name_of_its_fault() -> None:
 def test_a_node_may_halt_by_itself_only_under_a_kind_of_fault_that_may_end_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """While the fault is in force, not after it is healed. No kind does so yet: a pause stands for one."""
+    """While the fault is in force, not after it is healed. A pause stands for such a kind."""
     harmful = dict(KINDS) | {"pause": replace(KINDS["pause"], cost=Cost(may_end_node=True))}
     allowed: dict[str, dict[str, set[int]]] = {}
     for kinds in (KINDS, harmful):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from fakes.history.history_rows import TOPIC, history, info, logged, ok, read, sample
-from fakes.run.run_directories import MANIFEST, make_run, reference
+from fakes.run.run_directories import MANIFEST, change_manifest, make_run, reference
 
 from checkers.history.rows import Fault, History, MetadataChange, NodeEvent, Pressure, ReplicaOffset
 from checkers.verdict.algebra import Verdict
@@ -152,6 +152,58 @@ def test_a_bound_on_time_is_unknown_where_nobody_recorded_whether_the_machine_st
     )
     assert report.verdict is Verdict.UNKNOWN
     assert "whether the machine starved then was not recorded" in sentences(report)[0]
+
+
+def test_required_evidence_that_is_there_leaves_the_verdict_alone_and_is_reported(tmp_path: Path) -> None:
+    lines = ["elections.max >= 1", "isr.min <= 2", "unavailable.max >= 3s"]
+    report = judged(make_run(tmp_path, killed_leader(LOST), schedule=["kill"], require=lines))
+    assert report.verdict is Verdict.FAIL
+    assert report.document["require"] == [
+        {"line": "elections.max >= 1", "value": 1.0, "where": "orders-0", "holds": True},
+        {"line": "isr.min <= 2", "value": 2.0, "where": "orders-0", "holds": True},
+        {"line": "unavailable.max >= 3s", "value": 3.0, "where": "orders-0", "holds": True},
+    ]
+    report.write()
+    summary = RunDir(path=tmp_path).summary.read_text()
+    assert "- required evidence `isr.min <= 2`: holds (measured 2.0 on orders-0)\n" in summary
+
+
+def test_a_run_without_its_required_evidence_has_not_shown_what_it_is_for(tmp_path: Path) -> None:
+    rows = replace(KEPT, metadata=killed_leader(KEPT).metadata)
+    report = judged(make_run(tmp_path, rows, require=["isr.min <= 1", "elections.elr >= 1"]))
+    assert report.verdict is Verdict.UNKNOWN
+    assert sentences(report) == [
+        "required evidence: isr.min <= 1: measured 2 on orders-0 (the fewest in-sync replicas that a "
+        "partition had at any time): the run has not shown what it is for",
+        "required evidence: elections.elr >= 1: measured 0 (elections from the eligible leader replicas "
+        "(KIP-966)): the run has not shown what it is for",
+    ]
+    assert [line["holds"] for line in report.document["require"]] == [False, False]
+
+
+def test_required_evidence_that_nobody_collected_is_not_known(tmp_path: Path) -> None:
+    report = judged(make_run(tmp_path, KEPT, require=["elections.max >= 1"]))
+    assert report.verdict is Verdict.UNKNOWN
+    assert sentences(report) == [
+        "required evidence: elections.max >= 1: not known, the metadata log has no state of orders-0: the "
+        "run has not shown what it is for"
+    ]
+
+
+def test_a_loss_outweighs_the_evidence_that_is_missing(tmp_path: Path) -> None:
+    run = make_run(tmp_path, killed_leader(LOST), schedule=["kill"], require=["isr.min <= 1"])
+    assert judged(run).verdict is Verdict.FAIL
+
+
+def test_required_lines_that_scenario_and_manifest_do_not_share_make_the_run_unreadable(
+    tmp_path: Path,
+) -> None:
+    """Without its lines, a run that has shown nothing would pass."""
+    run = make_run(tmp_path, KEPT, require=["isr.min <= 1"])
+    change_manifest(run, require=None)
+    report = judged(run)
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.outcome.endswith("manifest.json: require: [], and scenario.yaml has ['isr.min <= 1']")
 
 
 def test_a_starved_machine_excuses_no_other_line(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from fakes.run.run_directories import make_run
 
-from checkers.contract.settings import ProducerPromise, Realised, TopicPromise
+from checkers.contract.settings import ProducerPromise, Realised
+from checkers.contract.terms import TopicPromise
 from checkers.contract.timeline import Clock
 from checkers.history.rows import ConfigChange, Context
 from harness.report.realised import realised
@@ -51,6 +52,12 @@ def test_elr_is_on_if_the_cluster_has_finalized_it_whatever_was_asked_for(
 def test_without_any_feature_elr_is_as_the_cluster_was_formatted(tmp_path: Path, asked: bool) -> None:
     other = ConfigChange(at_ms=0, kind="broker", name="1", key=ELR, value="1")
     assert realised_of(tmp_path, [other], cluster=BARE_CLUSTER | {"elr": asked}).elr is asked
+
+
+def test_a_leader_counts_no_more_in_sync_replicas_than_there_are(tmp_path: Path) -> None:
+    topic = {"name": "orders", "partitions": 1, "replication": 2, "config": {"min.insync.replicas": "3"}}
+    run = realised_of(tmp_path, topics=[topic])
+    assert run.topics["orders"].min_isr == 2
 
 
 def test_the_manifest_names_what_was_realised(tmp_path: Path) -> None:

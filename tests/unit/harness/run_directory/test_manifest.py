@@ -159,6 +159,8 @@ def test_a_key_that_is_missing_is_named(tmp_path: Path, key: str) -> None:
         ({"topics": {"orders": 1}}, "topics: input should be a valid array, found {'orders': 1}"),
         ({"accept": ["acked.count >= nan"]}, "accept[0]: not a number: 'nan', the bound of acked.count"),
         ({"accept": ["uptime > 1s"]}, "accept[0]: unknown metric 'uptime'; allowed: unavailable.max, "),
+        ({"accept": ["isr.min <= 1"]}, "accept[0]: isr.min is evidence, and no service to clients: "),
+        ({"require": ["uptime > 1s"]}, "require[0]: unknown metric 'uptime'; allowed: unavailable.max, "),
         ({"timings": {"cluster_s": float("nan")}}, "timings.cluster_s: input should be a finite number"),
         ({"timings": {"judge_s": 1.0}}, "timings.judge_s: unknown key 'judge_s'; "),
         ({"load_ended_ns": "late"}, "load_ended_ns: input should be a valid integer, found 'late'"),

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.scenario.acceptance import parse_bound
+from harness.scenario.acceptance import parse_accepted, parse_required
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from harness.scenario.acceptance import parse_bound
     ],
 )
 def test_an_acceptance_line_bounds_one_metric(line: str, value: float, holds: bool) -> None:
-    assert parse_bound(line).holds(value) is holds
+    assert parse_accepted(line).holds(value) is holds
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_an_acceptance_line_bounds_one_metric(line: str, value: float, holds: bo
 )
 def test_a_line_that_bounds_nothing_is_refused(line: str, reason: str) -> None:
     with pytest.raises(ValueError, match=r"not a|unknown") as refused:
-        parse_bound(line)
+        parse_accepted(line)
     assert str(refused.value).startswith(reason)
 
 
@@ -63,7 +63,7 @@ def test_a_line_that_bounds_nothing_is_refused(line: str, reason: str) -> None:
 )
 def test_a_bound_that_can_never_or_always_hold_is_refused(line: str, reason: str) -> None:
     with pytest.raises(ValueError, match=r"always holds|never holds") as refused:
-        parse_bound(line)
+        parse_accepted(line)
     assert str(refused.value).startswith(reason)
 
 
@@ -79,4 +79,52 @@ def test_a_bound_that_can_never_or_always_hold_is_refused(line: str, reason: str
     ],
 )
 def test_a_bound_at_the_end_of_the_range_that_can_fail_is_taken(line: str) -> None:
-    assert parse_bound(line).text == line
+    assert parse_accepted(line).text == line
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "holds"),
+    [
+        ("isr.min <= 1", 1.0, True),
+        ("isr.min <= 1", 2.0, False),
+        ("zombie.max >= 5s", 4.9, False),
+        ("elections.last-known > 0", 6.0, True),
+        ("errors._MSG_TIMED_OUT > 0", 0.0, False),
+        ("unavailable.max >= 500ms", 0.5, True),
+    ],
+)
+def test_a_required_line_bounds_what_clients_got_and_what_happened(
+    line: str, value: float, holds: bool
+) -> None:
+    assert parse_required(line).holds(value) is holds
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("isr.min", "not a required line: 'isr.min'; write METRIC <= BOUND, as in isr.min <= 1"),
+        ("isr.max <= 1", "unknown metric 'isr.max'; allowed: unavailable.max, "),
+        ("errors. > 1", "unknown metric 'errors.'; allowed: unavailable.max, "),
+        ("zombie.max >= 5", "not a duration: '5'; allowed: a duration with its unit"),
+        ("isr.min >= 0", "'isr.min >= 0' always holds: isr.min is from 0; give a bound within"),
+        (
+            "elections.max < 0",
+            "'elections.max < 0' never holds: elections.max is from 0; give a bound within",
+        ),
+        ("errors.REQUEST_TIMED_OUT >= 0", "'errors.REQUEST_TIMED_OUT >= 0' always holds: "),
+    ],
+)
+def test_a_required_line_that_shows_nothing_is_refused(line: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=r"not a|unknown|holds") as refused:
+        parse_required(line)
+    assert str(refused.value).startswith(reason)
+
+
+def test_evidence_accepts_nothing() -> None:
+    """A machine without a processor to give may shrink an ISR: that must fail no run."""
+    with pytest.raises(ValueError, match="evidence") as refused:
+        parse_accepted("isr.shrinks <= 2")
+    assert str(refused.value) == (
+        "isr.shrinks is evidence, and no service to clients: write the line under require; allowed: "
+        "unavailable.max, indeterminate.ratio, failed.ratio, acked.count"
+    )

@@ -1,7 +1,20 @@
 """Who may be elected: the counterexample, and what looks like one and is not."""
 
-from fakes.history.control_plane import broker, history, named, setting, state, strict, up
+from dataclasses import replace
 
+from fakes.history.control_plane import (
+    SECOND,
+    broker,
+    clocks,
+    history,
+    named,
+    setting,
+    state,
+    strict,
+    up,
+)
+
+from checkers.history.rows import Fault
 from checkers.reference.control_plane.elections import leader_legal
 from checkers.reference.control_plane.rule_result import RuleResult
 
@@ -151,3 +164,46 @@ def test_without_settings_or_registrations_nothing_is_decided():
     for table in ("brokers", "configs"):
         assert leader_legal(history(*rows, up(1, 2, 3), strict(), missing=[table])) == RuleResult()
     assert leader_legal(history(up(1), strict())) == RuleResult()
+
+
+FORCED = Fault(
+    index=0,
+    name="force",
+    kind="unclean-election",
+    target="topic orders",
+    inject_ns=5 * SECOND,
+    begin_ns=5 * SECOND,
+    effect_ns=6 * SECOND,
+    heal_ns=8 * SECOND,
+)
+"""Asked for at 5 s, seen to have taken effect at 6 s."""
+
+
+def forced(at_s, *faults, read=True) -> RuleResult:
+    """An unclean election at a time, of a topic that allows none, in a run with these faults."""
+    headless = state(11, -1, (1, 1), (1,))
+    elected = state(12, 3, (2, 2), (3,), ms=at_s * 1000, recovering=True)
+    return ruled(CREATED, headless, elected, *faults, clocks() if read else [])
+
+
+def test_an_unclean_election_that_was_asked_for_is_legal():
+    """Between the request and the time at which its effect was seen; not before, and not long after."""
+    assert [named(forced(at, FORCED)) for at in (4, 5, 6, 7)] == [[(3, 2)], [], [], [(3, 2)]]
+
+
+def test_another_fault_is_no_request():
+    """Of another kind, for another topic, or one that was never injected."""
+    for other in (
+        replace(FORCED, kind="preferred-election"),
+        replace(FORCED, target="topic audit"),
+        replace(FORCED, inject_ns=-1, effect_ns=-1),
+    ):
+        assert named(forced(6, other)) == [(3, 2)]
+
+
+def test_a_request_that_was_not_seen_to_take_effect_may_do_so_later():
+    """Then it is not decided; nor where nobody can say when the election was."""
+    unproven = replace(FORCED, proven=False, effect_ns=-1)
+    results = [forced(9, unproven), forced(5, FORCED, read=False)]
+    assert [(named(result), result.undecided) for result in results] == [([], 1), ([], 1)]
+    assert named(forced(4, unproven)) == [(3, 2)]

@@ -36,6 +36,22 @@ def test_a_run_takes_what_the_longest_of_its_scenario_took_or_its_schedule_and_a
             " {after: k.end + 2s, do: kill, target: leader, for: 4s}]",
             12.0,
         ),
+        (
+            "faults: [{at: 1s, do: kill, target: leader, for: 3s, repeat: {every: 10s, times: 3}}]",
+            26.0,
+        ),
+        (
+            "faults: [{at: 1s, then: end + 2s, sequence: [{do: kill, target: leader, for: 3s},"
+            " {do: kill, target: leader, for: 4s}]}]",
+            12.0,
+        ),
+        (
+            "faults: [{name: k, at: 1s, do: kill, target: leader, for: 3s},"
+            " {name: l, at: 1s, do: kill, target: leader, for: 5s},"
+            " {after: 'any(k.end, l.end)', do: kill, target: leader, for: 3s},"
+            " {when: leader.changed, since: l.end, do: kill, target: leader, for: 2s}]",
+            10.0,
+        ),
     ],
 )
 def test_a_schedule_lasts_until_its_last_hold_and_the_load_after_it(faults: str, lasts_s: float) -> None:

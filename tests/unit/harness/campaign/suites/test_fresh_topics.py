@@ -9,6 +9,9 @@ topics: [{name: orders, partitions: 4}, {name: orders-audit, partitions: 2}]
 faults:
   - {name: cut, at: 1s, do: partition, edges: followers(orders-audit-1) -> leader(orders-3), for: 2s}
   - {when: 'follower 2(orders-3) behind by 100', do: kill, target: leader(orders-0), for: 2s}
+  - {at: 9s, do: reassign, topic: orders-audit, to: rotated, for: 2s}
+  - {at: 19s, do: preferred-election, for: 2s}
+  - {at: 29s, do: create-topic, for: 2s}
 """
 
 
@@ -22,6 +25,11 @@ def test_topics_and_the_faults_that_name_them_are_renamed_together() -> None:
     assert its.steps[0].asked == "followers(orders-audit-r12-1) -> leader(orders-r12-3)"
     assert str(its.scenario.faults[1]["when"]) == "follower 2(orders-r12-3) behind by 100"
     assert its.steps[1].asked == "leader(orders-r12-0)"
+    assert [step.asked for step in its.steps[2:]] == [
+        "topic orders-audit-r12 to rotated",
+        "topic orders-r12",
+        "topic fault-create-topic-5, 6 partitions",
+    ]
 
 
 def test_every_shipped_scenario_stays_what_it_was_but_for_the_names() -> None:

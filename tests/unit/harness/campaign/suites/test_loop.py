@@ -57,10 +57,12 @@ class SuiteSteps(FakeRunSteps):
         return super().judge(run)
 
 
-def suite(tmp_path: Path, entries: str, *, budget_s: float = 3600, shard: str = "1/1") -> Suite:
+def suite(
+    tmp_path: Path, entries: str, *, budget_s: float = 3600, shard: str = "1/1", faults: str = ""
+) -> Suite:
     """A suite of the scenarios a and b, which need different clusters."""
     for name, lag in (("a", 1000), ("b", 2000)):
-        (tmp_path / f"{name}.yaml").write_text(DEMO.format(name, lag))
+        (tmp_path / f"{name}.yaml").write_text(DEMO.format(name, lag) + faults)
     file = tmp_path / "mine.yaml"
     file.write_text(f"name: mine\nseed: 7\nscenarios: {entries}\n")
     plan = read_plan(str(file))
@@ -104,6 +106,18 @@ def test_a_scenario_that_wants_a_clean_stop_leaves_its_cluster_to_nobody(tmp_pat
     run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3, clean_stop: true}]"), steps)
     assert steps.clusters == ["new", "new", "new"]
     assert (steps.taken.count("end_brokers"), steps.taken.count("copy_disks")) == (3, 0)
+
+
+def test_a_run_that_changes_settings_of_the_cluster_leaves_it_to_nobody(tmp_path: Path) -> None:
+    """Its brokers' disks keep them, healed or not; a topic that is moved goes with the run."""
+    setting = "{at: 1s, do: config, target: brokers, set: min.insync.replicas=1, for: 1s}"
+    move = "{at: 1s, do: reassign, to: 2 replicas, for: 1s}"
+    for fault, clusters in ((setting, ["new"] * 3), (move, ["new", "kept", "kept"])):
+        steps, folder = SuiteSteps(), tmp_path / str(len(fault))
+        folder.mkdir()
+        its = suite(folder, "[{scenario: a.yaml, at_most: 3}]", faults=f"faults: [{fault}]\n")
+        run(its, steps)
+        assert steps.clusters == clusters
 
 
 def test_each_run_has_topics_of_its_own(tmp_path: Path) -> None:

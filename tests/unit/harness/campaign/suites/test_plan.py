@@ -15,11 +15,28 @@ def written(tmp_path: Path, text: str) -> str:
     return str(file)
 
 
-def test_the_nightly_suite_demands_every_shipped_scenario_at_least_once() -> None:
+def test_the_nightly_suite_draws_every_shipped_scenario_and_demands_some() -> None:
     plan = read_plan("nightly")
-    assert shipped_suites() == ["nightly"]
     assert sorted(entry.scenario for entry in plan.scenarios) == shipped()
-    assert {entry.at_least for entry in plan.scenarios} == {1}
+    assert sum(entry.at_least for entry in plan.scenarios) == 9
+    assert not plan.ends_by_itself
+
+
+def test_the_catalogue_is_every_shipped_scenario_once_or_as_often_as_is_asked_for() -> None:
+    once, thrice = read_plan("catalogue"), read_plan("catalogue", repeat=3)
+    assert shipped_suites() == ["catalogue", "nightly"]
+    assert [entry.scenario for entry in once.scenarios] == shipped()
+    assert {(entry.at_least, entry.at_most) for entry in once.scenarios} == {(1, 1)}
+    assert {(entry.at_least, entry.at_most) for entry in thrice.scenarios} == {(3, 3)}
+    assert once.ends_by_itself
+
+
+def test_how_often_is_a_question_to_the_catalogue_only() -> None:
+    with pytest.raises(UsageError) as refused:
+        read_plan("nightly", repeat=3)
+    assert str(refused.value) == (
+        "repeat: it belongs to the suite catalogue; a suite's file has a key of this name"
+    )
 
 
 def test_a_scenario_beside_the_suite_is_found_from_anywhere(tmp_path: Path) -> None:

@@ -49,6 +49,43 @@ def test_lines_that_can_hold_together_are_not(lines: str) -> None:
     assert complaints(rest=f"accept: [{lines}]\n") == ()
 
 
+def test_accepted_and_required_lines_exclude_each_other_too() -> None:
+    rest = "accept: [unavailable.max <= 5s]\nrequire: [isr.min <= 1, unavailable.max >= 8s]\n"
+    assert complaints(rest=rest) == (
+        "demo.yaml:6:25: require[1]: 'unavailable.max >= 8s' and 'unavailable.max <= 5s' cannot both hold",
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("isr.min <= 3", "'isr.min <= 3' always holds: isr.min is from 0 to 3; give a bound within"),
+        (
+            "brokers.restarted >= 4",
+            "'brokers.restarted >= 4' never holds: brokers.restarted is from 0 to 3; give a bound within",
+        ),
+        (
+            "data-lost.brokers > 3",
+            "'data-lost.brokers > 3' never holds: data-lost.brokers is from 0 to 3; give a bound within",
+        ),
+        (
+            "errors.NOT_ENOUGH > 0",
+            "no client reports an error 'NOT_ENOUGH'; write errors.NOT_ENOUGH_REPLICAS, for example",
+        ),
+    ],
+)
+def test_evidence_that_this_cluster_cannot_show_or_always_shows_is_refused(line: str, complaint: str) -> None:
+    assert complaints(rest=f"require: [{line}]\n") == (f"demo.yaml:5:11: require[0]: {complaint}",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["isr.min <= 2", "brokers.restarted >= 3", "errors.NOT_ENOUGH_REPLICAS > 0", "errors._TRANSPORT < 9"],
+)
+def test_evidence_that_a_run_can_lack_is_taken(line: str) -> None:
+    assert complaints(rest=f"require: [{line}]\n") == ()
+
+
 @pytest.mark.parametrize(
     ("workload", "rest", "complaint"),
     [

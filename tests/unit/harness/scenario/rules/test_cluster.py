@@ -52,9 +52,9 @@ def test_a_volume_is_a_file_of_ext4() -> None:
             "allowed: any other",
         ),
         (
-            "{name: orders, config: {min.insync.replicas: 4}}",
-            "demo.yaml:3:55: topics[0].config.min.insync.replicas: 4 in-sync replicas of 3: "
-            "every acks=all write would be refused",
+            "{name: orders, config: {min.insync.replicas: 0}}",
+            "demo.yaml:3:55: topics[0].config.min.insync.replicas: expected a number of replicas from 1, "
+            "found '0'",
         ),
     ],
 )
@@ -67,3 +67,24 @@ def test_the_partitions_of_all_topics_together_have_a_limit() -> None:
     assert complaints(topics=many, workload="warm: false") == (
         "demo.yaml:3:9: topics: 33000 partitions are too many; allowed: at most 32767 in all topics",
     )
+
+
+MORE_THAN_ALL = "{name: orders, config: {min.insync.replicas: 4}}"
+
+
+def test_more_in_sync_replicas_than_replicas_are_refused_before_kafka_counts_at_most_all_of_them() -> None:
+    assert complaints(topics=MORE_THAN_ALL, cluster="kafka: 3.6.2") == (
+        "demo.yaml:3:55: topics[0].config.min.insync.replicas: 4 in-sync replicas of 3: "
+        "Kafka 3.6.2 would refuse every acks=all write",
+    )
+    assert complaints(topics=MORE_THAN_ALL, cluster="kafka: 3.7.0") == ()
+
+
+def test_a_topic_of_one_replica_has_the_brokers_two_in_sync_replicas_since_3_7() -> None:
+    alone = "{name: orders, replication: 1}"
+    assert complaints(topics=alone, cluster="kafka: 3.6.2") == (
+        "demo.yaml:3:10: topics[0].config.min.insync.replicas: 2 in-sync replicas of 1, the brokers' "
+        "setting: "
+        "Kafka 3.6.2 would refuse every acks=all write",
+    )
+    assert complaints(topics=alone) == ()

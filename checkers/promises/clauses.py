@@ -1,0 +1,239 @@
+"""What a configuration promises, clause by clause, in words.
+
+Invariant: what the contract permits to be lost, a clause of the kind `lost` names by its cause; what no such
+clause names, is kept. So an acceptance and a verdict never differ.
+Evidence: the configuration alone. Whether a cluster keeps it is shown by a run (harness/campaign/accept).
+Counterexample to "acks=all with three replicas keeps what it acknowledged":
+    min.insync.replicas=1; two followers fall behind, and the leader acknowledges by itself
+    it loses its power: what it acknowledged is nowhere
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from checkers.contract import clauses as contract
+from checkers.promises.configuration import ELR_EXISTS, Configuration
+
+Kind = Literal["kept", "lost", "available", "unavailable"]
+WRITE_BACK_S = 30.0
+"""After about that time the kernel writes a dirty page by itself (vm.dirty_expire_centisecs)."""
+
+UNSYNCED = (contract.POWER_LOSS, contract.UNCLEAN_SHUTDOWNS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """One thing that is promised, or is not. `causes` are those of the contract by which a record may be
+    lost.
+    """
+
+    id: str
+    kind: Kind
+    sentence: str
+    causes: tuple[str, ...] = ()
+
+
+KINDS: dict[str, Kind] = {
+    "process-kill": "kept",
+    "broker-loss": "kept",
+    "deposed-leader": "kept",
+    "power-flushed": "kept",
+    "nothing-promised": "lost",
+    "unreplicated-tail": "lost",
+    "deposed-leader-acks": "lost",
+    "power-of-all": "lost",
+    "isr-of-one": "lost",
+    "unclean-shutdowns": "lost",
+    "last-replica-standing": "lost",
+    "disk-loss": "lost",
+    "unclean-election": "lost",
+    "spare-replicas": "available",
+    "stays-up": "available",
+    "below-min-isr": "unavailable",
+    "offline": "unavailable",
+}
+"""Every clause that there is, in the order in which they are given."""
+
+
+def clauses(configuration: Configuration) -> tuple[Clause, ...]:
+    """All that the configuration promises: what is kept first, then what may be lost, then availability."""
+    found = [*_kept(configuration), *_lost(configuration), *_availability(configuration)]
+    return tuple(found)
+
+
+def may_be_lost_by(configuration: Configuration) -> frozenset[str]:
+    """The causes by which an acknowledged record may be lost, as the contract calls them."""
+    return frozenset(cause for clause in clauses(configuration) for cause in clause.causes)
+
+
+def _clause(name: str, sentence: str, causes: tuple[str, ...] = ()) -> Clause:
+    return Clause(id=name, kind=KINDS[name], sentence=sentence, causes=causes)
+
+
+# What is kept
+
+
+def _kept(its: Configuration) -> Iterator[Clause]:
+    if not its.waits_for_all:
+        return
+    if not its.stale_may_lead:
+        yield _clause(
+            "process-kill",
+            "keeps what it acknowledged when brokers are killed, all of them at once too: the page cache "
+            "outlives a process",
+        )
+        if its.min_isr > 1:
+            yield _clause("broker-loss", _broker_loss(its))
+    if its.topic.replication > 1:
+        yield _clause(
+            "deposed-leader",
+            "a leader that was deposed and does not know it acknowledges nothing: its followers have left it",
+        )
+    if its.flushed and not its.stale_may_lead:
+        yield _clause(
+            "power-flushed",
+            "keeps what it acknowledged when every broker loses its power: each record is on disk before",
+        )
+
+
+def _broker_loss(its: Configuration) -> str:
+    lost = "any one broker" if its.min_isr == 2 else f"any {its.min_isr - 1} brokers"
+    whole = f"survives the loss of {lost} with all that was not flushed"
+    return whole if its.cluster.elr else f"{whole}, as long as another replica stays in sync"
+
+
+# What may be lost
+
+
+def _lost(its: Configuration) -> Iterator[Clause]:
+    if its.producer.acks == "0":
+        text = "promises nothing: a producer with acks=0 takes a record for written once it is sent"
+        yield _clause("nothing-promised", text, (contract.NOTHING_PROMISED,))
+    if its.producer.acks == "1" and its.topic.replication > 1:
+        yield from _of_one_leader()
+    if not its.flushed:
+        yield from _unflushed(its)
+    yield _disk_loss(its)
+    if its.stale_may_lead:
+        yield _clause(
+            "unclean-election",
+            "loses what a replica lacks that was not in sync when it is elected, since "
+            "unclean.leader.election.enable is true",
+            (contract.UNCLEAN_ELECTION,),
+        )
+
+
+def _of_one_leader() -> Iterator[Clause]:
+    yield _clause(
+        "unreplicated-tail",
+        "loses what the leader had acknowledged and no follower had fetched, when the leader dies (acks=1)",
+        (contract.UNREPLICATED_TAIL,),
+    )
+    yield _clause(
+        "deposed-leader-acks",
+        "loses what a deposed leader goes on acknowledging while it does not know of its successor (acks=1)",
+        (contract.DEPOSED_LEADER,),
+    )
+
+
+def _unflushed(its: Configuration) -> Iterator[Clause]:
+    """Kafka acknowledges from the page cache: what goes when that goes."""
+    last_known = (contract.LAST_KNOWN_ELR,) if its.cluster.elr else ()
+    if its.topic.replication == 1:
+        text = f"loses what was acknowledged {_since(its)} when the only replica loses its power"
+        yield _clause("isr-of-one", text, (contract.ISR_OF_ONE, *UNSYNCED, *last_known))
+        return
+    yield _clause(
+        "power-of-all",
+        f"loses what was acknowledged {_since(its)} when all in-sync replicas lose their power",
+        (contract.POWER_LOSS,),
+    )
+    if its.min_isr == 1:
+        yield _clause(
+            "isr-of-one",
+            f"loses what was acknowledged {_since(its)} when a single broker loses its power, if it was "
+            "alone in sync (min.insync.replicas=1)",
+            (contract.ISR_OF_ONE, *UNSYNCED, *last_known),
+        )
+        return
+    yield _clause(
+        "unclean-shutdowns",
+        f"loses what was acknowledged {_since(its)} when {its.min_isr} brokers that have it shut down "
+        "uncleanly before they are in sync again, and the one that leads then has lost its power",
+        (contract.UNCLEAN_SHUTDOWNS, *last_known),
+    )
+    if not its.cluster.elr:
+        yield _clause("last-replica-standing", _last_standing(its), (contract.LAST_STANDING,))
+
+
+def _last_standing(its: Configuration) -> str:
+    why = "which Kafka before 4.0 does not have" if its.cluster.release < ELR_EXISTS else "which are off"
+    return (
+        f"loses what was acknowledged {_since(its)} when the last in-sync replica alone loses its power "
+        f"after the others have left the ISR: only eligible leader replicas, {why}, would let another one "
+        "lead"
+    )
+
+
+def _disk_loss(its: Configuration) -> Clause:
+    """A disk that is replaced or emptied takes what was flushed too."""
+    last_known = (contract.LAST_KNOWN_ELR,) if its.cluster.elr else ()
+    causes = (contract.DISK_LOSS, contract.UNCLEAN_SHUTDOWNS, *last_known)
+    if its.topic.replication == 1:
+        text = "loses what was acknowledged, flushed or not, when the only replica loses its disk"
+        return _clause("disk-loss", text, (*causes, contract.ISR_OF_ONE))
+    if its.min_isr == 1:
+        text = (
+            "loses what was acknowledged, flushed or not, when a single broker loses its disk, if it was "
+            "alone in sync (min.insync.replicas=1)"
+        )
+        return _clause("disk-loss", text, (*causes, contract.ISR_OF_ONE))
+    text = (
+        f"loses what was acknowledged, flushed or not, when {its.min_isr} brokers that have it shut down "
+        "uncleanly before they are in sync again, and the one that leads then has lost its disk"
+    )
+    return _clause("disk-loss", text, causes if its.cluster.elr else (*causes, contract.LAST_STANDING))
+
+
+def _since(its: Configuration) -> str:
+    if its.topic.flush_s is not None and its.topic.flush_s < WRITE_BACK_S:
+        return f"within the flush interval of {its.topic.flush_s:g} s"
+    return f"within the last {WRITE_BACK_S:g} s or so, before the kernel wrote it back,"
+
+
+# Availability
+
+
+def _availability(its: Configuration) -> Iterator[Clause]:
+    if its.spare > 0:
+        yield _clause("spare-replicas", _spare(its))
+    if its.waits_for_all and its.min_isr > 1:
+        yield _clause("below-min-isr", _below(its))
+    if its.stale_may_lead and its.needed == 1:
+        text = "takes writes again while any one replica is up, in sync or not"
+        yield _clause("stays-up", text)
+    elif not its.stale_may_lead:
+        yield _clause("offline", _offline(its))
+
+
+def _spare(its: Configuration) -> str:
+    away = "one replica" if its.spare == 1 else f"{its.spare} replicas"
+    waits = f"; a write waits up to about {its.fail_over_s:g} s until one that stands still is missed"
+    return f"takes writes with {away} of {its.topic.replication} away{waits}"
+
+
+def _below(its: Configuration) -> str:
+    if its.spare < 0:
+        return (
+            f"takes no write at all: {its.min_isr} in-sync replicas of {its.topic.replication} are never "
+            "there"
+        )
+    if its.spare == 0:
+        return f"takes no write while any one of its {its.topic.replication} replicas is away"
+    return f"unavailable below {its.min_isr} in-sync replicas: with {its.spare + 1} away it takes no write"
+
+
+def _offline(its: Configuration) -> str:
+    eligible = "in sync or eligible" if its.cluster.elr else "in sync"
+    return f"neither written nor read while no replica that was {eligible} is up: nobody else may lead"

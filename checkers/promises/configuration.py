@@ -1,0 +1,126 @@
+"""A configuration to be accepted: the settings of a topic, its producers and its brokers that decide
+anything.
+
+Every value is the one in force: a topic's own, else the brokers', else the release's default. `None` of a
+time is "never", or "for ever".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from checkers.contract.settings import Acks
+
+DEFAULT_RETRIES = 2**31 - 1
+MOST_IN_FLIGHT_OF_IDEMPOTENCE = 5
+"""A broker remembers that many batches of each producer (KIP-98)."""
+COUNTS_AT_MOST_ALL = (3, 7)
+"""From this release on, min.insync.replicas counts as no more than there are replicas (KAFKA-15583)."""
+ELR_EXISTS = (4, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSettings:
+    """A topic. `flush_messages`: records after which a log is flushed; None: whenever the kernel does."""
+
+    replication: int = 3
+    min_isr: int = 1
+    unclean: bool = False
+    flush_messages: int | None = None
+    flush_s: float | None = None
+    retention_s: float | None = 7 * 86_400.0
+    retention_bytes: int | None = None
+    compacted: bool = False
+    stamped_by_broker: bool = False
+    """Whether message.timestamp.type is LogAppendTime."""
+    oldest_stamp_s: float | None = None
+    """message.timestamp.before.max.ms: how old a record may be that a broker takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerSettings:
+    """Every producer of the topic. `idempotence` is what is in force, `asked_idempotence` what is written.
+
+    `unknown` are settings that the release's producer ignores, each with the nearest one it has ("": none).
+    """
+
+    acks: Acks = "all"
+    idempotence: bool = True
+    asked_idempotence: bool | None = None
+    retries: int = DEFAULT_RETRIES
+    max_in_flight: int = 5
+    delivery_timeout_s: float = 120.0
+    request_timeout_s: float = 30.0
+    linger_s: float = 0.0
+    unknown: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """The brokers and controllers. `racks`: of each broker that has one."""
+
+    release: tuple[int, int] = (4, 3)
+    brokers: int = 3
+    controllers: int = 3
+    elr: bool = True
+    session_s: float = 9.0
+    heartbeat_s: float = 2.0
+    lag_max_s: float = 30.0
+    fetch_wait_s: float = 0.5
+    creates_topics: bool = False
+    """Whether a topic that is written to and does not exist is made: auto.create.topics.enable, as asked."""
+    default_replication: int | None = None
+    offsets_replication: int | None = None
+    transactions_min_isr: int | None = None
+    """What is None here is not said."""
+    racks: Mapping[int, str] = field(default_factory=dict)
+    replicas_in_one_rack: int = 0
+    """Of a live topic: partitions that have all their replicas in one rack."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """All of it."""
+
+    topic: TopicSettings = TopicSettings()
+    producer: ProducerSettings = ProducerSettings()
+    cluster: ClusterSettings = ClusterSettings()
+
+    @property
+    def min_isr(self) -> int:
+        """min.insync.replicas as a leader counts."""
+        if self.cluster.release < COUNTS_AT_MOST_ALL:
+            return self.topic.min_isr
+        return min(self.topic.min_isr, self.topic.replication)
+
+    @property
+    def waits_for_all(self) -> bool:
+        """Whether an acknowledgement is of all in-sync replicas."""
+        return self.producer.acks == "all"
+
+    @property
+    def needed(self) -> int:
+        """How many in-sync replicas a write needs."""
+        return self.min_isr if self.waits_for_all else 1
+
+    @property
+    def spare(self) -> int:
+        """How many replicas may be away while writes go on; below 0: no write is ever taken."""
+        return self.topic.replication - self.needed
+
+    @property
+    def stale_may_lead(self) -> bool:
+        """Whether a replica may be elected that is not in sync, and there is another one."""
+        return self.topic.unclean and self.topic.replication > 1
+
+    @property
+    def flushed(self) -> bool:
+        """Whether each acknowledged record was on disk first, on every in-sync replica."""
+        return self.waits_for_all and self.topic.flush_messages == 1
+
+    @property
+    def fail_over_s(self) -> float:
+        """After how long the controllers miss a broker, or a leader a follower: the longer of both.
+
+        A leader looks for followers that lag twice in replica.lag.time.max.ms, so one and a half times that.
+        """
+        return max(self.cluster.session_s, 1.5 * self.cluster.lag_max_s)

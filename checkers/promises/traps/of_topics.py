@@ -1,0 +1,148 @@
+"""Traps of a topic: replicas that do not add up, elections that forget, records that Kafka deletes."""
+
+from collections.abc import Iterator
+
+from checkers.promises.configuration import COUNTS_AT_MOST_ALL, Configuration
+from checkers.promises.traps.trap import Find, Trap
+
+DAY_S = 86_400.0
+
+
+def _one_replica(its: Configuration) -> Iterator[Trap]:
+    if its.topic.replication == 1:
+        yield Trap(
+            id="one-replica",
+            sentence="there is one replica: while its broker is away nothing is written or read, and what "
+            "its disk loses is lost",
+            change="topic: replication: 3",
+        )
+
+
+def _two_replicas(its: Configuration) -> Iterator[Trap]:
+    if its.topic.replication == 2 and its.waits_for_all:
+        lost = (
+            "every write stops with one broker" if its.min_isr == 2 else "one copy is enough to acknowledge"
+        )
+        yield Trap(
+            id="two-replicas",
+            sentence="two replicas give durability or availability, never both: with "
+            f"min.insync.replicas={its.topic.min_isr} {lost}",
+            change="topic: replication: 3, config: min.insync.replicas: 2",
+        )
+
+
+def _min_isr(its: Configuration) -> Iterator[Trap]:
+    wanted = max(its.topic.replication - 1, 2)
+    change = f"topic: config: min.insync.replicas: {wanted}"
+    if its.topic.min_isr > its.topic.replication:
+        yield _above_all(its, change)
+    elif its.waits_for_all and its.min_isr == its.topic.replication and its.topic.replication > 2:
+        yield Trap(
+            id="min-isr-of-all",
+            sentence=f"min.insync.replicas={its.min_isr} of {its.topic.replication} replicas: the restart of "
+            "any one broker stops every write",
+            change=change,
+        )
+    elif its.waits_for_all and its.min_isr == 1 and its.topic.replication > 1:
+        yield Trap(
+            id="min-isr-of-one",
+            sentence="acks=all waits for the replicas that are in sync, and with min.insync.replicas=1 the "
+            "leader alone is enough: acknowledged records may have one copy",
+            change=change,
+        )
+
+
+def _above_all(its: Configuration, change: str) -> Trap:
+    counts = its.cluster.release >= COUNTS_AT_MOST_ALL
+    effect = (
+        "it counts as all of them, so one broker away stops every write"
+        if counts
+        else "no write is ever taken"
+    )
+    return Trap(
+        id="min-isr-above-replication",
+        sentence=f"min.insync.replicas={its.topic.min_isr} is more than the {its.topic.replication} "
+        f"replicas: with acks=all {effect}",
+        change=change,
+    )
+
+
+def _no_spare_broker(its: Configuration) -> Iterator[Trap]:
+    if 1 < its.cluster.brokers == its.topic.replication:
+        yield Trap(
+            id="no-spare-broker",
+            sentence=f"{its.cluster.brokers} brokers for {its.topic.replication} replicas: a broker that "
+            "stays away cannot be replaced, and the topic stays short of a replica",
+            change=f"cluster: brokers: {its.topic.replication + 1}",
+        )
+
+
+def _unclean(its: Configuration) -> Iterator[Trap]:
+    if its.stale_may_lead:
+        yield Trap(
+            id="unclean-election",
+            sentence="unclean.leader.election.enable=true: a replica that is behind may lead, and what it "
+            "lacks is lost whatever acks and min.insync.replicas promise",
+            change="topic: config: unclean.leader.election.enable: false",
+        )
+
+
+def _flush(its: Configuration) -> Iterator[Trap]:
+    if its.topic.flush_messages == 1 and not its.waits_for_all:
+        yield Trap(
+            id="flush-without-acks-all",
+            sentence=f"flush.messages=1 costs a flush for each append, and with acks={its.producer.acks} a "
+            "follower's copy is still not waited for",
+            change="producer: acks: all",
+        )
+
+
+# What Kafka deletes
+
+
+def _retention(its: Configuration) -> Iterator[Trap]:
+    kept_s = its.topic.retention_s
+    by_stamp = not its.topic.stamped_by_broker and not its.topic.compacted
+    if kept_s is not None and by_stamp and kept_s < DAY_S:
+        yield Trap(
+            id="retention-against-clocks",
+            sentence=f"retention.ms of {kept_s:g} s is counted from the producer's clock: one that is so far "
+            "behind has its records deleted as soon as they are acknowledged",
+            change="topic: config: message.timestamp.type: LogAppendTime, or a retention.ms of days",
+        )
+    if by_stamp and kept_s is not None and (its.topic.oldest_stamp_s or 0.0) > kept_s:
+        yield Trap(
+            id="timestamps-older-than-retention",
+            sentence="message.timestamp.before.max.ms lets in records that are older than retention.ms: "
+            "they are acknowledged, and deleted",
+            change="topic: config: message.timestamp.before.max.ms: less than retention.ms",
+        )
+
+
+def _deleted_by_size(its: Configuration) -> Iterator[Trap]:
+    if its.topic.retention_bytes is not None:
+        yield Trap(
+            id="retention-by-size",
+            sentence=f"retention.bytes={its.topic.retention_bytes} of each partition: a burst deletes "
+            "records that no consumer has read, however young",
+            change="topic: config: retention.bytes: -1",
+        )
+    if its.topic.compacted:
+        yield Trap(
+            id="compacted",
+            sentence="cleanup.policy has compact: of records with one key only the last is kept, and a "
+            "record without a key is refused",
+            change="topic: config: cleanup.policy: delete",
+        )
+
+
+EVERY: tuple[Find, ...] = (
+    _one_replica,
+    _two_replicas,
+    _min_isr,
+    _no_spare_broker,
+    _unclean,
+    _flush,
+    _retention,
+    _deleted_by_size,
+)

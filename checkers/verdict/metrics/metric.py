@@ -1,0 +1,104 @@
+"""The metrics by name: what each counts, in which unit, and whether an acceptance line may bound it.
+
+What the clients got is accepted or not. All else is evidence of what happened to the cluster, which a busy
+machine may have kept from happening: such a number fails no run, and only a required line may bound it.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from checkers.verdict.gaps import SECOND_NS
+
+Unit = Literal["duration", "number"]
+ERRORS = "errors."
+"""Before the name of an error: how many sends ended with it, as errors.NOT_ENOUGH_REPLICAS."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One number of a run. The least value of each is 0; a duration is in seconds.
+
+    `of_clients`: an acceptance line may bound it. `whole`: it has no fractions.
+    """
+
+    name: str
+    says: str
+    unit: Unit = "number"
+    whole: bool = True
+    greatest: float = math.inf
+    of_clients: bool = False
+
+    def with_unit(self, value: float) -> str:
+        """`value` as a person reads it: "20 s", "0.04"."""
+        return f"{value:.3g} s" if self.unit == "duration" else f"{value:.4g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The value of a metric in one run; None if the run does not show it, and why. `where` has it, if one
+    partition does."""
+
+    value: float | None
+    where: str = ""
+    unknown: str = ""
+
+
+def _ratio(name: str, says: str) -> Metric:
+    return Metric(name=name, says=says, whole=False, greatest=1.0, of_clients=True)
+
+
+def _longest(name: str, says: str, *, of_clients: bool = False) -> Metric:
+    return Metric(name=name, says=says, unit="duration", whole=False, of_clients=of_clients)
+
+
+_ALL = (
+    _longest(
+        "unavailable.max",
+        "the longest time that a partition went without an acknowledgement while there was load",
+        of_clients=True,
+    ),
+    _ratio("indeterminate.ratio", "sends of which nobody knows whether they were written, of all sends"),
+    _ratio("failed.ratio", "sends that were certainly not written, of all sends"),
+    Metric(name="acked.count", says="acknowledged sends", of_clients=True),
+    Metric(name="acked.partitions", says="partitions with an acknowledgement"),
+    Metric(
+        name="elections.max",
+        says="elections of the partition that had the most, its first leader not counted",
+    ),
+    _longest("elections.apart", "the shortest time between two elections of one partition"),
+    Metric(name="elections.unclean", says="elections of a leader that was neither in sync nor eligible"),
+    Metric(name="elections.elr", says="elections from the eligible leader replicas (KIP-966)"),
+    Metric(
+        name="elections.last-known",
+        says="elections of the last known leader, when nobody was in sync or eligible (KIP-966)",
+    ),
+    _longest("offline.max", "the longest time that a partition had no leader"),
+    _longest(
+        "zombie.max", "the longest time that a deposed leader still answered as leader beside its successor"
+    ),
+    Metric(name="isr.min", says="the fewest in-sync replicas that a partition had at any time"),
+    Metric(name="isr.shrinks", says="times that an ISR shrank, of the partition with the most"),
+    Metric(name="isr.expands", says="times that an ISR grew, of the partition with the most"),
+    Metric(name="brokers.fenced", says="fencings of brokers that were not shutting down"),
+    Metric(name="brokers.restarted", says="brokers that registered again, under a new broker epoch"),
+    Metric(
+        name="data-lost.brokers",
+        says="brokers whose disk lost data to a fault",
+    ),
+)
+METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
+
+
+def in_seconds(length_ns: int) -> float:
+    """The value of a duration, to the millisecond."""
+    return round(length_ns / SECOND_NS, 3)
+
+
+def metric_of(name: str) -> Metric | None:
+    """The metric of this name; None if there is none. Whether a client knows an error is not asked here."""
+    if name.startswith(ERRORS) and name != ERRORS:
+        return Metric(name=name, says=f"sends that ended with {name.removeprefix(ERRORS)}")
+    return METRICS.get(name)

@@ -1,0 +1,175 @@
+"""Feature: a feature of the cluster is finalized at another level, as ELR off and on, and back (KIP-584).
+
+Effect: every broker says, asked by itself, that the feature is at the new level.
+Recovery: every broker says that it is at the level from before; the ISR is what it was.
+
+Kafka alone knows which ways are open: it is asked before, without a change, and its reason refuses the step.
+For the way back it can be asked only when the step is healed: where it refuses that, the fault stays, and its
+reason is reported.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from compose.admin_protocol import Feature as Known
+from compose.errors import AdminRefused
+from compose.spec.topology import ELR_EXISTS
+from faults.errors import BadStep, NoTarget
+from faults.kinds.admin.topic_step import ClusterStep, check_free, claim
+from faults.kinds.base import Injection
+from faults.kinds.evidence import Evidence, NotYet, Proven
+from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.recovery import isr_is_short
+from faults.kinds.step import Head, Words
+from faults.targets.facts import Facts
+from faults.tasks import as_job
+
+ELR = "eligible.leader.replicas.version"
+FEATURES = (
+    ELR,
+    "group.version",
+    "metadata.version",
+    "share.version",
+    "streams.version",
+    "transaction.version",
+)
+"""Of Kafka's releases to 4.3 (Feature.java); which levels each release knows, its brokers say."""
+
+_SET = re.compile(r"(?P<feature>[a-z.]+) ?= ?(?P<level>\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureStep(ClusterStep):
+    """Finalize a feature at another level; 0 is off."""
+
+    kind: ClassVar[str] = "feature"
+    keys: ClassVar[tuple[str, ...]] = ("set",)
+    feature: str
+    level: int
+
+    @classmethod
+    def parse(cls, head: Head, words: Words) -> Self:
+        """Read feature and level."""
+        value = words.get("set")
+        if isinstance(value, Mapping) and len(value) == 1:
+            ((feature, level),) = value.items()
+            value = f"{feature}={level}"
+        match = _SET.fullmatch(value.strip()) if isinstance(value, str) else None
+        if match is None:
+            raise BadStep("set", value, "a feature and its level, as in eligible.leader.replicas.version=0")
+        if match["feature"] not in FEATURES:
+            raise BadStep("set", match["feature"], FEATURES)
+        return cls(
+            name=head.name,
+            start=head.start,
+            hold_s=head.hold_s,
+            feature=match["feature"],
+            level=int(match["level"]),
+        )
+
+    def write(self) -> dict[str, str]:
+        """Feature and level."""
+        return {"set": f"{self.feature}={self.level}"}
+
+    @property
+    def asked(self) -> str:
+        """Feature and level."""
+        return f"{self.feature}={self.level}"
+
+    def check(self, facts: Facts) -> None:
+        """Of a release that lacks the feature nothing would have to be started to know that."""
+        if self.feature == ELR and facts.release and facts.release < ELR_EXISTS:
+            release = ".".join(map(str, facts.release))
+            raise BadStep("set", self.feature, f"a feature that release {release} has; this one is of 4.0")
+
+
+@dataclass(slots=True)
+class Feature:
+    """Holds a feature at another level."""
+
+    injection: Injection[FeatureStep]
+    _before: int = -1
+    _changing: bool = False
+
+    def prepare(self) -> None:
+        """At which level every broker says that it is; and whether Kafka would take the change."""
+        step = self.injection.step
+        check_free(self.injection, step.feature)
+        said = self._said()
+        if not said:
+            raise NoTarget(f"nothing to change: no broker that answers knows {step.feature}")
+        for node, known in said.items():
+            if not known.oldest <= step.level <= known.newest:
+                release = self.injection.cluster.release_of(node)
+                levels = f"{step.feature} from {known.oldest} to {known.newest}"
+                raise NoTarget(f"nothing to change: broker {node} of release {release} knows {levels}")
+        levels_now = {known.level for known in said.values()}
+        if len(levels_now) > 1:
+            raise NoTarget(f"the brokers do not agree on {step.feature}: {sorted(levels_now)}")
+        (self._before,) = levels_now
+        if self._before == step.level:
+            raise NoTarget(f"nothing to change: {step.feature} is at {step.level}")
+        try:
+            self.injection.cluster.admin.set_feature(step.feature, step.level, only_check=True)
+        except AdminRefused as error:
+            raise NoTarget(str(error)) from error
+
+    @as_job
+    def inject(self) -> None:
+        """Change."""
+        step = self.injection.step
+        claim(self.injection, step.feature)
+        self._changing = True
+        self.injection.cluster.admin.set_feature(step.feature, step.level)
+
+    def effect(self) -> Evidence:
+        """Does every broker say so?"""
+        return self._said_by_all(self.injection.step.level)
+
+    @as_job
+    def heal(self) -> None:
+        """Change it back, where Kafka allows that."""
+        feature = self.injection.step.feature
+        if self._changing:
+            self.injection.cluster.admin.set_feature(feature, self._before)
+            self._changing = False
+        self.injection.holds.give_up(feature, self.injection.owner)
+
+    def recovery(self) -> Evidence:
+        """Does every broker say what it said before, and is the ISR what it was?"""
+        evidence = self._said_by_all(self._before)
+        if isinstance(evidence, Proven) and (lacking := isr_is_short(self.injection)):
+            return NotYet(instead=lacking)
+        return evidence
+
+    def _said_by_all(self, level: int) -> Evidence:
+        cluster, feature = self.injection.cluster, self.injection.step.feature
+        said = self._said()
+        serving = [node for node in cluster.brokers if cluster.state(node).status in ("running", "paused")]
+        for node in serving:
+            if node not in said:
+                return NotYet(instead=f"broker {node} does not say at which level {feature} is")
+            if said[node].level != level:
+                return NotYet(instead=f"broker {node} says that {feature} is at {said[node].level}")
+        if not said:
+            return NotYet(instead="no broker answers")
+        values = {"feature": feature, "level": level, "by_brokers": sorted(said)}
+        return Proven(since_ns=self.injection.clock.now_ns(), values=values)
+
+    def _said(self) -> Mapping[int, Known]:
+        return self.injection.cluster.admin.features(self.injection.step.feature)
+
+
+FEATURE = FaultKind(
+    step=FeatureStep,
+    make=Feature,
+    shortest_hold_s=1.0,
+    cost=Cost(changes_settings=True),
+    does="a feature is finalized at another level, 0 is off, as `set: eligible.leader.replicas.version=0`. "
+    "What the release or Kafka does not allow is refused with the reason",
+    effect="every broker that is not down says, asked by itself, that it is at that level",
+    healing="it is finalized at the level from before, where Kafka allows that",
+    recovery="every broker says so of the level from before",
+)

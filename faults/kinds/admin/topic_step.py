@@ -1,0 +1,95 @@
+"""A step that changes a topic, and the changes that no two faults may make at a time."""
+
+from abc import ABC
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from compose.errors import AdminRefused
+from faults.errors import BadStep, NoTarget
+from faults.kinds.base import Injection, StepT
+from faults.kinds.step import Head, ResolvedTargets, Step, Words
+from faults.targets.facts import Facts, TopicFacts
+from faults.targets.roles import Roles
+from faults.targets.target import TopicPartition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterStep(Step, ABC):
+    """A step that hits no node and no edge: the cluster is asked to change something by itself."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    def with_partition(self, default: TopicPartition | None) -> Self:
+        """The same: it names no role."""
+        return self
+
+    def check(self, facts: Facts) -> None:
+        """Nothing that every cluster has can be missing."""
+
+    def resolve(self, roles: Roles) -> ResolvedTargets:
+        """No node."""
+        return ResolvedTargets(nodes=())
+
+    def candidates(self, brokers: tuple[int, ...], controllers: tuple[int, ...]) -> tuple[int, ...]:
+        """None."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicStep(ClusterStep, ABC):
+    """A step that changes a topic of the scenario; "" until the plan's first one is written there."""
+
+    keys: ClassVar[tuple[str, ...]] = ("topic",)
+    topic: str = ""
+
+    @classmethod
+    def parse(cls, head: Head, words: Words) -> Self:
+        """Read the topic."""
+        return cls(name=head.name, start=head.start, hold_s=head.hold_s, topic=parse_topic(words))
+
+    def write(self) -> dict[str, str]:
+        """The topic."""
+        return {"topic": self.topic} if self.topic else {}
+
+    @property
+    def asked(self) -> str:
+        """The topic."""
+        return f"topic {self.topic}"
+
+    def with_partition(self, default: TopicPartition | None) -> Self:
+        """With the topic of `default`, if none is named."""
+        return replace(self, topic=self.topic or (default.topic if default else ""))
+
+    def check(self, facts: Facts) -> None:
+        """The scenario makes the topic."""
+        topic_facts(self.topic, facts)
+
+
+def parse_topic(words: Words) -> str:
+    """The topic that a step names; "" if it names none."""
+    topic = words.get("topic", "")
+    if not isinstance(topic, str):
+        raise BadStep("topic", topic, "the name of a topic")
+    return topic
+
+
+def topic_facts(name: str, facts: Facts) -> TopicFacts:
+    """The topic of this name that the scenario makes; BadStep if it makes none."""
+    for topic in facts.topics:
+        if topic.name == name:
+            return topic
+    raise BadStep("topic", name, [topic.name for topic in facts.topics])
+
+
+def check_free(injection: Injection[StepT], thing: str) -> None:
+    """NoTarget while another fault has changed the same thing: healed first, it would undo this one."""
+    holder = injection.holds.claimed_by(thing)
+    if holder not in ("", injection.owner):
+        raise NoTarget(f"{thing}: {holder} has changed it, and is not healed")
+
+
+def claim(injection: Injection[StepT], thing: str) -> None:
+    """From here on no other fault changes the thing. AdminRefused if one was quicker."""
+    holder = injection.holds.claim(thing, injection.owner)
+    if holder != injection.owner:
+        raise AdminRefused(f"{thing}: {holder} has changed it, and is not healed")

@@ -1,0 +1,84 @@
+"""Disk stutter: the node's file system is frozen for `on`, thawed for `off`, and so in turn: a slow disk.
+
+Effect: in two pulses in a row the node's log stands still, and it grows between them.
+Recovery: the log grows, the node answers; the ISR is what it was.
+
+Each freeze writes everything to the disk that was not synced, so a power loss soon after takes little.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from faults.errors import NoTarget
+from faults.kinds.base import Injection, alive
+from faults.kinds.evidence import Evidence
+from faults.kinds.kind import FaultKind
+from faults.kinds.pulse_train import PulsedStep, PulseTrain, Switch
+from faults.kinds.recovery import growing
+from faults.tasks import Task, as_job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskStutterStep(PulsedStep):
+    """Stall the disks of nodes in pulses. A freeze, a thaw and two readings of the log take 0.1 s each."""
+
+    kind: ClassVar[str] = "disk-stutter"
+    change_s: ClassVar[float] = 0.6
+
+
+@dataclass(slots=True)
+class DiskStutter:
+    """Holds the file systems of the injection's nodes in pulses of a stall."""
+
+    injection: Injection[DiskStutterStep]
+    _train: PulseTrain[DiskStutterStep] = field(init=False)
+    _at_heal: Mapping[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """A freeze holds a disk, and the log shows it."""
+        cluster = self.injection.cluster
+        switch = Switch(hold="frozen", on=cluster.freeze, off=cluster.thaw, counter=cluster.log_bytes)
+        self._train = PulseTrain(self.injection, switch)
+
+    def prepare(self) -> None:
+        """Only a running node writes, and only one whose disk is not frozen already."""
+        self._train.nodes = alive(self.injection, what="stall")
+        for node in self._train.nodes:
+            if self.injection.cluster.is_frozen(node):
+                raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")
+
+    @as_job
+    def inject(self) -> None:
+        """The first pulse."""
+        self._train.begin()
+
+    def go_on(self) -> Task[None]:
+        """The others."""
+        yield from self._train.go_on()
+
+    def effect(self) -> Evidence:
+        """Do the logs stand still in pulses?"""
+        return self._train.effect()
+
+    @as_job
+    def heal(self) -> None:
+        """Thaw, except those that another fault holds frozen."""
+        self._train.end()
+        log_bytes = self.injection.cluster.log_bytes
+        self._at_heal = self._at_heal or {node: log_bytes(node) for node in self._train.nodes}
+
+    def recovery(self) -> Evidence:
+        """Do the logs grow, do all serve, and is the ISR what it was?"""
+        return growing(self.injection, self._at_heal)
+
+
+DISK_STUTTER = FaultKind(
+    step=DiskStutterStep,
+    make=DiskStutter,
+    shortest_hold_s=DiskStutterStep.shortest_hold_s(),
+    does="the node's file system is frozen for `on`, thawed for `off`, and so in turn (each 100ms to 10s)",
+    effect="in two pulses in a row the log stands still, and it grows between them",
+    healing="thaw",
+    recovery="the log grows, the node answers",
+)

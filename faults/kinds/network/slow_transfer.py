@@ -1,0 +1,165 @@
+"""Bytes that pass a few at a time: what bandwidth and slicing have in common, and how both are proven.
+
+Effect: some requests and their answers, sent through each edge over one connection, take at least as long as
+the fault makes so many bytes take, and longer than before by half of that, twice in a row. With an edge whose
+requests were not answered before, which was shut already, it is not proven.
+Recovery: they take about as long as before, and the ISR is what it was.
+
+Each connection is slowed for itself, so traffic besides the transfer changes little of what is measured.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Generic, TypeVar
+
+from compose.impairments import Direction, Impairment
+from compose.protocols import REQUEST_BYTES, Edge, Transfer
+from faults.errors import BadStep
+from faults.kinds.base import Injection
+from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.recovery import PROBE_S, isr_is_short
+from faults.kinds.step import EdgesStep
+from faults.sizes import write_rate
+from faults.tasks import as_job
+
+SHORTEST_HOLD_S = 1.5
+SAMPLES = 2
+"""Transfers before and during: one alone may be long by chance."""
+
+TRANSFER_S = 0.25
+"""What the requests of a transfer take, and a broker's answers: several times as long as on an open edge, and
+two of them are over before the next fault of a storm begins."""
+
+SLOWEST, FASTEST = 10_000, 500_000
+"""Bytes a second. Toxiproxy hands on blocks of 32 KiB; when a toxic is changed, it loses what the next one
+does not take within 5 s, as with 5 KB/s. What is faster than FASTEST hardly differs from a busy broker."""
+
+SHARE = 0.9
+"""Of the time that the fault makes a transfer take, so much must be seen: clocks have steps of 0.01 s."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowTransferStep(EdgesStep, ABC):
+    """Slow the bytes of edges in one direction."""
+
+    direction: Direction = "from"
+
+    @property
+    @abstractmethod
+    def impairment(self) -> Impairment:
+        """What it does to its edges."""
+
+    @property
+    @abstractmethod
+    def bytes_per_s(self) -> float:
+        """How much a connection passes at most, with many bytes."""
+
+    @abstractmethod
+    def least_s(self, passing: int) -> float:
+        """How long so many bytes take at least."""
+
+    @property
+    def requests(self) -> int:
+        """How many requests of a transfer take TRANSFER_S."""
+        return ceil(self.bytes_per_s * TRANSFER_S / REQUEST_BYTES)
+
+    def must_take_s(self, transfer: Transfer) -> float:
+        """How long a transfer takes at least."""
+        return self.least_s(transfer.request_bytes if self.direction == "to" else transfer.answer_bytes)
+
+
+def check_rate(bytes_per_s: float, key: str, value: object) -> None:
+    """BadStep unless the rate can be proven and loses no byte."""
+    if not SLOWEST <= bytes_per_s <= FASTEST:
+        allowed = f"{write_rate(SLOWEST)} to {write_rate(FASTEST)}: else it is lossy, or cannot be proven"
+        raise BadStep(key, value, allowed)
+
+
+SlowStep = TypeVar("SlowStep", bound=SlowTransferStep)
+
+
+@dataclass(slots=True)
+class SlowTransfer(Generic[SlowStep]):
+    """Holds the injection's edges slow."""
+
+    injection: Injection[SlowStep]
+    _before: Mapping[Edge, Transfer] = field(default_factory=dict)
+    _slow: int = 0
+    _slow_since_ns: int = -1
+
+    def prepare(self) -> None:
+        """Time the shorter of two transfers through each edge that answers; the others are not waited for."""
+        answering = self.injection.cluster.mesh.probe(self.injection.edges, within_s=PROBE_S)
+        one, other = (self._measure(tuple(sorted(answering))) for _ in range(SAMPLES))
+        self._before = {
+            edge: min((each[edge] for each in (one, other) if edge in each), key=_took_s)
+            for edge in sorted({*one, *other})
+        }
+
+    def _measure(self, edges: tuple[Edge, ...]) -> Mapping[Edge, Transfer]:
+        """Answers may have more bytes than requests, and the halves of a block be smaller than a slice."""
+        within_s = PROBE_S + 5 * TRANSFER_S + max(map(_took_s, self._before.values()), default=0.0)
+        requests = self.injection.step.requests
+        return self.injection.cluster.mesh.transfers(edges, requests=requests, within_s=within_s)
+
+    @as_job
+    def inject(self) -> None:
+        """Slow."""
+        injection = self.injection
+        injection.cluster.mesh.impair(injection.edges, injection.step.impairment, owner=injection.owner)
+
+    def effect(self) -> Evidence:
+        """Do transfers through all edges take as long as they must, twice in a row?"""
+        if silent := [str(edge) for edge in self.injection.edges if edge not in self._before]:
+            return NotYet(instead=f"no requests through {', '.join(silent)} were answered before")
+        began_ns = self.injection.clock.now_ns()
+        during = self._measure(tuple(self._before))
+        for edge, before in self._before.items():
+            if edge not in during or during[edge].took_s < self._wanted_s(during[edge], before):
+                self._slow = 0
+                return NotYet(instead=_compared(edge, during, before))
+        self._slow_since_ns = self._slow_since_ns if self._slow else began_ns
+        self._slow += 1
+        if self._slow < SAMPLES:
+            return NotYet(instead=f"transfers slower {self._slow} times; needed {SAMPLES}")
+        return Proven(since_ns=self._slow_since_ns, values=self._values(during))
+
+    def _wanted_s(self, during: Transfer, before: Transfer) -> float:
+        least_s = self.injection.step.must_take_s(during)
+        return max(SHARE * least_s, before.took_s + least_s / 2)
+
+    def _values(self, during: Mapping[Edge, Transfer]) -> dict[str, object]:
+        step = self.injection.step
+        return {
+            "took_before_s": by_name({edge: each.took_s for edge, each in self._before.items()}),
+            "took_during_s": by_name({edge: during[edge].took_s for edge in self._before}),
+            "must_take_s": by_name({edge: round(step.must_take_s(during[edge]), 3) for edge in self._before}),
+        }
+
+    @as_job
+    def heal(self) -> None:
+        """Release the edges; those that another fault slows or cuts stay slow or cut."""
+        self.injection.cluster.mesh.mend(self.injection.edges, owner=self.injection.owner)
+
+    def recovery(self) -> Evidence:
+        """Do transfers take about as long as before, and is the ISR what it was?"""
+        since = self._measure(tuple(self._before))
+        for edge, before in self._before.items():
+            most_s = before.took_s + self.injection.step.must_take_s(before) / 2
+            if edge not in since or since[edge].took_s > most_s:
+                return NotYet(instead=_compared(edge, since, before))
+        if lacking := isr_is_short(self.injection):
+            return NotYet(instead=lacking)
+        values = {"took_since_heal_s": by_name({edge: since[edge].took_s for edge in self._before})}
+        return Proven(since_ns=self.injection.clock.now_ns(), values=values)
+
+
+def _took_s(transfer: Transfer) -> float:
+    return transfer.took_s
+
+
+def _compared(edge: Edge, transfers: Mapping[Edge, Transfer], before: Transfer) -> str:
+    now = f"takes {transfers[edge].took_s:.2f} s" if edge in transfers else "is not answered in time"
+    return f"a transfer through {edge} {now}, took {before.took_s:.2f} s before"

@@ -1,0 +1,212 @@
+"""An acceptance from the configuration to the answer, in call order: promise, traps, search, proof.
+
+    promised(asked)         the clauses and the traps, by the contract alone
+    searched(setup, …)      the shortest schedules that lose or block something, on the simulated Kafka
+    planned(…)              a suite of the runs that show each clause and each schedule
+    exit_code(…)            once the suite has been run
+
+The runs are those of a suite, so they share clusters, can be interrupted, and are resumed from the directory.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from checkers.model.case import BROKERS
+from checkers.promises import Clause, clauses, traps
+from checkers.promises.configuration import Configuration
+from checkers.promises.search import Goal, SearchResult, in_words, search
+from checkers.verdict.algebra import Verdict
+from harness.campaign.accept.configuration_file import AcceptFile
+from harness.campaign.accept.counterexamples import counterexample
+from harness.campaign.accept.proofs import Proof, proofs
+from harness.campaign.accept.record import (
+    AcceptRecord,
+    ClauseRow,
+    SearchRow,
+    TrapRow,
+    write_accept,
+)
+from harness.campaign.accept.scenarios import Setup, setup
+from harness.campaign.suites.directory import Suite, create
+from harness.campaign.suites.draw import Shard
+from harness.campaign.suites.plan import Entry, SuitePlan
+from harness.campaign.suites.record import RunRow, Source, SuiteRecord
+from harness.run_directory.layout import write_whole
+from harness.scenario.model import Scenario
+from harness.scenario.resolve import resolve, scenario_text
+
+GOALS: tuple[Goal, ...] = ("loss", "unavailability")
+SCENARIOS = "scenarios"
+"""The directory of the scenario files, below the acceptance's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """A configuration with its promise; `searches` are those that were made."""
+
+    setup: Setup
+    clauses: tuple[Clause, ...]
+    searches: tuple[SearchResult, ...] = ()
+
+    @property
+    def required_missing(self) -> tuple[str, ...]:
+        """Clauses that the file requires, and the configuration does not have."""
+        given = {clause.id for clause in self.clauses}
+        return tuple(name for name in self.setup.asked.require if name not in given)
+
+
+def promised(asked: AcceptFile, configuration: Configuration | None = None) -> Acceptance:
+    """The promise, from the contract alone."""
+    its = setup(asked, configuration)
+    return Acceptance(setup=its, clauses=clauses(its.configuration))
+
+
+def searched(
+    acceptance: Acceptance, *, time_limit_s: float, on_result: Callable[[SearchResult], None]
+) -> Acceptance:
+    """With a search for each goal, of at most `time_limit_s` seconds; none for more replicas than the model
+    has.
+    """
+    its, found = acceptance.setup, []
+    if its.configuration.topic.replication > len(BROKERS):
+        return acceptance
+    for goal in GOALS:
+        found.append(search(its.configuration, goal, its.times, time_limit_s=time_limit_s))
+        on_result(found[-1])
+    return Acceptance(setup=its, clauses=acceptance.clauses, searches=tuple(found))
+
+
+def planned(acceptance: Acceptance, *, out: Path, seed: int | None, budget_s: float) -> Suite:
+    """A directory with the suite of the runs, their scenario files and accept.json. ScenarioError."""
+    shown = proofs(acceptance.setup, acceptance.clauses)
+    found = [_counterexample(acceptance.setup, one) for one in acceptance.searches]
+    scenarios = [one.scenario for one in shown if one.scenario is not None]
+    scenarios += [one for one in found if one is not None]
+    suite = suite_of(
+        f"accept-{acceptance.setup.asked.name}", scenarios, out=out, seed=seed, budget_s=budget_s
+    )
+    write_accept(suite.path, record_of(acceptance, shown, [one is not None for one in found]))
+    return suite
+
+
+def _counterexample(its: Setup, result: SearchResult) -> Scenario | None:
+    return None if result.found is None else counterexample(its, result.goal, result.found.schedule)
+
+
+def suite_of(
+    name: str, scenarios: Sequence[Scenario], *, out: Path, seed: int | None, budget_s: float
+) -> Suite:
+    """A new suite that makes one run of each scenario; the files are beside its runs. ScenarioError."""
+    texts = [scenario_text(scenario) for scenario in scenarios]
+    names = [f"{scenario.name}.yaml" for scenario in scenarios]
+    for text, filename in zip(texts, names, strict=True):
+        resolve(text, filename, seed=0)
+    entries = [Entry(scenario=f"{SCENARIOS}/{filename}", at_least=1, at_most=1) for filename in names]
+    suite = create(
+        SuitePlan(name=name, scenarios=entries),
+        budget_s=budget_s,
+        seed=seed,
+        shard=Shard(),
+        out=out,
+        sources=[Source(filename=each, text=text) for each, text in zip(names, texts, strict=True)],
+    )
+    (suite.path / SCENARIOS).mkdir()
+    for text, filename in zip(texts, names, strict=True):
+        write_whole(suite.path / SCENARIOS / filename, text)
+    return suite
+
+
+def record_of(
+    acceptance: Acceptance, shown: Sequence[Proof] = (), found: Sequence[bool] = ()
+) -> AcceptRecord:
+    """What is kept: the scenarios of `shown` stand in the suite in their order, then those of the
+    searches.
+    """
+    its = acceptance.setup
+    places = _places([one.scenario is not None for one in shown] + list(found))
+    of_clause = {one.clause: (one, place) for one, place in zip(shown, places, strict=False)}
+    of_search = places[len(shown) :]
+    return AcceptRecord(
+        tool_version=version("highwater"),
+        name=its.asked.name,
+        settings=settings_line(its),
+        clauses=tuple(
+            _clause_row(clause, *of_clause.get(clause.id, (None, None))) for clause in acceptance.clauses
+        ),
+        traps=tuple(
+            TrapRow(id=trap.id, sentence=trap.sentence, change=trap.change)
+            for trap in traps(its.configuration)
+        ),
+        required_missing=acceptance.required_missing,
+        left_out=its.left_out,
+        searches=tuple(
+            search_row(result, of_search[place] if place < len(of_search) else None)
+            for place, result in enumerate(acceptance.searches)
+        ),
+    )
+
+
+def _places(there: Sequence[bool]) -> list[int | None]:
+    """For each scenario its place among those that there are."""
+    return [sum(there[:place]) if is_there else None for place, is_there in enumerate(there)]
+
+
+def _clause_row(clause: Clause, proof: Proof | None, entry: int | None) -> ClauseRow:
+    return ClauseRow(
+        id=clause.id,
+        kind=clause.kind,
+        sentence=clause.sentence,
+        shows=proof.shows if proof else "",
+        why_not=proof.why_not if proof else "",
+        entry=entry,
+    )
+
+
+def search_row(result: SearchResult, entry: int | None) -> SearchRow:
+    """A search as it is kept."""
+    found = result.found
+    return SearchRow(
+        goal=result.goal,
+        found="" if found is None else in_words(found.schedule),
+        faults=0 if found is None else len(found.schedule),
+        causes=() if found is None else found.causes,
+        whole_until=result.whole_until,
+        runs=result.runs,
+        took_s=round(result.took_s, 1),
+        why_ended=result.why_ended,
+        entry=entry,
+    )
+
+
+def settings_line(its: Setup) -> str:
+    """ "Kafka 4.3.1, 3 replicas, min.insync.replicas 2, acks=all, idempotent, ELR on"."""
+    topic, producer = its.configuration.topic, its.configuration.producer
+    words = [
+        f"Kafka {its.asked.cluster.kafka}",
+        f"{topic.replication} replica{'s' * (topic.replication > 1)}",
+        f"min.insync.replicas {topic.min_isr}",
+        f"acks={producer.acks}",
+        "idempotent" if producer.idempotence else "not idempotent",
+        f"unclean election {'on' if topic.unclean else 'off'}",
+        f"ELR {'on' if its.configuration.cluster.elr else 'off'}",
+    ]
+    return ", ".join(
+        [*words, *(["flushed before each acknowledgement"] if its.configuration.flushed else [])]
+    )
+
+
+def judged_entries(suite: SuiteRecord) -> Mapping[int, RunRow]:
+    """The runs that are done, by the place of their scenario in the suite."""
+    return {row.entry: row for row in suite.runs if row.state == "judged"}
+
+
+def exit_code(record: AcceptRecord, suite: SuiteRecord | None) -> int:
+    """That of the signal or of the worst run; FAIL if the promise lacks what is required of it."""
+    of_runs = (
+        0 if suite is None else suite.exit_code if suite.exit_code is not None else Verdict.ERROR.exit_code
+    )
+    if record.required_missing and of_runs in (verdict.exit_code for verdict in Verdict):
+        return Verdict.FAIL.exit_code
+    return of_runs

@@ -1,0 +1,143 @@
+"""A configuration as a file: the cluster as in a scenario, one topic, the settings of its producers.
+
+docs/accept.md describes every key. What cannot be is refused with file, line and column, before anything
+else.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from checkers.promises.clauses import KINDS
+from harness.campaign.accept.producer_settings import refused
+from harness.errors import ScenarioError, UsageError
+from harness.scenario.model import ClusterPart, KafkaConfig, Part, Scenario, TopicPart
+from harness.scenario.rules.cluster import cluster, release
+from harness.scenario.rules.contradiction import Contradiction
+from harness.scenario.rules.settings import settings
+from harness.scenario.rules.topics import topics
+from harness.scenario.text.complaints import at, complaints, unknown
+from harness.scenario.text.positions import load, override
+from harness.scenario.text.yaml_tree import MOST_CHARACTERS
+
+PROFILES = Path(__file__).parent / "profiles"
+TOPIC = "orders"
+"""The name of the topic in the runs that prove a configuration."""
+
+
+class AcceptedCluster(ClusterPart):
+    """The cluster, and the rack of each broker."""
+
+    racks: dict[str, str] = Field(default={})
+
+
+class AcceptedTopic(Part):
+    """The topic."""
+
+    partitions: int = Field(default=6, ge=1, le=1000)
+    replication: int = Field(default=3, ge=1)
+    config: KafkaConfig = Field(default={})
+
+
+class AcceptFile(Part):
+    """A whole configuration file."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")
+    about: str = ""
+    cluster: AcceptedCluster = AcceptedCluster()
+    topic: AcceptedTopic = AcceptedTopic()
+    producer: KafkaConfig = Field(default={})
+    require: list[str] = Field(default=[])
+    """Ids of clauses that it must have."""
+
+    @property
+    def release(self) -> tuple[int, int]:
+        """Major and minor number of the release."""
+        major, minor, _ = self.cluster.kafka.split(".")
+        return int(major), int(minor)
+
+    def scenario(self, cluster: ClusterPart | None = None) -> Scenario:
+        """The cluster and the topic as a scenario without faults has them."""
+        plain = self.cluster.model_dump(exclude={"racks"})
+        topic = TopicPart(name=TOPIC, **self.topic.model_dump())
+        return Scenario(name=self.name, cluster=cluster or ClusterPart(**plain), topics=[topic])
+
+
+def read_configuration(name: str, sets: Sequence[str] = ()) -> AcceptFile:
+    """The configuration of a profile's name, or of a file; `sets` are assignments such as "producer.acks=1".
+
+    Raises UsageError, ScenarioError with one complaint a line.
+    """
+    text, filename = _found(name)
+    return parse_configuration(text, filename, sets)
+
+
+def parse_configuration(text: str, filename: str, sets: Sequence[str] = ()) -> AcceptFile:
+    """The configuration in a text; `filename` stands in complaints. ScenarioError."""
+    document = load(text, filename)
+    override(document, sets)
+    try:
+        asked = AcceptFile.model_validate(document.data)
+    except ValidationError as error:
+        raise ScenarioError(complaints(error, document, AcceptFile)) from None
+    if found := _refused(asked):
+        raise ScenarioError([at(document, each.path, each.text, of_key=each.of_key) for each in found])
+    return asked
+
+
+def profiles() -> list[str]:
+    """Names of the configurations that come with the tool."""
+    return sorted(path.stem for path in PROFILES.glob("*.yaml"))
+
+
+def _refused(asked: AcceptFile) -> list[Contradiction]:
+    """What the first stage finds: first what is no cluster, then settings that the release does not take."""
+    scenario = asked.scenario()
+    for rules in ((topics, cluster, release), (settings,)):
+        if found := [_here(each) for rule in rules for each in rule(scenario)]:
+            return found
+    return [*_of_racks(asked), *_of_producer(asked), *_of_required(asked)]
+
+
+def _of_racks(asked: AcceptFile) -> Iterator[Contradiction]:
+    brokers = [str(number) for number in range(1, asked.cluster.brokers + 1)]
+    for broker in asked.cluster.racks:
+        if broker not in brokers:
+            text = f"there is no broker {broker}; allowed: {', '.join(brokers)}"
+            yield Contradiction(path=("cluster", "racks", broker), text=text, of_key=True)
+
+
+def _of_producer(asked: AcceptFile) -> Iterator[Contradiction]:
+    for name, text in refused(asked.producer, asked.release):
+        yield Contradiction(path=("producer", name), text=text)
+
+
+def _of_required(asked: AcceptFile) -> Iterator[Contradiction]:
+    for place, name in enumerate(asked.require):
+        if name not in KINDS:
+            yield Contradiction(path=("require", place), text=unknown(name, KINDS))
+
+
+def _here(each: Contradiction) -> Contradiction:
+    """A contradiction of the scenario, at the place that it has in this file."""
+    match each.path:
+        case ("topics", 0, *rest):
+            return replace(each, path=("topic", *rest))
+        case _:
+            return each
+
+
+def _found(name: str) -> tuple[str, str]:
+    """The text of a profile or of a file, and its name for messages. UsageError."""
+    path = PROFILES / f"{name}.yaml" if name in profiles() else Path(name)
+    shipped = path.parent == PROFILES
+    if not shipped and not path.exists() and not name.endswith((".yaml", ".yml")):
+        raise UsageError(f"accept: {unknown(name, profiles())}; or give the path of a file")
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.read(MOST_CHARACTERS + 1), path.name if shipped else str(path)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UsageError(f"{path}: cannot be read: {reason}") from None

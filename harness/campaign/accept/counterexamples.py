@@ -1,0 +1,69 @@
+"""A schedule that the search has found, as a scenario: what the simulated Kafka did, a real one is asked to
+do.
+"""
+
+from checkers.promises.search import Goal, Schedule, in_words
+from checkers.promises.search.schedules import FIRST_S, HELD_S, Kind, at_once, begins_s
+from harness.campaign.accept.proofs import MISSED_S
+from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Setup, Step, duration
+from harness.scenario.model import Scenario
+
+BROKERS = 3
+"""The model has so many, and the partitions of the topic are spread over them alike."""
+BEGINS_S = 6.0
+"""When brokers that have just started serve the whole load."""
+
+
+def counterexample(its: Setup, goal: Goal, schedule: Schedule) -> Scenario:
+    """The scenario; a loss must be there and be permitted, or writes must stop for so long."""
+    least = stops_writes(its)
+    unavailable = goal == "unavailability"
+    return its.scenario(
+        f"search-{goal}",
+        f"Found on the simulated Kafka: {in_words(schedule)}.",
+        steps(schedule, its.times.fail_over_s),
+        brokers=BROKERS,
+        loss="any" if unavailable else "permitted",
+        accept=[least] if unavailable else [],
+        client=ONE_IN_FLIGHT,
+        tail_s=2.0 if unavailable else 20.0,
+    )
+
+
+def stops_writes(its: Setup) -> str:
+    """The line that a run fulfils whose writes waited for more than a fail-over, as on the model."""
+    return f"unavailable.max >= {duration(its.times.fail_over_s + MISSED_S / 2)}"
+
+
+def steps(schedule: Schedule, fail_over_s: float) -> list[Step]:
+    """The faults of a schedule; all are healed at the same time, as on the model."""
+    ends_s = begins_s(schedule)[-1] + fail_over_s + HELD_S
+    found: list[Step] = []
+    for place, ((kind, at_s), nodes) in enumerate(at_once(schedule), start=1):
+        found.append(
+            {
+                "name": f"fault-{place}",
+                "at": duration(at_s - FIRST_S + BEGINS_S),
+                **_what(kind, nodes),
+                "for": duration(ends_s - at_s),
+            }
+        )
+    return found
+
+
+def _what(kind: Kind, nodes: tuple[int, ...]) -> dict[str, str]:
+    who = f"node {nodes[0]}" if len(nodes) == 1 else "+".join(map(str, nodes))
+    cut = {"do": "partition", "mode": "refuse"}
+    match kind:
+        case Kind.POWER_LOSS:
+            return {"do": "power-loss", "target": who}
+        case Kind.KILL:
+            return {"do": "kill", "target": who}
+        case Kind.STOP:
+            return {"do": "stop", "target": who}
+        case Kind.BEHIND:
+            return {**cut, "edges": f"{who} -> brokers"}
+        case Kind.ALONE:
+            return {**cut, "edges": f"brokers -> {who}"}
+        case Kind.DEPOSED:
+            return {**cut, "edges": f"{who} -> controllers, {who} <-> brokers"}

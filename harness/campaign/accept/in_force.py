@@ -1,0 +1,105 @@
+"""The configuration that is in force: what a file says, else the brokers' setting, else the release's
+default.
+"""
+
+from collections.abc import Mapping
+
+from checkers.promises.configuration import ClusterSettings, Configuration, TopicSettings
+from compose.releases.settings import settings_of
+from harness.campaign.accept.configuration_file import AcceptFile
+from harness.campaign.accept.producer_settings import settings
+from harness.scenario.kafka_settings import MIN_ISR, OF_BROKERS
+from harness.scenario.model import topology_of
+
+NEVER = 2**63 - 1
+"""How Kafka writes that a number has no bound."""
+RETENTIONS_S: Mapping[str, float] = {
+    "log.retention.ms": 0.001,
+    "log.retention.minutes": 60.0,
+    "log.retention.hours": 3600.0,
+}
+"""The brokers' settings of retention.ms, the first of which outranks the others, and its unit in seconds."""
+NAMES_OF_BROKERS: Mapping[str, str] = {
+    **OF_BROKERS,
+    "cleanup.policy": "log.cleanup.policy",
+    "message.timestamp.type": "log.message.timestamp.type",
+    "message.timestamp.before.max.ms": "log.message.timestamp.before.max.ms",
+    "retention.bytes": "log.retention.bytes",
+}
+"""The brokers' name of a topic's setting, where it is another one."""
+
+
+def configuration_of(asked: AcceptFile, *, replicas_in_one_rack: int = 0) -> Configuration:
+    """All that decides a promise."""
+    return Configuration(
+        topic=_topic(asked),
+        producer=settings(asked.producer, asked.release),
+        cluster=_cluster(asked, replicas_in_one_rack),
+    )
+
+
+def value_of(asked: AcceptFile, name: str) -> str:
+    """A topic's setting as Kafka would have it; "" for one that the release does not have."""
+    known = settings_of(asked.cluster.kafka, "topic")
+    own = asked.topic.config.get(name)
+    of_brokers = asked.cluster.broker_config.get(NAMES_OF_BROKERS.get(name, name))
+    found = own if own is not None else of_brokers
+    return found if found is not None else known[name].default if name in known else ""
+
+
+def _topic(asked: AcceptFile) -> TopicSettings:
+    flush_messages, flush_ms = int(value_of(asked, "flush.messages")), int(value_of(asked, "flush.ms"))
+    retention_bytes = int(value_of(asked, "retention.bytes"))
+    oldest_ms = value_of(asked, "message.timestamp.before.max.ms")
+    return TopicSettings(
+        replication=asked.topic.replication,
+        min_isr=int(value_of(asked, MIN_ISR)),
+        unclean=value_of(asked, "unclean.leader.election.enable").lower() == "true",
+        flush_messages=None if flush_messages == NEVER else flush_messages,
+        flush_s=None if flush_ms == NEVER else flush_ms / 1000,
+        retention_s=_retention_s(asked),
+        retention_bytes=None if retention_bytes < 0 else retention_bytes,
+        compacted="compact" in value_of(asked, "cleanup.policy").lower(),
+        stamped_by_broker=value_of(asked, "message.timestamp.type") == "LogAppendTime",
+        oldest_stamp_s=None if oldest_ms in ("", str(NEVER)) else int(oldest_ms) / 1000,
+    )
+
+
+def _retention_s(asked: AcceptFile) -> float | None:
+    """None: for ever, or by size alone."""
+    if "delete" not in value_of(asked, "cleanup.policy").lower():
+        return None
+    text, unit_s = asked.topic.config.get("retention.ms"), 0.001
+    for name, its_s in RETENTIONS_S.items():
+        if text is None and name in asked.cluster.broker_config:
+            text, unit_s = asked.cluster.broker_config[name], its_s
+    number = int(text if text is not None else value_of(asked, "retention.ms"))
+    return None if number < 0 else number * unit_s
+
+
+def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:
+    brokers, known = asked.cluster.broker_config, settings_of(asked.cluster.kafka, "broker")
+    controllers = {**brokers, **asked.cluster.controller_config}
+
+    def seconds(name: str, config: Mapping[str, str] = brokers) -> float:
+        return int(config.get(name, known[name].default)) / 1000
+
+    def said(name: str) -> int | None:
+        return int(brokers[name]) if name in brokers else None
+
+    return ClusterSettings(
+        release=asked.release,
+        brokers=asked.cluster.brokers,
+        controllers=asked.cluster.controllers,
+        elr=topology_of(asked.scenario().cluster).elr_on,
+        session_s=seconds("broker.session.timeout.ms", controllers),
+        heartbeat_s=seconds("broker.heartbeat.interval.ms"),
+        lag_max_s=seconds("replica.lag.time.max.ms"),
+        fetch_wait_s=seconds("replica.fetch.wait.max.ms"),
+        creates_topics=brokers.get("auto.create.topics.enable", "false").lower() == "true",
+        default_replication=said("default.replication.factor"),
+        offsets_replication=said("offsets.topic.replication.factor"),
+        transactions_min_isr=said("transaction.state.log.min.isr"),
+        racks={int(broker): rack for broker, rack in asked.cluster.racks.items()},
+        replicas_in_one_rack=replicas_in_one_rack,
+    )

@@ -1,0 +1,98 @@
+"""The answer as text: the promise, the traps, the counterexamples, and what the runs show of each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from harness.campaign.accept.record import AcceptRecord, ClauseRow, SearchRow, status_of
+from harness.campaign.suites.record import RunRow
+
+WORDS = {"loss": "lose what was acknowledged", "unavailability": "stop writes"}
+
+
+def promise(record: AcceptRecord) -> str:
+    """The promise and the traps, by the contract alone."""
+    return "\n".join([f"{record.name}: {record.settings}", "", *_promise(record), "", *_traps(record)])
+
+
+def _promise(record: AcceptRecord) -> Iterator[str]:
+    yield "It promises:"
+    width = max((len(clause.kind) for clause in record.clauses), default=0)
+    for clause in record.clauses:
+        yield f"  {clause.kind:<{width}}  {clause.sentence}  [{clause.id}]"
+    if record.required_missing:
+        yield f"Required, and not promised: {', '.join(record.required_missing)}"
+
+
+def _traps(record: AcceptRecord) -> Iterator[str]:
+    if not record.traps:
+        yield "It falls into no known trap."
+        return
+    yield "Traps it falls into:"
+    for trap in record.traps:
+        yield f"  {trap.sentence}  [{trap.id}]"
+        yield f"    to change it: {trap.change}"
+
+
+def searched(row: SearchRow) -> str:
+    """One search, in a line."""
+    tried = f"{row.runs} simulated runs in {row.took_s:g} s"
+    if row.found:
+        by = f" ({', '.join(row.causes)})" if row.causes else ""
+        many = f"{row.faults} fault{'s' * (row.faults != 1)}"
+        return f"the shortest way to {WORDS[row.goal]}, {many}: {row.found}{by}; {tried}"
+    bound = (
+        f"all schedules of {row.whole_until} faults were tried"
+        if row.whole_until
+        else "nothing was tried whole"
+    )
+    ended = f"; {row.why_ended}" if row.why_ended else ""
+    return f"no way was found to {WORDS[row.goal]}: {bound}{ended}; {tried}"
+
+
+def answer(record: AcceptRecord, judged: Mapping[int, RunRow]) -> str:
+    """Each clause and each counterexample, with what its run shows. `judged`: runs by the place of their
+    scenario.
+    """
+    rows = [_of_clause(clause, judged) for clause in record.clauses]
+    rows += [_of_search(row, judged) for row in record.searches]
+    lines = [
+        f"{record.name}: {record.settings}",
+        "",
+        *_columns([("", "by the run", "must show", "run"), *rows]),
+    ]
+    if record.required_missing:
+        lines += ["", f"Required, and not promised: {', '.join(record.required_missing)}"]
+    if record.left_out:
+        lines += ["", f"Left out of the runs: {', '.join(record.left_out)}"]
+    return "\n".join(lines)
+
+
+def as_json(record: AcceptRecord, judged: Mapping[int, RunRow]) -> dict[str, Any]:
+    """accept.json with the status and the run directory of each clause and each counterexample."""
+    document = record.model_dump(mode="json")
+    for row in (*document["clauses"], *document["searches"]):
+        run = judged.get(-1 if row["entry"] is None else row["entry"])
+        row["status"] = status_of(row["entry"], judged)
+        row["directory"] = run.directory if run else None
+    return document
+
+
+def _of_clause(clause: ClauseRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:
+    row = judged.get(-1 if clause.entry is None else clause.entry)
+    where = clause.why_not if clause.why_not else row.directory if row else ""
+    return f"{clause.kind} {clause.id}", status_of(clause.entry, judged), clause.shows, where
+
+
+def _of_search(row: SearchRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:
+    run = judged.get(-1 if row.entry is None else row.entry)
+    if not row.found:
+        return f"shortest {row.goal}", "none found", "", ""
+    shows = f"{row.goal} by: {row.found}"
+    return f"shortest {row.goal}", status_of(row.entry, judged), shows, run.directory if run else ""
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    for row in rows:
+        cells = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
+        yield "  ".join([*cells, row[-1]]).rstrip()

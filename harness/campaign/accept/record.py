@@ -1,0 +1,118 @@
+"""accept.json: the promise, the traps, what was searched and which run shows which clause.
+
+It stands beside the suite.json of the runs, which has their verdicts: together they are the answer, also of
+an acceptance that was stopped and resumed. docs/accept.md describes the keys.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from harness.campaign.suites.record import RunRow
+from harness.errors import HistoryError, RunDirectoryError
+from harness.run_directory.layout import write_whole
+from harness.run_directory.manifest import ManifestPart
+
+SCHEMA_VERSION = 1
+FILE = "accept.json"
+
+Record = TypeVar("Record", bound=ManifestPart)
+Status = Literal["confirmed", "refuted", "not shown", "failed", "not run", "no run can show it"]
+
+
+class ClauseRow(ManifestPart):
+    """A clause, and the run that shows it."""
+
+    id: str
+    kind: str = Field(description="`kept`, `lost`, `available` or `unavailable`")
+    sentence: str
+    shows: str = Field(default="", description="what its run must show")
+    why_not: str = Field(default="", description="why there is no run of it")
+    entry: int | None = Field(default=None, description="the place of its scenario in the suite")
+
+
+class TrapRow(ManifestPart):
+    """A trap that the configuration falls into."""
+
+    id: str
+    sentence: str
+    change: str = Field(description="the setting to change")
+
+
+class SearchRow(ManifestPart):
+    """A search on the simulated Kafka."""
+
+    goal: str = Field(description="`loss` or `unavailability`")
+    found: str = Field(default="", description="the shortest schedule in words; empty if there is none")
+    faults: int = Field(default=0, description="of that schedule")
+    causes: tuple[str, ...] = Field(default=(), description="of what is lost by it, as in docs/properties.md")
+    whole_until: int = Field(default=0, description="all schedules of so many faults were tried")
+    runs: int = Field(default=0, description="simulated runs")
+    took_s: float = Field(default=0.0, description="seconds")
+    why_ended: str = Field(default="", description="why no more was tried; empty if it ended by itself")
+    entry: int | None = Field(default=None, description="the place of its scenario in the suite")
+
+
+class AcceptRecord(ManifestPart):
+    """The whole file."""
+
+    schema_version: int = SCHEMA_VERSION
+    tool_version: str
+    name: str
+    settings: str = Field(description="what decides, in one line")
+    clauses: tuple[ClauseRow, ...]
+    traps: tuple[TrapRow, ...] = ()
+    required_missing: tuple[str, ...] = Field(
+        default=(), description="clauses that it must have, and has not"
+    )
+    left_out: tuple[str, ...] = Field(default=(), description="of the configuration, in the runs")
+    searches: tuple[SearchRow, ...] = ()
+
+    def as_text(self) -> str:
+        """The file."""
+        return json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
+
+
+def write_accept(directory: Path, record: AcceptRecord) -> None:
+    """Write the file."""
+    write_whole(directory / FILE, record.as_text())
+
+
+def read_accept(directory: Path) -> AcceptRecord:
+    """The record of the acceptance in `directory`. RunDirectoryError if there is none; HistoryError if
+    damaged.
+    """
+    return read_json(directory / FILE, AcceptRecord, SCHEMA_VERSION, "an acceptance")
+
+
+def read_json(file: Path, kind: type[Record], schema_version: int, what: str) -> Record:
+    """A record of this schema. RunDirectoryError if there is no such file; HistoryError if it is damaged."""
+    if not file.is_file():
+        raise RunDirectoryError(f"{file.parent}: not the directory of {what}: it has no {file.name}")
+    try:
+        found: Any = json.loads(file.read_text())
+        its = found.get("schema_version") if isinstance(found, dict) else None
+        if its != schema_version:
+            raise HistoryError(f"{file}: unknown schema_version {its!r}, this version reads {schema_version}")
+        return kind.model_validate_json(file.read_text())
+    except (OSError, ValueError, ValidationError) as error:
+        raise HistoryError(f"{file}: not a readable record: {error}") from None
+
+
+STATUS: Mapping[str, Status] = {
+    "PASS": "confirmed",
+    "FAIL": "refuted",
+    "UNKNOWN": "not shown",
+    "ERROR": "failed",
+}
+
+
+def status_of(entry: int | None, judged: Mapping[int, RunRow]) -> Status:
+    """What the runs show of the scenario at a place of the suite. `judged`: rows by that place."""
+    if entry is None:
+        return "no run can show it"
+    row = judged.get(entry)
+    return "not run" if row is None or row.verdict is None else STATUS[row.verdict]

@@ -1,0 +1,171 @@
+"""A scenario on a cluster with the configuration that is to be proven: all of it but the faults.
+
+What would make a run judge something else is left out of it, and named: settings by which Kafka deletes or
+restamps records, racks, and settings of Kafka's own producer that the load's client does not have.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from checkers.promises.configuration import Configuration
+from checkers.promises.search.search import Times
+from compose.spec.server_properties import server_properties
+from faults.durations import write_duration
+from harness.campaign.accept.configuration_file import TOPIC, AcceptFile
+from harness.campaign.accept.in_force import configuration_of, value_of
+from harness.campaign.accept.producer_settings import IN_FLIGHT
+from harness.scenario.deletion import deleting
+from harness.scenario.kafka_settings import MIN_ISR
+from harness.scenario.model import (
+    ClusterPart,
+    ExpectPart,
+    Scenario,
+    SettlePart,
+    TopicPart,
+    WorkloadPart,
+    topology_of,
+)
+
+Step = Mapping[str, Any]
+Loss = Literal["none", "permitted", "any"]
+
+CARRIED = (
+    *("batch.size", "compression.type", "linger.ms", IN_FLIGHT, "request.timeout.ms", "retries"),
+    "retry.backoff.ms",
+)
+"""Settings of Kafka's producer that the load's client has under the same name."""
+IN_FORCE = ("acks", "enable.idempotence", "delivery.timeout.ms")
+"""Settings that the load has by other names."""
+LASTS = "5s"
+"""The load, at least: also where the faults are over sooner."""
+LONGEST_DELIVERY_S = 60.0
+ONE_IN_FLIGHT = {IN_FLIGHT: "1"}
+"""Where brokers forget their producers, the load's client may take a refused batch for written: another
+loss.
+"""
+UNCLEAN = "unclean.leader.election.enable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """A configuration, ready to have scenarios made of it. `times` are those of the cluster that runs
+    them.
+    """
+
+    asked: AcceptFile
+    configuration: Configuration
+    times: Times
+    left_out: tuple[str, ...]
+
+    @property
+    def later_s(self) -> float:
+        """When whoever is gone, or does not fetch, has surely left the ISR."""
+        return self.times.fail_over_s + 2.5
+
+    def scenario(
+        self,
+        name: str,
+        about: str,
+        faults: Sequence[Step],
+        *,
+        brokers: int | None = None,
+        loss: Loss = "none",
+        accept: Sequence[str] = (),
+        client: Mapping[str, str] | None = None,
+        broker_config: Mapping[str, str] | None = None,
+        tail_s: float = 2.0,
+    ) -> Scenario:
+        """A scenario of its own on this configuration; `broker_config` are defaults that the file
+        outranks.
+        """
+        return Scenario(
+            name=f"{self.asked.name}-{name}",
+            about=about,
+            cluster=_cluster(self.asked, brokers or self.asked.topic.replication, broker_config or {}),
+            topics=[_topic(self.asked)],
+            workload=_workload(self, client or {}, tail_s),
+            faults=[dict(step) for step in faults],
+            settle=SettlePart.model_validate({"full_isr": "120s"}),
+            expect=ExpectPart(acked_loss=loss),
+            accept=list(accept),
+        )
+
+
+def setup(asked: AcceptFile, configuration: Configuration | None = None) -> Setup:
+    """What all scenarios of a configuration have in common."""
+    cluster = _cluster(asked, asked.topic.replication, {})
+    topology = topology_of(cluster)
+    broker = server_properties(topology, topology.broker_ids[0], client_address="")
+    controller = server_properties(topology, topology.controller_ids[0], client_address="")
+    return Setup(
+        asked=asked,
+        configuration=configuration or configuration_of(asked),
+        times=Times(
+            session_s=int(controller["broker.session.timeout.ms"]) / 1000,
+            lag_max_s=int(broker["replica.lag.time.max.ms"]) / 1000,
+        ),
+        left_out=tuple(_left_out(asked)),
+    )
+
+
+def duration(seconds: float) -> str:
+    """As a scenario writes it."""
+    return write_duration(round(seconds, 1))
+
+
+def _cluster(asked: AcceptFile, brokers: int, defaults: Mapping[str, str]) -> ClusterPart:
+    """As many brokers as replicas, so that every partition is on all of them."""
+    its = asked.cluster
+    return ClusterPart(
+        brokers=brokers,
+        controllers=its.controllers,
+        combined=its.combined and its.controllers <= brokers,
+        kafka=its.kafka,
+        elr=its.elr,
+        broker_config={**defaults, **_kept(its.broker_config)},
+        controller_config=_kept(its.controller_config),
+    )
+
+
+def _topic(asked: AcceptFile) -> TopicPart:
+    """What the harness would set otherwise is spelled out."""
+    decisive = {name: value_of(asked, name) for name in (MIN_ISR, UNCLEAN)}
+    return TopicPart(
+        name=TOPIC,
+        partitions=asked.topic.partitions,
+        replication=asked.topic.replication,
+        config=decisive | _kept(asked.topic.config),
+    )
+
+
+def _workload(its: Setup, client: Mapping[str, str], tail_s: float) -> WorkloadPart:
+    producer = its.configuration.producer
+    carried = {name: its.asked.producer[name] for name in CARRIED if name in its.asked.producer}
+    if not producer.idempotence:
+        carried.setdefault(IN_FLIGHT, str(producer.max_in_flight))
+    return WorkloadPart.model_validate(
+        {
+            "acks": producer.acks,
+            "idempotence": producer.idempotence,
+            "lasts": LASTS,
+            "tail": duration(tail_s),
+            "delivery_timeout": duration(min(producer.delivery_timeout_s, LONGEST_DELIVERY_S)),
+            "client": carried | dict(client),
+        }
+    )
+
+
+def _kept(config: Mapping[str, str]) -> dict[str, str]:
+    gone = {name for name, _ in deleting(config)}
+    return {name: value for name, value in config.items() if name not in gone}
+
+
+def _left_out(asked: AcceptFile) -> Iterator[str]:
+    for config in (asked.topic.config, asked.cluster.broker_config, asked.cluster.controller_config):
+        yield from (f"{name}={config[name]}" for name, _ in deleting(config))
+    if asked.cluster.racks:
+        yield "racks"
+    yield from (
+        f"{name}={text}" for name, text in asked.producer.items() if name not in (*CARRIED, *IN_FORCE)
+    )

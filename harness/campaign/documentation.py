@@ -1,0 +1,78 @@
+"""The parts of docs/scenarios.md that follow from the metrics, from the shipped scenarios, and from a suite.
+
+    python -m harness.campaign.documentation                rewrites the first two, between their markers
+    python -m harness.campaign.documentation DIR            also what the suite in DIR has observed
+
+A test compares the first two with the file. What was observed is as of the suite that it names.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from checkers import documentation
+from checkers.verdict.metrics.metric import ERRORS, METRICS, Metric
+from harness.campaign.suites.observed import EXPECTED, observed_table
+from harness.campaign.suites.record import SuiteRecord, read_record
+from harness.scenario.catalogue import Entry, by_group, catalogue
+
+PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
+MODULE = "harness.campaign.documentation"
+
+
+def metrics_table() -> str:
+    """Each metric with what it counts, and the lines that may bound it."""
+    rows = [*(_metric(metric) for metric in METRICS.values()), _errors()]
+    return "\n".join(["| metric | is | in |", "|---|---|---|", *rows])
+
+
+def _metric(metric: Metric) -> str:
+    lines = "`accept`, `require`" if metric.of_clients else "`require`"
+    unit = ", a duration" if metric.unit == "duration" else ""
+    return f"| `{metric.name}` | {metric.says}{unit} | {lines} |"
+
+
+def _errors() -> str:
+    name = f"{ERRORS}NAME"
+    return f"| `{name}` | sends that ended with this error, as `{ERRORS}NOT_ENOUGH_REPLICAS` | `require` |"
+
+
+def catalogue_tables() -> str:
+    """A table of the shipped scenarios for each group."""
+    return "\n\n".join("\n".join(_group(group, its)) for group, its in by_group(catalogue()))
+
+
+def _group(group: str, entries: Sequence[Entry]) -> Iterator[str]:
+    yield f"| {group} | what happens | expected | evidence that the run must hold |"
+    yield "|---|---|---|---|"
+    for entry in entries:
+        required = [f"`{line}`" for line in entry.require]
+        accepted = [f"accepted: `{line}`" for line in entry.accept]
+        evidence = "<br>".join([*required, *accepted]) or "that of its faults"
+        yield f"| `{entry.name}` | {entry.about} | {EXPECTED[entry.expect]} | {evidence} |"
+
+
+def observed(record: SuiteRecord) -> str:
+    """What a suite has observed, and which suite it was."""
+    suite = f"`highwater suite {record.name} --seed {record.seed}`, version {record.tool_version}"
+    return f"Observed by {suite}:\n\n{observed_table(record)}"
+
+
+def rewritten(page: str) -> str:
+    """The page with the parts that need no run generated anew; ValueError if it lacks their markers."""
+    page = documentation.rewritten(page, "metrics", metrics_table(), module=MODULE)
+    return documentation.rewritten(page, "catalogue", catalogue_tables(), module=MODULE)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Rewrite docs/scenarios.md."""
+    page = rewritten(PAGE.read_text(encoding="utf-8"))
+    for directory in arguments[:1]:
+        record = read_record(Path(directory))
+        page = documentation.rewritten(page, "observed", observed(record), module=f"{MODULE} DIR")
+    PAGE.write_text(page, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

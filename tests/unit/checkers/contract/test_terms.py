@@ -1,0 +1,237 @@
+"""Settings that change while a run goes on: a loss is judged by each value that may have been in force.
+
+One unclean shutdown, a power cut of leader 1 at 9 s, takes what was acknowledged: with min.insync.replicas=2
+a violation, with 1 permitted.
+"""
+
+from dataclasses import replace
+
+import pytest
+from fakes.history.judged_run import ALL_CUT, CLOCK, down, led, lost, ns, power_cut, sampled, world
+
+from checkers.anomalies import Anomalies
+from checkers.contract.judge_contract import judge_contract
+from checkers.contract.terms import Terms, TopicPromise
+from checkers.history.log_runs import LogRun
+from checkers.history.rows import ConfigChange, Fault
+
+MIN_ISR, UNCLEAN, FLUSH = "min.insync.replicas", "unclean.leader.election.enable", "flush.messages"
+ALL = (1, 2, 3)
+CUT = (
+    led(0, 1, 5, ALL),
+    down(9, 1, kind="power-loss", recovered=14),
+    *power_cut(9, 1, before=30, after=0, mounted=13),
+    led(11, -1, 6, (), last_known=(1,)),
+    led(14, 1, 7, (1,)),
+    LogRun(7, 0, 20),
+)
+EARLY, LATE = lost(offset=7, sent=2, acked=3), lost(offset=8, sent=7, acked=8, sequence=2)
+
+
+def changed(second, value, offset=50, *, key=MIN_ISR, kind="topic", name="orders") -> ConfigChange:
+    """A record of the metadata log that changes a setting; None removes it."""
+    return ConfigChange(
+        at_ms=(CLOCK.wall_ns + int(second * 1e9)) // 1_000_000,
+        log_offset=offset,
+        kind=kind,
+        name=name,
+        key=key,
+        value=value or "",
+        removed=value is None,
+    )
+
+
+def config(
+    second, healed, *, seen=None, recovered=None, target="topic orders: min.insync.replicas=1"
+) -> Fault:
+    """The fault that has changed it, and when every broker was seen to know the new value, and the old."""
+    return replace(
+        down(second, kind="config"),
+        target=target,
+        effect_ns=ns(seen),
+        proven=seen is not None,
+        end_ns=ns(healed),
+        heal_ns=ns(healed),
+        recovered_ns=ns(recovered),
+        recovered=recovered is not None,
+    )
+
+
+def labels(*anomalies, run):
+    """Kinds and causes."""
+    return [(label.kind, label.cause) for label in judge_contract(Anomalies.of(anomalies), run)]
+
+
+VIOLATION = ("violation", "in-sync replica elected without the data")
+PERMITTED = ("permitted", "last known ELR elected without the data")
+UNDECIDED = ("undecided", "missing evidence")
+
+
+def test_without_a_change_the_settings_of_the_topic_count():
+    assert labels(EARLY, run=world(*CUT)) == [VIOLATION]
+    assert labels(EARLY, run=world(*CUT, min_isr=1)) == [PERMITTED]
+
+
+def test_a_weaker_value_in_its_time_leaves_a_loss_undecided():
+    """From 4 s to 6 s one replica was enough: neither value alone decides, and the label names both."""
+    run = world(*CUT, changed(4, "1"), changed(6, "2", 60), config(4, 6, seen=4.2, recovered=6.3))
+    assert labels(EARLY, run=run) == [UNDECIDED]
+    (label,) = judge_contract(Anomalies.of([EARLY]), run)
+    assert "1 unclean shutdown < min.insync.replicas 2" in label.clause
+    assert "1 unclean shutdown ≥ min.insync.replicas 1" in label.clause
+
+
+def test_a_weaker_value_that_every_broker_had_left_before_does_not_count():
+    """The healing was seen at 1.6 s; the record of 7 s is judged by the strict value alone, that of 2 s by
+    both. Records of one block are told apart."""
+    run = world(*CUT, changed(0.5, "1"), changed(1.5, "2", 60), config(0.5, 1.5, seen=0.7, recovered=1.6))
+    assert labels(EARLY, LATE, run=run) == [UNDECIDED, VIOLATION]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        config(0.5, 1.5, seen=0.7),
+        config(0.5, 1.5, seen=0.7, recovered=1.6, target="topic audit: min.insync.replicas=1"),
+        config(0.5, 1.5, seen=0.7, recovered=1.6, target="topic orders: flush.messages=1"),
+        replace(config(0.5, 1.5, seen=0.7, recovered=1.6), kind="kill"),
+        config(4.5, 5.5, seen=4.7, recovered=5.6),
+    ],
+    ids=["not recovered", "another topic", "another setting", "another kind", "at another time"],
+)
+def test_what_nobody_has_seen_every_broker_leave_may_go_on(fault):
+    """A leader that is cut off goes by the old value, however late it is."""
+    run = world(*CUT, changed(0.5, "1"), changed(1.5, "2", 60), fault)
+    assert labels(LATE, run=run) == [UNDECIDED]
+
+
+def test_more_replicas_in_sync_than_there_are_count_as_all_of_them():
+    """5 of 3 were asked for when it was made, and again when the fault was healed."""
+    run = world(
+        *ALL_CUT,
+        changed(0.5, "2"),
+        changed(1.5, "5", 60),
+        config(0.5, 1.5, seen=0.7, recovered=1.6),
+        min_isr=3,
+    )
+    assert labels(EARLY, run=run) == [("permitted", "power loss of all in-sync replicas")]
+
+
+def test_a_stricter_value_counts_when_every_broker_knows_it():
+    """From one to two replicas at 1 s, seen at 1.2 s."""
+    stricter = config(1, 15, seen=1.2, target="brokers: min.insync.replicas=2")
+    run = world(*CUT, changed(1, "2"), stricter, min_isr=1)
+    assert labels(EARLY, LATE, run=run) == [UNDECIDED, VIOLATION]
+    unseen = world(*CUT, changed(1, "2"), replace(stricter, proven=False, effect_ns=-1), min_isr=1)
+    assert labels(LATE, run=unseen) == [UNDECIDED]
+
+
+def test_a_change_after_the_election_does_not_count():
+    """At 17 s; the record was lost at 14 s."""
+    assert labels(EARLY, run=world(*CUT, changed(17, "1"))) == [VIOLATION]
+
+
+def test_values_that_agree_decide():
+    """Three replicas or two: one unclean shutdown is too few for both."""
+    assert labels(EARLY, run=world(*CUT, changed(4, "3"))) == [VIOLATION]
+
+
+def test_what_changes_nothing_or_another_topic_does_not_count():
+    """The same value once more, a row of the report, another topic, another resource's setting."""
+    rows = (
+        changed(4, "2"),
+        replace(changed(4, "1"), kind="reported", log_offset=-1),
+        changed(4, "1", name="audit"),
+        changed(4, "1", key="num.io.threads", kind="broker", name="2"),
+    )
+    assert labels(EARLY, run=world(*CUT, *rows)) == [VIOLATION]
+
+
+def test_what_it_was_made_with_is_no_change():
+    """The records that come with its creation."""
+    made = replace(led(0, 1, 0, ALL), log_offset=60, partition_epoch=0)
+    run = world(made, *CUT, changed(0, "1", 50, kind="cluster", name=""), changed(0, "2", 55))
+    assert labels(EARLY, run=run) == [VIOLATION]
+
+
+def test_a_value_that_is_not_known_decides_nothing():
+    """The topic's own setting is removed: the default that counts then is in no log."""
+    run = world(*CUT, changed(4, "2"), changed(5, None, 55))
+    assert labels(EARLY, run=run) == [UNDECIDED]
+
+
+def test_a_flush_before_each_acknowledgement_for_a_while():
+    """It forbids what a power cut of all would permit: undecided, where it was so in part."""
+    flushed = world(*CUT, changed(4, "1", key=FLUSH), min_isr=1)
+    assert labels(EARLY, run=flushed) == [UNDECIDED]
+    assert labels(EARLY, run=world(*CUT, min_isr=1, flush=1)) == [VIOLATION]
+
+
+HEADLESS = (
+    led(0, 1, 5, ALL),
+    sampled(3, 5),
+    led(2, 1, 5, (1,)),
+    down(4, 1, recovered=12),
+    led(6, -1, 6, (1,)),
+    LogRun(5, 0, 4),
+    LogRun(7, 5, 50),
+)
+"""And broker 2, which was not in sync, is elected by record 100 at 7 s."""
+ELECTED = replace(led(7, 2, 7, (2,)), log_offset=100)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([changed(7, "true", 99, key=UNCLEAN)], ("permitted", "unclean election")),
+        ([changed(7, "true", 101, key=UNCLEAN)], ("violation", "unclean election")),
+        (
+            [changed(5, "true", 98, key=UNCLEAN), changed(7, "false", 99, key=UNCLEAN)],
+            ("violation", "unclean election"),
+        ),
+        ([changed(5, "true", 98, key=UNCLEAN, kind="broker", name="1")], UNDECIDED),
+    ],
+)
+def test_an_unclean_election_goes_by_what_the_controller_knew(rows, expected):
+    """To the record: it writes both into one log."""
+    assert labels(lost(offset=7, acked=3.5), run=world(*HEADLESS, ELECTED, *rows)) == [expected]
+
+
+def feature(second, level, offset=50) -> ConfigChange:
+    """The level of ELR after a record of the metadata log."""
+    return changed(second, level, offset, key="", kind="feature", name="eligible.leader.replicas.version")
+
+
+def terms(run, since, *, name="orders"):
+    """Whether ELR was on, as far as anybody can say, from a time until the election at 14 s."""
+    election = run.timeline.elections(EARLY.tp)[-1]
+    found = run.terms.of(name, TopicPromise(min_isr=2), ns(since), election)
+    assert all(isinstance(each, Terms) for each in found)
+    return {each.elr for each in found}
+
+
+def test_elr_is_on_from_the_record_that_turns_it_on():
+    """It is the controllers' alone, so nobody has to learn of it."""
+    switched = world(*CUT, feature(4, None), feature(6, "1", 60))
+    assert [terms(switched, since) for since in (2, 6.5, 8)] == [{True, False}, {True, False}, {True}]
+    assert terms(world(*CUT, elr=False), 2) == {False}
+    assert terms(world(*CUT, elr=True), 2) == {True}
+    assert terms(world(*CUT, feature(-1, "1", -1), elr=True), 2) == {True}
+
+
+def test_the_last_replica_standing_while_elr_was_off_for_a_while():
+    """Without ELR the only replica in sync may come back emptier; with it, the other was eligible."""
+    standing = (
+        led(0, 1, 5, (1, 2)),
+        led(5, 1, 5, (1,)),
+        down(9, 1, kind="power-loss", recovered=14),
+        *power_cut(9, 1, before=30, after=0, mounted=13),
+        led(11, -1, 6, (1,)),
+        led(14, 1, 7, (1,)),
+        LogRun(7, 0, 20),
+    )
+    off, on = ("permitted", "last replica standing"), VIOLATION
+    assert labels(EARLY, run=world(*standing, elr=False)) == [off]
+    assert labels(EARLY, run=world(*standing, elr=True)) == [on]
+    assert labels(EARLY, run=world(*standing, feature(4, None), feature(6, "1", 60))) == [UNDECIDED]
+    assert labels(EARLY, run=world(*standing, feature(0, "1", 10), feature(16, None, 60))) == [on]

@@ -1,0 +1,190 @@
+"""What a configuration promises, in words, and that it promises what the contract holds it to."""
+
+from itertools import product
+
+import pytest
+from fakes.history.judged_run import (
+    ALL_CUT,
+    LEADER_KILLED,
+    down,
+    led,
+    lost,
+    power_cut,
+    sampled,
+    wiped,
+    world,
+)
+
+from checkers.anomalies import Anomalies
+from checkers.contract.judge_contract import judge_contract
+from checkers.history.log_runs import LogRun
+from checkers.promises import (
+    ClusterSettings,
+    Configuration,
+    ProducerSettings,
+    TopicSettings,
+    clauses,
+    may_be_lost_by,
+)
+
+
+def configuration(*, acks="all", replication=3, min_isr=2, unclean=False, flush=None, elr=True, **of_cluster):
+    return Configuration(
+        topic=TopicSettings(replication=replication, min_isr=min_isr, unclean=unclean, flush_messages=flush),
+        producer=ProducerSettings(acks=acks, idempotence=acks == "all"),
+        cluster=ClusterSettings(elr=elr, **of_cluster),
+    )
+
+
+def given(**settings):
+    """The clauses by their ids."""
+    return {clause.id: clause.sentence for clause in clauses(configuration(**settings))}
+
+
+def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
+    assert given() == {
+        "process-kill": "keeps what it acknowledged when brokers are killed, all of them at once too: the "
+        "page cache outlives a process",
+        "broker-loss": "survives the loss of any one broker with all that was not flushed",
+        "deposed-leader": "a leader that was deposed and does not know it acknowledges nothing: its "
+        "followers have left it",
+        "power-of-all": "loses what was acknowledged within the last 30 s or so, before the kernel wrote it "
+        "back, when all in-sync replicas lose their power",
+        "unclean-shutdowns": "loses what was acknowledged within the last 30 s or so, before the kernel "
+        "wrote it back, when 2 brokers that have it shut down uncleanly before they are in sync again, and "
+        "the one that leads then has lost its power",
+        "disk-loss": "loses what was acknowledged, flushed or not, when 2 brokers that have it shut down "
+        "uncleanly before they are in sync again, and the one that leads then has lost its disk",
+        "spare-replicas": "takes writes with one replica of 3 away; a write waits up to about 45 s until "
+        "one that stands still is missed",
+        "below-min-isr": "unavailable below 2 in-sync replicas: with 2 away it takes no write",
+        "offline": "neither written nor read while no replica that was in sync or eligible is up: nobody "
+        "else may lead",
+    }
+
+
+def test_without_eligible_leader_replicas_one_broker_is_survived_while_another_one_stays_in_sync():
+    words = given(elr=False)
+    assert words["broker-loss"].endswith(", as long as another replica stays in sync")
+    assert "eligible leader replicas, which are off," in words["last-replica-standing"]
+    assert "which Kafka before 4.0 does not have" in given(elr=False, release=(3, 9))["last-replica-standing"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "kept"),
+    [
+        ({"acks": "1"}, set()),
+        ({"acks": "0"}, set()),
+        ({"min_isr": 1}, {"process-kill", "deposed-leader"}),
+        ({"unclean": True}, {"deposed-leader"}),
+        ({"flush": 1}, {"process-kill", "broker-loss", "deposed-leader", "power-flushed"}),
+        ({"replication": 1, "min_isr": 1}, {"process-kill"}),
+    ],
+)
+def test_what_is_kept_follows_from_acks_replicas_elections_and_flushes(settings, kept):
+    assert {one.id for one in clauses(configuration(**settings)) if one.kind == "kept"} == kept
+
+
+@pytest.mark.parametrize(
+    ("replication", "min_isr", "release", "words"),
+    [
+        (3, 2, (4, 3), "unavailable below 2 in-sync replicas: with 2 away it takes no write"),
+        (2, 2, (4, 3), "takes no write while any one of its 2 replicas is away"),
+        (3, 3, (4, 3), "takes no write while any one of its 3 replicas is away"),
+        (2, 3, (3, 7), "takes no write while any one of its 2 replicas is away"),
+        (2, 3, (3, 6), "takes no write at all: 3 in-sync replicas of 2 are never there"),
+    ],
+)
+def test_below_its_in_sync_replicas_a_topic_takes_no_write(replication, min_isr, release, words):
+    its = given(replication=replication, min_isr=min_isr, release=release, elr=False)
+    assert its["below-min-isr"] == words
+
+
+def test_a_flush_interval_that_is_shorter_than_the_kernels_is_named():
+    its = Configuration(topic=TopicSettings(min_isr=2, flush_s=1.0))
+    words = {clause.id: clause.sentence for clause in clauses(its)}
+    assert words["power-of-all"] == (
+        "loses what was acknowledged within the flush interval of 1 s when all in-sync replicas lose their "
+        "power"
+    )
+
+
+# Promise and contract
+
+REPLICATED = sampled(3.2, 9)
+LAST_ONE_LEFT = (
+    led(0, 1, 5, (1, 2)),
+    REPLICATED,
+    down(4, 2, kind="stop", recovered=16),
+    led(4, 1, 5, (1,)),
+)
+LAST_ONE_LEADS_AGAIN = (led(8, -1, 6, (1,)), led(14, 1, 7, (1,)), led(16, 1, 7, (1, 2)))
+LAST_ONE_POWERED_OFF = (
+    *LAST_ONE_LEFT,
+    down(5, 1, kind="power-loss", recovered=17),
+    *power_cut(5, 1, before=30, after=2, mounted=13),
+    *LAST_ONE_LEADS_AGAIN,
+    LogRun(5, 0, 1),
+    LogRun(7, 2, 50),
+)
+LAST_ONE_WIPED = (
+    *LAST_ONE_LEFT,
+    down(5, 1, kind="disk-wipe", recovered=17),
+    *wiped(5, 1, before=30, mounted=13),
+    *LAST_ONE_LEADS_AGAIN,
+    LogRun(7, 0, 50),
+)
+BOTH_WIPED = (
+    led(0, 1, 5, (1, 2)),
+    REPLICATED,
+    down(4, 1, 2, kind="disk-wipe", recovered=16),
+    *(row for node in (1, 2) for row in wiped(5, node, before=30, mounted=6)),
+    led(8, -1, 6, (), last_known=(1,)),
+    led(14, 1, 7, (1,)),
+    LogRun(7, 0, 50),
+)
+STALE_ELECTED = (
+    led(0, 1, 5, (1, 2, 3)),
+    REPLICATED,
+    led(3.6, 1, 5, (1,)),
+    down(4, 1, recovered=15),
+    led(8, 2, 6, (2,)),
+    LogRun(5, 0, 2),
+    LogRun(6, 3, 50),
+)
+FATES = {
+    "all lose their power": (REPLICATED, *ALL_CUT),
+    "both in sync lose their disks": BOTH_WIPED,
+    "the last in sync loses its power": LAST_ONE_POWERED_OFF,
+    "the last in sync loses its disk": LAST_ONE_WIPED,
+    "a replica that was behind is elected": STALE_ELECTED,
+    "the leader dies before it was replicated": LEADER_KILLED,
+}
+CELLS = list(product(("1", "all"), (1, 2, 3), (False, True), (0, 1), (False, True)))
+
+
+@pytest.mark.parametrize("fate", FATES)
+@pytest.mark.parametrize(("acks", "min_isr", "unclean", "flush", "elr"), CELLS)
+def test_what_the_contract_permits_to_be_lost_a_clause_names_and_nothing_else(
+    fate, acks, min_isr, unclean, flush, elr
+):
+    settings = {"acks": acks, "min_isr": min_isr, "unclean": unclean, "elr": elr}
+    record = lost(offset=7, sent=3, acked=3.5)
+    label = judge_contract(Anomalies.of([record]), world(*FATES[fate], **settings, flush=flush))[0]
+    promised = may_be_lost_by(configuration(**settings, flush=flush or None))
+    assert label.kind in ("permitted", "violation")
+    causes = set(label.cause.split(" or "))
+    assert (label.kind == "permitted") == bool(causes & promised), (label, promised)
+
+
+def test_every_fate_is_permitted_by_some_cell_and_forbidden_by_another():
+    """Else the comparison above would compare nothing."""
+    record = Anomalies.of([lost(offset=7, sent=3, acked=3.5)])
+    for events in FATES.values():
+        kinds = {
+            judge_contract(
+                record, world(*events, acks=acks, min_isr=least, unclean=unclean, elr=elr, flush=flush)
+            )[0].kind
+            for acks, least, unclean, flush, elr in CELLS
+        }
+        assert kinds == {"permitted", "violation"}

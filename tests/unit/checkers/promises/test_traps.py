@@ -1,0 +1,174 @@
+"""Each trap: a configuration that falls into it, and what to change; and one that falls into none."""
+
+from dataclasses import replace
+
+import pytest
+
+from checkers.promises import ClusterSettings, Configuration, ProducerSettings, TopicSettings, traps
+
+SOUND = Configuration(
+    topic=TopicSettings(replication=3, min_isr=2),
+    cluster=ClusterSettings(brokers=6, racks={1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}),
+)
+
+
+def fallen_into(*, topic=None, producer=None, cluster=None):
+    """The traps of the sound configuration with some settings changed: (id, change)."""
+    its = replace(
+        SOUND,
+        topic=replace(SOUND.topic, **(topic or {})),
+        producer=replace(SOUND.producer, **(producer or {})),
+        cluster=replace(SOUND.cluster, **(cluster or {})),
+    )
+    return {trap.id: trap.change for trap in traps(its)}
+
+
+def test_a_sound_configuration_falls_into_no_trap():
+    assert fallen_into() == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "found", "change"),
+    [
+        ({"topic": {"replication": 1}}, "one-replica", "topic: replication: 3"),
+        (
+            {"topic": {"replication": 2}},
+            "two-replicas",
+            "topic: replication: 3, config: min.insync.replicas: 2",
+        ),
+        ({"topic": {"min_isr": 3}}, "min-isr-of-all", "topic: config: min.insync.replicas: 2"),
+        ({"topic": {"min_isr": 1}}, "min-isr-of-one", "topic: config: min.insync.replicas: 2"),
+        ({"topic": {"min_isr": 4}}, "min-isr-above-replication", "topic: config: min.insync.replicas: 2"),
+        (
+            {"cluster": {"brokers": 3, "racks": {1: "a", 2: "b", 3: "c"}}},
+            "no-spare-broker",
+            "cluster: brokers: 4",
+        ),
+        (
+            {"topic": {"unclean": True}},
+            "unclean-election",
+            "topic: config: unclean.leader.election.enable: false",
+        ),
+        (
+            {"topic": {"flush_messages": 1, "min_isr": 1}, "producer": {"acks": "1", "idempotence": False}},
+            "flush-without-acks-all",
+            "producer: acks: all",
+        ),
+        (
+            {"topic": {"retention_s": 3600.0}},
+            "retention-against-clocks",
+            "topic: config: message.timestamp.type: LogAppendTime, or a retention.ms of days",
+        ),
+        (
+            {"topic": {"oldest_stamp_s": 10 * 86_400.0}},
+            "timestamps-older-than-retention",
+            "topic: config: message.timestamp.before.max.ms: less than retention.ms",
+        ),
+        ({"topic": {"retention_bytes": 1}}, "retention-by-size", "topic: config: retention.bytes: -1"),
+        ({"topic": {"compacted": True}}, "compacted", "topic: config: cleanup.policy: delete"),
+        ({"producer": {"acks": "1"}}, "acks-1", "producer: acks: all"),
+        ({"producer": {"acks": "0"}}, "acks-0", "producer: acks: all"),
+        ({"producer": {"acks": "1"}}, "min-isr-without-acks-all", "producer: acks: all"),
+        (
+            {"producer": {"idempotence": False, "max_in_flight": 9}},
+            "idempotence-silently-off",
+            "producer: enable.idempotence: true",
+        ),
+        (
+            {"producer": {"idempotence": False, "asked_idempotence": False}},
+            "retries-without-idempotence",
+            "producer: enable.idempotence: true",
+        ),
+        (
+            {"producer": {"idempotence": False, "asked_idempotence": False}},
+            "reordered-retries",
+            "producer: max.in.flight.requests.per.connection: 1",
+        ),
+        (
+            {"producer": {"delivery_timeout_s": 40.0}},
+            "delivery-below-fail-over",
+            "producer: delivery.timeout.ms: 120000",
+        ),
+        (
+            {"producer": {"idempotence": False, "retries": 0}},
+            "no-retries",
+            "producer: retries: leave it out, and bound the time by delivery.timeout.ms",
+        ),
+        ({"producer": {"unknown": (("ack", "acks"),)}}, "unknown-producer-setting", "producer: acks"),
+        ({"cluster": {"elr": False}}, "no-eligible-leader-replicas", "cluster: elr: true"),
+        (
+            {"cluster": {"elr": False, "release": (3, 9)}},
+            "no-eligible-leader-replicas",
+            "cluster: kafka: 4.1 or newer",
+        ),
+        (
+            {"cluster": {"session_s": 5.0}},
+            "session-of-few-heartbeats",
+            "cluster: broker_config: broker.session.timeout.ms: 6000",
+        ),
+        (
+            {"cluster": {"lag_max_s": 5.0}},
+            "lag-below-session",
+            "cluster: broker_config: replica.lag.time.max.ms: 30000",
+        ),
+        (
+            {"cluster": {"lag_max_s": 0.5}},
+            "lag-below-fetch-wait",
+            "cluster: broker_config: replica.lag.time.max.ms: 30000",
+        ),
+        ({"cluster": {"controllers": 2}}, "controllers-without-majority", "cluster: controllers: 3"),
+        ({"cluster": {"racks": {}}}, "no-racks", "cluster: racks: the rack of each broker"),
+        ({"cluster": {"racks": {1: "a"}}}, "racks-of-some", "cluster: broker.rack on every broker"),
+        (
+            {"cluster": {"racks": dict.fromkeys(range(1, 7), "a")}},
+            "one-rack",
+            "cluster: racks: two or more",
+        ),
+        (
+            {"cluster": {"replicas_in_one_rack": 4}},
+            "replicas-in-one-rack",
+            "topic: reassign its replicas over the racks",
+        ),
+        (
+            {"cluster": {"creates_topics": True}},
+            "topics-made-by-a-write",
+            "cluster: broker_config: auto.create.topics.enable: false",
+        ),
+        (
+            {"cluster": {"offsets_replication": 1}},
+            "offsets-with-fewer-replicas",
+            "cluster: broker_config: offsets.topic.replication.factor: 3",
+        ),
+        (
+            {"cluster": {"transactions_min_isr": 1}},
+            "transactions-with-one-copy",
+            "cluster: broker_config: transaction.state.log.min.isr: 2",
+        ),
+    ],
+)
+def test_a_trap_names_the_setting_to_change(changed, found, change):
+    assert fallen_into(**changed)[found] == change
+
+
+def test_two_replicas_give_durability_or_availability():
+    two = replace(SOUND, topic=TopicSettings(replication=2, min_isr=2))
+    assert traps(two)[0].sentence == (
+        "two replicas give durability or availability, never both: with min.insync.replicas=2 every write "
+        "stops with one broker"
+    )
+    one = replace(SOUND, topic=TopicSettings(replication=2, min_isr=1))
+    assert traps(one)[0].sentence.endswith("with min.insync.replicas=1 one copy is enough to acknowledge")
+
+
+def test_more_in_sync_replicas_than_replicas_stop_all_writes_or_some_by_release():
+    above = replace(SOUND, topic=TopicSettings(replication=3, min_isr=4))
+    assert "it counts as all of them" in traps(above)[0].sentence
+    old = replace(above, cluster=replace(SOUND.cluster, release=(3, 6), elr=False))
+    assert traps(old)[0].sentence.endswith("with acks=all no write is ever taken")
+
+
+def test_idempotence_that_nobody_asked_for_goes_without_a_word():
+    quiet = replace(SOUND, producer=ProducerSettings(idempotence=False, retries=0))
+    assert traps(quiet)[0].sentence == (
+        "idempotence is on by default, and off here without a word, since it conflicts with retries=0"
+    )

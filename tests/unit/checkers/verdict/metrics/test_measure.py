@@ -1,0 +1,70 @@
+"""The metrics of a whole history on disk, and that every one of them can be measured."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.history.history_rows import history, info, ok, sample
+from fakes.run.run_directories import make_run
+
+from checkers.contract.timeline import Clock, Timeline
+from checkers.history.load import load_context
+from checkers.history.rows import Fault, History, MetadataChange
+from checkers.verdict.exposure import measure
+from checkers.verdict.metrics.measure import Metrics
+from checkers.verdict.metrics.metric import METRICS, Measured, metric_of
+
+STATE = MetadataChange(
+    at_ms=0, topic="orders", partition=0, leader=1, leader_epoch=0, partition_epoch=0, isr=(1, 2, 3)
+)
+
+
+def metrics(tmp_path: Path, rows: History) -> Metrics:
+    run = make_run(tmp_path, rows)
+    context = load_context(run.history)
+    timeline = Timeline(context, Clock(monotonic_ns=0, wall_ns=0))
+    exposure = measure(run.history, context, -1)
+    return Metrics(
+        history=run.history, context=context, timeline=timeline, exposure=exposure, load_ended_ns=-1
+    )
+
+
+def test_sends_are_counted_by_the_error_that_they_ended_with(tmp_path: Path) -> None:
+    refused = replace(info(1, 1), error="NOT_ENOUGH_REPLICAS")
+    elsewhere = replace(info(1, 2, on=1), error="NOT_ENOUGH_REPLICAS")
+    its = metrics(tmp_path, history(ok(1, 0, at=0), refused, elsewhere, info(1, 3)))
+    assert its.measured("errors.NOT_ENOUGH_REPLICAS") == Measured(value=2.0)
+    assert its.measured("errors.REQUEST_TIMED_OUT") == Measured(value=0.0)
+
+
+def test_brokers_that_lost_data_are_counted_once_each(tmp_path: Path) -> None:
+    faults = [
+        Fault(index=0, name="power", kind="power-loss", inject_ns=1, data_lost=(1, 2)),
+        Fault(index=1, name="again", kind="power-loss", inject_ns=9, data_lost=(2,)),
+    ]
+    its = metrics(tmp_path, replace(history(ok(1, 0, at=0)), faults=faults))
+    assert its.measured("data-lost.brokers") == Measured(value=2.0)
+
+
+def test_partitions_with_an_acknowledgement_are_counted(tmp_path: Path) -> None:
+    its = metrics(tmp_path, history(ok(1, 0, at=0), ok(1, 1, at=1), info(1, 2, on=1)))
+    assert its.measured("acked.partitions") == Measured(value=1.0)
+
+
+def test_what_no_send_shows_is_unknown(tmp_path: Path) -> None:
+    its = metrics(tmp_path, history(unproven=[0]))
+    assert its.measured("failed.ratio") == Measured(value=None, unknown="nothing was sent")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_has_a_value_or_a_reason(tmp_path: Path, metric: str) -> None:
+    rows = replace(history(ok(1, 0, at=0), sample(1)), metadata=[STATE])
+    measured = metrics(tmp_path, rows).measured(metric)
+    assert (measured.value is None) is bool(measured.unknown)
+
+
+def test_a_metric_is_found_by_its_name_and_an_error_by_its_own() -> None:
+    assert metric_of("isr.min") is METRICS["isr.min"]
+    assert metric_of("errors.NOT_ENOUGH_REPLICAS").says == "sends that ended with NOT_ENOUGH_REPLICAS"
+    assert metric_of("errors.") is None
+    assert metric_of("isr.max") is None

@@ -1,0 +1,171 @@
+"""Bandwidth and slicing: what may be asked for, what proves it, and how faults on one edge compose."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from threading import Event
+
+import pytest
+from fakes.world.fault_world import Inline, World, WorldView
+
+from compose.protocols import Edge, Transfer
+from faults.clock import ns
+from faults.errors import BadStep
+from faults.plan.parse import parse_step, parse_steps, write_step
+from faults.schedule.record import FaultRecord
+from faults.schedule.scheduler import run_schedule
+
+EDGES = {"name": "slow", "at": "5s", "edges": "followers -> leader", "for": "3s"}
+NARROW = EDGES | {"do": "bandwidth", "rate": "50KB/s"}
+SLICED = EDGES | {"do": "slicing", "size": "100B", "delay": "0.002s"}
+BOTH = pytest.mark.parametrize("words", [NARROW, SLICED], ids=["bandwidth", "slicing"])
+
+
+def run(world: World, *words: dict[str, str]) -> tuple[FaultRecord, ...]:
+    """Run steps on the world's own clock."""
+    steps = parse_steps(words)
+    return run_schedule(
+        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
+    )
+
+
+def shown(record: FaultRecord, part: str = "effect") -> object:
+    """The values that prove the effect, or the recovery."""
+    return json.loads(record.evidence)[part]
+
+
+def test_a_narrow_edge_is_proven_by_the_time_that_its_bytes_take() -> None:
+    """25 requests are answered with 10,000 bytes, which take 0.2 s with 50 KB/s."""
+    world = World()
+    (narrow,) = run(world, NARROW)
+    assert (narrow.proven, narrow.recovered, narrow.edges) == (True, True, ("2->1", "3->1"))
+    assert shown(narrow) == {
+        "took_before_s": {"2->1": 0.05, "3->1": 0.05},
+        "took_during_s": {"2->1": 0.2, "3->1": 0.2},
+        "must_take_s": {"2->1": 0.2, "3->1": 0.2},
+    }
+    assert shown(narrow, "recovery") == {"took_since_heal_s": {"2->1": 0.05, "3->1": 0.05}}
+    assert [call for call in world.calls if call.startswith(("impair", "mend"))] == [
+        "impair 2->1 Throttled(bytes_per_s=50000, direction='from') slow",
+        "impair 3->1 Throttled(bytes_per_s=50000, direction='from') slow",
+        "mend 2->1 slow",
+        "mend 3->1 slow",
+    ]
+    assert narrow.inject_ns == ns(5) == narrow.effect_ns
+    assert narrow.heal_ns == ns(8)
+
+
+def test_narrow_for_requests() -> None:
+    """The same requests have 12,800 bytes."""
+    (narrow,) = run(World(), NARROW | {"direction": "to", "edges": "2 -> leader"})
+    assert shown(narrow) == {
+        "took_before_s": {"2->1": 0.05},
+        "took_during_s": {"2->1": 0.256},
+        "must_take_s": {"2->1": 0.256},
+    }
+
+
+def test_slices_are_proven_by_the_delays_between_them() -> None:
+    """10,000 bytes are 100 slices with 99 delays of 2 ms between them."""
+    world = World()
+    (sliced,) = run(world, SLICED | {"edges": "2 -> leader"})
+    assert (sliced.proven, sliced.recovered) == (True, True)
+    assert shown(sliced) == {
+        "took_before_s": {"2->1": 0.05},
+        "took_during_s": {"2->1": 0.2},
+        "must_take_s": {"2->1": 0.198},
+    }
+    assert "impair 2->1 Sliced(size_bytes=100, delay_s=0.002, direction='from') slow" in world.calls
+
+
+@BOTH
+def test_without_effect_it_is_unproven(words: dict[str, str]) -> None:
+    """Transfers that take as long as before are no evidence."""
+    (slow,) = run(World(ignores={"impair"}), words)
+    assert (slow.proven, slow.recovered) == (False, True)
+    assert "a transfer through 2->1 takes 0.05 s, took 0.05 s before" in slow.evidence
+
+
+@BOTH
+def test_what_stays_is_no_recovery(words: dict[str, str]) -> None:
+    """Transfers that are slow after the healing are named."""
+    (slow,) = run(World(ignores={"mend"}), words)
+    assert (slow.proven, slow.recovered) == (True, False)
+    assert shown(slow, "recovery") == {"lacking": "a transfer through 2->1 takes 0.20 s, took 0.05 s before"}
+
+
+def measured(world: World, edge: str, took_s: list[float]) -> None:
+    """Let the world's transfers through an edge take so long, one after the other, and then as they do."""
+    measure = world.mesh.transfers
+
+    def transfers(edges: Collection[Edge], *, requests: int, within_s: float) -> Mapping[Edge, Transfer]:
+        found = dict(measure(edges, requests=requests, within_s=within_s))
+        if took_s and Edge.parse(edge) in found:
+            found[Edge.parse(edge)] = replace(found[Edge.parse(edge)], took_s=took_s.pop(0))
+        return found
+
+    world.mesh.transfers = transfers  # type: ignore[method-assign]
+
+
+def test_one_slow_transfer_is_no_evidence() -> None:
+    """It takes two in a row in which every edge is slow."""
+    world = World(ignores={"impair"})
+    measured(world, "2->1", [0.05, 0.05, 0.4, 0.05, 0.4, 0.05, 0.4])
+    measured(world, "3->1", [0.05, 0.05, 0.4, 0.05, 0.4, 0.05, 0.4])
+    (slow,) = run(world, NARROW)
+    assert not slow.proven
+
+
+def test_of_two_transfers_before_the_shorter_one_counts() -> None:
+    """A busy machine would hide the fault."""
+    world = World()
+    measured(world, "2->1", [0.3])
+    (slow,) = run(world, NARROW)
+    assert slow.proven
+
+
+def test_where_transfers_were_as_slow_before_it_is_unproven() -> None:
+    """A higher rate beside a lower one has no effect; a much lower one has, and both are healed apart."""
+    lower = NARROW | {"name": "lower", "at": "6s", "rate": "20KB/s"}
+    higher = NARROW | {"name": "higher", "at": "7s", "rate": "40KB/s", "for": "1.5s"}
+    first, second, third = run(World(), NARROW, lower, higher)
+    assert (first.proven, second.proven, third.proven) == (True, True, False)
+    assert (first.recovered, second.recovered, third.recovered) == (True, True, True)
+
+
+def test_on_an_edge_that_was_shut_it_is_unproven() -> None:
+    """Nothing is transferred before, so nothing takes longer."""
+    cut = EDGES | {"name": "cut", "do": "partition", "for": "9s"}
+    _, slow = run(World(), cut, NARROW | {"at": "7s"})
+    assert not slow.proven
+    assert "no requests through 2->1, 3->1 were answered before" in slow.evidence
+
+
+@BOTH
+def test_the_words_of_a_step(words: dict[str, str]) -> None:
+    """Answers are meant without a direction."""
+    written = write_step(parse_step(words))
+    assert written == words | {"edges": "followers -> leader", "direction": "from"}
+    to = words | {"direction": "to"}
+    assert write_step(parse_step(to)) == to
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (NARROW | {"rate": "9KB/s"}, "rate: '9KB/s' is refused; allowed: 10KB/s to 500KB/s"),
+        (NARROW | {"rate": "501KB/s"}, "allowed: 10KB/s to 500KB/s"),
+        (NARROW | {"rate": "50"}, "allowed: a rate with its unit: 20KB/s"),
+        (NARROW | {"rate": None}, "allowed: a rate with its unit: 20KB/s"),
+        (NARROW | {"direction": "both"}, "direction: 'both' is refused; allowed: one of to, from"),
+        (NARROW | {"delay": "2ms"}, "delay: '2ms' is refused"),
+        (SLICED | {"size": "100"}, "allowed: a size with its unit: 100B"),
+        (SLICED | {"size": "10B"}, "size: '10B every 0.002s' is refused; allowed: 10KB/s to 500KB/s"),
+        (SLICED | {"delay": "0ms"}, "delay: '0ms' is refused; allowed: at least 0.001s"),
+    ],
+)
+def test_refusing(words: dict[str, object], refusal: str) -> None:
+    """What would lose bytes, or could not be proven."""
+    with pytest.raises(BadStep) as caught:
+        parse_steps([words])
+    assert refusal in str(caught.value)

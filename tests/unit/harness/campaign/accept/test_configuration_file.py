@@ -1,0 +1,164 @@
+"""A configuration as a file: what is refused, with which words at which place, and what is in force."""
+
+from pathlib import Path
+
+import pytest
+
+from checkers.promises import clauses, traps
+from harness.campaign.accept.configuration_file import profiles, read_configuration
+from harness.campaign.accept.in_force import configuration_of, value_of
+from harness.errors import ScenarioError, UsageError
+
+
+def read(tmp_path: Path, text: str, *sets: str):
+    """The configuration of a file mine.yaml with this text."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    return read_configuration(str(file), sets)
+
+
+def refusal(tmp_path: Path, text: str) -> str:
+    with pytest.raises(ScenarioError) as refused:
+        read(tmp_path, f"name: mine\n{text}\n")
+    return str(refused.value).replace(f"{tmp_path}/", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("brokers: 3", "mine.yaml:2:1: brokers: unknown key 'brokers'; allowed: about, cluster, name,"),
+        (
+            "cluster: {kafka: 9.9.9}",
+            "mine.yaml:2:18: cluster.kafka: unknown release '9.9.9'; did you mean 3.9.2?",
+        ),
+        (
+            "topic: {replication: 4}",
+            "mine.yaml:2:22: topic.replication: 4 replicas do not fit on 3 brokers",
+        ),
+        (
+            "topic: {config: {min.insync.replica: 2}}",
+            "mine.yaml:2:18: topic.config.min.insync.replica: Kafka 4.3.1 has no setting "
+            "'min.insync.replica' of topics; did you mean min.insync.replicas?",
+        ),
+        (
+            "topic: {config: {min.insync.replicas: many}}",
+            "mine.yaml:2:39: topic.config.min.insync.replicas: expected a number of replicas from 1, found "
+            "'many'",
+        ),
+        (
+            "cluster: {racks: {4: a}}",
+            "mine.yaml:2:19: cluster.racks.4: there is no broker 4; allowed: 1, 2, 3",
+        ),
+        ("producer: {acks: some}", "mine.yaml:2:18: producer.acks: unknown 'some'; allowed: 0, 1, all, -1"),
+        (
+            "producer: {acks: 1, enable.idempotence: true}",
+            "mine.yaml:2:41: producer.enable.idempotence: Kafka's producer does not start with it: it needs "
+            "acks=all, found acks=1",
+        ),
+        (
+            "producer: {enable.idempotence: true, max.in.flight.requests.per.connection: 6}",
+            "mine.yaml:2:32: producer.enable.idempotence: Kafka's producer does not start with it: it needs "
+            "max.in.flight.requests.per.connection of at most 5, found 6",
+        ),
+        (
+            "producer: {delivery.timeout.ms: 10000}",
+            "mine.yaml:2:33: producer.delivery.timeout.ms: 10000 is less than linger.ms and "
+            "request.timeout.ms together: Kafka's producer does not start; allowed: at least 30005",
+        ),
+        (
+            "producer: {retries: -1}",
+            "mine.yaml:2:21: producer.retries: expected a whole number up to 2147483647, found '-1'",
+        ),
+        (
+            "require: [broker-los]",
+            "mine.yaml:2:11: require[0]: unknown 'broker-los'; did you mean broker-loss? allowed: ",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_at_its_place(tmp_path: Path, text: str, complaint: str) -> None:
+    assert refusal(tmp_path, text).startswith(complaint)
+
+
+def test_a_configuration_that_is_not_there_is_named_with_the_nearest_profile() -> None:
+    with pytest.raises(UsageError) as refused:
+        read_configuration("payment")
+    assert str(refused.value) == (
+        "accept: unknown 'payment'; did you mean payments? allowed: analytics, payments; or give the path "
+        "of a file"
+    )
+
+
+def test_the_profiles_promise_what_they_require() -> None:
+    assert profiles() == ["analytics", "payments"]
+    for name in profiles():
+        asked = read_configuration(name)
+        assert set(asked.require) <= {clause.id for clause in clauses(configuration_of(asked))}
+
+
+def test_payments_falls_into_no_trap() -> None:
+    assert traps(configuration_of(read_configuration("payments"))) == ()
+
+
+def test_without_any_setting_kafkas_own_defaults_are_in_force(tmp_path: Path) -> None:
+    its = configuration_of(read(tmp_path, "name: mine\n"))
+    assert (its.topic.min_isr, its.topic.unclean, its.topic.retention_s) == (1, False, 604_800.0)
+    assert (its.producer.acks, its.producer.idempotence, its.producer.linger_s) == ("all", True, 0.005)
+    assert (its.cluster.session_s, its.cluster.lag_max_s, its.cluster.elr) == (9.0, 30.0, True)
+
+
+def test_a_topic_takes_the_brokers_setting_under_their_name(tmp_path: Path) -> None:
+    asked = read(
+        tmp_path,
+        "name: mine\ncluster:\n  broker_config: {log.flush.interval.messages: 1, log.retention.hours: 2, "
+        "min.insync.replicas: 2, log.message.timestamp.type: LogAppendTime, "
+        "unclean.leader.election.enable: true}\n",
+    )
+    its = configuration_of(asked).topic
+    assert (its.flush_messages, its.retention_s, its.min_isr) == (1, 7200.0, 2)
+    assert (its.stamped_by_broker, its.unclean) == (True, True)
+    own = read(
+        tmp_path,
+        "name: mine\ncluster: {broker_config: {log.retention.hours: 2}}\ntopic: {config: "
+        "{retention.ms: 1000}}\n",
+    )
+    assert configuration_of(own).topic.retention_s == 1.0
+    assert value_of(own, "retention.ms") == "1000"
+
+
+@pytest.mark.parametrize(
+    ("producer", "idempotent"),
+    [
+        ("{}", True),
+        ("{acks: 1}", False),
+        ("{acks: -1}", True),
+        ("{retries: 0}", False),
+        ("{max.in.flight.requests.per.connection: 6}", False),
+        ("{enable.idempotence: false}", False),
+    ],
+)
+def test_idempotence_goes_off_by_itself_where_it_conflicts(
+    tmp_path: Path, producer: str, idempotent: bool
+) -> None:
+    its = configuration_of(read(tmp_path, f"name: mine\nproducer: {producer}\n"))
+    assert its.producer.idempotence is idempotent
+
+
+def test_a_setting_that_the_release_of_the_producer_does_not_have_is_ignored_and_named(
+    tmp_path: Path,
+) -> None:
+    text = (
+        "name: mine\ncluster: {{kafka: {}}}\nproducer: "
+        "{{ack: all, retry.backoff.max.ms: 1, ssl.protocol: x}}\n"
+    )
+    new, old = read(tmp_path, text.format("4.3.1")), read(tmp_path, text.format("3.6.1"))
+    assert configuration_of(new).producer.unknown == (("ack", "acks"),)
+    assert configuration_of(old).producer.unknown == (
+        ("ack", "acks"),
+        ("retry.backoff.max.ms", "retry.backoff.ms"),
+    )
+
+
+def test_set_changes_a_setting_with_dots_in_its_name() -> None:
+    asked = read_configuration("payments", ["topic.config.min.insync.replicas=3", "producer.linger.ms=7"])
+    its = configuration_of(asked)
+    assert (its.min_isr, its.producer.linger_s) == (3, 0.007)

@@ -1,0 +1,200 @@
+"""The scenario of each clause and of each schedule that a search has found: valid, and on this
+configuration.
+"""
+
+from itertools import product
+
+import pytest
+
+from checkers.promises import clauses
+from checkers.promises.clauses import KINDS
+from checkers.promises.search.schedules import Kind, Timed
+from harness.campaign.accept.configuration_file import AcceptFile, read_configuration
+from harness.campaign.accept.counterexamples import counterexample, steps
+from harness.campaign.accept.in_force import configuration_of
+from harness.campaign.accept.proofs import SCENARIOS, proofs
+from harness.campaign.accept.scenarios import setup
+from harness.scenario.resolve import resolve, scenario_text
+
+
+def asked(*, acks="all", replication=3, min_isr=2, unclean=False, flush=None, **cluster) -> AcceptFile:
+    config = {"min.insync.replicas": min_isr, "unclean.leader.election.enable": unclean}
+    return AcceptFile.model_validate(
+        {
+            "name": "mine",
+            "cluster": cluster,
+            "topic": {
+                "replication": replication,
+                "config": config | ({"flush.messages": flush} if flush else {}),
+            },
+            "producer": {"acks": acks},
+        }
+    )
+
+
+def proven(its: AcceptFile):
+    """The scenarios of all clauses, by the clause."""
+    made = setup(its)
+    return {one.clause: one for one in proofs(made, clauses(made.configuration))}
+
+
+def test_every_clause_has_its_scenario():
+    assert set(SCENARIOS) == set(KINDS)
+
+
+CELLS = list(product(("0", "1", "all"), (1, 2, 3), (1, 2), (False, True), (True, False)))
+
+
+@pytest.mark.parametrize(("acks", "replication", "min_isr", "unclean", "elr"), CELLS)
+def test_every_scenario_of_a_proof_is_valid(acks, replication, min_isr, unclean, elr):
+    its = asked(acks=acks, replication=replication, min_isr=min_isr, unclean=unclean, elr=elr)
+    for clause, proof in proven(its).items():
+        if proof.scenario is None:
+            assert proof.why_not, clause
+            continue
+        resolved = resolve(scenario_text(proof.scenario), clause, seed=1)
+        topic, load = resolved.scenario.topics[0], resolved.scenario.workload
+        assert topic.config["min.insync.replicas"] == str(min_isr)
+        assert (topic.replication, load.acks) == (replication, acks)
+        assert resolved.steps, clause
+
+
+def test_what_is_kept_expects_no_loss_and_what_may_be_lost_expects_some():
+    found = proven(asked(elr=False))
+    loss = {clause: one.scenario.expect.acked_loss for clause, one in found.items()}
+    assert loss == {
+        "process-kill": "none",
+        "broker-loss": "none",
+        "deposed-leader": "none",
+        "power-of-all": "permitted",
+        "unclean-shutdowns": "permitted",
+        "last-replica-standing": "permitted",
+        "disk-loss": "permitted",
+        "spare-replicas": "none",
+        "below-min-isr": "none",
+        "offline": "none",
+    }
+
+
+def test_availability_is_a_bound_on_the_longest_time_without_an_acknowledgement():
+    found = proven(asked())
+    assert found["spare-replicas"].shows == "unavailable.max <= 12.5s"
+    assert found["below-min-isr"].shows == "unavailable.max >= 12.5s"
+    assert found["spare-replicas"].scenario.faults == [
+        {"name": "kill", "at": "6s", "do": "kill", "target": "node 1", "for": "24.5s"}
+    ]
+    assert found["below-min-isr"].scenario.faults[0]["target"] == "1+2"
+
+
+def test_the_last_in_sync_replica_is_left_alone_before_it_loses_its_power():
+    assert proven(asked(elr=False))["last-replica-standing"].scenario.faults == [
+        {
+            "name": "cut",
+            "at": "4s",
+            "edges": "node 3 -> 1+2",
+            "do": "partition",
+            "for": "10s",
+            "mode": "refuse",
+        },
+        {"name": "others", "after": "cut.begin + 7s", "do": "stop", "target": "node 2", "for": "14s"},
+        {"name": "power", "after": "others.begin + 3s", "do": "power-loss", "target": "node 1", "for": "12s"},
+    ]
+
+
+def test_a_disk_is_emptied_after_all_others_that_have_the_record_were_killed():
+    wipe = {"do": "disk-wipe", "disk": "emptied"}
+    assert proven(asked(flush=1))["disk-loss"].scenario.faults[1:] == [
+        {"name": "others", "after": "cut.begin + 7s", "do": "kill", "target": "node 2", "for": "8s"},
+        {"name": "wipe", **wipe, "target": "node 1", "for": "12s", "after": "others.begin + 2s"},
+    ]
+    assert proven(asked(min_isr=1))["disk-loss"].scenario.faults[1:] == [
+        {"name": "wipe", **wipe, "target": "leader", "for": "5s", "after": "cut.begin + 7s"},
+    ]
+    assert proven(asked(replication=1, min_isr=1))["disk-loss"].scenario.faults == [
+        {"name": "wipe", "at": "6s", **wipe, "target": "brokers", "for": "1s"},
+    ]
+
+
+def test_the_disk_of_a_controller_is_not_emptied():
+    proof = proven(asked(combined=True))["disk-loss"]
+    assert proof.scenario is None
+    assert proof.why_not.startswith("its brokers are controllers")
+
+
+def test_the_times_of_the_configuration_stretch_its_proofs():
+    slow = asked(broker_config={"replica.lag.time.max.ms": 10000})
+    assert setup(slow).times.fail_over_s == 15.0
+    assert proven(slow)["spare-replicas"].shows == "unavailable.max <= 23s"
+
+
+def test_what_would_make_a_run_judge_something_else_is_left_out_and_named():
+    its = AcceptFile.model_validate(
+        {
+            "name": "mine",
+            "cluster": {"racks": {"1": "a"}},
+            "topic": {"config": {"cleanup.policy": "compact", "retention.ms": 60000}},
+            "producer": {"buffer.memory": 1, "linger.ms": 3},
+        }
+    )
+    made = setup(its)
+    assert made.left_out == ("cleanup.policy=compact", "retention.ms=60000", "racks", "buffer.memory=1")
+    scenario = made.scenario("any", "", [])
+    assert scenario.topics[0].config == {
+        "min.insync.replicas": "1",
+        "unclean.leader.election.enable": "false",
+    }
+    assert scenario.workload.client == {"linger.ms": "3"}
+
+
+def test_where_all_must_be_in_sync_no_run_can_elect_one_that_is_behind():
+    proof = proven(asked(min_isr=3, unclean=True))["unclean-election"]
+    assert proof.scenario is None
+    assert proof.why_not.startswith("every replica must be in sync for a write")
+
+
+# Schedules that a search has found
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("goal", ["loss", "unavailability"])
+def test_a_schedule_of_the_model_is_a_valid_scenario(kind, goal):
+    its = setup(read_configuration("payments"))
+    schedule = (Timed(kind=Kind.BEHIND, node=3), Timed(kind=kind, node=1, after_s=6.5))
+    resolved = resolve(scenario_text(counterexample(its, goal, schedule)), "found", seed=1)
+    assert len(resolved.steps) == 2
+    assert resolved.topology.brokers == 3
+
+
+def test_a_schedule_keeps_its_times_and_ends_all_at_once():
+    schedule = (
+        Timed(kind=Kind.ALONE, node=1),
+        Timed(kind=Kind.POWER_LOSS, node=1, after_s=6.5),
+        Timed(kind=Kind.POWER_LOSS, node=2),
+        Timed(kind=Kind.DEPOSED, node=3, after_s=2.0),
+    )
+    cut = {"do": "partition", "mode": "refuse"}
+    assert steps(schedule, 4.5) == [
+        {"name": "fault-1", "at": "6s", **cut, "edges": "brokers -> node 1", "for": "21s"},
+        {"name": "fault-2", "at": "12.5s", "do": "power-loss", "target": "1+2", "for": "14.5s"},
+        {
+            "name": "fault-3",
+            "at": "14.5s",
+            **cut,
+            "edges": "node 3 -> controllers, node 3 <-> brokers",
+            "for": "12.5s",
+        },
+    ]
+
+
+def test_a_loss_that_was_found_must_be_there_and_be_permitted():
+    its = setup(read_configuration("payments"))
+    schedule = tuple(Timed(kind=Kind.POWER_LOSS, node=node) for node in (1, 2, 3))
+    scenario = counterexample(its, "loss", schedule)
+    assert scenario.expect.acked_loss == "permitted"
+    assert scenario.about == "Found on the simulated Kafka: brokers 1 and 2 and 3 lose their power."
+    assert counterexample(its, "unavailability", schedule).accept == ["unavailable.max >= 8.5s"]
+
+
+def test_the_configuration_of_a_file_is_the_one_that_is_proven():
+    its = read_configuration("analytics")
+    assert setup(its).configuration == configuration_of(its)

@@ -1,0 +1,93 @@
+"""What was expected of each scenario and what its runs have shown, as a table."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from fakes.history.history_rows import history, logged, ok, sample
+from fakes.run.run_directories import make_run, reference
+from fakes.run.suites import record, row
+
+from checkers.history.rows import MetadataChange
+from checkers.verdict.algebra import Verdict
+from harness.campaign.suites.observed import evidence_of, observed_table, write_observed
+from harness.campaign.suites.record import MeasuredBound, RunEvidence, read_record, write_record
+from harness.report.judge import judge
+from harness.report.report import Report
+
+HEAD = [
+    "| scenario | expected | observed | longest wait | evidence | faults proven | runs |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+]
+
+
+def evidence(*, lost=0, acked=1000, isr=1.0, gap_s=4.5, expect="none", **more) -> RunEvidence:
+    return RunEvidence(
+        expect=expect,
+        acked=acked,
+        lost=lost,
+        longest_gap_s=gap_s,
+        accept=(),
+        require=(MeasuredBound(line="isr.min <= 1", value=isr, holds=isr is not None and isr <= 1),),
+        faults=2,
+        proven=2,
+        **more,
+    )
+
+
+def test_the_evidence_of_a_run_is_taken_from_its_report(tmp_path: Path) -> None:
+    state = MetadataChange(
+        at_ms=0, topic="orders", partition=0, leader=1, leader_epoch=0, partition_epoch=0, isr=(1, 2, 3)
+    )
+    seconds = (0, 1, 3)
+    acks = [ok(1, n, at=n, invoked=at * 10**9, done=at * 10**9 + 1) for n, at in enumerate(seconds)]
+    rows = replace(history(*acks, logged(1, 0, 0), logged(1, 1, 1), sample(2)), metadata=[state])
+    run = make_run(tmp_path, rows, require=["isr.min <= 1"], accept=["unavailable.max <= 5s"])
+    assert evidence_of(judge(run, reference)) == RunEvidence(
+        expect="none",
+        acked=3,
+        lost=1,
+        longest_gap_s=2.0,
+        accept=(MeasuredBound(line="unavailable.max <= 5s", value=2.0, holds=True),),
+        require=(MeasuredBound(line="isr.min <= 1", value=3.0, holds=False),),
+        faults=0,
+        proven=0,
+    )
+
+
+def test_a_run_that_cannot_be_read_has_none(tmp_path: Path) -> None:
+    assert evidence_of(Report(run_dir=tmp_path, verdict=Verdict.UNKNOWN, outcome="missing")) is None
+
+
+def test_a_scenario_has_a_row_of_what_was_expected_and_seen() -> None:
+    seen = evidence(lost=612, acked=18204, expect="permitted")
+    its = record(row(0, "PASS", scenario="kill", evidence=seen), row(1, "UNKNOWN", scenario="broken"))
+    assert observed_table(its).splitlines() == [
+        *HEAD,
+        "| `broken` | not known | not known | not known | none is asked for | not known | 1 UNKNOWN |",
+        "| `kill` | a permitted loss | lost 612 of 18,204 acknowledged | 4.5 s | `isr.min <= 1`: 1 | 2 of 2 "
+        "| 1 PASS |",
+    ]
+
+
+def test_several_runs_of_a_scenario_show_their_range_and_where_a_line_did_not_hold() -> None:
+    rows = [
+        row(0, "PASS", evidence=evidence()),
+        row(1, "UNKNOWN", evidence=evidence(isr=2.0, gap_s=9.25, acked=2000)),
+        row(2, "UNKNOWN", evidence=evidence(isr=None, gap_s=None)),
+        row(3, None, state="interrupted", evidence=evidence(lost=5)),
+    ]
+    assert observed_table(record(*rows)).splitlines()[2:] == [
+        "| `demo` | no acknowledged loss | lost none of 1,000 to 2,000 acknowledged | 4.5 s to 9.2 s | "
+        "`isr.min <= 1`: 1 to 2, held in 1 of 3 runs | 2 of 2 | 2 UNKNOWN, 1 PASS |"
+    ]
+
+
+def test_the_table_is_written_beside_the_record_which_keeps_the_evidence(tmp_path: Path) -> None:
+    its = record(row(0, "PASS", evidence=evidence()))
+    write_record(tmp_path, its)
+    write_observed(tmp_path, its)
+    assert read_record(tmp_path) == its
+    page = (tmp_path / "observed.md").read_text().splitlines()
+    assert page[0] == "# small, seed 7: expected and observed"
+    assert page[2:4] == HEAD
+    assert page[4].startswith("| `demo` | no acknowledged loss | lost none of 1,000 acknowledged | ")

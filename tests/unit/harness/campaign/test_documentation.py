@@ -1,0 +1,40 @@
+"""docs/scenarios.md has the metrics and the shipped scenarios that there are."""
+
+from pathlib import Path
+
+import pytest
+from fakes.run.suites import record, row
+
+from harness.campaign import documentation
+from harness.campaign.suites.record import write_record
+
+
+def test_the_page_holds_the_tables_of_the_metrics_and_the_scenarios() -> None:
+    """`python -m harness.campaign.documentation` writes them."""
+    page = documentation.PAGE.read_text()
+    assert documentation.rewritten(page) == page
+
+
+def test_a_metric_names_the_lines_that_may_bound_it() -> None:
+    rows = documentation.metrics_table().splitlines()
+    assert "| `acked.count` | acknowledged sends | `accept`, `require` |" in rows
+    assert (
+        "| `offline.max` | the longest time that a partition had no leader, a duration | `require` |" in rows
+    )
+
+
+def test_what_a_suite_observed_is_written_only_if_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "scenarios.md"
+    page.write_text(documentation.PAGE.read_text())
+    monkeypatch.setattr(documentation, "PAGE", page)
+    before = page.read_text()
+    assert documentation.main([]) == 0
+    assert page.read_text() == before
+    write_record(tmp_path, record(row(0, "PASS")))
+    assert documentation.main([str(tmp_path)]) == 0
+    after = page.read_text()
+    assert "Observed by `highwater suite small --seed 7`, version 0:\n\n| scenario | expected | " in after
+    assert "| `demo` | not known | not known | " in after
+    assert documentation.rewritten(after) == after

@@ -1,0 +1,76 @@
+"""The shipped scenarios on the simulated Kafka: each keeps or loses what it says, and holds its evidence.
+
+The model knows the truth of every record, and nothing of metrics, contract or verdict. What it shows is that
+the schedules lead where they should if Kafka does as its protocol says, not what a real cluster does.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.run.rehearsal import case_of
+
+from checkers.contract.timeline import Clock, Timeline
+from checkers.history.load import load_context
+from checkers.history.tables import NONE
+from checkers.model import Case, Simulated, simulate, write_run
+from checkers.model.observe.clock import ORIGIN_MS, ORIGIN_NS
+from checkers.verdict.exposure import measure
+from checkers.verdict.metrics.measure import Metrics
+from harness.scenario.acceptance import parse_required
+from harness.scenario.resolve import Resolved, find, resolve, shipped
+
+CONTROLLERS = (101, 102, 103)
+REHEARSED = [name for name in shipped() if name != "storm"]
+"""The faults of a storm are drawn, and are another schedule with each seed."""
+ALSO_WITHOUT_FAULTS = {"baseline", "quorum-loss"}
+"""Their evidence is that acknowledgements go on."""
+SEED = 1
+
+
+def shipped_scenario(name: str) -> Resolved:
+    return resolve(*find(name), seed=1)
+
+
+def metrics(simulated: Simulated, folder: Path) -> Metrics:
+    write_run(simulated, folder)
+    context = load_context(folder / "history")
+    clock = Clock(monotonic_ns=ORIGIN_NS, wall_ns=ORIGIN_MS * 1_000_000)
+    return Metrics(
+        history=folder / "history",
+        context=context,
+        timeline=Timeline(context, clock),
+        exposure=measure(folder / "history", context, NONE, CONTROLLERS),
+        load_ended_ns=NONE,
+    )
+
+
+def missed(resolved: Resolved, simulated: Simulated, folder: Path) -> list[str]:
+    """The required lines that do not hold in a simulated run, with what was measured."""
+    its = metrics(simulated, folder)
+    bounds = [parse_required(line) for line in resolved.scenario.require]
+    values = [(bound, its.measured(bound.metric.name).value) for bound in bounds]
+    return [f"{bound.text}: {value}" for bound, value in values if value is None or not bound.holds(value)]
+
+
+@pytest.mark.parametrize("name", sorted(set(REHEARSED) - ALSO_WITHOUT_FAULTS))
+def test_without_its_faults_a_scenario_lacks_its_evidence(name: str, tmp_path: Path) -> None:
+    resolved = shipped_scenario(name)
+    settings = replace(case_of(resolved, SEED).settings, records=60, load_s=5.0)
+    assert missed(resolved, simulate(Case(seed=SEED, settings=settings)), tmp_path) != []
+
+
+@pytest.mark.parametrize("name", REHEARSED)
+def test_a_scenario_holds_its_evidence_and_loses_what_it_expects(name: str, tmp_path: Path) -> None:
+    resolved = shipped_scenario(name)
+    simulated = simulate(case_of(resolved, SEED))
+    assert missed(resolved, simulated, tmp_path) == []
+    lost = simulated.truth.lost
+    match resolved.scenario.expect.acked_loss:
+        case "none":
+            assert lost == ()
+        case "permitted":
+            assert lost
+            assert all(one.permitted for one in lost)
+        case "any":
+            assert all(one.permitted for one in lost)

@@ -1,0 +1,93 @@
+"""What a running cluster says of one topic and of its brokers: read only, nothing is written or changed.
+
+Kafka's DescribeConfigs gives each setting with where it comes from; what nobody has set is left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it re-exports without saying so
+    AdminClient,
+    ConfigResource,
+    ConfigSource,
+    ResourceType,
+)
+
+from workloads.errors import TopicUnreadable
+
+ANSWER_S = 20.0
+UNSAID = (ConfigSource.DEFAULT_CONFIG, ConfigSource.UNKNOWN_CONFIG)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveBroker:
+    """One broker: its settings that are not Kafka's defaults, without secrets; `rack` "" for none."""
+
+    number: int
+    rack: str
+    config: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveTopic:
+    """One topic: the replicas of each partition, and its settings that are not Kafka's defaults."""
+
+    name: str
+    replicas: tuple[tuple[int, ...], ...]
+    config: Mapping[str, str]
+    brokers: tuple[LiveBroker, ...]
+
+
+def read_topic(name: str, bootstrap: str, client: Mapping[str, str]) -> LiveTopic:
+    """Ask the cluster at `bootstrap` ("host:port,…") for a topic; `client` are librdkafka's settings.
+
+    Raises TopicUnreadable: no answer within 20 s, no such topic, no right to read it.
+    """
+    try:
+        admin = AdminClient({**client, "bootstrap.servers": bootstrap, "socket.timeout.ms": "10000"})
+        described = admin.describe_topics(TopicCollection([name]), request_timeout=ANSWER_S)
+        topic = described[name].result(ANSWER_S)
+        cluster = admin.describe_cluster(request_timeout=ANSWER_S).result(ANSWER_S)
+        numbers = sorted(node.id for node in cluster.nodes)
+        (config,) = _configs(admin, ResourceType.TOPIC, [name])
+        of_brokers = _configs(admin, ResourceType.BROKER, [str(number) for number in numbers])
+    except (KafkaException, TimeoutError, ValueError) as error:
+        raise TopicUnreadable(f"topic {name} at {bootstrap}: {_reason(error)}") from error
+    racks = {node.id: node.rack or "" for node in cluster.nodes}
+    partitions = sorted(topic.partitions, key=lambda one: one.id)
+    return LiveTopic(
+        name=name,
+        replicas=tuple(tuple(node.id for node in one.replicas) for one in partitions),
+        config=config,
+        brokers=tuple(
+            LiveBroker(number=number, rack=racks[number], config=its)
+            for number, its in zip(numbers, of_brokers, strict=True)
+        ),
+    )
+
+
+def _configs(admin: AdminClient, kind: ResourceType, names: Sequence[str]) -> list[dict[str, str]]:
+    """The settings of each; the client asks for those of one broker at a time."""
+    asked = [ConfigResource(kind, name) for name in names]
+    answers: list[Future[Any]] = [
+        admin.describe_configs([each], request_timeout=ANSWER_S)[each] for each in asked
+    ]
+    return [said(answer.result(ANSWER_S).values()) for answer in answers]
+
+
+def said(entries: Sequence[Any]) -> dict[str, str]:
+    """The settings that somebody has set, without secrets. `entries` are the client's ConfigEntry."""
+    return {
+        entry.name: entry.value
+        for entry in entries
+        if ConfigSource(entry.source) not in UNSAID and not entry.is_sensitive and entry.value is not None
+    }
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, KafkaException):
+        return str(error.args[0].str())
+    return str(error) or f"no answer within {ANSWER_S:g} s"
