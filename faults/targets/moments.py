@@ -86,14 +86,13 @@ def _parse_moment(word: str, text: str, field: str) -> Moment:
 
 def _split(text: str) -> list[str]:
     """The parts between those commas that stand in no brackets."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += {"(": 1, ")": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts]
+    commas, depth = list[int](), 0
+    for bracket in re.finditer(r"[(),]", text):
+        depth += {"(": 1, ")": -1}.get(bracket[0], 0)
+        if bracket[0] == "," and depth == 0:
+            commas.append(bracket.start())
+    begins, ends = (0, *(comma + 1 for comma in commas)), (*commas, len(text))
+    return [text[begin:end].strip() for begin, end in zip(begins, ends, strict=True)]
 
 
 def each_moment(moments: Moments) -> Iterator[StepMoment]:
