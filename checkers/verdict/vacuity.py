@@ -7,10 +7,11 @@ Counterexample to "no property is violated, so nothing below the high watermark 
     an unacknowledged record that every consumer could see is gone: nobody would know
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from checkers.verdict.algebra import Reason, Verdict
 from checkers.verdict.exposure import Exposure
+from checkers.verdict.names import first_of
 
 MOST_NAMED = 3
 
@@ -50,17 +51,12 @@ def _witnesses(exposure: Exposure, readers: int) -> Iterator[Reason]:
     if names := exposure.unwitnessed:
         yield Reason(
             Verdict.UNKNOWN,
-            f"hw-loss: nothing was examined of {_named(names)}: no reader was given a record, and no sample "
-            "has a high watermark",
+            f"hw-loss: nothing was examined of {first_of(names, MOST_NAMED)}: no reader was given a record, "
+            "and no sample has a high watermark",
         )
 
 
 def _replicas(exposure: Exposure) -> Iterator[Reason]:
     """Divergence hides in the one replica that nobody has read."""
     if unread := exposure.replicas_unread:
-        yield Reason(Verdict.UNKNOWN, f"replicas were not read: {_named(unread)}")
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{', '.join(names[:MOST_NAMED])}{more}"
+        yield Reason(Verdict.UNKNOWN, f"replicas were not read: {first_of(unread, MOST_NAMED)}")

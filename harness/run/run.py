@@ -16,7 +16,7 @@ import shutil
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,6 +24,7 @@ from functools import partial
 
 from checkers.history.rows import Proof
 from checkers.verdict.algebra import Verdict
+from checkers.verdict.names import first_of
 from compose.protocols import Cluster, MetadataLog
 from harness.errors import Interrupted, is_ours
 from harness.report.audit import is_audited
@@ -175,7 +176,7 @@ def _run_schedule(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> No
         with Alarm([load.check, watch.check], stop, partial(_tell_trouble, job)) as alarm:
             unproven = job.steps.run_faults(cluster, job.resolved, job.run, stop=stop, on_event=on_event)
             if unproven:
-                job.progress.event(f"no evidence: {_in_words(unproven)}")
+                job.progress.event(f"no evidence: {first_of(unproven, MOST_NAMED)}")
             end = max(begin + workload.lasts_s, time.monotonic() + workload.tail_s)
             stop.wait(max(0.0, end - time.monotonic()))
         alarm.check()
@@ -194,11 +195,6 @@ def _faults_in_words(resolved: Resolved) -> str:
         kinds = Counter(step.kind for step in resolved.steps).most_common()
         return f"{len(resolved.steps)} faults, {', '.join(f'{count} {kind}' for kind, count in kinds)}"
     return ", ".join(f"{step.kind} {step.asked}" for step in resolved.steps)
-
-
-def _in_words(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{', '.join(names[:MOST_NAMED])}{more}"
 
 
 def _settle(job: Job, cluster: Cluster, load: Load) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from checkers.contract.settings import Realised
 from checkers.history.rows import Fault, TopicPartition
 from checkers.history.tables import NONE
+from checkers.verdict.names import first_of
 
 MOST_FOLLOWING = 3
 """Faults after a record's time that a sentence names."""
@@ -69,8 +70,7 @@ def _gone_ns(fault: Fault) -> int:
 def in_words(fault: Fault) -> str:
     """Its name, kind, and what it hit."""
     hit = fault.edges or tuple(f"node {node}" for node in fault.nodes)
-    others = f" and {len(hit) - MOST_NAMED} more" if len(hit) > MOST_NAMED else ""
-    return fault.described(", ".join(hit[:MOST_NAMED]) + others or fault.target)
+    return fault.described(first_of(hit, MOST_NAMED) or fault.target)
 
 
 def lines(tp: TopicPartition, realised: Realised) -> Iterator[str]:

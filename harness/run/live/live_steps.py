@@ -12,6 +12,7 @@ from checkers.history.metadata_log.replay import replay
 from checkers.history.metadata_log.since import states_since
 from checkers.history.rows import ConfigChange, Proof
 from checkers.history.tables import NONE, TABLES, unit_path, write_table
+from checkers.verdict.names import first_of
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from compose.protocols import Cluster, MetadataLog
@@ -287,8 +288,7 @@ def reported(topics: Sequence[ManifestTopic]) -> tuple[ConfigChange, ...]:
 
 def _hit(event: FaultEvent) -> str:
     hit = event.edges or tuple(f"node {node}" for node in event.nodes)
-    more = f" and {len(hit) - MOST_NAMED} more" if len(hit) > MOST_NAMED else ""
-    return ", ".join(hit[:MOST_NAMED]) + more or event.target or "nothing"
+    return first_of(hit, MOST_NAMED) or event.target or "nothing"
 
 
 def _view(cluster: Cluster) -> ClusterView:
