@@ -74,6 +74,13 @@ def isr_is_short(injection: Injection[StepT]) -> str:
     return ""
 
 
+def and_in_sync(injection: Injection[StepT], evidence: Evidence) -> Evidence:
+    """The same, but no proof while the ISR is not what it was."""
+    if isinstance(evidence, Proven) and (lacking := isr_is_short(injection)):
+        return NotYet(instead=lacking)
+    return evidence
+
+
 def under_replicated(view: View) -> str:
     """Which partition lacks a replica in its ISR; "" if each has all. ComposeError if no broker answers."""
     for topic in dict.fromkeys(topic for topic, _ in view.leaders()):

@@ -24,7 +24,7 @@ from faults.kinds.admin.topic_step import ClusterStep, check_free, claim, parse_
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import Cost, FaultKind
-from faults.kinds.recovery import isr_is_short
+from faults.kinds.recovery import and_in_sync
 from faults.kinds.step import Head, ResolvedTargets, Words
 from faults.targets.facts import Facts, check_target
 from faults.targets.roles import Roles
@@ -154,10 +154,7 @@ class Config:
 
     def recovery(self) -> Evidence:
         """Does every broker say what it said before, and is the ISR what it was?"""
-        evidence = self._said_by_all(self._before)
-        if isinstance(evidence, Proven) and (lacking := isr_is_short(self.injection)):
-            return NotYet(instead=lacking)
-        return evidence
+        return and_in_sync(self.injection, self._said_by_all(self._before))
 
     def _said_by_all(self, wanted: Mapping[str, str]) -> Evidence:
         said = self._said()

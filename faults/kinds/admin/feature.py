@@ -21,7 +21,7 @@ from faults.kinds.admin.topic_step import ClusterStep, check_free, claim
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven
 from faults.kinds.kind import Cost, FaultKind
-from faults.kinds.recovery import isr_is_short
+from faults.kinds.recovery import and_in_sync
 from faults.kinds.step import Head, Words
 from faults.targets.facts import Facts
 from faults.tasks import as_job
@@ -139,10 +139,7 @@ class Feature:
 
     def recovery(self) -> Evidence:
         """Does every broker say what it said before, and is the ISR what it was?"""
-        evidence = self._said_by_all(self._before)
-        if isinstance(evidence, Proven) and (lacking := isr_is_short(self.injection)):
-            return NotYet(instead=lacking)
-        return evidence
+        return and_in_sync(self.injection, self._said_by_all(self._before))
 
     def _said_by_all(self, level: int) -> Evidence:
         cluster, feature = self.injection.cluster, self.injection.step.feature
