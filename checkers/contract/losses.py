@@ -127,11 +127,12 @@ class LossLabels:
     def _not_before(
         self, offset: int, seen_ns: int, leaders: Sequence[Leader], evidence: PartitionEvidence
     ) -> int:
-        """A sample or a read shows that something was there, and it may have been there before: but not when
-        a leader last reported a log that does not reach it, nor before the epoch of the sample, if that
-        begins at or below it."""
-        bounds = [evidence.log_ends.last_short(leaders, offset, seen_ns)]
-        for state in self._realised.timeline.states(evidence.tp):
+        """A sample or a read shows that something was there, and it may have been there before: but not
+        before the partition was made, not when a leader last reported a log that does not reach it, nor
+        before the epoch of the sample, if that begins at or below it."""
+        states = self._realised.timeline.states(evidence.tp)
+        bounds = [min(states[0].since_ns, seen_ns), evidence.log_ends.last_short(leaders, offset, seen_ns)]
+        for state in states:
             sampled = evidence.high_watermarks.get(state.leader_epoch)
             its_own = evidence.start_of(state.leader_epoch).high <= offset
             if sampled and its_own and seen_ns in sampled.times:

@@ -5,6 +5,7 @@ in 2.4 s. Only C1 and the serial collector, as such a JVM lives for seconds; Uni
 workers, as each task waited 20 ms for TCP's delayed acknowledgements.
 """
 
+import logging
 import os
 import shutil
 import sys
@@ -55,6 +56,7 @@ def launch(options: SessionOptions, folder: Path) -> "SparkSession":
     import pyspark
     from pyspark.sql import SparkSession
 
+    logging.getLogger().addFilter(is_not_py4j)
     java = options.java or find_java()
     installed = spark_home = Path(pyspark.__file__).parent
     if options.master.startswith("local-cluster"):
@@ -79,6 +81,12 @@ def launch(options: SessionOptions, folder: Path) -> "SparkSession":
         _forget_gateway()
         jvm.end()
         raise
+
+
+def is_not_py4j(record: logging.LogRecord) -> bool:
+    """Whether somebody else than py4j logs: of a JVM that died it writes a traceback to the root logger, and
+    so to the terminal, beside the error that it raises."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 def stop(spark: "SparkSession") -> None:

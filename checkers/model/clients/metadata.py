@@ -19,17 +19,20 @@ class ClientMetadata:
         self.leaders: dict[int, int] = {}
         self._epochs: dict[int, int] = {}
 
-    def refresh(self) -> None:
-        """Ask one broker that answers, whichever."""
+    def refresh(self) -> frozenset[int]:
+        """Ask one broker that answers, whichever; returns the brokers that the answer does not name, as they
+        are fenced."""
         cluster = self._cluster
         answering = [one for one in BROKERS if cluster.network.answers(EDGES[one])]
         if not answering:
-            return
+            return frozenset()
         broker = cluster.brokers[answering[int(cluster.rng.random() * len(answering))]]
         for partition, state in broker.view.items():
             if state.leader_epoch >= self._epochs.get(partition, -1):
                 self._epochs[partition] = state.leader_epoch
                 self.leaders[partition] = state.leader
+        known = broker.registrations
+        return frozenset(one for one in BROKERS if one in known and known[one].fenced)
 
     def reachable_leader(self, partition: int) -> int:
         """The leader, if a connection to it can be opened; -1 if not, or if none is known."""

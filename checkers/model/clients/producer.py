@@ -16,6 +16,8 @@ from checkers.model.kafka.cluster import Cluster
 from checkers.model.kafka.leader import ProduceRequest
 from checkers.model.kafka.log import Sent
 
+REFRESH_S = 5.0
+"""topic.metadata.refresh.interval.ms of the harness's clients."""
 BACKOFF_S = 0.15
 LINGER_S = 0.02
 MOST_RECORDS = 5
@@ -85,6 +87,7 @@ class Producer:
         self._refreshing = False
         cluster.network.listen(self._edge_changed)
         self._metadata.refresh()
+        cluster.loop.after(REFRESH_S * cluster.rng.random(), self._refresh_again)
 
     @property
     def outstanding(self) -> bool:
@@ -305,25 +308,38 @@ class Producer:
     def _edge_changed(self, edge: tuple[str, str], usable: bool) -> None:
         if edge[0] != "client":
             return
-        lost = [(lane, one) for lane in self._lanes for one in lane.in_flight if one.edge == edge]
-        if lost or not usable:
-            self.trouble.append(Trouble(at_s=self._cluster.loop.now_s, broker=int(edge[1]), disconnects=1))
+        self._lost(int(edge[1]), is_trouble=not usable)
         for lane in self._lanes:
             lane.troubled = lane.troubled or lane.leader == int(edge[1])
+        self._refresh_soon()
+
+    def _lost(self, broker: int, *, is_trouble: bool = False) -> None:
+        """A connection is gone, and what was in flight over it fails."""
+        edge = EDGES[broker]
+        lost = [(lane, one) for lane in self._lanes for one in lane.in_flight if one.edge == edge]
+        if lost or is_trouble:
+            self.trouble.append(Trouble(at_s=self._cluster.loop.now_s, broker=broker, disconnects=1))
         for lane, batch in lost:
             lane.in_flight.remove(batch)
             batch.attempt += 1
             self._failed(lane, batch, "_TRANSPORT")
-        self._refresh_soon()
 
     def _refresh_soon(self) -> None:
         if not self._refreshing:
             self._refreshing = True
             self._cluster.loop.after(BACKOFF_S * (0.5 + self._cluster.rng.random()), self._refresh)
 
+    def _refresh_again(self) -> None:
+        """As it is due, in trouble or not: who waits for an answer of a deposed leader learns of it so."""
+        self._cluster.loop.after(REFRESH_S, self._refresh_again)
+        self._refresh()
+
     def _refresh(self) -> None:
+        """Learn the leaders. A connection to a broker that is not named any more is closed, and what was in
+        flight over it is sent again (librdkafka 2.10)."""
         self._refreshing = False
-        self._metadata.refresh()
+        for broker in self._metadata.refresh():
+            self._lost(broker)
         for partition, lane in enumerate(self._lanes):
             if lane.queue or lane.retries:
                 self._soon(lane, partition, LINGER_S)

@@ -159,17 +159,17 @@ def test_the_resolved_scenario_draws_nothing() -> None:
 
 
 def test_a_schedule_that_could_not_be_read_again_is_refused() -> None:
-    """The resolved scenario holds each of ten thousand steps, in which long edges are too much."""
+    """The resolved scenario holds each of some thousand steps, in which long edges are too much."""
     edges = ", ".join(f"{node} -> {other}" for node in (1, 2, 3) for other in (101, 102, 103))
     words = "{at: 0s, do: partition, edges: '%s', for: 2s, repeat: {every: 5s, times: %d}}"
     with pytest.raises(ScenarioError) as refused:
-        resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 10_000)}]", "x.yaml")
+        resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 7_200)}]", "x.yaml")
     assert re.fullmatch(
         r"x\.yaml:3:9: faults: \d{7} characters with each step written out; "
         "allowed: at most 2097152",
         str(refused.value),
     )
-    fewer = resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 500)}]", "x.yaml")
+    fewer = resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 200)}]", "x.yaml")
     assert resolve(fewer.text(), "x.yaml").steps == fewer.steps
 
 

@@ -171,7 +171,7 @@ def test_a_cold_cluster_is_not_flooded(tmp_path: Path) -> None:
             kafka.up(2)
             until(lambda: not counts.cold_lanes)
             kafka.down(2)  # warm once: the next trouble is not made smaller
-            until(lambda: counts.sent - counts.acked > 100)
+            until(lambda: counts.sent - counts.acked > 40)
             kafka.up(2)
 
 
