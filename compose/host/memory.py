@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+M_ARENA_MAX = -8
+"""Of mallopt(3)."""
+MOST_HEAPS = 2
 
 
 def available_bytes(proc: Path = PROC, groups: Path = GROUPS) -> int | None:
@@ -22,19 +25,30 @@ def available_bytes(proc: Path = PROC, groups: Path = GROUPS) -> int | None:
     return min((meminfo["MemAvailable"] * 1024, *_left_in_groups(proc, groups)))
 
 
+def keep_heaps_few() -> None:
+    """Let the C library keep at most MOST_HEAPS heaps from now on, whatever the number of threads.
+
+    glibc makes eight for each processor. Each grows by what its threads held at their busiest, as clients do
+    while their brokers do not answer, and is hardly ever free from its end on, so all of them together grow
+    for hours. Other C libraries need no such call.
+    """
+    if (mallopt := _of_c_library("mallopt")) is not None:
+        mallopt(M_ARENA_MAX, MOST_HEAPS)
+
+
 def give_back() -> None:
     """Give what is free in the C library's heaps back to the kernel; takes a millisecond or two.
 
     glibc keeps a heap for each few threads, and what is free in the middle of one stays with the process: one
     whose threads come and go, as those of clients do, grows for hours. Other C libraries need no such call.
     """
-    if (trim := _malloc_trim()) is not None:
+    if (trim := _of_c_library("malloc_trim")) is not None:
         trim(0)
 
 
 @functools.cache
-def _malloc_trim() -> Callable[[int], int] | None:
-    return getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+def _of_c_library(name: str) -> Callable[..., int] | None:
+    return getattr(ctypes.CDLL(None), name, None) if os.name == "posix" else None
 
 
 def _left_in_groups(proc: Path, groups: Path) -> Iterator[int]:

@@ -20,6 +20,7 @@ OWNER_FILE = "owner.json"
 STAGE = "/highwater/fill"
 GATHER_S = 120.0
 """A disk has 1 GiB by default; 10 MB/s would be a very slow copy of it."""
+NOWHERE = "/nowhere"
 METADATA_LOG = "__cluster_metadata-0"
 
 FILE_LINE = re.compile(r"File size of (.*) is (\d+) \(\d+ blocks? of (\d+) bytes\)")
@@ -111,10 +112,13 @@ class Disks:
         lines = self.helper.disk("tree", self.devices[node]).splitlines()
         return {path: int(size) for size, path in (line.split(" ", 1) for line in lines)}
 
-    def gather(self, node: int, names: Sequence[str], *, to: str) -> str:
-        """As `copy_out`, for files and whole directories of the data directory; indexes are left out."""
+    def gather(self, node: int, names: Sequence[str], *, to: str, like: str = "") -> str:
+        """As `copy_out`, for files and whole directories of the data directory; indexes are left out.
+
+        `like` is what this has returned for another node: what is the same there takes no room again.
+        """
         path = f"{self.directory}/{to}"
-        self.helper.disk("gather", self.devices[node], path, *names, within_s=GATHER_S)
+        self.helper.disk("gather", self.devices[node], path, like or NOWHERE, *names, within_s=GATHER_S)
         return path
 
     def free_bytes(self) -> int:

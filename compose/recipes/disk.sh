@@ -173,15 +173,24 @@ tree) # DEVICE: prints "BYTES PATH" of each file in the data directory and the d
     readable
     find /mnt/kafka -mindepth 1 -maxdepth 2 -type f -printf '%s %P\n'
     ;;
-gather) # DEVICE TO NAME...: copies files and directories of the data directory, but no index, to the new directory TO
+gather) # DEVICE TO LIKE NAME...: copies files and directories of the data directory, but no index, to the new directory TO
+    # A large file that is the same in the directory LIKE is a link to that one: replicas of one log are alike.
     mounted "$1"
-    to=$2
-    shift 2
+    to=$2 like=$3
+    shift 3
     rm -rf -- "$to"
     mkdir -p "$to"
     cd /mnt/kafka
-    find "$@" -type f ! -name '*.index' ! -name '*.timeindex' -print0 |
+    find "$@" -type f ! -name '*.index' ! -name '*.timeindex' ! -size +2047 -print0 |
         xargs -0 -r cp --parents --target-directory="$to" --
+    find "$@" -type f ! -name '*.index' ! -name '*.timeindex' -size +2047 | while read -r file; do
+        mkdir -p "$to/${file%/*}"
+        if cmp -s "$file" "$like/$file"; then
+            ln "$like/$file" "$to/$file"
+        else
+            cp "$file" "$to/$file"
+        fi
+    done
     ;;
 detach) # DEVICE...
     losetup --detach "$@"

@@ -10,6 +10,7 @@ without an end is what a killed run leaves; in a run that came to its end it is 
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,12 +85,15 @@ def seal_load(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     partitions = _partitions(directory, states | _inspected(observed, run, ended=False))
     producers = [path for path in states if path.name.endswith(".invoked.arrow")]
     readers = [path for path in states if path.name.startswith("reads-")]
-    with _Units(history, "sends", partitions, run) as units:
-        errors = _error_names(directory / "errors.arrow")
-        facts = tuple(_producer(path, states) for path in producers)
-        sends = sum(_seal_sends(path, its, errors, units) for path, its in zip(producers, facts, strict=True))
-    with _Units(history, "reads", partitions, run) as units:
-        reads = sum(_seal_reads(path, units) for path in readers)
+    facts = tuple(_producer(path, states) for path in producers)
+    errors = _error_names(directory / "errors.arrow")
+    with ThreadPoolExecutor(1, "seal") as beside:
+        sealing = beside.submit(_seal_all_reads, readers, _Units(history, "reads", partitions, run))
+        with _Units(history, "sends", partitions, run) as units:
+            sends = sum(
+                _seal_sends(path, its, errors, units) for path, its in zip(producers, facts, strict=True)
+            )
+        reads = sealing.result()
     _seal_watermarks(directory / "watermarks.arrow", history, run)
     _seal_tables(("replica_offsets", "client_events"), states, history, run)
     _seal_faults([path for path in states if path.name.startswith("faults")], history, run)
@@ -294,6 +298,11 @@ def _named(numbers: NDArray[np.int16], names: Sequence[str]) -> pa.Array:
     distinct, places = np.unique(numbers, return_inverse=True)
     known = [names[n] if 0 <= n < len(names) else f"error {n} of a lost name" for n in distinct.tolist()]
     return pa.DictionaryArray.from_arrays(places.astype(np.int32), known).cast(pa.string())
+
+
+def _seal_all_reads(readers: Sequence[Path], of_reads: _Units) -> int:
+    with of_reads as units:
+        return sum(_seal_reads(path, units) for path in readers)
 
 
 def _seal_reads(path: Path, units: _Units) -> int:

@@ -14,6 +14,7 @@ from checkers.history.rows import ConfigChange, Proof
 from checkers.history.tables import NONE, TABLES, unit_path, write_table
 from checkers.verdict.names import first_of
 from compose.cluster.start import DockerCluster
+from compose.host import memory
 from compose.kafka.view import ClusterView
 from compose.protocols import Cluster, MetadataLog
 from compose.spec import images
@@ -58,6 +59,7 @@ class LiveRunSteps:
 
     def __init__(self, spark_master: str) -> None:
         """Nothing is started yet."""
+        memory.keep_heaps_few()
         self._verifier, self._clusters = SparkVerifier(spark_master), KeptCluster()
         self._active: dict[int, str] = {}
         self._load: LiveLoad | None = None

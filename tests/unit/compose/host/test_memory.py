@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compose.host.memory import available_bytes
+from compose.host.memory import MOST_HEAPS, available_bytes
 
 GIB = 1 << 30
 UNLIMITED_1 = 9223372036854771712
@@ -75,3 +75,39 @@ def test_what_is_free_in_the_middle_of_a_heap_is_given_back() -> None:
     )
     given = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(given.stdout) > 150_000_000
+
+
+HEAPS = """
+import sys, threading
+from compose.host.memory import keep_heaps_few
+
+if sys.argv[1] == "few":
+    keep_heaps_few()
+barrier = threading.Barrier(9)
+held = []
+
+
+def work():
+    held.append([bytearray(100_000) for _ in range(50)])
+    barrier.wait()
+    barrier.wait()
+
+
+for _ in range(8):
+    threading.Thread(target=work).start()
+barrier.wait()
+with open("/proc/self/maps") as maps:
+    begins = [int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(" 0")]
+print(sum(begin % (64 << 20) == 0 for begin in begins))
+barrier.wait()
+"""
+
+
+def test_threads_share_few_heaps() -> None:
+    """By default each of eight threads that allocate at a time gets one of its own."""
+
+    def heaps(how: str) -> int:
+        command = [sys.executable, "-c", HEAPS, how]
+        return int(subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout)
+
+    assert heaps("few") <= MOST_HEAPS < 5 < heaps("many")

@@ -64,6 +64,8 @@ class LocalDisks(Disks):
     broken: frozenset[int] = frozenset()
     lost: frozenset[str] = frozenset()
     free: int = 1 << 40
+    likes: dict[int, str] = field(default_factory=dict)
+    """What each was to be compared with."""
 
     def tree(self, node: int) -> dict[str, int]:
         if node in self.broken:
@@ -71,7 +73,8 @@ class LocalDisks(Disks):
         home = self._home(node)
         return {str(p.relative_to(home)): p.stat().st_size for p in home.rglob("*") if p.is_file()}
 
-    def gather(self, node: int, names: Sequence[str], *, to: str) -> str:
+    def gather(self, node: int, names: Sequence[str], *, to: str, like: str = "") -> str:
+        self.likes[node] = like
         for path in self.tree(node):
             if path not in self.lost and path.partition("/")[0] in names:
                 target = Path(self.directory, to, path)
@@ -89,8 +92,8 @@ class LocalDisks(Disks):
 class Elsewhere(LocalDisks):
     """On another machine, where all paths begin with /elsewhere."""
 
-    def gather(self, node: int, names: Sequence[str], *, to: str) -> str:
-        return f"/elsewhere{LocalDisks.gather(self, node, names, to=to)}"
+    def gather(self, node: int, names: Sequence[str], *, to: str, like: str = "") -> str:
+        return f"/elsewhere{LocalDisks.gather(self, node, names, to=to, like=like)}"
 
 
 @pytest.fixture(autouse=True)
@@ -136,6 +139,13 @@ def test_what_is_on_this_machine_is_moved(tmp_path: Path, archives: list[str]) -
     disks = LocalDisks(directory=data(tmp_path, 1))
     assert save(disks, (1,), ["orders"], tmp_path / "replicas") == {1: ""}
     assert (archives, Path(disks.directory, "replicas-1").exists()) == ([], False)
+
+
+def test_the_others_are_compared_with_the_first(tmp_path: Path) -> None:
+    disks = LocalDisks(directory=data(tmp_path, 1, 2, 3))
+    assert save(disks, (1, 2, 3), ["orders"], tmp_path / "replicas") == {1: "", 2: "", 3: ""}
+    first = f"{disks.directory}/replicas-1"
+    assert disks.likes == {1: "", 2: first, 3: first}
 
 
 def test_what_is_on_another_file_system_of_it_is_copied(
