@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 
 from compose.impairments import Direction, Impairment
 from compose.protocols import REQUEST_BYTES, Edge, Transfer
+from faults.clock import ns
 from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
@@ -27,9 +28,9 @@ from faults.tasks import as_job
 SHORTEST_HOLD_S = 1.5
 SAMPLES = 2
 """Transfers before and during: one alone may be long by chance."""
-MOST_BEFORE, QUICK = 5, 0.25
-"""Where a broker was busy in all transfers before, these are no measure of the edge: more are made, until
-each edge has one that takes at most so much of what the fault will make it take."""
+QUICK, MOST_SAMPLES, MOST_PREPARING_S = 0.4, 6, 0.4
+"""Where a broker was busy in all transfers before, these are no measure of the edge: more are made, so many
+and for so long, until each edge has one that takes at most so much of what the fault will make it take."""
 
 TRANSFER_S = 0.25
 """What the requests of a transfer take, and a broker's answers: several times as long as on an open edge, and
@@ -96,11 +97,13 @@ class SlowTransfer(Generic[SlowStep]):
         """Time the shortest of some transfers through each edge that answers; no other is waited for."""
         answering = sorted(self.injection.cluster.mesh.probe(self.injection.edges, within_s=PROBE_S))
         best: dict[Edge, Transfer] = {}
-        for made in range(1, MOST_BEFORE + 1):
+        until_ns = self.injection.clock.now_ns() + ns(MOST_PREPARING_S)
+        for made in range(MOST_SAMPLES):
+            enough = all(map(self._is_quick, best.values())) or self.injection.clock.now_ns() >= until_ns
+            if made >= SAMPLES and enough:
+                break
             for edge, transfer in self._measure(tuple(answering)).items():
                 best[edge] = min(transfer, best.get(edge, transfer), key=_took_s)
-            if made >= SAMPLES and all(map(self._is_quick, best.values())):
-                break
         self._before = {edge: best[edge] for edge in sorted(best)}
 
     def _is_quick(self, transfer: Transfer) -> bool:

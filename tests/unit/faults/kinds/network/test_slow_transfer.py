@@ -116,6 +116,24 @@ def test_one_slow_transfer_is_no_evidence() -> None:
     assert not slow.proven
 
 
+def test_where_a_broker_was_busy_more_transfers_are_made_before() -> None:
+    """A transfer of 0.2 s is no longer than one of 0.15 s by half of what it must take, but than one of
+    0.05 s."""
+    world = World()
+    measured(world, "2->1", [0.15, 0.15, 0.15, 0.05])
+    (narrow,) = run(world, NARROW | {"edges": "2 -> leader"})
+    assert narrow.proven, narrow.evidence
+    assert json.loads(narrow.evidence)["effect"]["took_before_s"] == {"2->1": 0.05}
+
+
+def test_an_edge_that_stays_slow_is_not_measured_for_ever() -> None:
+    world = World()
+    measured(world, "2->1", [0.15] * 6)
+    (narrow,) = run(world, NARROW | {"edges": "2 -> leader"})
+    assert not narrow.proven
+    assert "takes 0.20 s, took 0.15 s before" in narrow.evidence
+
+
 def test_of_two_transfers_before_the_shorter_one_counts() -> None:
     """A busy machine would hide the fault."""
     world = World()
