@@ -249,11 +249,18 @@ def _meanwhile(job: Job, down: TearDown, do: Callable[[], None]) -> Iterator[Fut
 
 
 def _save_known(job: Job, metadata: MetadataLog) -> None:
-    """What nothing is added to any more: the metadata log, and what the load has recorded."""
+    """What nothing is added to any more: the metadata log, which a JVM decodes, and what the load has
+    recorded."""
+    with ThreadPoolExecutor(1, "save-timeline") as beside:
+        timeline = beside.submit(_save_timeline, job, metadata)
+        with job.record.phase("seal"):
+            job.record.sealed(job.steps.seal_load(job.run))
+        timeline.result()
+
+
+def _save_timeline(job: Job, metadata: MetadataLog) -> None:
     with job.record.phase("metadata"):
         job.steps.save_timeline(metadata, job.run)
-    with job.record.phase("seal"):
-        job.record.sealed(job.steps.seal_load(job.run))
 
 
 def _save(job: Job, observed: Observed) -> None:
