@@ -1,6 +1,7 @@
 """A cluster as a `with` block: started from nothing, ready inside it, and taken down whatever happens."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ from compose.cleanup import cleanup, leftovers
 from compose.cluster import preflight, ready
 from compose.cluster.bring_up import BringUp, Stopwatch
 from compose.cluster.docker_cluster import DockerCluster
+from compose.docker import api
 from compose.docker.labels import owner_of
 from compose.errors import CleanupError, ComposeError, NodeStateError
 from compose.protocols import StartTimings
@@ -17,6 +19,8 @@ from compose.spec.topology import Topology
 __all__ = ["DockerCluster", "StartTimings", "start"]
 
 READY_S = 90.0
+ENGINE_BACK_S, ENGINE_AGAIN_S = 30.0, 0.5
+"""A Docker Engine is back 1 to 5 s after it was stopped."""
 
 
 @contextmanager
@@ -71,13 +75,28 @@ def _refuse_a_second(run_id: str) -> None:
 
 
 def _take_down(run_id: str, cluster: DockerCluster | None) -> None:
-    """Remove everything of the run. Raises CleanupError if something stays, EngineUnreachable."""
+    """Remove everything of the run. Raises CleanupError if something stays, EngineUnreachable.
+
+    An engine that is being restarted is waited for: what it held is there again when it is.
+    """
     report = _clean(run_id, cluster)
+    if report.failed and engine_answers(ENGINE_BACK_S):
+        report = cleanup.clean_run(run_id)
     if report.failed:
         raise CleanupError(
             f"run {run_id}: not all could be removed: {'; '.join(report.failed)}\n"
             "    next step: `highwater clean`"
         )
+
+
+def engine_answers(within_s: float) -> bool:
+    """Whether the engine answers in that time."""
+    deadline = time.monotonic() + within_s
+    while not api.answers():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(ENGINE_AGAIN_S)
+    return True
 
 
 def _clean(run_id: str, cluster: DockerCluster | None) -> cleanup.CleanReport:

@@ -73,6 +73,16 @@ def is_local() -> bool:
     return str(client().api.base_url).startswith("http+docker://localhost")
 
 
+def answers() -> bool:
+    """Whether the engine answers now."""
+    try:
+        with asking("asking whether it is there"):
+            client().ping()
+    except ComposeError:
+        return False
+    return True
+
+
 @contextmanager
 def asking(what: str) -> Iterator[None]:
     """Turn every error of the SDK inside into one of ours whose message has `what` was asked.

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import psutil
-from fakes.run.highwater_process import HIGHWATER, STARTED_S, left_by, left_of, read_until, running
+from fakes.run.highwater_process import HIGHWATER, STARTED_S, left_by, left_of, read_until, rest_of, running
 
 from checkers.history.load import load
 from checkers.judgement import Judgement
@@ -65,7 +65,7 @@ def test_ctrl_c_under_load_heals_judges_and_leaves_nothing(tmp_path: Path) -> No
         time.sleep(1)
         assert reached_from_elsewhere() == before
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=ENDED_S)
+        output = rest_of(process, within_s=ENDED_S)
     assert process.returncode == 130, output
     assert "stopping the load and healing all faults" in output
     assert "UNKNOWN  the run was interrupted" in output
@@ -78,7 +78,7 @@ def test_ctrl_c_while_the_cluster_starts_tears_it_down_without_a_verdict(tmp_pat
         read_until(process, "starting the cluster")
         until_a_node_is_there(process)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=ENDED_S)
+        output = rest_of(process, within_s=ENDED_S)
     assert process.returncode == 130, output
     assert "tearing down now" in output
     assert not open_run(tmp_path / "latest").verdict.exists()
@@ -91,7 +91,7 @@ def test_a_second_sigterm_tears_down_at_once(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         read_until(process, "stopping the load")
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=ENDED_S)
+        output = rest_of(process, within_s=ENDED_S)
     assert process.returncode == 143, output
     assert "tearing down now" in output
     assert left_of(run_id(tmp_path)) == []

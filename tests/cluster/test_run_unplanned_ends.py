@@ -9,7 +9,7 @@ from typing import Any
 
 import docker
 import pyarrow.parquet as pq
-from fakes.run.highwater_process import HIGHWATER, read_until
+from fakes.run.highwater_process import HIGHWATER, read_until, rest_of
 
 from checkers.history.load import load
 from checkers.reference import check
@@ -33,7 +33,7 @@ def run_while(out: Path, disturb: Any) -> tuple[int, str]:
             output = read_until(process, "running the schedule")
             time.sleep(UNDER_LOAD_S)
             disturb(f"hw-{read_manifest(open_run(out / 'latest')).run_id}")
-            rest, _ = process.communicate(timeout=ENDED_S)
+            rest = rest_of(process, within_s=ENDED_S)
             return process.returncode, output + rest
         finally:
             process.kill()

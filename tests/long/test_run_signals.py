@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from fakes.run.highwater_process import left_by, read_until, running
+from fakes.run.highwater_process import left_by, read_until, rest_of, running
 
 from compose.docker.api import client
 from harness.run_directory.layout import open_run
@@ -62,7 +62,7 @@ def test_the_first_signal_ends_a_run_in_order(tmp_path: Path, phase: str, number
     with started(tmp_path, phase) as process:
         read_until(process, phase)
         process.send_signal(number)
-        output, _ = process.communicate(timeout=ENDED_S)
+        output = rest_of(process, within_s=ENDED_S)
     assert process.returncode == 128 + number, output
     assert left_by(process.pid) == []
     assert open_run(tmp_path / "latest").verdict.exists() == (phase not in BEFORE_THE_LOAD), output
@@ -79,7 +79,7 @@ def test_the_second_signal_ends_a_run_at_once(tmp_path: Path, phase: str, number
         time.sleep(0.2)
         begin = time.monotonic()
         process.send_signal(number)
-        output, _ = process.communicate(timeout=ENDED_S)
+        output = rest_of(process, within_s=ENDED_S)
     assert time.monotonic() - begin < AT_ONCE_S, output
     assert process.returncode == 128 + number, output
     assert left_by(process.pid) == []

@@ -15,7 +15,7 @@ from pathlib import Path
 import docker
 import pytest
 from docker.models.containers import Container
-from fakes.run.highwater_process import labelled, left_by, read_until, running
+from fakes.run.highwater_process import labelled, left_by, read_until, rest_of, running
 
 from compose.docker.standing_exec import SERVER
 from compose.host.memory import GROUPS
@@ -46,7 +46,7 @@ def under_load(out: Path, *sets: str) -> Iterator[subprocess.Popen[str]]:
         read_until(process, "running the schedule")
         time.sleep(2)
         yield process
-        output, _ = process.communicate(timeout=ENDED_S)
+        output = rest_of(process, within_s=ENDED_S)
     assert process.returncode == EXIT_ERROR, output
     assert "ERROR  " in output, output
     assert left_by(process.pid) == []
@@ -162,7 +162,7 @@ def test_memory_that_runs_out(tmp_path: Path, memory_group: Path) -> None:
 def test_a_load_that_does_not_fit_on_the_disk_is_refused_before_anything_is_started(small_disk: Path) -> None:
     sets = settings(*SMALL, "workload.lasts=3600s", "workload.rate=500/s")
     with running(small_disk / "runs", "baseline", *sets) as process:
-        output, _ = process.communicate(timeout=LINE_S)
+        output = rest_of(process, within_s=LINE_S)
     assert process.returncode == EXIT_ERROR, output
     assert "room: a load of 500/s of 200 bytes for 3600s writes up to " in output
     assert "are free and 512 MiB have to stay so" in output

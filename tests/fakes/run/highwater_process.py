@@ -1,8 +1,10 @@
 """`highwater` in a process of its own, and what a run of it leaves in the engine."""
 
 import json
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +46,23 @@ def read_until(process: subprocess.Popen[str], text: str) -> str:
             return output
         assert time.monotonic() < deadline, output
     raise AssertionError(f"it ended without {text!r}:\n{output}")
+
+
+def rest_of(process: subprocess.Popen[str], *, within_s: float) -> str:
+    """What it prints until it ends, also what was read ahead with the lines before, and it has ended.
+
+    (`communicate` reads behind that.)
+    """
+    assert process.stdout is not None
+    guard = threading.Timer(within_s, process.kill)
+    guard.start()
+    try:
+        output = process.stdout.read()
+        process.wait()
+    finally:
+        guard.cancel()
+    assert process.returncode != -signal.SIGKILL, f"it had not ended after {within_s:g} s:\n{output}"
+    return output
 
 
 def left_of(run_id: str) -> list[str]:
