@@ -50,12 +50,8 @@ def ensure_engine(on_line: OnLine) -> bool:
 
 
 def answers() -> bool:
-    """Whether a Docker Engine answers now."""
-    try:
-        docker_api.client()
-    except EngineUnreachable:
-        return False
-    return True
+    """Whether a Docker Engine answers now; a connection to one that has ended is none."""
+    return docker_api.answers()
 
 
 def start_daemon(on_line: OnLine) -> int:
