@@ -1,7 +1,6 @@
 """A cluster as a `with` block: started from nothing, ready inside it, and taken down whatever happens."""
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from compose.cluster.docker_cluster import DockerCluster
 from compose.docker import api
 from compose.docker.labels import owner_of
 from compose.errors import CleanupError, ComposeError, NodeStateError
+from compose.host.waiting import wait_until
 from compose.protocols import StartTimings
 from compose.spec.topology import Topology
 
@@ -80,7 +80,7 @@ def _take_down(run_id: str, cluster: DockerCluster | None) -> None:
     An engine that is being restarted is waited for: what it held is there again when it is.
     """
     report = _clean(run_id, cluster)
-    if report.failed and engine_answers(ENGINE_BACK_S):
+    if report.failed and _engine_is_back():
         report = cleanup.clean_run(run_id)
     if report.failed:
         raise CleanupError(
@@ -89,14 +89,13 @@ def _take_down(run_id: str, cluster: DockerCluster | None) -> None:
         )
 
 
-def engine_answers(within_s: float) -> bool:
-    """Whether the engine answers in that time."""
-    deadline = time.monotonic() + within_s
-    while not api.answers():
-        if time.monotonic() >= deadline:
-            return False
-        time.sleep(ENGINE_AGAIN_S)
-    return True
+def _engine_is_back() -> bool:
+    """Whether the engine answers, now or in ENGINE_BACK_S."""
+    with suppress(ComposeError):
+        return wait_until(
+            "the engine answers", api.answers, bool, within_s=ENGINE_BACK_S, every_s=ENGINE_AGAIN_S
+        )
+    return False
 
 
 def _clean(run_id: str, cluster: DockerCluster | None) -> cleanup.CleanReport:
