@@ -11,7 +11,7 @@ from compose.cluster.bring_up import BringUp, Stopwatch
 from compose.cluster.docker_cluster import DockerCluster
 from compose.docker import api
 from compose.docker.labels import owner_of
-from compose.errors import CleanupError, ComposeError, NodeStateError
+from compose.errors import CleanupError, ComposeError, EngineUnreachable, NodeStateError
 from compose.host.waiting import wait_until
 from compose.protocols import StartTimings
 from compose.spec.topology import Topology
@@ -79,9 +79,12 @@ def _take_down(run_id: str, cluster: DockerCluster | None) -> None:
 
     An engine that is being restarted is waited for: what it held is there again when it is.
     """
-    report = _clean(run_id, cluster)
-    if report.failed and _engine_is_back():
-        report = cleanup.clean_run(run_id)
+    report: cleanup.CleanReport | None = None
+    with suppress(EngineUnreachable):
+        report = _clean(run_id, cluster)
+    if report is None or report.failed:
+        is_back = _engine_is_back()
+        report = cleanup.clean_run(run_id) if is_back or report is None else report
     if report.failed:
         raise CleanupError(
             f"run {run_id}: not all could be removed: {'; '.join(report.failed)}\n"

@@ -7,7 +7,7 @@ import pytest
 from compose.cleanup.cleanup import CleanReport
 from compose.cluster import start
 from compose.docker import api
-from compose.errors import CleanupError
+from compose.errors import CleanupError, EngineUnreachable
 
 AWAY = CleanReport(failed=("removing network hw-a-net-1: no Docker Engine answers",))
 
@@ -24,6 +24,21 @@ def engine(
 
 def test_an_engine_that_comes_back_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     left = engine(monkeypatch, iter([False, False, True]), [AWAY, CleanReport()])
+    start._take_down("a", None)
+    assert left == []
+
+
+def test_an_engine_that_is_away_from_the_begin_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then not even what there is to remove is known."""
+    left = engine(monkeypatch, iter([False, True]), [CleanReport()])
+    tries = iter([EngineUnreachable("no Docker Engine answers")])
+
+    def clean(run_id: str, helper: object = None) -> CleanReport:
+        for away in tries:
+            raise away
+        return left.pop(0)
+
+    monkeypatch.setattr(start.cleanup, "clean_run", clean)
     start._take_down("a", None)
     assert left == []
 
