@@ -51,6 +51,9 @@ def exact_reader(bootstrap: str, make: MakeConsumer = Consumer) -> OpenLogReader
         "check.crcs": True,
         "fetch.message.max.bytes": 8 << 20,
         "queued.max.messages.kbytes": 64 << 10,
+        # A second by default, for which a client that has read enough ahead asks for no more: longer than it
+        # takes to hand out all of that.
+        "fetch.queue.backoff.ms": 20,
     }
     return lambda partitions: ConsumerLog(partitions, make(consumer_settings(bootstrap) | exact))
 
