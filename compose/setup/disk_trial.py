@@ -16,7 +16,7 @@ MIB = 64
 
 
 def try_a_disk() -> int:
-    """Make a disk of MIB MiB, mount it, freeze and thaw it; the MiB that are free on it.
+    """Make a disk of MIB MiB, write to it, freeze and thaw it; the MiB that are free on it.
 
     It is removed in any case. Raises DiskError or another ComposeError with what does not work.
     """
@@ -26,6 +26,7 @@ def try_a_disk() -> int:
         spec = helper_spec(name=f"hw-{owner.run_id}-helper", network="none", labels=owner.labels())
         helper = Helper(container_id=containers.start(spec).id)
         disks = make_disks(helper, owner, (1,), mib=MIB)
+        disks.fill({1: {"meta.properties": b"# as of a node\n"}})
         disks.freeze(1)
         disks.thaw(1)
         return disks.room_bytes(1) >> 20

@@ -9,6 +9,7 @@ from confluent_kafka import Producer
 from compose.cluster.start import DockerCluster
 from compose.errors import NodeStateError
 from compose.kafka.view import ClusterView
+from compose.setup import doctor
 from shared.partitions import partition
 
 RECORDS, BYTES = 300, 1000
@@ -92,3 +93,10 @@ def test_kill_on_a_frozen_disk(cluster: DockerCluster) -> None:
     assert time.monotonic() - began < 5
     assert cluster.state(101).status == "exited"
     assert not cluster.is_frozen(101)
+
+
+def test_the_doctor_misses_nothing_where_clusters_run() -> None:
+    """It makes a disk, and freezes and thaws it, as a cluster does."""
+    found = [doctor.check(need) for need in doctor.NEEDS]
+    assert [each.seen for each in found if not each.ok] == []
+    assert "disks" in {need.name for need in doctor.NEEDS}
