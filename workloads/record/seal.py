@@ -34,7 +34,7 @@ from checkers.history.tables import (
 )
 from workloads.errors import JournalUnreadable
 from workloads.record import journal
-from workloads.record.journal import JournalState
+from workloads.record.journal import JournalState, Portion
 from workloads.record.recorder import INVOKED, READ, RecordedSends
 
 SLICE = 1_000_000
@@ -256,18 +256,18 @@ def _counts(by_outcome: Sequence[int]) -> str:
 
 
 class _Completions:
-    """How the sends of one producer ended. They are in the order of their ends, so each batch of the journal
-    has sequences near each other, and is read for one slice of them or two."""
+    """How the sends of one producer ended. They are in the order of their ends, so each portion of the
+    journal has sequences near each other, and is read for one slice of them or two."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        placed = journal.read_places(path) if path.is_file() else ()
-        spans = [
-            (place, int(sequences.min()), int(sequences.max()))
-            for place, batch in placed
-            if len(sequences := batch.column("sequence").to_numpy())
-        ]
-        self._places, self._lowest, self._highest = np.array(spans, np.int64).reshape(-1, 3).T
+        self._portions: list[Portion] = []
+        spans = []
+        for portion, batch in journal.read_portions(path) if path.is_file() else ():
+            sequences = batch.column("sequence").to_numpy()
+            self._portions.append(portion)
+            spans.append((int(sequences.min()), int(sequences.max())))
+        self._lowest, self._highest = np.array(spans, np.int64).reshape(-1, 2).T
 
     def of(self, first: int, count: int) -> dict[str, NDArray[Any]]:
         """Of the sends `first` .. `first + count - 1`, by position; info and -1 where nothing is known."""
@@ -278,8 +278,8 @@ class _Completions:
             "error": np.zeros(count, np.int16),
         }
         touching = (self._lowest < first + count) & (self._highest >= first)
-        places = self._places[touching].tolist()
-        for batch in journal.batches_at(self._path, places) if places else ():
+        portions = [self._portions[at] for at in np.flatnonzero(touching).tolist()]
+        for batch in journal.rows_at(self._path, portions) if portions else ():
             place = batch.column("sequence").to_numpy() - first
             mine = (place >= 0) & (place < count)
             for name, column in ends.items():

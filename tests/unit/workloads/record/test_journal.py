@@ -6,7 +6,16 @@ import pyarrow as pa
 import pytest
 
 from workloads.errors import JournalUnreadable
-from workloads.record.journal import HEAD_BYTES, Journal, JournalState, inspect, read
+from workloads.record import journal as journals
+from workloads.record.journal import (
+    HEAD_BYTES,
+    Journal,
+    JournalState,
+    inspect,
+    read,
+    read_portions,
+    rows_at,
+)
 
 SCHEMA = pa.schema([("n", pa.int64())])
 PER_BATCH = [0, 1, 3, 6]
@@ -130,3 +139,26 @@ def test_a_second_close_writes_no_second_end(tmp_path: Path) -> None:
 
 def test_a_missing_journal_is_named(tmp_path: Path) -> None:
     assert damage(tmp_path / "nowhere") == "no such journal"
+
+
+@pytest.mark.parametrize("portion_bytes", [1, 400, 1000, 1 << 20])
+def test_rows_come_in_portions_that_are_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, portion_bytes: int
+) -> None:
+    """Of whatever size they are; an empty batch is in none, and the last one may be smaller."""
+    monkeypatch.setattr(journals, "PORTION_BYTES", portion_bytes)
+    path = tmp_path / "a.arrow"
+    with Journal(path, SCHEMA, {}) as journal:
+        for number in range(30):
+            journal.write([pa.array([number] * (number % 4), pa.int64())])
+    wanted = [number for number in range(30) for _ in range(number % 4)]
+    portions = dict(read_portions(path))
+    assert [n for batch in portions.values() for n in batch.column("n").to_pylist()] == wanted
+    assert values(path) == wanted
+    assert len(portions) > 1 or portion_bytes == 1 << 20
+    for portion, batch in portions.items():
+        (again,) = rows_at(path, [portion])
+        assert again.equals(batch)
+    state = inspect(path)
+    assert state is not None
+    assert (state.rows, state.counted) == (len(wanted), {"rows": len(wanted)})
