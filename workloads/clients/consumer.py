@@ -1,6 +1,8 @@
 """librdkafka's consumer as a log reader: assigned to partitions, and in no group."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
+from operator import is_not, itemgetter, methodcaller
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,6 +33,13 @@ class ConsumerClient(Protocol):
     def close(self) -> None:
         """Release the client."""
 
+
+_ERROR, _OFFSET, _LEADER_EPOCH, _TIMESTAMP = map(
+    methodcaller, ("error", "offset", "leader_epoch", "timestamp")
+)
+_KEY, _VALUE, _HEADERS = map(methodcaller, ("key", "value", "headers"))
+_MILLISECONDS = itemgetter(1)
+"""Of a message's timestamp, behind its type."""
 
 LaneOf = Mapping[tuple[str | None, int | None], int]
 """A partition's lane by its topic and number."""
@@ -94,7 +103,9 @@ class ConsumerLog:
     def fetch(self, most: int, within_s: float) -> Fetched:
         """What the client has, records and events apart."""
         messages = self._client.consume(most, within_s)
-        records = [message for message in messages if message.error() is None]
+        records = messages
+        if any(map(is_not, map(_ERROR, messages), repeat(None))):
+            records = [message for message in messages if message.error() is None]
         fetched = delivered(records, self._lane_of)
         if len(records) == len(messages):
             return Fetched(records=fetched)
@@ -115,17 +126,22 @@ class ConsumerLog:
 
 
 def delivered(messages: Sequence[Message], lane_of: LaneOf) -> Delivered:
-    """The columns of messages that carry records (no error events)."""
-    headers: list[Any] = [message.headers() for message in messages]
-    epochs = [message.leader_epoch() for message in messages]
+    """The columns of messages that carry records (no error events).
+
+    The interpreter's lock is what a long read waits for, so no expression of Python's is evaluated for each.
+    """
+    count = len(messages)
+    epochs: list[int | None] = list(map(_LEADER_EPOCH, messages))
+    if None in epochs:
+        epochs = [NONE if epoch is None else epoch for epoch in epochs]
     return Delivered(
         lanes=_lanes(messages, lane_of),
-        offsets=np.array([message.offset() for message in messages], np.int64),
-        leader_epochs=np.array([NONE if epoch is None else epoch for epoch in epochs], np.int32),
-        timestamps_ms=np.array([message.timestamp()[1] for message in messages], np.int64),
-        keys=[message.key() for message in messages],
-        values=[message.value() for message in messages],
-        headers=headers,
+        offsets=np.fromiter(map(_OFFSET, messages), np.int64, count),
+        leader_epochs=np.array(epochs, np.int32),
+        timestamps_ms=np.fromiter(map(_MILLISECONDS, map(_TIMESTAMP, messages)), np.int64, count),
+        keys=list(map(_KEY, messages)),
+        values=list(map(_VALUE, messages)),
+        headers=list(map(_HEADERS, messages)),
     )
 
 
