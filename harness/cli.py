@@ -13,14 +13,20 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from compose.host.memory import restart_without_thread_caches
 from harness import commands
 from harness.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, HighwaterError, Interrupted, is_ours
+
+LOADED = (commands.run, commands.suite, commands.accept)
+"""The commands that put a load on a cluster, for hours perhaps."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code. Every error is a sentence on stderr."""
     try:
         arguments = parser().parse_args(argv)
+        if argv is None and arguments.command in LOADED:
+            restart_without_thread_caches()
         code: int = arguments.command(arguments)
         sys.stdout.flush()
     except HighwaterError as error:

@@ -7,6 +7,7 @@ What is only a copy of a file counts as available in both, since the kernel give
 import ctypes
 import functools
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 M_ARENA_MAX = -8
 """Of mallopt(3)."""
 MOST_HEAPS = 2
+TUNABLES, NO_THREAD_CACHES = "GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"
+"""See https://sourceware.org/glibc/manual/latest/html_node/Memory-Allocation-Tunables.html"""
 
 
 def available_bytes(proc: Path = PROC, groups: Path = GROUPS) -> int | None:
@@ -34,6 +37,22 @@ def keep_heaps_few() -> None:
     """
     if (mallopt := _of_c_library("mallopt")) is not None:
         mallopt(M_ARENA_MAX, MOST_HEAPS)
+
+
+def restart_without_thread_caches() -> None:
+    """Begin this process anew, with the same arguments and the same id; returns in the new one.
+
+    Each thread of glibc keeps some free blocks of each size for itself, up to a quarter of a MiB, and with
+    each block the page it lies in. After outages that is what does not go back to the kernel. glibc reads the
+    setting when a process starts, and no child gets it. Nothing to do where the user has settings of his own
+    for glibc, or the C library is another.
+    """
+    asked = os.environ.get(TUNABLES)
+    if asked == NO_THREAD_CACHES:
+        del os.environ[TUNABLES]
+    elif asked is None and "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", ()):
+        arguments = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, arguments, os.environ | {TUNABLES: NO_THREAD_CACHES})
 
 
 def give_back() -> None:

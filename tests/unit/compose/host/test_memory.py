@@ -111,3 +111,54 @@ def test_threads_share_few_heaps() -> None:
         return int(subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout)
 
     assert heaps("few") <= MOST_HEAPS < 5 < heaps("many")
+
+
+RESTARTED = """
+import os, sys, threading
+import psutil
+from compose.host.memory import give_back, keep_heaps_few, restart_without_thread_caches
+
+if sys.argv[1] == "without":
+    restart_without_thread_caches()
+keep_heaps_few()
+barrier = threading.Barrier(41)
+pins = []
+
+
+def work():
+    blocks = [bytearray(size) for _ in range(8) for size in range(24, 1000, 16)]
+    pins.append([bytearray(400) for _ in range(8)])
+    barrier.wait()
+    del blocks
+    barrier.wait()
+    barrier.wait()
+
+
+before = psutil.Process().memory_info().rss
+for _ in range(40):
+    threading.Thread(target=work).start()
+barrier.wait()
+barrier.wait()
+give_back()
+kept = psutil.Process().memory_info().rss - before
+print(kept, os.getpid(), os.environ.get("GLIBC_TUNABLES"), *sys.argv[1:])
+barrier.wait()
+"""
+
+
+def test_threads_keep_nothing_for_themselves_in_a_process_that_was_begun_anew() -> None:
+    """It is the same process, with its arguments, and its children begin as any other."""
+
+    def kept(how: str) -> tuple[int, int, list[str]]:
+        command = [sys.executable, "-c", RESTARTED, how, "two words"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            rss, pid, *rest = process.stdout.read().split()
+        assert process.returncode == 0
+        assert int(pid) == process.pid
+        return int(rss), int(pid), rest
+
+    with_caches, _, _ = kept("with")
+    without, _, rest = kept("without")
+    assert rest == ["None", "without", "two", "words"]
+    assert without < with_caches / 2
