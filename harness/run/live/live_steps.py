@@ -60,6 +60,7 @@ class LiveRunSteps:
     def __init__(self, spark_master: str) -> None:
         """Nothing is started yet."""
         memory.keep_heaps_few()
+        self._arrows_pool = pa.default_memory_pool()
         self._verifier, self._clusters = SparkVerifier(spark_master), KeptCluster()
         self._active: dict[int, str] = {}
         self._load: LiveLoad | None = None
@@ -130,6 +131,8 @@ class LiveRunSteps:
     def load(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> Iterator[LiveLoad]:
         """A started load."""
         plan = load_plan(resolved.scenario, resolved.seed)
+        # Arrow's own allocator is quicker, and keeps some MiB for each thread that has ever written a batch.
+        pa.set_memory_pool(pa.system_memory_pool())
         with workload.start(plan, cluster.bootstrap, run.path, run.id) as started:
             self._load = LiveLoad(started, self._active)
             yield self._load
@@ -173,7 +176,8 @@ class LiveRunSteps:
             self._active.pop(event.index, None)
 
     def warm_up(self) -> None:
-        """Begin to start Spark's workers, so that they are ready when the history is."""
+        """Begin to start Spark's workers, so that they are ready when the history is; the load has ended."""
+        pa.set_memory_pool(self._arrows_pool)
         self._verifier.warm_up()
 
     def wait_in_sync(self, cluster: Cluster, resolved: Resolved) -> None:
