@@ -74,7 +74,7 @@ def is_local() -> bool:
 
 
 def answers() -> bool:
-    """Whether the engine answers now."""
+    """Whether the engine answers now; a connection to one that has ended is none."""
     try:
         with asking("asking whether it is there"):
             client().ping()

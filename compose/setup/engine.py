@@ -29,7 +29,7 @@ def ensure_engine(on_line: OnLine) -> bool:
 
     Installs and starts one where we may. Raises EngineUnreachable, CommandFailed.
     """
-    if answers():
+    if docker_api.answers():
         return False
     _refuse_where_it_is_not_ours_to_start()
     if shutil.which("dockerd") is None:
@@ -47,11 +47,6 @@ def ensure_engine(on_line: OnLine) -> bool:
         pid = start_daemon(on_line)
     _wait_until_it_answers(pid)
     return True
-
-
-def answers() -> bool:
-    """Whether a Docker Engine answers now; a connection to one that has ended is none."""
-    return docker_api.answers()
 
 
 def start_daemon(on_line: OnLine) -> int:
@@ -108,7 +103,7 @@ def _refuse_where_it_is_not_ours_to_start() -> None:
 def _wait_until_it_answers(pid: int | None) -> None:
     """Wait for the daemon `pid`, or for one that systemd or another process started."""
     deadline_s = time.monotonic() + START_TIMEOUT_S
-    while not answers():
+    while not docker_api.answers():
         if pid is not None and not is_alive(pid):
             raise _failed_to_start("dockerd was started, and has ended")
         if time.monotonic() > deadline_s:

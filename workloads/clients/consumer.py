@@ -38,6 +38,7 @@ _ERROR, _OFFSET, _LEADER_EPOCH, _TIMESTAMP = map(
     methodcaller, ("error", "offset", "leader_epoch", "timestamp")
 )
 _KEY, _VALUE, _HEADERS = map(methodcaller, ("key", "value", "headers"))
+_TOPIC, _PARTITION = map(methodcaller, ("topic", "partition"))
 _MILLISECONDS = itemgetter(1)
 """Of a message's timestamp, behind its type."""
 
@@ -148,4 +149,5 @@ def delivered(messages: Sequence[Message], lane_of: LaneOf) -> Delivered:
 def _lanes(messages: Sequence[Message], lane_of: LaneOf) -> NDArray[np.int16]:
     if len(lane_of) == 1:
         return np.zeros(len(messages), np.int16)
-    return np.array([lane_of[m.topic(), m.partition()] for m in messages], np.int16)
+    places = zip(map(_TOPIC, messages), map(_PARTITION, messages), strict=True)
+    return np.fromiter(map(lane_of.__getitem__, places), np.int16, len(messages))

@@ -119,7 +119,7 @@ def inspect(path: Path) -> JournalState | None:
     for portion in _portions(frames):
         if portion[-1].magic == END_MAGIC:
             counted = json.loads(portion.pop().message)
-        rows += _rows(first.message, portion).num_rows
+        rows += _decoded(first.message, (frame.message for frame in portion)).num_rows
     if counted is not None and counted["rows"] != rows:
         raise JournalUnreadable(f"{path}: damaged: it has {rows} rows, its writer counted {counted['rows']}")
     return JournalState(facts=facts, rows=rows, counted=counted)
@@ -142,9 +142,9 @@ def read_portions(path: Path) -> Iterator[tuple[Portion, pa.RecordBatch]]:
     if first is None:
         return  # torn within the schema: nothing was written
     for portion in _portions(frame for frame in frames if frame.magic == MAGIC):
-        rows = _rows(first.message, portion)
+        rows = _decoded(first.message, (frame.message for frame in portion))
         if rows.num_rows:
-            yield Portion(portion[0].place, len(portion)), rows
+            yield Portion(portion[0].place, len(portion)), _joined(rows)
 
 
 def rows_at(path: Path, portions: Iterable[Portion]) -> Iterator[pa.RecordBatch]:
@@ -153,7 +153,7 @@ def rows_at(path: Path, portions: Iterable[Portion]) -> Iterator[pa.RecordBatch]
         schema = _message(file)
         for portion in portions:
             file.seek(portion.place)
-            yield _joined(schema, [_message(file) for _ in range(portion.frames)])
+            yield _joined(_decoded(schema, (_message(file) for _ in range(portion.frames))))
 
 
 def _message(file: BinaryIO) -> bytes:
@@ -175,15 +175,15 @@ def _portions(frames: Iterable[_Frame]) -> Iterator[list[_Frame]]:
         yield held
 
 
-def _rows(schema: bytes, frames: Iterable[_Frame]) -> pa.RecordBatch:
-    return _joined(schema, [frame.message for frame in frames])
+def _decoded(schema: bytes, messages: Iterable[bytes]) -> pa.Table:
+    """The rows of messages: behind that of the schema they are a stream of Arrow's."""
+    return pa.ipc.open_stream(pa.py_buffer(b"".join([schema, *messages]))).read_all()
 
 
-def _joined(schema: bytes, messages: Iterable[bytes]) -> pa.RecordBatch:
-    """The rows of messages in one batch: behind that of the schema they are a stream of Arrow's."""
-    table = pa.ipc.open_stream(pa.py_buffer(b"".join([schema, *messages]))).read_all().combine_chunks()
-    batches = table.to_batches()
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
+def _joined(rows: pa.Table) -> pa.RecordBatch:
+    """Some rows, at least one, behind each other in memory."""
+    (batch,) = rows.combine_chunks().to_batches()
+    return batch
 
 
 def _frames(path: Path, *, checked: bool) -> Iterator[_Frame]:

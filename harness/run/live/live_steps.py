@@ -176,7 +176,7 @@ class LiveRunSteps:
             self._active.pop(event.index, None)
 
     def warm_up(self) -> None:
-        """Begin to start Spark's workers, so that they are ready when the history is; the load has ended."""
+        """Begin to start Spark's workers, so that they are ready when the history is: the load is to end."""
         pa.set_memory_pool(self._arrows_pool)
         self._verifier.warm_up()
 

@@ -24,7 +24,7 @@ FOREIGN: Mapping[str, str] = {
     "test.mock.": "records would go to a mock of Kafka",
     "ut_": "the client's own tests use it",
     "logger": "it is an object of Python, no text",
-    "plugin.library.paths": "another library could change what is sent",
+    "plugin.": "another library could change what is sent",
 }
 """Settings, or their first letters, with which the run would not be what is judged; and why."""
 PLAINTEXT = "plaintext"
