@@ -39,6 +39,9 @@ from harness.run_directory.manifest_writer import ManifestWriter
 from harness.scenario.resolve import Resolved
 from harness.terminal.progress import Progress
 
+WARM_UP_AHEAD_S = 10.0
+"""Before the load ends: after that the verifier's workers would take processors from the final read."""
+
 MOST_NAMED = 8
 """Faults that a line names; a storm has hundreds."""
 
@@ -178,6 +181,8 @@ def _run_schedule(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> No
             if unproven:
                 job.progress.event(f"no evidence: {first_of(unproven, MOST_NAMED)}")
             end = max(begin + workload.lasts_s, time.monotonic() + workload.tail_s)
+            stop.wait(max(0.0, end - WARM_UP_AHEAD_S - time.monotonic()))
+            job.steps.warm_up()
             stop.wait(max(0.0, end - time.monotonic()))
         alarm.check()
     if job.interrupts.received is not None:
@@ -200,7 +205,6 @@ def _faults_in_words(resolved: Resolved) -> str:
 def _settle(job: Job, cluster: Cluster, load: Load) -> None:
     """The load ends, all is healed. A replica that stays behind is no error: the final read lacks a proof."""
     with job.phase("settle", "stopping the load, healing, waiting until every replica is in sync"):
-        job.steps.warm_up()
         load.stop_producers()
         job.record.load_ended(time.monotonic_ns())
         try:
