@@ -1,4 +1,8 @@
-"""The steps of a real run: a Docker cluster, Kafka clients, faults, Spark. Each is a few calls."""
+"""The steps of a real run: a Docker cluster, Kafka clients, faults, Spark. Each is a few calls.
+
+Spark starts with the first schedule: earlier it would take processors from the cluster's start, and who waits
+for a run waits for that.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -55,7 +59,7 @@ MOST_NAMED = 4
 
 
 class LiveRunSteps:
-    """One for all runs of a command: it holds the Spark session, which starts with it."""
+    """One for all runs of a command: it holds the Spark session."""
 
     def __init__(self, spark_master: str) -> None:
         """Nothing is started yet."""
@@ -66,8 +70,7 @@ class LiveRunSteps:
         self._load: LiveLoad | None = None
 
     def __enter__(self) -> "LiveRunSteps":
-        """Begin to start Spark."""
-        self._verifier.begin()
+        """Nothing is started yet."""
         return self
 
     def __exit__(
@@ -141,6 +144,8 @@ class LiveRunSteps:
         self, cluster: Cluster, resolved: Resolved, run: RunDir, *, stop: Event, on_event: OnEvent
     ) -> tuple[str, ...]:
         """Run the schedule and write the faults table."""
+
+        self._verifier.begin()
 
         def report(event: FaultEvent) -> None:
             self._note(event)
