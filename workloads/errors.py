@@ -6,6 +6,7 @@ WorkloadError
 ├── NotWarm               producers had no acknowledgement on some partition when the time was up
 ├── ThreadStuck           a thread did not end when it was stopped
 ├── JournalUnreadable     a journal of the run directory is missing or of another kind
+├── SealEnded             the process that seals a history has ended by itself
 ├── TopicUnreadable       a running cluster did not say what was asked of one of its topics
 └── PeerFailed            what the bench compares the load with did not end with its figures
 """
@@ -33,6 +34,10 @@ class ThreadStuck(WorkloadError):
 
 class JournalUnreadable(WorkloadError):
     """A journal is missing or foreign. A torn end is no error: it is what a crash leaves."""
+
+
+class SealEnded(WorkloadError):
+    """The process that seals a history has ended, and not because of the journals."""
 
 
 class TopicUnreadable(WorkloadError):

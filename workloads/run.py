@@ -152,6 +152,12 @@ class Workload:
             loop.finish_within_s = wait_s
         end(self._producers, within_s=wait_s + PURGED_WITHIN_S + LAST_CALL_S)
 
+    def wait_read(self, *, within_s: float) -> None:
+        """Return when every reader was given what the last samples show, or after `within_s`."""
+        deadline = time.monotonic() + within_s
+        while any(loop.is_behind for loop in self._reader_loops) and time.monotonic() < deadline:
+            time.sleep(0.02)
+
     def stop(self, *, within_s: float | None = None) -> None:
         """End everything; what was recorded is in the journals, and closed, when this returns."""
         with self._stack:

@@ -68,6 +68,36 @@ def run(
     return completed
 
 
+class Running:
+    """A command that goes on beside this program, in a session of its own: Ctrl-C is not for it."""
+
+    def __init__(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
+        """Start it. `env` is added to the environment. Raises CommandFailed if it cannot be."""
+        self._argv = tuple(argv)
+        try:
+            self._process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+                env=os.environ | (env or {}),
+            )
+        except OSError as error:
+            raise CommandFailed(f"{argv[0]}: could not be run: {error.strerror}") from error
+
+    def wait(self) -> Completed:
+        """Wait until it has ended."""
+        stdout, stderr = self._process.communicate()
+        return Completed(argv=self._argv, code=self._process.returncode, stdout=stdout, stderr=stderr)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+
+
 def failure(done: Completed) -> str:
     """Which command failed, how, and its last lines."""
     lines = (done.stdout + done.stderr).strip().splitlines()[-TAIL_LINES:]

@@ -1,9 +1,9 @@
 """One run, in call order: from a resolved scenario to a report.
 
 observe   start the cluster, watch it → make the topics → start the load, wait until it is warm → run the
-          schedule → stop the load, heal, wait until every replica is in sync → read every partition to a
-          proven end → copy the metadata log → stop the brokers, keep their logs and what their disks hold;
-          meanwhile decode the metadata log, and seal what the load has recorded
+          schedule → stop the producers, heal, wait until every replica is in sync, stop the readers → read
+          every partition to a proven end, meanwhile seal what the load has recorded → copy the metadata log
+          → stop the brokers, keep their logs and what their disks hold; meanwhile decode the metadata log
 conclude  while the cluster is torn down: seal the rest of the history → read every replica → judge it all
 
 A run that shares its cluster with others copies the disks of running brokers instead, and leaves the cluster
@@ -73,10 +73,10 @@ class Job:
 class Observed:
     """What may not be in the run directory yet when the last question to the cluster was answered.
 
-    `saved` is done when what was known before the brokers ended is there, or raises why it is not.
+    `saved` are done when what was known before the brokers ended is there, or raise why it is not.
     """
 
-    saved: Future[None]
+    saved: tuple[Future[None], ...]
     proofs: tuple[Proof, ...]
 
 
@@ -118,9 +118,11 @@ def _observe(job: Job, down: TearDown) -> Observed:
     with job.interrupts.orderly():
         _run_schedule(job, cluster, load, watch)
         _settle(job, cluster, load)
-        proofs = _final_read(job, cluster)
-        saved = _copy(job, cluster, load, watch, down)
-    return Observed(saved=saved, proofs=proofs)
+        down.first_if_at_once(job.steps.abandon_seal)
+        with _meanwhile(job, down, partial(_seal_load, job)) as sealed:
+            proofs = _final_read(job, cluster)
+        timeline = _copy(job, cluster, load, watch, down)
+    return Observed(saved=(sealed, timeline), proofs=proofs)
 
 
 def _write(job: Job, down: TearDown, observed: Observed) -> None:
@@ -211,6 +213,8 @@ def _settle(job: Job, cluster: Cluster, load: Load) -> None:
             job.steps.wait_in_sync(cluster, job.resolved)
         except Exception as error:  # whatever it was, the final read shows what can still be decided
             job.progress.event(str(error))
+        job.progress.follow_load(None)
+        load.stop()
 
 
 def _final_read(job: Job, cluster: Cluster) -> tuple[Proof, ...]:
@@ -224,13 +228,11 @@ def _final_read(job: Job, cluster: Cluster) -> tuple[Proof, ...]:
 
 def _copy(job: Job, cluster: Cluster, load: Load, watch: RunWatch, down: TearDown) -> Future[None]:
     """The last that the cluster is needed for. The metadata log is copied before any broker is stopped: what
-    that brings is no part of the run. While the disks are copied, what is known already is written."""
+    that brings is no part of the run."""
     stopping = "" if job.keeps_cluster else "stopping the brokers, "
     with job.phase("disks", f"{stopping}keeping what their disks hold"):
-        job.progress.follow_load(None)
-        load.stop()
         metadata = job.steps.copy_metadata(cluster)
-        with _meanwhile(job, down, partial(_save_known, job, metadata)) as saved:
+        with _meanwhile(job, down, partial(_save_timeline, job, metadata)) as saved:
             _keep_disks(job, cluster)
             watch.stop()
             job.record.recorded(load.recorded())
@@ -242,7 +244,7 @@ def _copy(job: Job, cluster: Cluster, load: Load, watch: RunWatch, down: TearDow
 @contextmanager
 def _meanwhile(job: Job, down: TearDown, do: Callable[[], None]) -> Iterator[Future[None]]:
     """Do it in a thread. A cluster does not go before that is done; the next run on a kept one may begin."""
-    thread = ThreadPoolExecutor(1, "save-known")
+    thread = ThreadPoolExecutor(1, "meanwhile")
     if not job.keeps_cluster:
         yield down.open(thread).submit(do)
         return
@@ -252,14 +254,9 @@ def _meanwhile(job: Job, down: TearDown, do: Callable[[], None]) -> Iterator[Fut
         failed.pop_all()
 
 
-def _save_known(job: Job, metadata: MetadataLog) -> None:
-    """What nothing is added to any more: the metadata log, which a JVM decodes, and what the load has
-    recorded."""
-    with ThreadPoolExecutor(1, "save-timeline") as beside:
-        timeline = beside.submit(_save_timeline, job, metadata)
-        with job.record.phase("seal"):
-            job.record.sealed(job.steps.seal_load(job.run))
-        timeline.result()
+def _seal_load(job: Job) -> None:
+    with job.record.phase("seal"):
+        job.record.sealed(job.steps.seal_load(job.run))
 
 
 def _save_timeline(job: Job, metadata: MetadataLog) -> None:
@@ -269,7 +266,8 @@ def _save_timeline(job: Job, metadata: MetadataLog) -> None:
 
 def _save(job: Job, observed: Observed) -> None:
     """The proofs are written last: a crash before that leaves a run in which nothing is decided."""
-    observed.saved.result()
+    for each in observed.saved:
+        each.result()
     with job.phase("seal", "sealing the history"):
         job.steps.seal(job.run, observed.proofs)
     with job.phase("audit", "reading every replica"):

@@ -127,6 +127,9 @@ class RunSteps(Protocol):
     def seal_load(self, run: RunDir) -> tuple[ManifestProducer, ...]:
         """Seal what the load has recorded; its producers. The load has ended."""
 
+    def abandon_seal(self) -> None:
+        """End `seal_load`, which another thread waits for; it raises."""
+
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> None:
         """Seal what else was recorded, after `seal_load`. The watch has ended."""
 

@@ -38,6 +38,12 @@ class ReaderLoop:
         self._next = np.full(len(partitions), NONE, np.int64)
         self._moved_ns = np.zeros(len(partitions), np.int64)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether the high watermark of a partition is ahead of it; from any thread."""
+        places = zip(self._partitions, self._next.tolist(), strict=True)
+        return any(self._high_watermark(tp) > max(0, place) for tp, place in places)
+
     def __call__(self, stop: Event) -> None:
         """Read until `stop` is set, with one client after another."""
         while not stop.is_set():

@@ -7,6 +7,7 @@ for a run waits for that.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from threading import Event
 from types import TracebackType
 
@@ -48,12 +49,15 @@ from workloads import run as workload
 from workloads.observe.final_read import final_read, write_proofs
 from workloads.record.recorder import table_journal
 from workloads.record.seal import seal_load, seal_observed
+from workloads.record.seal_apart import SealApart
 
 SETTLED_S = 30.0
 WITHOUT_A_BROKER_S = 5.0
 """One survey and its reason; no partition can be proven while a broker does not answer."""
 QUICK_S = 0.5
 """Answers take milliseconds, on a busy machine tenths; roles must be known anew each second."""
+APART_BYTES = 100 << 20
+"""Sealing so much takes longer than a process takes to start."""
 MOST_NAMED = 4
 """Nodes or edges of a fault that one line names."""
 
@@ -68,6 +72,7 @@ class LiveRunSteps:
         self._verifier, self._clusters = SparkVerifier(spark_master), KeptCluster()
         self._active: dict[int, str] = {}
         self._load: LiveLoad | None = None
+        self._sealing: SealApart | None = None
 
     def __enter__(self) -> "LiveRunSteps":
         """Nothing is started yet."""
@@ -256,8 +261,16 @@ class LiveRunSteps:
             _write(run, "broker_lines", [line for line in lines if line["topic"] in ("", *names)])
 
     def seal_load(self, run: RunDir) -> tuple[ManifestProducer, ...]:
-        """Seal the journals that have ended with the load."""
-        return producers_of(seal_load(run.path, run.id, ended=True))
+        """Seal the journals that have ended with the load; large ones in a process of its own."""
+        if _bytes_in(run.journal) < APART_BYTES:
+            return producers_of(seal_load(run.path, run.id, ended=True))
+        self._sealing = SealApart(run.path, run.id)
+        return producers_of(self._sealing.result())
+
+    def abandon_seal(self) -> None:
+        """End what `seal_load` waits for."""
+        if self._sealing is not None:
+            self._sealing.kill()
 
     def seal(self, run: RunDir, proofs: tuple[Proof, ...]) -> None:
         """Seal the rest. The proofs come last: without them nothing is decided."""
@@ -300,6 +313,10 @@ def reported(topics: Sequence[ManifestTopic]) -> tuple[ConfigChange, ...]:
 def _hit(event: FaultEvent) -> str:
     hit = event.edges or tuple(f"node {node}" for node in event.nodes)
     return first_of(hit, MOST_NAMED) or event.target or "nothing"
+
+
+def _bytes_in(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.iterdir())
 
 
 def _view(cluster: Cluster) -> ClusterView:

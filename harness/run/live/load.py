@@ -10,6 +10,8 @@ from workloads.record.recorder import RecordedSends
 from workloads.run import Workload
 
 STOP_S = 15.0
+READ_S = 2.0
+"""Readers are some tenths of a second behind; one that is cut off still is no reason to wait."""
 
 
 class LiveLoad:
@@ -55,7 +57,8 @@ class LiveLoad:
         self._workload.stop_producers(within_s=STOP_S)
 
     def stop(self) -> None:
-        """End everything."""
+        """End everything, the readers when they have read what there is."""
+        self._workload.wait_read(within_s=READ_S)
         self._workload.stop()
 
     def abandon(self) -> None:

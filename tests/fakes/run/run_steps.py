@@ -135,6 +135,9 @@ class FakeRunSteps:
             self.taken.append("stopped and healed")
         return self.unproven
 
+    def abandon_seal(self) -> None:
+        self.take("abandon_seal")
+
     def warm_up(self) -> None:
         self.take("warm_up")
 

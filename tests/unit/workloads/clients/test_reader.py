@@ -102,6 +102,15 @@ def test_a_truncated_log_is_read_again_from_below_its_new_end_in_a_new_generatio
     assert [(row["generation"], row["producer"]) for row in rows] == [(1, 1), (2, 2), (1, 1)]
 
 
+def test_a_reader_is_behind_while_a_high_watermark_is_ahead_of_it(tmp_path: Path) -> None:
+    clients = Scripted([[record(0, 5)], [], [record(1, 9)]])
+    ends = {0: 6, 1: 10}
+    reading, _ = read_until(lambda r: not r.is_behind, clients, tmp_path, ends)
+    assert reading.delivered == 2
+    ends[1] = 11
+    assert reading.is_behind
+
+
 def test_a_log_that_became_short_is_read_again_from_its_beginning(tmp_path: Path) -> None:
     clients = Scripted([[record(0, 50)], [cut(0)]])
     read_until(lambda r: r.generation == 2, clients, tmp_path, {0: 20})

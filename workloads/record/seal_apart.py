@@ -1,0 +1,69 @@
+"""Seals a load in a process of its own.
+
+Who seals while the final read goes on would keep the interpreter's lock from it. The process is a program
+(`python -m workloads.record.seal_apart RUN_DIR RUN`), not a fork or a copy of this one: what has threads
+cannot be forked, and the module that a user runs need not be one that may be run twice. It prints what it has
+sealed as JSON; its exit code is DAMAGED, and its last line the reason, where a journal is.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from compose.host.shell import Running
+from workloads.errors import JournalUnreadable, SealEnded
+from workloads.record.recorder import RecordedSends
+from workloads.record.seal import ProducerFacts, Sealed, seal_load
+
+DAMAGED = 3
+
+
+class SealApart:
+    """The process, which starts at once."""
+
+    def __init__(self, run_dir: Path, run: str) -> None:
+        """As `seal_load` of a load that has ended."""
+        command = [sys.executable, "-m", "workloads.record.seal_apart", str(run_dir), run]
+        self._process = Running(command, env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+
+    def result(self) -> Sealed:
+        """Wait for it. JournalUnreadable as `seal_load`; SealEnded if the process has ended by itself."""
+        done = self._process.wait()
+        if done.ok:
+            return _sealed(json.loads(done.stdout))
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        if done.code == DAMAGED:
+            raise JournalUnreadable(last)
+        raise SealEnded(f"the process that seals the history has ended with {done.code}: {last}")
+
+    def kill(self) -> None:
+        """End it at once: the journals stay."""
+        self._process.kill()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The program."""
+    run_dir, run = sys.argv[1:] if argv is None else argv
+    try:
+        sealed = seal_load(Path(run_dir), run, ended=True)
+    except JournalUnreadable as error:
+        print(error, file=sys.stderr)
+        return DAMAGED
+    print(json.dumps(asdict(sealed)))
+    return 0
+
+
+def _sealed(facts: dict[str, Any]) -> Sealed:
+    producers = (
+        ProducerFacts(**{**each, "recorded": each["recorded"] and RecordedSends(**each["recorded"])})
+        for each in facts["producers"]
+    )
+    return Sealed(producers=tuple(producers), sends=facts["sends"], reads=facts["reads"])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
