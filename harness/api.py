@@ -253,11 +253,13 @@ def resume_suite(
     """Go on with a suite that was killed or interrupted, within the budget that it has left, or a new one.
 
     No run is made twice: one that was under way is judged if it was written to its end, else drawn again.
-    Raises RunDirectoryError where there is no suite or it still goes on, HistoryError if it cannot be read.
+    What is left of the cluster of that is removed first: it would go on beside the next one. Raises
+    RunDirectoryError where there is no suite or it still goes on, HistoryError if it cannot be read.
     """
     from harness.campaign.suites.directory import reopen
 
     opened = reopen(Path(directory), budget_s=budget_s)
+    _clear(opened, progress or sys.stderr)
     return _run_suite(opened, spark_master, progress or sys.stderr, argv)
 
 
@@ -414,6 +416,21 @@ def _run_suite(
     print(f"suite {opened.record.name}, seed {opened.record.seed}: {opened.path}", file=progress, flush=True)
     with LiveRunSteps(spark_master) as steps:
         return run_suite(opened, steps, progress=progress, argv=argv)
+
+
+def _clear(opened: "OpenSuite", out: TextIO) -> None:
+    """Remove what the process has left that the suite was of before."""
+    from compose.cleanup.cleanup import clean_run
+    from compose.cleanup.leftovers import of_dead_process
+    from compose.errors import ComposeError
+
+    try:
+        for run in of_dead_process(opened.before) if opened.before else ():
+            print(f"removing what this suite had left: {run.in_words()}", file=out, flush=True)
+            for why in clean_run(run.run_id).failed:
+                print(f"  FAILED {why}", file=out, flush=True)
+    except ComposeError:
+        return  # the next run reports the same
 
 
 def _prepare(releases: Collection[str], out: TextIO) -> None:

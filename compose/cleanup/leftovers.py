@@ -38,6 +38,11 @@ def of_dead_runs() -> tuple[Leftovers, ...]:
     return tuple(run for run in on_engine().values() if run.life() == "dead")
 
 
+def of_dead_process(owner: Owner) -> tuple[Leftovers, ...]:
+    """Those of them that this process has left. Raises EngineUnreachable."""
+    return tuple(run for run in of_dead_runs() if any(each.is_process_of(owner) for each in run.owners))
+
+
 def on_engine() -> dict[str, Leftovers]:
     """What carries our labels, by run."""
     found: dict[str, Leftovers] = {}

@@ -49,6 +49,10 @@ class Owner:
             host=labels.get(OWNER_HOST, this_host()),
         )
 
+    def is_process_of(self, other: "Owner") -> bool:
+        """Whether both are one process, whatever each is the owner of."""
+        return (self.pid, self.start, self.host) == (other.pid, other.start, other.host)
+
     def life(self) -> Life:
         """Whether the owner's process still runs, as far as this process knows."""
         if self.host != this_host():

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from pathlib import Path
 
 import junitparser
@@ -11,6 +12,7 @@ from fakes.run.highwater_process import HIGHWATER
 
 from checkers.history.load import load
 from checkers.reference import check
+from compose.cleanup.leftovers import of_dead_runs
 
 WITHIN_S = 300.0
 SCENARIO = """\
@@ -74,3 +76,54 @@ def test_replicas_of_running_brokers_are_whole_and_the_reference_finds_nothing(s
 def test_the_file_for_dashboards_counts_two_runs_that_passed(suite: Path) -> None:
     (found,) = junitparser.JUnitXml.fromfile(str(suite / "junit.xml"))
     assert (found.tests, found.failures, found.errors, found.skipped) == (2, 0, 0, 0)
+
+
+def test_a_killed_suite_goes_on_without_what_it_had_left(tmp_path: Path) -> None:
+    """Six processes that nobody asks anything take processors and memory from the cluster that follows."""
+    (tmp_path / "small.yaml").write_text(SCENARIO)
+    (tmp_path / "two.yaml").write_text("name: two\nscenarios: [{scenario: small.yaml, at_most: 2}]\n")
+    argv = (
+        "suite",
+        str(tmp_path / "two.yaml"),
+        "--budget",
+        "10m",
+        "--seed",
+        "7",
+        "--out",
+        str(tmp_path / "runs"),
+    )
+    with subprocess.Popen(
+        [*HIGHWATER, *argv], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as killed:
+        until_second_run(tmp_path / "runs")
+        killed.kill()
+    (left,) = of_dead_runs()
+    (made,) = (tmp_path / "runs").iterdir()
+    done = subprocess.run(
+        [*HIGHWATER, "suite", "--resume", str(made)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WITHIN_S,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"removing what this suite had left: {left.in_words()}\n" in done.stderr + done.stdout
+    assert of_dead_runs() == ()
+    rows = json.loads((made / "suite.json").read_text())["runs"]
+    assert [(row["index"], row["state"]) for row in rows] == [
+        (0, "judged"),
+        (1, "interrupted"),
+        (1, "judged"),
+    ]
+    assert rows[0]["cluster"]["run_id"] == left.run_id != rows[2]["cluster"]["run_id"]
+
+
+def until_second_run(out: Path) -> None:
+    """Until the first run of the suite has been judged, and the second is being made."""
+    deadline = time.monotonic() + WITHIN_S
+    while time.monotonic() < deadline:
+        rows = [row for file in out.glob("*/suite.json") for row in json.loads(file.read_text())["runs"]]
+        if [row["state"] for row in rows] == ["judged", "running"]:
+            return
+        time.sleep(0.2)
+    raise AssertionError("the second run was never made")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from compose.docker.labels import owner_of
+from compose.docker.labels import Owner, owner_of
 from harness.campaign.suites.draw import Shard
 from harness.campaign.suites.observed import evidence_of
 from harness.campaign.suites.plan import Entry, SuitePlan, scenario_source
@@ -32,10 +32,11 @@ UNDER_WAY = "the suite was killed while it was under way; drawn again"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """A suite on disk."""
+    """A suite on disk; `before` is the process that it was of, if it was begun by another one."""
 
     path: Path
     record: SuiteRecord
+    before: Owner | None = None
 
 
 def create(
@@ -88,7 +89,7 @@ def reopen(path: Path, *, budget_s: float | None = None) -> Suite:
         }
     )
     write_record(path, ours)
-    return Suite(path=path, record=ours)
+    return Suite(path=path, record=ours, before=record.owner.of(record.name))
 
 
 def settled(path: Path, rows: Sequence[RunRow], judge: Judge) -> tuple[RunRow, ...]:

@@ -102,6 +102,17 @@ def test_what_dead_runs_have_left_is_named(engine: FakeEngine) -> None:
     assert dead.in_words() == "run dead-1: 1 containers, 1 networks, 1 volumes"
 
 
+def test_what_one_dead_process_has_left(engine: FakeEngine) -> None:
+    """Whatever run it was: a suite goes on in another process, under another run's id."""
+    engine.add_run(DEAD, "/dev/loop1")
+    engine.add_run(ALIVE, "/dev/loop2")
+    named = [
+        [run.run_id for run in leftovers.of_dead_process(replace(one, run_id="s"))] for one in (DEAD, ALIVE)
+    ]
+    assert named == [["dead-1"], []]
+    assert leftovers.of_dead_process(replace(DEAD, pid=DEAD.pid + 1)) == ()
+
+
 def test_everything(engine: FakeEngine) -> None:
     """Asked for all, runs go whoever owns them."""
     engine.add_run(DEAD, "/dev/loop1")
