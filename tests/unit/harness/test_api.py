@@ -12,6 +12,7 @@ from fakes.run.run_steps import FakeRunSteps
 
 from checkers.history.rows import MetadataChange
 from checkers.history.tables import TABLES
+from compose.cleanup import leftovers
 from compose.setup import prepare
 from harness import api
 from harness.run.live import live_steps
@@ -28,6 +29,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> FakeRunSteps:
     fake = FakeRunSteps()
     monkeypatch.setattr(live_steps, "LiveRunSteps", lambda spark_master: fake)
     monkeypatch.setattr(prepare, "ensure_images", lambda release, on_line: None)
+    monkeypatch.setattr(leftovers, "of_dead_runs", lambda: ())
     return fake
 
 
