@@ -17,7 +17,7 @@ PARTITIONS = (TopicPartition("a", 0), TopicPartition("a", 1))
 
 
 def load(run: Path) -> Path:
-    """Journals of two producers, one of which never ended."""
+    """Journals of two producers, each with a send that nobody answered."""
     with Recorder(run, PARTITIONS, "r1") as recorder:
         for number in (1, 2):
             producer = recorder.sends(acks="all", idempotent=True)

@@ -4,19 +4,24 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from fakes.run.run_directories import make_run
 from fakes.world.cluster import FakeCluster
 
+from checkers.history.rows import TopicPartition
 from compose.protocols import ProcessEvent, StartTimings
 from compose.spec.images import kafka_image, toxiproxy_image
 from faults.schedule.record import FaultEvent
 from harness.errors import StepFailed
+from harness.run.live import live_steps
 from harness.run.live.live_steps import LiveRunSteps, ended_unplanned, event_text
 from harness.run.steps import StartedCluster
+from harness.run_directory import layout
 from harness.run_directory.manifest import ClusterReady
 from harness.scenario.resolve import resolve
+from workloads.record.recorder import Recorder
 
 SCENARIO = "{name: demo, topics: [{name: orders, partitions: 1, replication: 3}]}"
 
@@ -119,3 +124,21 @@ def test_the_metadata_log_becomes_three_tables(tmp_path: Path) -> None:
         ("reported", "min.insync.replicas", "2", -1),
         ("topic", "flush.ms", "7", 6),
     ]
+
+
+def test_a_large_load_is_sealed_in_another_process_and_a_small_one_in_this(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, large = layout.create(tmp_path, "small", 1), layout.create(tmp_path, "large", 1)
+    for run in (small, large):
+        with Recorder(run.path, (TopicPartition("orders", 0),), run.id) as recorder:
+            producer = recorder.sends(acks="all", idempotent=True)
+            producer.sent(np.array([0], np.int16), 10, np.array([100], np.int64))
+            producer.close()
+    here = LiveRunSteps("local[1]").seal_load(small)
+    monkeypatch.setattr(live_steps, "APART_BYTES", 0)
+    monkeypatch.delattr(live_steps, "seal_load")
+    assert LiveRunSteps("local[1]").seal_load(large) == here
+    assert [(producer.producer, producer.acks) for producer in here] == [(1, "all")]
+    sends = "history/sends/orders-0.parquet"
+    assert pq.read_table(large.path / sends).equals(pq.read_table(small.path / sends))
