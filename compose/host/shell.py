@@ -17,6 +17,10 @@ from compose.host.progress import OnLine
 
 TAIL_LINES = 15
 HEARTBEAT_S = 15
+BEHIND_OTHERS = ("nice", "-n", "10")
+"""Before a command that works beside a cluster and must not take its processors, or those of the load and the
+final read. Where the engine puts all containers below one control group, they weigh together as much as one
+process of the host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compose.host.java import Java
+from compose.host.shell import BEHIND_OTHERS
 from spark_verify.errors import SessionFailed
 
 LOG_NAME = "spark.log"
@@ -34,9 +35,6 @@ _OPENED = (
 )
 """JavaModuleOptions of Spark 4.3."""
 _VECTOR_MODULE = "jdk.incubator.vector"
-_BEHIND_OTHERS = ("nice", "-n", "10")
-"""Spark starts while a cluster starts or is under load, and must not take its processors. Where the engine
-puts all containers below one control group, they weigh together as much as one process of the host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +72,7 @@ def start_jvm(
     """Start a driver JVM whose output goes to `folder`/spark.log; raises SessionFailed."""
     greeting = folder / "gateway"
     command = [
-        *_BEHIND_OTHERS,
+        *BEHIND_OTHERS,
         str(java.executable),
         *("-cp", ":".join([*classpath, f"{spark_home / 'jars'}/*"]), f"-Xmx{memory}"),
         *module_options(java),

@@ -1,6 +1,7 @@
 """Seals a load in a process of its own.
 
-Who seals while the final read goes on would keep the interpreter's lock from it. The process is a program
+Who seals while the final read goes on would keep the interpreter's lock from it, and the processors where all
+are busy: so it comes behind others, and catches up while the brokers stop. The process is a program
 (`python -m workloads.record.seal_apart RUN_DIR RUN`), not a fork or a copy of this one: what has threads
 cannot be forked, and the module that a user runs need not be one that may be run twice. It prints what it has
 sealed as JSON; its exit code is DAMAGED, and its last line the reason, where a journal is.
@@ -14,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from compose.host.shell import Running
+from compose.host.shell import BEHIND_OTHERS, Running
 from workloads.errors import JournalUnreadable, SealEnded
 from workloads.record.recorder import RecordedSends
 from workloads.record.seal import ProducerFacts, Sealed, seal_load
@@ -27,8 +28,9 @@ class SealApart:
 
     def __init__(self, run_dir: Path, run: str) -> None:
         """As `seal_load` of a load that has ended."""
-        command = [sys.executable, "-m", "workloads.record.seal_apart", str(run_dir), run]
-        self._process = Running(command, env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+        program = [sys.executable, "-m", "workloads.record.seal_apart", str(run_dir), run]
+        modules = os.pathsep.join(filter(None, sys.path))
+        self._process = Running([*BEHIND_OTHERS, *program], env={"PYTHONPATH": modules})
 
     def result(self) -> Sealed:
         """Wait for it. JournalUnreadable as `seal_load`; SealEnded if the process has ended by itself."""
