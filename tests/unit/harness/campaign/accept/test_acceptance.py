@@ -259,6 +259,24 @@ def test_without_proof_a_missing_clause_fails_and_is_in_the_json(capsys: pytest.
             "accept: --client ssl: expected KEY=VALUE, as in security.protocol=SSL",
         ),
         (["--resume", "runs/x", "--no-proof"], "accept: --resume goes on with a proof"),
+        (
+            ["--resume", "runs/x", "--set", "producer.acks=1"],
+            "accept: --resume goes on with the configuration, the seed and the searches that there are",
+        ),
+        (["payments", "--client", "a=b"], "accept: --client is for the cluster of --from-topic"),
+        (
+            ["payments", "--no-search", "--search-limit", "5s"],
+            "accept: --no-search and --search-limit exclude each other",
+        ),
+        (
+            ["payments", "--no-proof", "--seed", "7"],
+            "accept: --no-proof searches nothing and runs nothing: it takes no --search-limit, --seed or "
+            "--budget",
+        ),
+        (
+            ["matrix", "--no-search"],
+            "accept: matrix searches nothing: it takes no --no-search or --search-limit",
+        ),
     ],
 )
 def test_wrong_usage_is_one_sentence(
