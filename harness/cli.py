@@ -93,8 +93,8 @@ def _add_run(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     run = kinds.add_parser("run", help="run scenarios on a real cluster and judge them")
     run.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="a shipped name, or a file")
     run.add_argument("--seed", type=_seed, help="of every random choice; drawn if not given")
-    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP)
-    run.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
+    _add_sets(run, SET_HELP)
+    _add_out(run)
     run.add_argument("--repeat", type=_count, default=1, metavar="N", help="run N times with derived seeds")
     run.add_argument("--kafka", metavar="RELEASE", help="the same as --set cluster.kafka=RELEASE")
     run.add_argument("--json", action="store_true", help="verdicts as JSON on stdout, progress on stderr")
@@ -117,7 +117,7 @@ def _add_suite(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     suite.add_argument("--seed", type=_seed, help="of the draw; drawn if not given")
     suite.add_argument("--shard", metavar="I/N", help="this machine's part of the draw; give --seed too")
     suite.add_argument("--resume", type=Path, metavar="DIR", help="go on with the suite in DIR")
-    suite.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
+    _add_out(suite)
     suite.add_argument("--json", action="store_true", help="suite.json on stdout, progress on stderr")
     _add_master(suite)
     suite.set_defaults(command=commands.suite)
@@ -135,7 +135,7 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         metavar="CONFIG",
         help="a profile (payments, analytics), a file, or matrix",
     )
-    accept.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP)
+    _add_sets(accept, ACCEPT_SET_HELP)
     accept.add_argument("--from-topic", metavar="NAME", help="of a running cluster, which is only read")
     accept.add_argument("--bootstrap", metavar="HOST:PORT,…", help="where that cluster is")
     accept.add_argument(
@@ -143,7 +143,7 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a setting of librdkafka to reach it",
+        help="a setting of librdkafka to reach it, as security.protocol=SSL",
     )
     accept.add_argument("--no-proof", action="store_true", help="answer from the contract alone")
     accept.add_argument("--no-search", action="store_true", help="search no counterexamples")
@@ -152,9 +152,13 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     accept.add_argument("--budget", type=_duration, metavar="TIME", help="of all runs; none by default")
     accept.add_argument("--seed", type=_seed, help="of the runs; drawn if not given")
-    accept.add_argument("--resume", type=Path, metavar="DIR", help="go on with the acceptance in DIR")
-    accept.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
-    accept.add_argument("--json", action="store_true", help="accept.json on stdout, progress on stderr")
+    accept.add_argument(
+        "--resume", type=Path, metavar="DIR", help="go on with the acceptance or the matrix in DIR"
+    )
+    _add_out(accept)
+    accept.add_argument(
+        "--json", action="store_true", help="accept.json or matrix.json on stdout, progress on stderr"
+    )
     _add_master(accept)
     accept.set_defaults(command=commands.accept)
 
@@ -204,10 +208,16 @@ def _add_scenario(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "files", nargs="+", metavar="FILE", help="a file, a shipped name, or - for standard input"
     )
     validate.add_argument("--seed", type=_seed, help="of every random choice; the plan it gives is printed")
-    validate.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP
-    )
+    _add_sets(validate, SET_HELP)
     validate.set_defaults(command=commands.scenario_validate)
+
+
+def _add_sets(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=what)
+
+
+def _add_out(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
 
 
 def _add_master(command: argparse.ArgumentParser) -> None:
@@ -240,6 +250,7 @@ def _count(text: str) -> int:
 
 
 SET_HELP = "change a value of the scenario, as in workload.acks=1 or topics.0.replication=2"
+ACCEPT_SET_HELP = "change a value of the configuration, as in producer.acks=1 or topic.replication=2"
 ACCEPT_HELP = (
     "Say what a configuration of a topic, its producers and its brokers promises, and which traps it falls "
     "into; search a simulated Kafka for the shortest faults that lose or block something; then run a "

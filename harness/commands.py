@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, TextIO
 
@@ -96,16 +97,35 @@ def accept(arguments: Namespace) -> int:
     """`highwater accept`: what a configuration promises, or each of a matrix; and its proof."""
     from harness.campaign.accept.matrix import NAME, is_matrix
 
-    given = (arguments.configuration, arguments.from_topic, arguments.resume)
-    if sum(each is not None for each in given) != 1:
-        raise UsageError("accept: give a configuration, or --from-topic NAME, or --resume DIR")
-    if (arguments.from_topic is None) != (arguments.bootstrap is None):
-        raise UsageError("accept: --from-topic and --bootstrap go together")
-    if arguments.resume is not None and arguments.no_proof:
-        raise UsageError("accept: --resume goes on with a proof")
+    if wrong := next(_wrong_with_accept(arguments, matrix=NAME), None):
+        raise UsageError(f"accept: {wrong}")
     if arguments.configuration == NAME or (arguments.resume is not None and is_matrix(arguments.resume)):
         return _matrix(arguments)
     return _promised(arguments) if arguments.no_proof else _proven(arguments)
+
+
+def _wrong_with_accept(arguments: Namespace, *, matrix: str) -> Iterator[str]:
+    """Options that do not go together: each would be ignored. `matrix` is the name of the configuration that
+    is all of them."""
+    given = (arguments.configuration, arguments.from_topic, arguments.resume)
+    if sum(each is not None for each in given) != 1:
+        yield "give a configuration, or --from-topic NAME, or --resume DIR"
+    if (arguments.from_topic is None) != (arguments.bootstrap is None):
+        yield "--from-topic and --bootstrap go together"
+    if arguments.client and arguments.from_topic is None:
+        yield "--client is for the cluster of --from-topic"
+    limited = arguments.search_limit is not None
+    if arguments.resume is not None:
+        if arguments.no_proof:
+            yield "--resume goes on with a proof"
+        if arguments.sets or arguments.seed is not None or arguments.no_search or limited:
+            yield "--resume goes on with the configuration, the seed and the searches that there are"
+    if arguments.no_search and limited:
+        yield "--no-search and --search-limit exclude each other"
+    if arguments.no_proof and (limited or arguments.seed is not None or arguments.budget is not None):
+        yield "--no-proof searches nothing and runs nothing: it takes no --search-limit, --seed or --budget"
+    if arguments.configuration == matrix and (arguments.no_search or limited):
+        yield f"{matrix} searches nothing: it takes no --no-search or --search-limit"
 
 
 def _promised(arguments: Namespace) -> int:

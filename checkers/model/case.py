@@ -6,7 +6,7 @@ A schedule stays valid when any of its actions is removed. `Case.to_json` is eno
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from checkers.model.bugs import Bug
 
@@ -16,6 +16,9 @@ ACTIVE_CONTROLLER = 103
 TOPIC = "orders"
 NEVER_FLUSHED = 2**63 - 1
 """The default of flush.messages."""
+Direction = Literal["to", "from"]
+"""Of an edge: the requests that its end gets, or the answers that it gives."""
+BOTH: tuple[Direction, ...] = ("to", "from")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +55,15 @@ class ModelSettings:
 class Partition:
     """Directed edges are cut; an edge is the direction in which connections are opened, as "2->1".
 
-    Nodes are brokers, controllers, and "client". `refuse`: connections are closed; else bytes are swallowed.
+    Nodes are brokers, controllers, and "client". `refuse`: connections are closed; else the bytes of
+    `directions` are swallowed.
     """
 
     at_s: float
     hold_s: float
     edges: tuple[str, ...]
     refuse: bool = False
+    directions: tuple[Direction, ...] = BOTH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +110,54 @@ class PowerLoss(_OfNodes):
     """All nodes lose their power at one instant, and what was never synced. Started after the hold."""
 
 
-Action: TypeAlias = Partition | Latency | Pause | DiskStall | Kill | CleanStop | PowerLoss
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskWipe(_OfNodes):
+    """SIGKILL, and the disks are emptied: what was flushed is gone too. Started after the hold, as the same
+    brokers with the same disks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskFull(_OfNodes):
+    """No room is left on the disks of nodes: each halts at an append. Room and start after the hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reassign:
+    """The replicas of all partitions are moved, and after the hold back to where they were.
+
+    `count`: so many, the first ones stay; None: each goes to the next broker.
+    """
+
+    at_s: float
+    hold_s: float
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferredElection:
+    """The first replica of each partition leads from now on, where it is in sync. Nothing is undone."""
+
+    at_s: float
+    hold_s: float
+
+
+OfNodes: TypeAlias = Pause | DiskStall | Kill | CleanStop | PowerLoss | DiskWipe | DiskFull
+Action: TypeAlias = Partition | Latency | OfNodes | Reassign | PreferredElection
 ACTIONS: Mapping[str, type[Action]] = {
-    kind.__name__: kind for kind in (Partition, Latency, Pause, DiskStall, Kill, CleanStop, PowerLoss)
+    kind.__name__: kind
+    for kind in (
+        Partition,
+        Latency,
+        Pause,
+        DiskStall,
+        Kill,
+        CleanStop,
+        PowerLoss,
+        DiskWipe,
+        DiskFull,
+        Reassign,
+        PreferredElection,
+    )
 }
 
 

@@ -4,7 +4,7 @@ A lost record was removed by the first election after which no leader that start
 permitted follows from what Kafka promises: acks=0 nothing; acks=1 the append by one leader; acks=all, and all
 that was below a high watermark, that it survives fewer unclean shutdowns of brokers that had it than
 min.insync.replicas (KIP-966), unless unclean election is on. Without ELR it also dies with the last member of
-the ISR, however many had it.
+the ISR, however many had it. What was flushed outlives a loss of power, and not that of the disk.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,6 +73,11 @@ class _Fates:
             number: InSync(changes, self._started.get(number, ()), cluster.known.unclean)
             for number, changes in of_partitions.items()
         }
+
+    @property
+    def _flushed(self) -> bool:
+        """Whether each record is on the disk as soon as it is appended."""
+        return self._settings.flush_messages == 1
 
     def exposed(self, record: Sent) -> bool:
         """Whether the record was below a leader's high watermark."""
@@ -157,15 +162,16 @@ class _Fates:
         assert before is not None
         in_sync = self._in_sync[record.partition]
         lost = in_sync.without_recovery(batch.held_since_s, removal.at_s)
-        unclean, powerless = {one.node for one in lost}, {one.node for one in lost if one.power}
+        unclean = {one.node for one in lost}
+        emptier = {one.node for one in lost if one.wiped or (one.data_lost and not self._flushed)}
         facts = (
             f"held by {sorted(batch.holders)}, of which {sorted(unclean)} shut down uncleanly, "
-            f"{sorted(powerless)} without power, and were not in sync again; elected is "
+            f"{sorted(emptier)} without power or disk, and were not in sync again; elected is "
             f"{leader} ({removal.election}) from ISR {before.isr}, ELR {before.elr}"
         )
         if removal.election == "unclean":
             return "unclean election", self._settings.unclean_election, facts
-        if leader in powerless and self._settings.flush_messages != 1:
+        if leader in emptier:
             if len(unclean) >= self._settings.min_isr:
                 return self._counted(record, batch, removal, lost), True, facts
             if not self._settings.elr and before.isr == (leader,):
@@ -195,9 +201,15 @@ class _Fates:
         acknowledged_s = record.completed_s if record.outcome == Outcome.OK else batch.covered_s
         known_s = min(acknowledged_s, self._read_s.get(id(record), NEVER_S))
         since_s = dict.fromkeys(BROKERS, batch.appended_s)
-        gone = {one.node for one in in_sync.without_recovery(since_s, removal.at_s) if one.power}
-        if in_sync.at(known_s) <= gone:
-            return "power loss of all in-sync replicas"
+        were = in_sync.at(known_s)
+        gone = [
+            one
+            for one in in_sync.without_recovery(since_s, removal.at_s)
+            if one.data_lost and one.node in were
+        ]
+        if were <= {one.node for one in gone}:
+            wiped = any(one.wiped for one in gone)
+            return "disk loss among all in-sync replicas" if wiped else "power loss of all in-sync replicas"
         if removal.election == "last-known-elr":
             return "last known ELR elected without the data"
         return "min.isr replicas shut down uncleanly"

@@ -1,7 +1,7 @@
 """The configurations of a matrix: acks × min.insync.replicas × replicas × unclean election."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
 from checkers.contract.settings import Acks
@@ -27,12 +27,6 @@ class Cell:
         return (
             f"acks-{self.acks}-{self.min_isr}-of-{self.replication}-{'unclean' if self.unclean else 'clean'}"
         )
-
-    def of(self, base: Configuration) -> Configuration:
-        """The cell, with everything else as in `base`."""
-        topic = replace(base.topic, replication=self.replication, min_isr=self.min_isr, unclean=self.unclean)
-        producer = replace(base.producer, acks=self.acks, idempotence=self.acks == "all")
-        return replace(base, topic=topic, producer=producer)
 
 
 def cells() -> Iterator[Cell]:

@@ -80,6 +80,10 @@ class Broker:
             replica.log.synced = max(replica.log.synced, *old, 0)
             replica.log.lose_unsynced()
 
+    def lose_disk(self) -> None:
+        """The disk of a process that has ended is emptied."""
+        self.replicas, self.high_watermarks = {}, {}
+
     @property
     def stalled(self) -> bool:
         """Whether writes block."""
@@ -255,11 +259,20 @@ class Broker:
         if known is not None and known.partition_epoch >= state.partition_epoch:
             return
         self.view[state.partition] = state
-        if self.number in state.replicas:
-            replica = self.replicas.get(state.partition)
-            if replica is None:
-                replica = self.replicas[state.partition] = Replica(self, state.partition)
-            replica.apply(state)
+        if self.number not in state.replicas:
+            self._delete(state.partition)
+            return
+        replica = self.replicas.get(state.partition)
+        if replica is None:
+            replica = self.replicas[state.partition] = Replica(self, state.partition)
+        replica.apply(state)
+
+    def _delete(self, partition: int) -> None:
+        """The replica was moved elsewhere."""
+        replica = self.replicas.pop(partition, None)
+        if replica is not None:
+            replica.retire()
+            self.high_watermarks.pop(partition, None)
 
     def apply_alone(self, state: PartitionState) -> None:
         """Take over metadata that this broker alone is given; what the log says of it comes too late."""

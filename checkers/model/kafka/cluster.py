@@ -47,11 +47,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shutdown:
-    """A broker's process ended uncleanly; `power`: its unsynced pages went with it."""
+    """A broker's process ended uncleanly; `data_lost`: its unsynced pages went with it, and if it was `wiped`
+    all the rest too."""
 
     node: int
     at_s: float
-    power: bool
+    data_lost: bool
+    wiped: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -161,9 +163,10 @@ class Cluster:
             for node in CONTROLLERS:
                 self._line(node, "unclean-election", state.partition, state.leader_epoch, late_s=0.01)
 
-    def shut_down_uncleanly(self, number: int, *, power: bool) -> None:
-        """A broker was killed, or has lost its power."""
-        self.known.unclean.append(Shutdown(node=number, at_s=self.loop.now_s, power=power))
+    def shut_down_uncleanly(self, number: int, *, data_lost: bool, wiped: bool) -> None:
+        """A broker was killed or has halted, perhaps without its power or its disk."""
+        shutdown = Shutdown(node=number, at_s=self.loop.now_s, data_lost=data_lost, wiped=wiped)
+        self.known.unclean.append(shutdown)
 
     def leader_started(self, replica: Replica) -> None:
         """A broker begins to lead."""

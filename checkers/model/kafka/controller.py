@@ -6,7 +6,7 @@ Sources: QuorumController, ReplicationControlManager, BrokerHeartbeatManager, Cl
 KIP-631, KIP-841, KIP-903, KIP-966.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from checkers.model.kafka.partition_change import (
     ElectionRules,
     PartitionState,
     change,
+    preferred,
 )
 
 if TYPE_CHECKING:
@@ -232,6 +233,23 @@ class Controller:
         """Whether a broker may lead: registered, not fenced, not shutting down."""
         known = self.registrations.get(node)
         return known is not None and not known.fenced and not known.stopping
+
+    # What an administrator asks
+
+    def reassign(self, replicas: Mapping[int, tuple[int, ...]]) -> None:
+        """Begin to move partitions to these replicas, the preferred leader first."""
+        moved = [
+            change(self.partitions[number], self.partitions[number].isr, self._rules, self.is_active, to=to)
+            for number, to in replicas.items()
+        ]
+        self.commit([one for one in moved if one is not None])
+
+    def elect_preferred(self) -> bool:
+        """Let the first replica of each partition lead; whether that is another one anywhere."""
+        found = [preferred(state, self.is_active) for state in self.partitions.values()]
+        elected = [one for one in found if one is not None]
+        self.commit(elected)
+        return bool(elected)
 
     # What brokers ask
 

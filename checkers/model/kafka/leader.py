@@ -27,6 +27,7 @@ VISIBLE_S = 1.5
 """What lasts that long shows in samples and in the metadata log, whatever the clocks."""
 UNANSWERED_S = 0.8
 """How long the planted leader that acknowledges by itself has had no word from its followers."""
+LONG_AGO_S = -1e9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,10 +72,12 @@ class Leader:
     def __init__(self, replica: "Replica", state: PartitionState) -> None:
         self.replica, self.epoch, self.start_offset = replica, replica.leader_epoch, replica.log.end
         self._cluster = replica.broker.cluster
-        now_s, me = self._cluster.loop.now_s, replica.broker.number
-        self._remotes = {
-            node: Remote(now_s if node in state.isr else -1e9) for node in state.replicas if node != me
-        }
+        now_s = self._cluster.loop.now_s
+        self._remotes: dict[int, Remote] = {}
+        self.serve(state.replicas)
+        for node in state.isr:
+            if node in self._remotes:
+                self._remotes[node].caught_up_s = now_s
         self._pending: tuple[int, ...] | None = None
         self._waiting: list[tuple[int, int, Reply]] = []
         self._parked: dict[int, tuple[int, FetchReply]] = {}
@@ -85,6 +88,12 @@ class Leader:
         """Begin to lead."""
         self._advance()
         self._cluster.loop.after(self._cluster.case.settings.lag_max_s / 2, self._check_isr)
+
+    def serve(self, replicas: Sequence[int]) -> None:
+        """Brokers that have become replicas may fetch from now on; they have caught up with nothing yet."""
+        for node in replicas:
+            if node != self.replica.broker.number and node not in self._remotes:
+                self._remotes[node] = Remote(LONG_AGO_S)
 
     def stop(self, error: str) -> None:
         """Lead no more; `error` is the answer to whoever waits ("": the process has ended)."""

@@ -2,13 +2,16 @@
 
 An edge is the direction in which connections are opened: requests and answers of a connection both need it.
 A cut that refuses closes connections; one that swallows bytes lets requests hang, and closes the connections
-when it heals. What arrives at a paused node waits until it goes on; what arrives at an ended process is gone.
+when it heals. It may swallow requests alone, or answers alone: then what was on its way in the other
+direction arrives, and nobody opens a new connection, which takes both.
+What arrives at a paused node waits until it goes on; what arrives at an ended process is gone.
 """
 
 from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from checkers.model.case import BOTH, Direction
 from checkers.model.kafka.event_loop import Callback, EventLoop
 
 Edge = tuple[str, str]
@@ -35,15 +38,19 @@ class Node:
 
 
 class Link:
-    """An edge: how often it is cut, how late its answers are, and which of its connections is the present
-    one. `asked_s` and `answered_s` are when the last message in each direction arrives: none overtakes it.
+    """An edge: how often it is cut, and how often for requests and for answers; how late its answers are,
+    and which of its connections is the present one. `asked_s` and `answered_s` are when the last message in
+    each direction arrives: none overtakes it.
     """
 
-    __slots__ = ("answered_s", "asked_s", "begin", "connection", "cuts", "delay_s", "end")
+    __slots__ = (
+        *("begin", "connection", "cuts", "cuts_from", "cuts_to", "end"),
+        *("answered_s", "asked_s", "delay_s"),
+    )
 
     def __init__(self, begin: Node, end: Node) -> None:
         self.begin, self.end = begin, end
-        self.cuts, self.connection = 0, 0
+        self.cuts, self.cuts_to, self.cuts_from, self.connection = 0, 0, 0, 0
         self.delay_s = self.asked_s = self.answered_s = 0.0
 
 
@@ -82,7 +89,7 @@ class Network:
     def request(self, edge: Edge, callback: Callback, *arguments: Any) -> None:  # noqa: ANN401
         """Deliver a request to the node at the end of the edge; it may get lost."""
         link = self._links.get(edge) or self._link(edge)
-        if link.cuts:
+        if link.cuts_to:
             return
         at_s = self._loop.now_s + SHORTEST_S + self._rng.random() * (LONGEST_S - SHORTEST_S)
         at_s = link.asked_s = max(at_s, link.asked_s)
@@ -92,7 +99,7 @@ class Network:
     def answer(self, edge: Edge, callback: Callback, *arguments: Any) -> None:  # noqa: ANN401
         """Deliver an answer to the node at the begin of the edge; it may get lost."""
         link = self._links.get(edge) or self._link(edge)
-        if link.cuts:
+        if link.cuts_from:
             return
         at_s = self._loop.now_s + link.delay_s + SHORTEST_S + self._rng.random() * (LONGEST_S - SHORTEST_S)
         at_s = link.answered_s = max(at_s, link.answered_s)
@@ -115,23 +122,29 @@ class Network:
         else:
             callback(*arguments)
 
-    def cut(self, edge: Edge, *, refuse: bool) -> None:
-        """Cut an edge; several cuts of one edge add up."""
+    def cut(self, edge: Edge, *, refuse: bool, directions: tuple[Direction, ...] = BOTH) -> None:
+        """Cut an edge, or one direction of it; several cuts of one edge add up."""
         self.changes += 1
         link = self._link(edge)
-        link.cuts += 1
-        link.connection += 1
+        self._count(link, directions, 1)
+        if len(directions) == len(BOTH):
+            link.connection += 1
         if refuse:
             self._changed(edge)
 
-    def heal(self, edge: Edge) -> None:
-        """Take one cut away; with the last one, old connections are closed."""
+    def heal(self, edge: Edge, directions: tuple[Direction, ...] = BOTH) -> None:
+        """Take one such cut away; with the last one, old connections are closed."""
         self.changes += 1
         link = self._link(edge)
-        link.cuts -= 1
+        self._count(link, directions, -1)
         if not link.cuts:
             link.connection += 1
             self._changed(edge)
+
+    def _count(self, link: Link, directions: tuple[Direction, ...], by: int) -> None:
+        link.cuts += by
+        link.cuts_to += by * ("to" in directions)
+        link.cuts_from += by * ("from" in directions)
 
     def delay(self, edge: Edge, by_s: float) -> None:
         """Answers over the edge take longer by `by_s`, or less if it is negative."""

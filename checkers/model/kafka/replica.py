@@ -36,6 +36,12 @@ class Replica:
             self.role.stop("")
         self.role, self.leader, self.leader_epoch, self.partition_epoch = None, -1, -1, -1
 
+    def retire(self) -> None:
+        """The broker has the partition no more: who waits for the leader asks elsewhere."""
+        if self.role is not None:
+            self.role.stop("NOT_LEADER_FOR_PARTITION")
+        self.role = None
+
     def apply(self, state: PartitionState) -> None:
         """Take over what the metadata log says of the partition."""
         if state.partition_epoch <= self.partition_epoch or state.leader_epoch < self.leader_epoch:
@@ -49,6 +55,7 @@ class Replica:
                 self._become_leader(state)
             else:
                 assert isinstance(self.role, Leader)
+                self.role.serve(state.replicas)
                 self.role.committed()
         elif new_epoch or was_leader:
             self._become_follower()

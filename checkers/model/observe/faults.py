@@ -5,21 +5,28 @@ any left it is not injected at all.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from checkers.history.rows import Fault, NodeEvent
 from checkers.history.tables import NONE
 from checkers.model.case import (
+    BROKERS,
+    TOPIC,
     Action,
     CleanStop,
+    DiskFull,
     DiskStall,
+    DiskWipe,
     Kill,
     Latency,
+    OfNodes,
     Partition,
     Pause,
     PowerLoss,
+    PreferredElection,
+    Reassign,
 )
 from checkers.model.kafka.cluster import Cluster
 from checkers.model.kafka.network import Edge
@@ -37,7 +44,17 @@ KINDS: dict[type[Action], str] = {
     Kill: "kill",
     CleanStop: "stop",
     PowerLoss: "power-loss",
+    DiskWipe: "disk-wipe",
+    DiskFull: "disk-full",
+    Reassign: "reassign",
+    PreferredElection: "preferred-election",
 }
+SIGTERMED, SIGKILLED, HALTED = 143, 137, 1
+"""Exit codes."""
+MOVED_POLL_S = 0.1
+"""How often the brokers are asked whether replicas have moved."""
+Placement = Mapping[int, tuple[int, ...]]
+"""The replicas of each partition."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +65,7 @@ class _Outage:
     down_s: float = -1.0
     up_s: float = -1.0
     clean: bool = False
+    data_lost: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -65,6 +83,8 @@ class Injected:
     proven: bool = True
     recovered: bool = False
     outages: list[_Outage] = field(default_factory=list)
+    replicas: Placement = field(default_factory=dict)
+    """Where the replicas were that it has moved."""
 
     @property
     def name(self) -> str:
@@ -74,14 +94,12 @@ class Injected:
     def row(self) -> Fault:
         """The row of the faults table."""
         ended = [one for one in self.outages if one.down_s >= 0]
-        unclean = tuple(one.node for one in ended if not one.clean)
-        power = isinstance(self.action, PowerLoss)
         evidence = {"effect": {"nodes": self.nodes, "edges": self.edges}, "late_s": 0.0, "recovery": {}}
         return Fault(
             index=self.index,
             name=self.name,
             kind=KINDS[type(self.action)],
-            target=", ".join(self.edges) or "+".join(map(str, self.nodes)),
+            target=", ".join(self.edges) or "+".join(map(str, self.nodes)) or f"topic {TOPIC}",
             nodes=self.nodes,
             edges=self.edges,
             inject_ns=nanoseconds(self.inject_s),
@@ -93,8 +111,8 @@ class Injected:
             down=tuple(one.node for one in ended),
             down_ns=tuple(nanoseconds(one.down_s) for one in ended),
             up_ns=tuple(nanoseconds(one.up_s) if one.up_s >= 0 else NONE for one in ended),
-            data_lost=unclean if power else (),
-            unclean=unclean,
+            data_lost=tuple(one.node for one in ended if one.data_lost),
+            unclean=tuple(one.node for one in ended if not one.clean),
             evidence=json.dumps(evidence),
         )
 
@@ -117,9 +135,17 @@ class Faults:
 
     def _inject(self, action: Action) -> None:
         self._due -= 1
-        if isinstance(action, Partition | Latency):
-            self._inject_edges(action)
-            return
+        match action:
+            case Partition() | Latency():
+                self._inject_edges(action)
+            case Reassign():
+                self._reassign(action)
+            case PreferredElection():
+                self._elect_preferred(action)
+            case _:
+                self._inject_nodes(action)
+
+    def _inject_nodes(self, action: OfNodes) -> None:
         running = [node for node in action.nodes if self._usable(action, node)]
         if not running:
             return
@@ -135,8 +161,12 @@ class Faults:
                 self._stop(fault, action.hold_s)
             case PowerLoss():
                 self._cut_power(fault, action.hold_s)
+            case DiskWipe():
+                self._wipe(fault, action.hold_s)
+            case DiskFull():
+                self._fill(fault, action.hold_s)
 
-    def _usable(self, action: Action, node: int) -> bool:
+    def _usable(self, action: OfNodes, node: int) -> bool:
         one = self._cluster.network.nodes[str(node)]
         broker = self._cluster.brokers.get(node)
         if broker is None:
@@ -160,7 +190,7 @@ class Faults:
         fault = self._note(action, tuple(named), tuple(f"{source}->{target}" for source, target in edges))
         for edge in edges:
             if isinstance(action, Partition):
-                network.cut(edge, refuse=action.refuse)
+                network.cut(edge, refuse=action.refuse, directions=action.directions)
             else:
                 network.delay(edge, action.delay_s)
         fault.effect_s = self._cluster.loop.now_s + self._cluster.between(0.01, 0.2)
@@ -169,7 +199,7 @@ class Faults:
     def _heal_edges(self, fault: Injected, action: Partition | Latency, edges: Sequence[Edge]) -> None:
         for edge in edges:
             if isinstance(action, Partition):
-                self._cluster.network.heal(edge)
+                self._cluster.network.heal(edge, action.directions)
             else:
                 self._cluster.network.delay(edge, -action.delay_s)
         self._healed(fault)
@@ -201,28 +231,85 @@ class Faults:
             self._cluster.brokers[node].thaw()
         self._healed(fault)
 
+    # Changes by administration
+
+    def _reassign(self, action: Reassign) -> None:
+        controller = self._cluster.controller
+        before = {number: state.replicas for number, state in controller.partitions.items()}
+        to = {number: _placed(replicas, action.count) for number, replicas in before.items()}
+        if to == before or not controller.available:
+            return
+        fault = self._note(action, (), ())
+        fault.replicas = before
+        controller.reassign(to)
+        self._await_move(fault, to)
+        self._cluster.loop.after(action.hold_s, self._move_back, fault)
+
+    def _await_move(self, fault: Injected, to: Placement) -> None:
+        """Until the replicas are where they are to be, or are moved back."""
+        if fault.heal_s >= 0:
+            return
+        if self._are_on(to):
+            fault.effect_s = self._cluster.loop.now_s
+        else:
+            self._cluster.loop.after(MOVED_POLL_S, self._await_move, fault, to)
+
+    def _move_back(self, fault: Injected) -> None:
+        if self._cluster.controller.available:
+            self._cluster.controller.reassign(fault.replicas)
+            self._healed(fault)
+        else:
+            self._cluster.loop.after(MOVED_POLL_S, self._move_back, fault)
+
+    def _are_on(self, to: Placement) -> bool:
+        partitions = self._cluster.controller.partitions
+        return all(partitions[number].replicas == replicas for number, replicas in to.items()) and not any(
+            state.adding or state.removing for state in partitions.values()
+        )
+
+    def _elect_preferred(self, action: PreferredElection) -> None:
+        controller = self._cluster.controller
+        if controller.available and controller.elect_preferred():
+            fault = self._note(action, (), ())
+            fault.effect_s = self._cluster.loop.now_s + self._cluster.between(0.02, 0.2)
+            self._cluster.loop.after(action.hold_s, self._healed, fault)
+
     # Nodes that end
 
     def _kill(self, fault: Injected, hold_s: float) -> None:
-        for node in fault.nodes:
-            outage = _Outage(node)
-            fault.outages.append(outage)
-            self._cluster.loop.after(self._cluster.between(0.03, 0.15), self._end, fault, outage, 137)
+        self._end_soon(fault, within_s=(0.03, 0.15), code=SIGKILLED)
         self._cluster.loop.after(max(hold_s, 0.5), self._start, fault)
+
+    def _wipe(self, fault: Injected, hold_s: float) -> None:
+        self._end_soon(fault, within_s=(0.03, 0.15), code=SIGKILLED, data_lost=True)
+        self._cluster.loop.after(max(hold_s, 0.5), self._start, fault)
+
+    def _fill(self, fault: Injected, hold_s: float) -> None:
+        """A broker halts by itself, at its next append."""
+        self._end_soon(fault, within_s=(0.05, 0.6), code=HALTED)
+        self._cluster.loop.after(max(hold_s, 1.0), self._start, fault)
+
+    def _end_soon(
+        self, fault: Injected, *, within_s: tuple[float, float], code: int, data_lost: bool = False
+    ) -> None:
+        for node in fault.nodes:
+            outage = _Outage(node, data_lost=data_lost)
+            fault.outages.append(outage)
+            self._cluster.loop.after(self._cluster.between(*within_s), self._end, fault, outage, code)
 
     def _stop(self, fault: Injected, hold_s: float) -> None:
         for node in fault.nodes:
             outage = _Outage(node, clean=True)
             fault.outages.append(outage)
             broker = self._cluster.brokers[node]
-            broker.stop(partial(self._end, fault, outage, 143))
+            broker.stop(partial(self._end, fault, outage, SIGTERMED))
             self._cluster.loop.after(STOP_WITHIN_S, self._kill_unstopped, fault, outage)
         self._cluster.loop.after(hold_s, self._start, fault)
 
     def _kill_unstopped(self, fault: Injected, outage: _Outage) -> None:
         if outage.down_s < 0:
             outage.clean, fault.proven = False, False
-            self._end(fault, outage, 137)
+            self._end(fault, outage, SIGKILLED)
 
     def _cut_power(self, fault: Injected, hold_s: float) -> None:
         loop, network = self._cluster.loop, self._cluster.network
@@ -233,19 +320,24 @@ class Faults:
             loop.after(at_s, self._measure, node, "before-power-loss")
             at_s += self._cluster.between(0.02, 0.06)
         for node in fault.nodes:
-            outage = _Outage(node)
+            outage = _Outage(node, data_lost=True)
             fault.outages.append(outage)
-            loop.after(at_s, self._end, fault, outage, 137)
+            loop.after(at_s, self._end, fault, outage, SIGKILLED)
             at_s += self._cluster.between(0.02, 0.08)
         loop.after(max(hold_s, at_s + 0.3), self._start, fault)
 
     def _end(self, fault: Injected, outage: _Outage, code: int) -> None:
         cluster, broker = self._cluster, self._cluster.brokers[outage.node]
+        wiped = isinstance(fault.action, DiskWipe)
         if isinstance(fault.action, PowerLoss):
             broker.lose_power()
         if not outage.clean:
-            cluster.shut_down_uncleanly(outage.node, power=isinstance(fault.action, PowerLoss))
+            cluster.shut_down_uncleanly(outage.node, data_lost=outage.data_lost, wiped=wiped)
         broker.end(clean=outage.clean)
+        if wiped:
+            self._measure(outage.node, "before-wipe")
+            self._note_nothing_left(outage.node)
+            broker.lose_disk()
         self._event(outage.node, "exited", code, fault.name)
         outage.down_s = cluster.loop.now_s + cluster.between(0.002, 0.03)
         if all(one.down_s >= 0 for one in fault.outages):
@@ -261,6 +353,12 @@ class Faults:
         for number, replica in sorted(self._cluster.brokers[node].replicas.items()):
             state = (NONE, replica.log.start, replica.log.end)
             self._sampler.note(self._cluster.loop.now_s, number, node, state, source)
+
+    def _note_nothing_left(self, node: int) -> None:
+        """Each replica that was there ends at offset 0 on the emptied disk, a moment later."""
+        at_s = self._cluster.loop.now_s + 0.05
+        for number in sorted(self._cluster.brokers[node].replicas):
+            self._sampler.note(at_s, number, node, (NONE, 0, 0), "after-wipe")
 
     def _start(self, fault: Injected) -> None:
         """Read the disks of the nodes, which are all down, and start them, one after another."""
@@ -306,7 +404,16 @@ class Faults:
         cluster = self._cluster
         nodes = [cluster.network.nodes[str(node)] for node in fault.nodes]
         full = all(len(state.isr) == len(state.replicas) for state in cluster.controller.partitions.values())
-        return full and all(node.serving and not node.paused for node in nodes)
+        back = not fault.replicas or self._are_on(fault.replicas)
+        return full and back and all(node.serving and not node.paused for node in nodes)
+
+
+def _placed(replicas: tuple[int, ...], count: int | None) -> tuple[int, ...]:
+    """The first so many replicas, or those on the next brokers."""
+    if count is None:
+        return tuple(BROKERS[BROKERS.index(one) + 1 - len(BROKERS)] for one in replicas)
+    others = tuple(one for one in BROKERS if one not in replicas)
+    return (*replicas, *others)[:count]
 
 
 def _edge(text: str) -> Edge:

@@ -1,10 +1,10 @@
-"""What the controllers did in a run, counted: elections, ISRs, partitions without a leader, brokers.
+"""What the controllers did in a run, counted: elections, ISRs, replicas, times without a leader, brokers.
 
 Evidence: the replayed metadata log, in its order; times are its wall clock, mapped to the run's.
 A partition of which that log says nothing makes a number of all partitions unknown: it might be the one.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -52,6 +52,9 @@ class ControlPlane:
                 return self._most(lambda tp: _moves(self.timeline.states(tp), lambda lost, _: lost))
             case "isr.expands":
                 return self._most(lambda tp: _moves(self.timeline.states(tp), lambda _, won: won))
+            case "replicas.changes":
+                moved = self._replica_changes()
+                return self._most(lambda tp: moved[tp])
         kind = KINDS[name]
         return Measured(value=float(sum(each.kind == kind for each in self._elections())))
 
@@ -94,6 +97,20 @@ class ControlPlane:
         if since_ns != NONE:
             longest_ns = max(longest_ns, self.load_ended_ns - since_ns)
         return in_seconds(longest_ns)
+
+    def _replica_changes(self) -> Counter[TopicPartition]:
+        """How often each partition got another set of replicas; while they are moved it has both. Another
+        order of the same ones is no change."""
+        found: Counter[TopicPartition] = Counter()
+        last: dict[TopicPartition, frozenset[int]] = {}
+        in_order = sorted(
+            self.context.metadata, key=lambda row: (row.log_offset, row.at_ms, row.partition_epoch)
+        )
+        for row in in_order:
+            replicas = frozenset(row.replicas)
+            found[row.tp] += replicas != last.setdefault(row.tp, replicas)
+            last[row.tp] = replicas
+        return found
 
     def _of_brokers(self, name: str) -> Measured:
         if "brokers" not in self.context.collected:

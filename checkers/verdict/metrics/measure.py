@@ -14,7 +14,7 @@ from checkers.places import Place
 from checkers.verdict.exposure import Exposure
 from checkers.verdict.metrics.control_plane import ControlPlane
 from checkers.verdict.metrics.metric import ERRORS, Measured
-from checkers.verdict.metrics.zombies import longest_zombie
+from checkers.verdict.metrics.zombies import Zombies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +33,17 @@ class Metrics:
             return Measured(value=float(self._errors[name.removeprefix(ERRORS)]))
         match name:
             case "zombie.max":
-                return longest_zombie(self.context.watermarks)
+                return self._zombies.longest()
+            case "zombie.appended":
+                return self._zombies.appended()
+            case "zombie.committed":
+                return self._zombies.committed()
             case "data-lost.brokers":
                 lost = {node for fault in self.context.faults for node in fault.data_lost}
                 return Measured(value=float(len(lost)))
             case "acked.partitions":
                 return Measured(value=float(self.exposure.acked_partitions))
-        if name.startswith(("elections.", "offline.", "isr.", "brokers.")):
+        if name.startswith(("elections.", "offline.", "isr.", "replicas.", "brokers.")):
             return self._control_plane.measured(name)
         value = self.exposure.metric(name)
         where = self.exposure.longest_gap_at if name == "unavailable.max" else ""
@@ -48,6 +52,10 @@ class Metrics:
     @cached_property
     def _control_plane(self) -> ControlPlane:
         return ControlPlane(context=self.context, timeline=self.timeline, load_ended_ns=self.load_ended_ns)
+
+    @cached_property
+    def _zombies(self) -> Zombies:
+        return Zombies(watermarks=self.context.watermarks, log_ends=self.context.replica_offsets)
 
     @cached_property
     def _errors(self) -> Counter[str]:

@@ -79,9 +79,23 @@ _ALL = (
     _longest(
         "zombie.max", "the longest time that a deposed leader still answered as leader beside its successor"
     ),
+    Metric(
+        name="zombie.appended",
+        says="offsets that a deposed leader appended beside its successor, of the one with the most: with "
+        "acks=1 it acknowledged them",
+    ),
+    Metric(
+        name="zombie.committed",
+        says="offsets by which a deposed leader moved its high watermark beside its successor, of the one "
+        "with the most: with acks=all it acknowledged them",
+    ),
     Metric(name="isr.min", says="the fewest in-sync replicas that a partition had at any time"),
     Metric(name="isr.shrinks", says="times that an ISR shrank, of the partition with the most"),
     Metric(name="isr.expands", says="times that an ISR grew, of the partition with the most"),
+    Metric(
+        name="replicas.changes",
+        says="times that a partition got other replicas, of the partition with the most",
+    ),
     Metric(name="brokers.fenced", says="fencings of brokers that were not shutting down"),
     Metric(name="brokers.restarted", says="brokers that registered again, under a new broker epoch"),
     Metric(

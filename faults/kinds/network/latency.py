@@ -15,13 +15,13 @@ from typing import ClassVar, Self
 
 from compose.impairments import Delayed, Direction
 from compose.protocols import Edge
-from faults.clock import ns
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.network.directions import parse_direction
+from faults.kinds.network.samples import SAMPLES, samples_before
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.targets.draw import draw_edges_of
@@ -37,10 +37,6 @@ RESOLUTION_S = 0.02
 
 DRAWN_DELAY_MS = (100, 300)
 """What a storm draws: proven in a hold of 2 s, and below the time-outs of the quorum (2 s)."""
-
-SAMPLES, MOST_SAMPLES, MOST_PREPARING_S = 2, 6, 0.4
-"""Round trips before and during: one alone may be long by chance. On a busy machine two may, and hide a delay
-if they were before it. A step is prepared 1.2 s ahead, and that includes more than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +103,8 @@ class Latency:
 
     def prepare(self) -> None:
         """Measure the round trip of each edge that answers: the shortest of some, of more if they differ."""
-        trips = [self._measure(self.injection.edges) for _ in range(SAMPLES)]
-        until_ns = self.injection.clock.now_ns() + ns(MOST_PREPARING_S)
-        while len(trips) < MOST_SAMPLES and not _agree(trips) and self.injection.clock.now_ns() < until_ns:
-            trips.append(self._measure(self.injection.edges))
+        edges = self.injection.edges
+        trips = samples_before(lambda: self._measure(edges), _agree, self.injection.clock)
         answered = set[Edge]().union(*trips)
         self._before = {edge: min(each[edge] for each in trips if edge in each) for edge in sorted(answered)}
 

@@ -10,32 +10,31 @@ Each connection is slowed for itself, so traffic besides the transfer changes li
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Generic, TypeVar
 
 from compose.impairments import Direction, Impairment
 from compose.protocols import REQUEST_BYTES, Edge, Transfer
-from faults.clock import ns
 from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.network.samples import SAMPLES, samples_before
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep
 from faults.sizes import write_rate
 from faults.tasks import as_job
 
 SHORTEST_HOLD_S = 1.5
-SAMPLES, CLEARLY = 2, 0.5
-"""Transfers before and during: one alone may be long by chance. Those during are clearly longer by so much of
-what the fault makes them take."""
+CLEARLY = 0.5
+"""SAMPLES transfers are clearly longer than before: by so much of what the fault makes them take."""
 MORE_SAMPLES, SLIGHTLY = 4, 0.25
 """Where a broker was busy in all transfers before, they hide some of the difference: a smaller one is to be
 seen more often, for chance does not repeat itself on every edge."""
-QUICK, MOST_SAMPLES, MOST_PREPARING_S = 0.4, 6, 0.4
-"""Where a broker was busy in all transfers before, these are no measure of the edge: more are made, so many
-and for so long, until each edge has one that takes at most so much of what the fault will make it take."""
+QUICK = 0.4
+"""Such transfers are no measure of the edge, so more are made before: until each edge has one that takes at
+most so much of what the fault will make it take."""
 
 TRANSFER_S = 0.25
 """What the requests of a transfer take, and a broker's answers: several times as long as on an open edge, and
@@ -101,19 +100,13 @@ class SlowTransfer(Generic[SlowStep]):
 
     def prepare(self) -> None:
         """Time the shortest of some transfers through each edge that answers; no other is waited for."""
-        answering = sorted(self.injection.cluster.mesh.probe(self.injection.edges, within_s=PROBE_S))
-        best: dict[Edge, Transfer] = {}
-        until_ns = self.injection.clock.now_ns() + ns(MOST_PREPARING_S)
-        for made in range(MOST_SAMPLES):
-            enough = all(map(self._is_quick, best.values())) or self.injection.clock.now_ns() >= until_ns
-            if made >= SAMPLES and enough:
-                break
-            for edge, transfer in self._measure(tuple(answering)).items():
-                best[edge] = min(transfer, best.get(edge, transfer), key=_took_s)
-        self._before = {edge: best[edge] for edge in sorted(best)}
+        edges = tuple(sorted(self.injection.cluster.mesh.probe(self.injection.edges, within_s=PROBE_S)))
+        made = samples_before(lambda: self._measure(edges), self._are_quick, self.injection.clock)
+        self._before = _shortest(made)
 
-    def _is_quick(self, transfer: Transfer) -> bool:
-        return transfer.took_s <= QUICK * self.injection.step.must_take_s(transfer)
+    def _are_quick(self, made: Sequence[Mapping[Edge, Transfer]]) -> bool:
+        must_take_s = self.injection.step.must_take_s
+        return all(each.took_s <= QUICK * must_take_s(each) for each in _shortest(made).values())
 
     def _measure(self, edges: tuple[Edge, ...]) -> Mapping[Edge, Transfer]:
         """Answers may have more bytes than requests, and the halves of a block be smaller than a slice."""
@@ -180,6 +173,12 @@ class SlowTransfer(Generic[SlowStep]):
             return NotYet(instead=lacking)
         values = {"took_since_heal_s": by_name({edge: since[edge].took_s for edge in self._before})}
         return Proven(since_ns=self.injection.clock.now_ns(), values=values)
+
+
+def _shortest(made: Sequence[Mapping[Edge, Transfer]]) -> Mapping[Edge, Transfer]:
+    """The shortest transfer through each edge."""
+    edges = sorted(set[Edge]().union(*made))
+    return {edge: min((each[edge] for each in made if edge in each), key=_took_s) for edge in edges}
 
 
 def _took_s(transfer: Transfer) -> float:

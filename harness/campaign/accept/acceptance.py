@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from checkers.model.case import BROKERS
-from checkers.promises import Clause, clauses, traps
+from checkers.promises import Clause, Trap, clauses, traps
 from checkers.promises.configuration import Configuration
 from checkers.promises.search import Goal, SearchResult, in_words, search
 from checkers.verdict.algebra import Verdict
@@ -136,7 +136,9 @@ def record_of(
             _clause_row(clause, *of_clause.get(clause.id, (None, None))) for clause in acceptance.clauses
         ),
         traps=tuple(
-            TrapRow(id=trap.id, sentence=trap.sentence, change=trap.change)
+            TrapRow(
+                id=trap.id, sentence=trap.sentence, change=trap.change, clause=_shown_by(trap, acceptance)
+            )
             for trap in traps(its.configuration)
         ),
         required_missing=acceptance.required_missing,
@@ -146,6 +148,12 @@ def record_of(
             for place, result in enumerate(acceptance.searches)
         ),
     )
+
+
+def _shown_by(trap: Trap, acceptance: Acceptance) -> str:
+    """The clause of the promise whose run shows what a trap does; "" if there is none."""
+    given = {clause.id for clause in acceptance.clauses}
+    return next((name for name in trap.shown_by if name in given), "")
 
 
 def _places(there: Sequence[bool]) -> list[int | None]:

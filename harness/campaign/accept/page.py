@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.campaign.accept.record import AcceptRecord, ClauseRow, SearchRow, status_of
+from harness.campaign.accept.record import AcceptRecord, ClauseRow, SearchRow, Status, TrapRow, status_of
 from harness.campaign.suites.record import RunRow
 
 WORDS = {"loss": "lose what was acknowledged", "unavailability": "stop writes"}
@@ -50,11 +50,16 @@ def searched(row: SearchRow) -> str:
 
 
 def answer(record: AcceptRecord, judged: Mapping[int, RunRow]) -> str:
-    """Each clause and each counterexample, with what its run shows. `judged`: runs by the place of their
-    scenario.
+    """Each clause, each counterexample and each trap, with what its run shows. `judged`: runs by the place of
+    their scenario.
     """
     rows = [_of_clause(clause, judged) for clause in record.clauses]
     rows += [_of_search(row, judged) for row in record.searches]
+    rows += [
+        (f"trap {trap.id}", trap_status(trap, record, judged), f"as {trap.clause}", "")
+        for trap in record.traps
+        if trap.clause
+    ]
     lines = [
         f"{record.name}: {record.settings}",
         "",
@@ -74,7 +79,15 @@ def as_json(record: AcceptRecord, judged: Mapping[int, RunRow]) -> dict[str, Any
         run = judged.get(-1 if row["entry"] is None else row["entry"])
         row["status"] = status_of(row["entry"], judged)
         row["directory"] = run.directory if run else None
+    for row, trap in zip(document["traps"], record.traps, strict=True):
+        row["status"] = trap_status(trap, record, judged)
     return document
+
+
+def trap_status(trap: TrapRow, record: AcceptRecord, judged: Mapping[int, RunRow]) -> Status:
+    """What the run of its clause shows of a trap."""
+    entries = {clause.id: clause.entry for clause in record.clauses}
+    return status_of(entries.get(trap.clause), judged)
 
 
 def _of_clause(clause: ClauseRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:

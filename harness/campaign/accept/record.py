@@ -40,6 +40,7 @@ class TrapRow(ManifestPart):
     id: str
     sentence: str
     change: str = Field(description="the setting to change")
+    clause: str = Field(default="", description="the clause whose run shows what it does; empty: none does")
 
 
 class SearchRow(ManifestPart):

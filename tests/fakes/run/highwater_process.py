@@ -80,3 +80,10 @@ def labelled(text: str) -> list[str]:
     containers = [one.name for one in client.containers.list(all=True, filters=label)]
     networks = [one.name for one in client.networks.list(filters=label)]
     return containers + networks + [one.name for one in client.volumes.list(filters=label)]
+
+
+def mounted_or_attached() -> list[str]:
+    """Loop devices and mounts that are of any run's disks."""
+    loops = subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
+    mounts = Path("/proc/mounts").read_text()
+    return [line for line in (loops + mounts).splitlines() if "highwater" in line]

@@ -1,7 +1,7 @@
 """A scenario on the simulated Kafka: its schedule, with the times that events and recoveries really take.
 
 Roles are those of the first partition, which broker 1 leads first. The scenario has three brokers and three
-controllers, and one topic.
+controllers, and one topic. A wiped disk is one that was emptied: the model's has no directory id.
 """
 
 from collections.abc import Mapping
@@ -11,17 +11,25 @@ from checkers.model import (
     Action,
     Case,
     CleanStop,
+    DiskFull,
     DiskStall,
+    DiskWipe,
     Kill,
     Latency,
     ModelSettings,
     Partition,
     Pause,
     PowerLoss,
+    PreferredElection,
     ProducerSettings,
+    Reassign,
 )
 from fakes.world.cluster import FakeCluster
 from fakes.world.view import FakeView, partition
+from faults.kinds.admin.leaders.preferred_election import PreferredElectionStep
+from faults.kinds.admin.placement import Count, Placement, Rotated
+from faults.kinds.admin.reassign import ReassignStep
+from faults.kinds.disk.disk_wipe import DiskWipeStep
 from faults.kinds.network.latency import LatencyStep
 from faults.kinds.network.partition import PartitionStep
 from faults.kinds.step import After, At, ResolvedTargets, Step, When
@@ -37,18 +45,20 @@ EVENT_S = 5.5
 """From the begin of the step before: an ISR shrinks 3.1 to 6.1 s after a cut, an election as above."""
 STOPS_S = 1.5
 RECORDS_A_SECOND = 12
-OF_NODES: Mapping[str, type[Pause | Kill | CleanStop | DiskStall | PowerLoss]] = {
+OF_NODES: Mapping[str, type[Pause | Kill | CleanStop | DiskStall | PowerLoss | DiskWipe | DiskFull]] = {
     "pause": Pause,
     "kill": Kill,
     "stop": CleanStop,
     "disk-stall": DiskStall,
     "power-loss": PowerLoss,
+    "disk-wipe": DiskWipe,
+    "disk-full": DiskFull,
 }
 
 
 @dataclass(slots=True, kw_only=True)
 class _Leadership:
-    """Who leads the partition, and when leadership moves away from a node whose process ends."""
+    """Who leads the partition, and when leadership moves away from a node that ends or is missed."""
 
     leader: int = 1
     ends: list[tuple[float, int]] = field(default_factory=list)
@@ -108,12 +118,19 @@ def _schedule(resolved: Resolved) -> tuple[tuple[Action, ...], float]:
         moments[StepMoment(step=step.name, moment="end")] = end_s
         moments[StepMoment(step=step.name, moment="recovered")] = end_s + RECOVERED_S
         targets = step.resolve(_roles(resolved, leadership.at(at_s)))
-        if step.kind in ("kill", "stop", "power-loss"):
+        if _moves_leaders(step):
             moves_s = at_s if step.kind == "stop" else at_s + ELECTED_S
             leadership.ends += [(moves_s, node) for node in targets.nodes]
         actions.append(_action(step, at_s, takes_s + step.hold_s, targets))
         ended_s = max(ended_s, end_s)
     return tuple(actions), ended_s
+
+
+def _moves_leaders(step: Step) -> bool:
+    """Whether the controllers miss the nodes that the step hits."""
+    return step.kind in ("kill", "stop", "power-loss", "disk-wipe", "disk-full") or (
+        step.kind == "pause" and step.hold_s > ELECTED_S
+    )
 
 
 def _roles(resolved: Resolved, leader: int) -> Roles:
@@ -136,8 +153,24 @@ def _at_s(step: Step, moments: Mapping[StepMoment, float], begun_s: float) -> fl
 def _action(step: Step, at_s: float, hold_s: float, targets: ResolvedTargets) -> Action:
     edges = tuple(map(str, targets.edges))
     match step:
-        case PartitionStep(mode=mode):
-            return Partition(at_s=at_s, hold_s=hold_s, edges=edges, refuse=mode == "refuse")
+        case PartitionStep(mode=mode, directions=directions):
+            refuse = mode == "refuse"
+            return Partition(at_s=at_s, hold_s=hold_s, edges=edges, refuse=refuse, directions=directions)
         case LatencyStep(delay_s=delay_s):
             return Latency(at_s=at_s, hold_s=hold_s, edges=edges, delay_s=delay_s)
+        case ReassignStep(to=to):
+            return Reassign(at_s=at_s, hold_s=hold_s, count=_count(to))
+        case PreferredElectionStep():
+            return PreferredElection(at_s=at_s, hold_s=hold_s)
+        case DiskWipeStep(disk=disk):
+            assert disk == "emptied", "a new disk has another directory id"
     return OF_NODES[step.kind](at_s=at_s, hold_s=hold_s, nodes=targets.nodes)
+
+
+def _count(to: Placement) -> int | None:
+    match to:
+        case Count(replicas=replicas):
+            return replicas
+        case Rotated():
+            return None
+    raise AssertionError(f"the model moves no replicas to {to}")

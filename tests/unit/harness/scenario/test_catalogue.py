@@ -12,6 +12,21 @@ from harness.scenario.catalogue import catalogue, listing
 from harness.scenario.resolve import SHIPPED, find, resolve, shipped
 
 GROUPS = {
+    "administration": [
+        "acks-all-planned-move-behind",
+        "acks1-planned-move",
+        "acks1-planned-move-behind",
+        "acks1-reassignment",
+        "reassign-without-leader",
+    ],
+    "disk": [
+        "disk-full",
+        "disk-full-all",
+        "last-leader-disk-loss",
+        "last-leader-disk-loss-elr",
+        "last-leader-disk-loss-elr-off",
+        "last-leader-disk-loss-unclean",
+    ],
     "general": ["baseline", "storm"],
     "leader-failure": [
         "acks-all-leader-kill",
@@ -25,6 +40,7 @@ GROUPS = {
     "network": [
         "isolated-from-controllers-acks-all",
         "isolated-from-controllers-acks1",
+        "one-way-follower-fetch",
         "zombie-leader-acks-all",
         "zombie-leader-acks1",
     ],
@@ -48,7 +64,7 @@ GROUPS = {
         "two-replicas-min-isr-2",
     ],
     "controllers": ["quorum-loss", "quorum-loss-follower-kill", "quorum-loss-leader-kill"],
-    "restarts": ["rolling-kill", "rolling-restart", "rolling-restart-impatient"],
+    "restarts": ["acks1-rolling-restart", "rolling-kill", "rolling-restart", "rolling-restart-impatient"],
 }
 LONGEST_S = 75.0
 """Of a schedule, so that a run with its cluster's start takes about a minute and a half at most."""
@@ -84,6 +100,11 @@ PAIRS = [
     ("slow-leader-offline", "slow-leader-elr"),
     ("slow-leader-offline", "slow-leader-unclean"),
     ("back-to-back-leader-kills", "back-to-back-leader-kills-min-isr-1"),
+    ("acks1-planned-move-behind", "acks-all-planned-move-behind"),
+    ("acks1-rolling-restart", "rolling-restart"),
+    ("last-leader-disk-loss", "last-leader-disk-loss-unclean"),
+    ("last-leader-disk-loss", "last-leader-disk-loss-elr"),
+    ("last-leader-disk-loss-elr", "last-leader-disk-loss-elr-off"),
 ]
 
 
@@ -94,7 +115,12 @@ def test_scenarios_that_are_compared_have_the_same_schedule(one: str, other: str
 
 def test_tags_together_narrow_the_list() -> None:
     both = {entry.name for entry in catalogue(["network", "acks-1"])}
-    assert both == {"acks1-leader-kill", "isolated-from-controllers-acks1", "zombie-leader-acks1"}
+    assert both == {
+        "acks1-leader-kill",
+        "acks1-planned-move-behind",
+        "isolated-from-controllers-acks1",
+        "zombie-leader-acks1",
+    }
     assert {entry.group for entry in catalogue(["network"])} >= {"network", "leader-failure", "general"}
 
 
@@ -127,7 +153,7 @@ def test_the_command_lists_by_tag_for_people_and_programs(capsys: pytest.Capture
     assert main(["scenario", "list", "--tag", "restarts", "--json"]) == 0
     entries = json.loads(capsys.readouterr().out)
     assert [entry["name"] for entry in entries] == GROUPS["restarts"]
-    assert entries[1]["require"] == ["brokers.restarted >= 3", "elections.max >= 1"]
+    assert entries[2]["require"] == ["brokers.restarted >= 3", "elections.max >= 1"]
     assert main(["scenario", "list", "--tag", "nothing"]) == 2
 
 

@@ -129,3 +129,18 @@ def test_brokers_of_whom_nothing_was_collected_are_not_known() -> None:
     assert its.measured("brokers.fenced") == Measured(
         value=None, unknown="not collected: the brokers' registrations"
     )
+
+
+def test_a_partition_that_gets_other_replicas_is_counted_and_another_order_of_them_is_not() -> None:
+    def on_brokers(second, replicas):
+        return replace(led(second, 1, 0, (1, 2)), replicas=replicas, log_offset=second)
+
+    its = control_plane(
+        on_brokers(0, (1, 2, 3)),
+        on_brokers(4, (1, 2)),
+        on_brokers(5, (2, 1)),
+        on_brokers(9, (2, 1, 3)),
+        on_brokers(10, (2, 1, 3)),
+    )
+    assert its.measured("replicas.changes") == Measured(value=2.0, where="orders-0")
+    assert control_plane(*BOUNCED).measured("replicas.changes") == Measured(value=0.0)

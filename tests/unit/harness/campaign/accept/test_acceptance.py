@@ -117,6 +117,43 @@ def test_what_a_run_refutes_or_does_not_show_is_in_the_answer(tmp_path: Path) ->
     assert lines[-1] == "Left out of the runs: racks"
 
 
+TRAPS = [
+    (["topic.replication=2"], "two-replicas", "below-min-isr"),
+    (["topic.replication=2", "topic.config.min.insync.replicas=1"], "two-replicas", "isr-of-one"),
+    (["topic.config.min.insync.replicas=1"], "min-isr-of-one", "isr-of-one"),
+    (["topic.config.min.insync.replicas=1", "topic.config.flush.messages=1"], "min-isr-of-one", "disk-loss"),
+    (["topic.config.min.insync.replicas=3"], "min-isr-of-all", "below-min-isr"),
+    (["topic.config.min.insync.replicas=4"], "min-isr-above-replication", "below-min-isr"),
+    (["topic.config.unclean.leader.election.enable=true"], "unclean-election", "unclean-election"),
+    (["cluster.elr=false"], "no-eligible-leader-replicas", "last-replica-standing"),
+    (["producer={acks: 1}"], "acks-1", "unreplicated-tail"),
+    (["producer={acks: 0}"], "acks-0", "nothing-promised"),
+    (["topic.replication=1", "topic.config.min.insync.replicas=1"], "one-replica", "isr-of-one"),
+    (["cluster.racks={}"], "no-racks", "power-of-all"),
+    (["topic.config.retention.ms=60000"], "retention-against-clocks", ""),
+]
+
+
+@pytest.mark.parametrize(("sets", "trap", "clause"), TRAPS)
+def test_a_trap_that_a_run_can_show_names_the_clause_of_that_run(
+    sets: list[str], trap: str, clause: str
+) -> None:
+    assert {row.id: row.clause for row in record_of(payments(*sets)).traps}[trap] == clause
+
+
+def test_what_the_run_of_its_clause_shows_is_said_of_a_trap(tmp_path: Path) -> None:
+    its = payments("topic.config.min.insync.replicas=1", "topic.config.retention.ms=60000")
+    record, suite, _ = accepted(tmp_path, its, isr_of_one=Verdict.UNKNOWN)
+    document = page.as_json(record, judged_entries(suite))
+    assert {row["id"]: row["status"] for row in document["traps"]} == {
+        "min-isr-of-one": "not shown",
+        "retention-against-clocks": "no run can show it",
+    }
+    lines = page.answer(record, judged_entries(suite)).splitlines()
+    (shown,) = [line.split() for line in lines if line.startswith("trap ")]
+    assert shown == ["trap", "min-isr-of-one", "not", "shown", "as", "isr-of-one"]
+
+
 def test_a_counterexample_is_a_run_of_its_own(tmp_path: Path) -> None:
     found = searched(payments("cluster.elr=false"), time_limit_s=60, on_result=lambda result: None)
     assert [result.goal for result in found.searches] == ["loss", "unavailability"]
@@ -222,6 +259,24 @@ def test_without_proof_a_missing_clause_fails_and_is_in_the_json(capsys: pytest.
             "accept: --client ssl: expected KEY=VALUE, as in security.protocol=SSL",
         ),
         (["--resume", "runs/x", "--no-proof"], "accept: --resume goes on with a proof"),
+        (
+            ["--resume", "runs/x", "--set", "producer.acks=1"],
+            "accept: --resume goes on with the configuration, the seed and the searches that there are",
+        ),
+        (["payments", "--client", "a=b"], "accept: --client is for the cluster of --from-topic"),
+        (
+            ["payments", "--no-search", "--search-limit", "5s"],
+            "accept: --no-search and --search-limit exclude each other",
+        ),
+        (
+            ["payments", "--no-proof", "--seed", "7"],
+            "accept: --no-proof searches nothing and runs nothing: it takes no --search-limit, --seed or "
+            "--budget",
+        ),
+        (
+            ["matrix", "--no-search"],
+            "accept: matrix searches nothing: it takes no --no-search or --search-limit",
+        ),
     ],
 )
 def test_wrong_usage_is_one_sentence(

@@ -146,6 +146,31 @@ def test_what_would_make_a_run_judge_something_else_is_left_out_and_named():
     assert scenario.workload.client == {"linger.ms": "3"}
 
 
+@pytest.mark.parametrize(
+    ("producer", "carried", "left_out"),
+    [
+        ({"retries": 5, "batch.size": 0}, {"retries": "5"}, ("batch.size=0",)),
+        ({"linger.ms": 1_000_000}, {}, ("linger.ms=1000000",)),
+        # Longer than the delivery time-out of the runs: the client takes neither with the other.
+        ({"linger.ms": 70_000, "retries": 5}, {}, ("linger.ms=70000", "retries=5")),
+    ],
+)
+def test_what_kafkas_producer_takes_and_the_loads_client_does_not_is_left_out_and_named(
+    producer, carried, left_out
+):
+    its = AcceptFile.model_validate({"name": "mine", "producer": producer})
+    made = setup(its)
+    assert (made.left_out, made.scenario("any", "", []).workload.client) == (left_out, carried)
+    assert resolve(scenario_text(made.scenario("any", "", [])), "any", seed=1)
+
+
+def test_a_producer_may_have_more_on_its_way_than_the_loads_client():
+    producer = {"enable.idempotence": False, "max.in.flight.requests.per.connection": 2_000_000}
+    made = setup(AcceptFile.model_validate({"name": "mine", "producer": producer}))
+    client = made.scenario("any", "", []).workload.client
+    assert client == {"max.in.flight.requests.per.connection": "1000000"}
+
+
 def test_where_all_must_be_in_sync_no_run_can_elect_one_that_is_behind():
     proof = proven(asked(min_isr=3, unclean=True))["unclean-election"]
     assert proof.scenario is None

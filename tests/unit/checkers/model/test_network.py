@@ -1,0 +1,70 @@
+"""Messages over an edge that is cut in both directions, or in one."""
+
+from random import Random
+
+import pytest
+
+from checkers.model.case import BOTH
+from checkers.model.kafka.event_loop import EventLoop
+from checkers.model.kafka.network import Network, Node
+
+EDGE = ("2", "1")
+
+
+@pytest.fixture
+def loop() -> EventLoop:
+    return EventLoop(0.0)
+
+
+@pytest.fixture
+def network(loop: EventLoop) -> Network:
+    its = Network(loop, Random(1))
+    for name in ("1", "2"):
+        its.nodes[name] = Node(name)
+    return its
+
+
+def arrived(network: Network, loop: EventLoop) -> list[str]:
+    """Which of a request and an answer that are sent now arrive."""
+    found: list[str] = []
+    network.request(EDGE, found.append, "request")
+    network.answer(EDGE, found.append, "answer")
+    loop.run(loop.now_s + 1.0)
+    return sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("directions", "left"), [(BOTH, []), (("to",), ["answer"]), (("from",), ["request"])]
+)
+def test_a_cut_takes_what_goes_in_its_directions(network, loop, directions, left):
+    assert arrived(network, loop) == ["answer", "request"]
+    network.cut(EDGE, refuse=False, directions=directions)
+    assert arrived(network, loop) == left
+    assert not network.usable(EDGE)
+    network.heal(EDGE, directions)
+    assert arrived(network, loop) == ["answer", "request"]
+    assert network.usable(EDGE)
+
+
+def test_what_is_on_its_way_arrives_unless_both_directions_are_cut(network, loop):
+    found: list[str] = []
+    network.request(EDGE, found.append, "first")
+    network.cut(EDGE, refuse=False, directions=("to",))
+    loop.run(1.0)
+    assert found == ["first"]
+    network.heal(EDGE, ("to",))
+    network.request(EDGE, found.append, "second")
+    network.cut(EDGE, refuse=False)
+    loop.run(2.0)
+    assert found == ["first"]
+
+
+def test_cuts_of_different_directions_add_up(network, loop):
+    network.cut(EDGE, refuse=False, directions=("to",))
+    network.cut(EDGE, refuse=False, directions=("from",))
+    assert arrived(network, loop) == []
+    network.heal(EDGE, ("to",))
+    assert arrived(network, loop) == ["request"]
+    assert not network.usable(EDGE)
+    network.heal(EDGE, ("from",))
+    assert arrived(network, loop) == ["answer", "request"]
