@@ -34,6 +34,17 @@ class Feature:
     newest: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quorum:
+    """The controllers by the active one's word: which it is, and where the log of each voter ends.
+
+    -1: it does not know.
+    """
+
+    leader: int
+    log_ends: Mapping[int, int]
+
+
 class Admin(Protocol):
     """Changes are idempotent, and raise AdminRefused with Kafka's reason, or ViewError if nobody answers."""
 
@@ -66,3 +77,6 @@ class Admin(Protocol):
 
     def features(self, name: str) -> Mapping[int, Feature]:
         """A feature by the word of each broker that answers and knows it."""
+
+    def quorum(self) -> Quorum:
+        """The controllers by the active one's word. Raises ViewError while there is none that answers."""
