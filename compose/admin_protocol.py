@@ -12,6 +12,9 @@ from typing import Literal, Protocol
 Place = tuple[str, int]
 """Topic and partition."""
 
+METADATA_VERSION = "metadata.version"
+"""The feature whose level says what the metadata log may hold, and so which releases can read it."""
+
 ElectionKind = Literal["preferred", "unclean"]
 """`preferred` gives a partition to the first of its replicas, if that is in sync; `unclean` gives one without
 a leader to any replica that runs, whatever it lacks (KIP-460)."""
