@@ -121,7 +121,8 @@ def _promised(arguments: Namespace) -> int:
 def _proven(arguments: Namespace) -> int:
     from harness import api
     from harness.campaign.accept import page
-    from harness.campaign.accept.acceptance import exit_code, judged_entries
+    from harness.campaign.accept.acceptance import exit_code
+    from harness.campaign.suites.made import judged_entries
     from harness.campaign.suites.table import table
     from harness.terminal.read_along import read_along
 
@@ -174,7 +175,7 @@ def _assignment(text: str) -> tuple[str, str]:
 def _matrix(arguments: Namespace) -> int:
     from harness import api
     from harness.campaign.accept import matrix
-    from harness.campaign.accept.acceptance import judged_entries
+    from harness.campaign.suites.made import judged_entries
     from harness.terminal.read_along import read_along
 
     if arguments.no_proof:

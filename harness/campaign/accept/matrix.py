@@ -17,13 +17,13 @@ from checkers.promises.configuration import Configuration
 from checkers.promises.matrix import Cell, cells, promise_of
 from checkers.promises.search.schedules import Kind, Schedule, Timed
 from checkers.promises.search.search import Goal, try_schedule
-from harness.campaign.accept.acceptance import suite_of
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.counterexamples import BROKERS, steps, stops_writes
 from harness.campaign.accept.proofs import MISSED_S
-from harness.campaign.accept.record import read_json, status_of
+from harness.campaign.accept.record import status_of
 from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Loss, Setup, duration, setup
 from harness.campaign.suites.directory import Suite
+from harness.campaign.suites.made import read_beside, suite_of
 from harness.campaign.suites.record import RunRow
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
@@ -177,7 +177,7 @@ def read_matrix(directory: Path) -> MatrixRecord:
     """The record of the matrix in `directory`. RunDirectoryError if there is none; HistoryError if
     damaged.
     """
-    return read_json(directory / FILE, MatrixRecord, SCHEMA_VERSION, "a matrix")
+    return read_beside(directory / FILE, MatrixRecord, SCHEMA_VERSION, "a matrix")
 
 
 def table(record: MatrixRecord, judged: Mapping[int, RunRow] | None = None) -> str:
