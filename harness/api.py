@@ -199,7 +199,7 @@ def run_all(
 
     stream = progress or sys.stderr
     options = Options(out=Path(out), progress=stream, panel=panel, argv=tuple(argv))
-    _prepare({each.topology.kafka for each in scenarios}, stream)
+    _prepare(_releases(scenarios), stream)
     with LiveRunSteps(spark_master) as steps:
         return run_suite(scenarios, steps, options)
 
@@ -412,7 +412,7 @@ def _run_suite(
 
     entries = zip(opened.record.plan.scenarios, opened.record.sources, strict=True)
     scenarios = [resolve(its.text, its.filename, sets=entry.set, seed=0) for entry, its in entries]
-    _prepare({each.topology.kafka for each in scenarios}, progress)
+    _prepare(_releases(scenarios), progress)
     print(f"suite {opened.record.name}, seed {opened.record.seed}: {opened.path}", file=progress, flush=True)
     with LiveRunSteps(spark_master) as steps:
         return run_suite(opened, steps, progress=progress, argv=argv)
@@ -431,6 +431,11 @@ def _clear(opened: "OpenSuite", out: TextIO) -> None:
                 print(f"  FAILED {why}", file=out, flush=True)
     except ComposeError:
         return  # the next run reports the same
+
+
+def _releases(scenarios: Sequence[Resolved]) -> set[str]:
+    """Every release that a cluster of these scenarios needs at some time."""
+    return {release for each in scenarios for release in each.topology.every_release}
 
 
 def _prepare(releases: Collection[str], out: TextIO) -> None:
