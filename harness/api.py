@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from harness.campaign.suite import SuiteResult
     from harness.campaign.suites.directory import Suite as OpenSuite
     from harness.campaign.suites.record import SuiteRecord as FinishedSuite
+    from harness.campaign.upgrade.record import UpgradeRecord
     from harness.selftest.selftest import SelfTest
 
 __all__ = [
@@ -86,10 +87,12 @@ __all__ = [
     "resume_accept",
     "resume_matrix",
     "resume_suite",
+    "resume_upgrade",
     "run",
     "run_all",
     "selftest",
     "suite",
+    "upgrade",
 ]
 
 LOCAL_SPARK = "local[*]"
@@ -395,6 +398,60 @@ def resume_matrix(
         directory, budget_s=budget_s, spark_master=spark_master, progress=progress, argv=argv
     )
     return record, suite
+
+
+def upgrade(
+    older: str,
+    newer: str,
+    *,
+    only: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    budget_s: float | None = None,
+    out: str | Path = "runs",
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[UpgradeRecord, FinishedSuite]":
+    """Show on real clusters what an upgrade of Kafka costs, and which way back there is.
+
+    Every node goes from `older` to `newer` under load and faults; back again before anything is finalized;
+    and after everything was finalized Kafka must refuse the way back. `only` are names of these phases: up,
+    down, refused. `sets` are assignments for all scenarios. The directory is made below `out`: upgrade.json,
+    upgrade.md, the scenario files, and the files of a suite. Raises UsageError, ScenarioError.
+    """
+    from harness.campaign.upgrade.pair import pair_of
+    from harness.campaign.upgrade.upgrade import concluded, planned
+
+    made = planned(
+        pair_of(older, newer),
+        only=only,
+        sets=sets,
+        out=Path(out),
+        seed=seed,
+        budget_s=budget_s or LONGEST_S,
+    )
+    suite = _run_suite(made, spark_master, progress or sys.stderr, argv)
+    return concluded(made.path, suite), suite
+
+
+def resume_upgrade(
+    directory: str | Path,
+    *,
+    budget_s: float | None = None,
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[UpgradeRecord, FinishedSuite]":
+    """Go on with an upgrade that was stopped. Raises RunDirectoryError, HistoryError."""
+    from harness.campaign.upgrade.record import read_upgrade
+    from harness.campaign.upgrade.upgrade import concluded
+
+    read_upgrade(Path(directory))
+    suite = resume_suite(
+        directory, budget_s=budget_s, spark_master=spark_master, progress=progress, argv=argv
+    )
+    return concluded(Path(directory), suite), suite
 
 
 def _matrix(sets: Sequence[str]) -> "Matrix":

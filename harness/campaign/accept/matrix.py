@@ -28,6 +28,7 @@ from harness.campaign.suites.record import RunRow
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
 from harness.scenario.model import Scenario
+from harness.terminal.columns import columns
 
 FILE = "matrix.json"
 NAME = "matrix"
@@ -186,9 +187,7 @@ def table(record: MatrixRecord, judged: Mapping[int, RunRow] | None = None) -> s
     """
     heads = ("cell", "promise", *(column.name for column in COLUMNS))
     rows: list[Sequence[str]] = [heads, *(_cells(row, judged) for row in record.cells)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join([f"Kafka {record.release}", *(line.rstrip() for line in lines)])
+    return "\n".join([f"Kafka {record.release}", *columns(rows)])
 
 
 def _cells(row: CellRow, judged: Mapping[int, RunRow] | None) -> Sequence[str]:

@@ -28,14 +28,25 @@ Record = TypeVar("Record", bound=ManifestPart)
 
 
 def suite_of(
-    name: str, scenarios: Sequence[Scenario], *, out: Path, seed: int | None, budget_s: float
+    name: str,
+    scenarios: Sequence[Scenario],
+    *,
+    sets: Sequence[str] = (),
+    out: Path,
+    seed: int | None,
+    budget_s: float,
 ) -> Suite:
-    """A new suite that makes one run of each scenario; the files are beside its runs. ScenarioError."""
+    """A new suite that makes one run of each scenario; the files are beside its runs. ScenarioError.
+
+    `sets` are assignments for each of them, as in workload.acks=1.
+    """
     texts = [scenario_text(scenario) for scenario in scenarios]
     names = [f"{scenario.name}.yaml" for scenario in scenarios]
     for text, filename in zip(texts, names, strict=True):
-        resolve(text, filename, seed=0)
-    entries = [Entry(scenario=f"{SCENARIOS}/{filename}", at_least=1, at_most=1) for filename in names]
+        resolve(text, filename, sets=sets, seed=0)
+    entries = [
+        Entry(scenario=f"{SCENARIOS}/{filename}", set=list(sets), at_least=1, at_most=1) for filename in names
+    ]
     suite = create(
         SuitePlan(name=name, scenarios=entries),
         budget_s=budget_s,
