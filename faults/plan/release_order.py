@@ -15,9 +15,12 @@ from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
 from faults.kinds.step import Step
 
 
-def check_releases(steps: Sequence[Step]) -> None:
-    """BadStep, with the index of the step, for the first that comes too late or in vain."""
-    newest = finalized = by = ""
+def check_releases(steps: Sequence[Step], newest: str) -> None:
+    """BadStep, with the index of the step, for the first that comes too late or in vain.
+
+    `newest` is the newest release of a node before the first step; "": not known.
+    """
+    finalized = by = ""
     for index, step in enumerate(steps):
         match step:
             case FinalizeStep():

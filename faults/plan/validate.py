@@ -44,7 +44,7 @@ def validate(steps: tuple[Step, ...], facts: Facts) -> tuple[Step, ...]:
         except BadStep as refusal:
             raise refusal.below(index) from None
         names[step.name] = None
-    check_releases(done)
+    check_releases(done, facts.newest)
     return done
 
 

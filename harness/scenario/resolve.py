@@ -183,6 +183,7 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
             for topic in scenario.topics
         ),
         release=topology.oldest_version,
+        newest=topology.releases[-1],
     )
 
 
