@@ -92,7 +92,8 @@ def _within(times: Times, period: Period) -> int:
 def _of_availability(
     period: Period, waits: Mapping[TopicPartition, tuple[Times, Times]]
 ) -> dict[str, object]:
-    longest_ns, where, unavailable = -1, "", {}
+    longest_ns, where = -1, ""
+    unavailable: dict[str, float] = {}
     for tp, (begins, lengths) in waits.items():
         its = lengths[np.searchsorted(begins, period.from_ns) : np.searchsorted(begins, period.to_ns)]
         if not len(its):

@@ -190,26 +190,3 @@ def test_writing_and_reading() -> None:
     step = parse_step(UP)
     assert write_step(step) == UP
     assert parse_step(write_step(step)) == step
-
-
-FINALIZE = {"name": "finalize", "at": "9s", "do": "finalize", "for": "1s"}
-DOWN = {**UP, "name": "down", "at": "20s", "release": "4.0.0"}
-REFUSED = {"name": "refused", "at": "20s", "do": "refused-downgrade", "release": "4.0.0", "for": "1s"}
-
-
-def test_a_downgrade_after_features_were_finalized_is_refused() -> None:
-    """No node of the older release could read the metadata log."""
-    assert refusal(UP, FINALIZE, DOWN) == (
-        "step 3, release: '4.0.0' is refused; allowed: 4.3.1 or newer: finalize finalizes the features of "
-        "that release before"
-    )
-    assert len(validate(parse_steps([UP, DOWN, {**FINALIZE, "at": "30s"}]), FACTS)) == 3
-
-
-def test_a_downgrade_that_kafka_would_take_is_no_refused_one() -> None:
-    """From 4.2 the metadata.version of 4.1 is allowed: none in between has changed the metadata."""
-    assert len(validate(parse_steps([UP, FINALIZE, REFUSED]), FACTS)) == 3
-    assert refusal({**UP, "release": "4.2.1"}, FINALIZE, {**REFUSED, "release": "4.1.1"}) == (
-        "step 3, release: '4.1.1' is refused; allowed: a release to whose metadata.version Kafka refuses to "
-        "go back from 4.2.1"
-    )
