@@ -296,7 +296,16 @@ class Cluster(Protocol):
         """How long each step of the start took; None while the cluster is not ready yet."""
 
     def release_of(self, node: int) -> str:
-        """Kafka release of the node, as "4.3.1"."""
+        """Kafka release of the node, as "4.3.1"; where it was changed, that of the node's next start on."""
+
+    def change_release(self, node: int, release: str) -> None:
+        """Let a node that has exited run another Kafka release from its next start on, on the same disk.
+
+        NodeStateError if it has not exited, or if this cluster was not started for that release too.
+        """
+
+    def reported_release(self, node: int) -> str:
+        """The Kafka release that the node's present process names in its own log; "" if it has not yet."""
 
     def state(self, node: int) -> ContainerState:
         """The state of the node's container now; one that is gone is `missing`, not an error."""

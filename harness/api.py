@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from harness.campaign.suite import SuiteResult
     from harness.campaign.suites.directory import Suite as OpenSuite
     from harness.campaign.suites.record import SuiteRecord as FinishedSuite
+    from harness.campaign.upgrade.record import UpgradeRecord
     from harness.selftest.selftest import SelfTest
 
 __all__ = [
@@ -86,10 +87,12 @@ __all__ = [
     "resume_accept",
     "resume_matrix",
     "resume_suite",
+    "resume_upgrade",
     "run",
     "run_all",
     "selftest",
     "suite",
+    "upgrade",
 ]
 
 LOCAL_SPARK = "local[*]"
@@ -199,7 +202,7 @@ def run_all(
 
     stream = progress or sys.stderr
     options = Options(out=Path(out), progress=stream, panel=panel, argv=tuple(argv))
-    _prepare({each.topology.kafka for each in scenarios}, stream)
+    _prepare(_releases(scenarios), stream)
     with LiveRunSteps(spark_master) as steps:
         return run_suite(scenarios, steps, options)
 
@@ -397,6 +400,60 @@ def resume_matrix(
     return record, suite
 
 
+def upgrade(
+    older: str,
+    newer: str,
+    *,
+    only: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    budget_s: float | None = None,
+    out: str | Path = "runs",
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[UpgradeRecord, FinishedSuite]":
+    """Show on real clusters what an upgrade of Kafka costs, and which way back there is.
+
+    Every node goes from `older` to `newer` under load and faults; back again before anything is finalized;
+    and after everything was finalized Kafka must refuse the way back. `only` are names of these phases: up,
+    down, refused. `sets` are assignments for all scenarios. The directory is made below `out`: upgrade.json,
+    upgrade.md, the scenario files, and the files of a suite. Raises UsageError, ScenarioError.
+    """
+    from harness.campaign.upgrade.pair import pair_of
+    from harness.campaign.upgrade.upgrade import concluded, planned
+
+    made = planned(
+        pair_of(older, newer),
+        only=only,
+        sets=sets,
+        out=Path(out),
+        seed=seed,
+        budget_s=budget_s or LONGEST_S,
+    )
+    suite = _run_suite(made, spark_master, progress or sys.stderr, argv)
+    return concluded(made.path, suite), suite
+
+
+def resume_upgrade(
+    directory: str | Path,
+    *,
+    budget_s: float | None = None,
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[UpgradeRecord, FinishedSuite]":
+    """Go on with an upgrade that was stopped. Raises RunDirectoryError, HistoryError."""
+    from harness.campaign.upgrade.record import read_upgrade
+    from harness.campaign.upgrade.upgrade import concluded
+
+    read_upgrade(Path(directory))
+    suite = resume_suite(
+        directory, budget_s=budget_s, spark_master=spark_master, progress=progress, argv=argv
+    )
+    return concluded(Path(directory), suite), suite
+
+
 def _matrix(sets: Sequence[str]) -> "Matrix":
     from harness.campaign.accept.configuration_file import parse_configuration
     from harness.campaign.accept.matrix import NAME, matrix
@@ -412,7 +469,7 @@ def _run_suite(
 
     entries = zip(opened.record.plan.scenarios, opened.record.sources, strict=True)
     scenarios = [resolve(its.text, its.filename, sets=entry.set, seed=0) for entry, its in entries]
-    _prepare({each.topology.kafka for each in scenarios}, progress)
+    _prepare(_releases(scenarios), progress)
     print(f"suite {opened.record.name}, seed {opened.record.seed}: {opened.path}", file=progress, flush=True)
     with LiveRunSteps(spark_master) as steps:
         return run_suite(opened, steps, progress=progress, argv=argv)
@@ -431,6 +488,11 @@ def _clear(opened: "OpenSuite", out: TextIO) -> None:
                 print(f"  FAILED {why}", file=out, flush=True)
     except ComposeError:
         return  # the next run reports the same
+
+
+def _releases(scenarios: Sequence[Resolved]) -> set[str]:
+    """Every release that a cluster of these scenarios needs at some time."""
+    return {release for each in scenarios for release in each.topology.every_release}
 
 
 def _prepare(releases: Collection[str], out: TextIO) -> None:

@@ -1,4 +1,4 @@
-"""The command line: `highwater run | suite | accept | check | selftest | scenario | setup | doctor | clean`.
+"""The command line: `highwater run | suite | accept | upgrade | check | selftest | scenario | …`.
 
 Exit codes: 0 PASS · 1 FAIL · 2 usage or scenario error · 3 UNKNOWN · 4 ERROR · 129/130/143 interrupted. A
 crash of the tool itself is an ERROR in one sentence, never a traceback and never exit 1.
@@ -17,7 +17,7 @@ from compose.host.memory import restart_without_thread_caches
 from harness import commands
 from harness.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, HighwaterError, Interrupted, is_ours
 
-LOADED = (commands.run, commands.suite, commands.accept)
+LOADED = (commands.run, commands.suite, commands.accept, commands.upgrade)
 """The commands that put a load on a cluster, for hours perhaps."""
 
 
@@ -73,6 +73,7 @@ def parser() -> argparse.ArgumentParser:
     _add_run(kinds)
     _add_suite(kinds)
     _add_accept(kinds)
+    _add_upgrade(kinds)
     _add_check(kinds)
     _add_selftest(kinds)
     _add_scenario(kinds)
@@ -161,6 +162,33 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     _add_master(accept)
     accept.set_defaults(command=commands.accept)
+
+
+def _add_upgrade(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    upgrade = kinds.add_parser(
+        "upgrade",
+        help="upgrade a real cluster under load and faults, and go back",
+        description=UPGRADE_HELP,
+    )
+    upgrade.add_argument("older", nargs="?", metavar="FROM", help="the release to begin with, as 4.0.0")
+    upgrade.add_argument("newer", nargs="?", metavar="TO", help="the newer release, as 4.3.1")
+    upgrade.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PHASE",
+        help="up, down or refused; may be given again",
+    )
+    upgrade.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP
+    )
+    upgrade.add_argument("--budget", type=_duration, metavar="TIME", help="of all runs; none by default")
+    upgrade.add_argument("--seed", type=_seed, help="of the runs; drawn if not given")
+    upgrade.add_argument("--resume", type=Path, metavar="DIR", help="go on with the upgrade in DIR")
+    upgrade.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
+    upgrade.add_argument("--json", action="store_true", help="upgrade.json on stdout, progress on stderr")
+    _add_master(upgrade)
+    upgrade.set_defaults(command=commands.upgrade)
 
 
 def _add_check(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -255,6 +283,11 @@ ACCEPT_HELP = (
     "Say what a configuration of a topic, its producers and its brokers promises, and which traps it falls "
     "into; search a simulated Kafka for the shortest faults that lose or block something; then run a "
     "scenario for each."
+)
+UPGRADE_HELP = (
+    "Bring every node from one Kafka release to a newer one, controllers first, under load and with faults "
+    "in between, and finalize its features; go up and back before anything is finalized; and see Kafka "
+    "refuse the way back after that. Each of these phases is a run on a cluster of its own."
 )
 SELFTEST_HELP = (
     "Make damaged copies of a run (mutants), seal each again, judge each as `highwater check` does, and "

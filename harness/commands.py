@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from compose.setup.doctor import Check
     from harness.campaign.accept.acceptance import Acceptance
     from harness.campaign.suites.record import SuiteRecord
+    from harness.campaign.upgrade.record import UpgradeRecord
 
 # Arrow, Spark, Docker and the Kafka client take seconds to import; a command imports the ones it needs.
 
@@ -141,7 +142,8 @@ def _promised(arguments: Namespace) -> int:
 def _proven(arguments: Namespace) -> int:
     from harness import api
     from harness.campaign.accept import page
-    from harness.campaign.accept.acceptance import exit_code, judged_entries
+    from harness.campaign.accept.acceptance import exit_code
+    from harness.campaign.suites.made import judged_entries
     from harness.campaign.suites.table import table
     from harness.terminal.read_along import read_along
 
@@ -194,7 +196,7 @@ def _assignment(text: str) -> tuple[str, str]:
 def _matrix(arguments: Namespace) -> int:
     from harness import api
     from harness.campaign.accept import matrix
-    from harness.campaign.accept.acceptance import judged_entries
+    from harness.campaign.suites.made import judged_entries
     from harness.terminal.read_along import read_along
 
     if arguments.no_proof:
@@ -225,6 +227,57 @@ def _matrix(arguments: Namespace) -> int:
     if arguments.json:
         print(json.dumps(matrix.as_json(record, judged), indent=2))
     return EXIT_ERROR if suite.exit_code is None else suite.exit_code
+
+
+def upgrade(arguments: Namespace) -> int:
+    """`highwater upgrade`: show what an upgrade costs, and which way back there is, or go on with one."""
+    from harness.campaign.suites.table import table
+    from harness.campaign.upgrade.page import answer
+    from harness.terminal.read_along import read_along
+
+    releases = (arguments.older, arguments.newer)
+    if (arguments.resume is None and None in releases) or (arguments.resume and releases != (None, None)):
+        raise UsageError("upgrade: give two releases, as in 4.0.0 4.3.1, or --resume DIR")
+    progress = read_along(sys.stderr if arguments.json else sys.stdout)
+    made = _new_upgrade if arguments.resume is None else _resumed_upgrade
+    record, suite = made(arguments, progress)
+    print(f"\n{table(suite)}\n\n{answer(record)}", file=progress, flush=True)
+    if arguments.json:
+        print(record.as_text(), end="")
+    return EXIT_ERROR if suite.exit_code is None else suite.exit_code
+
+
+def _new_upgrade(arguments: Namespace, progress: TextIO) -> "tuple[UpgradeRecord, SuiteRecord]":
+    from harness import api
+
+    return api.upgrade(
+        arguments.older,
+        arguments.newer,
+        only=arguments.only,
+        sets=arguments.sets,
+        seed=arguments.seed,
+        budget_s=arguments.budget,
+        out=arguments.out,
+        spark_master=arguments.spark_master,
+        progress=progress,
+        argv=sys.argv[1:],
+    )
+
+
+def _resumed_upgrade(arguments: Namespace, progress: TextIO) -> "tuple[UpgradeRecord, SuiteRecord]":
+    from harness import api
+
+    if arguments.only or arguments.sets or arguments.seed is not None:
+        raise UsageError(
+            "upgrade: --resume goes on with the phases, the settings and the seed of the upgrade"
+        )
+    return api.resume_upgrade(
+        arguments.resume,
+        budget_s=arguments.budget,
+        spark_master=arguments.spark_master,
+        progress=progress,
+        argv=sys.argv[1:],
+    )
 
 
 def check(arguments: Namespace) -> int:

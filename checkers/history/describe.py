@@ -104,7 +104,7 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         ): "live, disk-down, before-power-loss, after-power-loss, before-wipe, after-wipe",
         ("broker_lines", "kind"): (
             "loaded, leader-start, follower-start, truncated, truncated-below-hw, recovered, "
-            "unclean-election, halted"
+            "unclean-election, halted, version"
         ),
         ("broker_lines", "offset"): "log end at load, or where it starts, or to where it was truncated",
         ("replicas", "epochs"): "its leader-epoch checkpoint",

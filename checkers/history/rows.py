@@ -334,8 +334,8 @@ class BrokerLine(_Placed):
     """A line of a node's own log that shows the fate of a replica, or of the node.
 
     `kind`: loaded (`offset`: the log end that it found), leader-start and follower-start (`offset`: its log
-    end then), truncated (`offset`: to where), truncated-below-hw, recovered, unclean-election, halted. A line
-    about no partition has topic "" and partition -1.
+    end then), truncated (`offset`: to where), truncated-below-hw, recovered, unclean-election, halted,
+    version (the node names its Kafka release). A line about no partition has topic "" and partition -1.
     """
 
     at_ms: int

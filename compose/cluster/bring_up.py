@@ -79,18 +79,21 @@ class BringUp:
         for join in joins:
             join.result()
         took.mark("networks")
-        properties = {node: self._properties(node, proxy) for node in self.topology.nodes}
-        nodes = self._for_each_node(pool, lambda node: self._start_node(node, properties[node]))
+
+        def start_node(node: int, release: str) -> Node:
+            return self._start_node(node, release, self._properties(node, proxy))
+
+        nodes = self._for_each_node(pool, lambda node: start_node(node, self.topology.release_of(node)))
         took.mark("nodes")
         mesh = self._make_mesh(proxy, helper.result(), nodes)
         took.mark("mesh")
         return DockerCluster(
             topology=self.topology,
             labels=self.owner.labels(),
-            proxy_id=proxy.id,
+            proxy=proxy,
             clients={node: self._client_address(node, proxy) for node in self.topology.broker_ids},
             nodes=nodes,
-            properties=properties,
+            start_node=start_node,
             disks=disks,
             mesh=mesh,
         )
@@ -155,12 +158,12 @@ class BringUp:
             address = f"{host}:{port}"
         return render(server_properties(self.topology, node, client_address=address))
 
-    def _start_node(self, node: int, properties: str) -> Node:
+    def _start_node(self, node: int, release: str, properties: str) -> Node:
         broker = node in self.topology.broker_ids
         heap = self.topology.broker_heap_mib if broker else self.topology.controller_heap_mib
         spec = ContainerSpec(
             name=self.name(node),
-            image=kafka_image(self.topology.release_of(node)),
+            image=kafka_image(release),
             command=java_argv("kafka.Kafka", PROPERTIES, heap_mib=heap, archive=self.appcds),
             labels=self.owner.labels(),
             network=self.network(node),
@@ -169,7 +172,14 @@ class BringUp:
             files={PROPERTIES: properties},
         )
         container = containers.start(spec)
-        return Node(number=node, container_id=container.id, name=spec.name, network=spec.network)
+        return Node(
+            number=node,
+            container_id=container.id,
+            name=spec.name,
+            network=spec.network,
+            release=release,
+            properties=properties,
+        )
 
     def _make_mesh(self, proxy: Container, helper: Helper, nodes: Mapping[int, Node]) -> ToxiproxyMesh:
         server = ToxiproxyServer(*proxy.addresses[API_PORT])

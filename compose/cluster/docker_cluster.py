@@ -3,13 +3,15 @@
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from compose.docker import containers
+from compose.docker.containers import Container
 from compose.docker.events import engine_time_ns
 from compose.docker.labels import RUN
-from compose.errors import ComposeError, NodeStateError
+from compose.errors import ComposeError, NodeStateError, Vanished
 from compose.kafka import broker_log, metadata_dump, quorum
 from compose.kafka.admin import ClusterAdmin
 from compose.mesh.mesh import ToxiproxyMesh
@@ -33,6 +35,9 @@ from compose.protocols import (
 )
 from compose.spec.topology import Topology
 
+StartNode = Callable[[int, str], Node]
+"""Makes and starts the container of a node with the image of a Kafka release."""
+
 
 class DockerCluster:
     """Made by `start`; see `compose.protocols.Cluster` for what each method promises."""
@@ -42,18 +47,21 @@ class DockerCluster:
         *,
         topology: Topology,
         labels: Mapping[str, str],
-        proxy_id: str,
+        proxy: Container,
         clients: Mapping[int, tuple[str, int]],
         nodes: Mapping[int, Node],
-        properties: Mapping[int, str],
+        start_node: StartNode,
         disks: Disks,
         mesh: ToxiproxyMesh,
     ) -> None:
         self.topology, self.clients, self.mesh = topology, clients, mesh
         self.timings: StartTimings | None = None
-        self._labels, self._nodes, self._properties, self._disks = labels, nodes, properties, disks
-        self._proxy_id, self._planned, self._logs_since_ns = proxy_id, PlannedEnds(), 0
-        self._clock = engine_clock(proxy_id)
+        self._labels, self._nodes, self._start_node, self._disks = labels, dict(nodes), start_node, disks
+        self._proxy, self._planned, self._logs_since_ns = proxy, PlannedEnds(), 0
+        self._clock = engine_clock(proxy.id)
+        self._releases = {number: node.release for number, node in nodes.items()}
+        self._limits: dict[int, tuple[float | None, int | None]] = {}
+        self._earlier_logs = dict.fromkeys(nodes, "")
         self._restarts = dict.fromkeys(nodes, 0)
         self._addresses = {number: self.address(number) for number in nodes}
         self._starting = {number: threading.Lock() for number in nodes}
@@ -90,9 +98,23 @@ class DockerCluster:
         return self.topology.controller_ids
 
     def release_of(self, node: int) -> str:
-        """Kafka release of the node."""
+        """Kafka release of the node, from its next start on if that was changed."""
         self._node(node)
-        return self.topology.release_of(node)
+        return self._releases[node]
+
+    def change_release(self, node: int, release: str) -> None:
+        """The node gets a container of that release's image with its next start."""
+        status = self._node(node).state().status
+        if status not in ("exited", "missing"):
+            raise NodeStateError(f"node {node} is {status}; only one that has exited gets another release")
+        if release not in self.topology.every_release:
+            known = ", ".join(self.topology.every_release)
+            raise NodeStateError(f"node {node}: this cluster has no image of {release}; it has {known}")
+        self._releases[node] = release
+
+    def reported_release(self, node: int) -> str:
+        """The release that the node's present process names in its log."""
+        return broker_log.release(self._log_of_this_life(node))
 
     def state(self, node: int) -> ContainerState:
         """The state of the node now, as the engine reports it."""
@@ -127,17 +149,41 @@ class DockerCluster:
 
     def start(self, node: int, *, owner: str = "") -> None:
         """Start an exited node, and let the edges to it follow if its address has changed."""
-        one = self._node(node)
+        self._node(node)
         with self._starting[node]:
-            if one.state().status != "running":
+            if self._nodes[node].state().status != "running":
                 self._planned.starting(node, owner=owner)
-                one.start()
+                self._start_process(node)
                 self._restarts[node] += 1
             self._planned.runs(node)
             address = self.address(node)
             if address and address != self._addresses[node]:
                 self.mesh.moved(node, address)
                 self._addresses[node] = address
+
+    def _start_process(self, node: int) -> None:
+        """Start the node's container; if it gets another release, one of that takes its place."""
+        one = self._nodes[node]
+        if one.release == self._releases[node]:
+            one.start()
+        else:
+            self._replace(one)
+
+    def _replace(self, old: Node) -> None:
+        """Another container under the same name, on the same disk and in the same network, with the limits of
+        the old one. What that has logged goes with it, and is kept before. May be tried again."""
+        node = old.number
+        if old.state().status != "missing":
+            self._limits[node] = old.cpu_limit(), old.memory_limit()
+            self._earlier_logs[node] += self._log(node)
+        with suppress(Vanished):
+            containers.remove(old.name, name=old.name)
+        new = self._nodes[node] = self._start_node(node, self._releases[node])
+        cpus, most_bytes = self._limits.pop(node, (None, None))
+        if cpus is not None:
+            new.limit_cpu(cpus)
+        if most_bytes is not None:
+            new.limit_memory(most_bytes)
 
     def allow_end(self, node: int, *, owner: str) -> None:
         """The node may halt by itself."""
@@ -158,8 +204,8 @@ class DockerCluster:
 
     def watch(self, on_event: Callable[[ProcessEvent], None]) -> NodeWatch:
         """Report every start and end of a node's process, and of the proxy's."""
-        ids = {number: node.container_id for number, node in self._nodes.items()} | {PROXY: self._proxy_id}
-        watched = [Watched(container_id=each, node=node, role=self._role(node)) for node, each in ids.items()]
+        names = {number: node.name for number, node in self._nodes.items()} | {PROXY: self._proxy.name}
+        watched = [Watched(container=name, node=node, role=self._role(node)) for node, name in names.items()]
         return NodeWatch(watched, DockerEngine(self.run_id, self._clock), self._planned, on_event)
 
     def _role(self, node: int) -> Role:
@@ -292,11 +338,15 @@ class DockerCluster:
 
     def broker_epoch(self, node: int) -> int:
         """The epoch of the node's registration, from the log of its present life."""
-        state = self.state(node)
+        return broker_log.broker_epoch(self._log_of_this_life(node))
+
+    def _log_of_this_life(self, node: int) -> str:
+        """What the node's present process has logged; "" while it has none."""
+        one = self._node(node)
+        state = one.state()
         if state.pid is None:
-            return -1
-        since_ns = engine_time_ns(state.started_at)
-        return broker_log.broker_epoch(containers.logs(self._node(node).container_id, since_ns=since_ns))
+            return ""
+        return containers.logs(one.container_id, since_ns=engine_time_ns(state.started_at))
 
     def tail(self, node: int, lines: int = 40) -> str:
         """The last lines of the node's output."""
@@ -312,8 +362,12 @@ class DockerCluster:
         return leader if leader in alive else None
 
     def copy_metadata(self) -> MetadataLog:
-        """A copy of the metadata log of the controller that has the most of it, to be decoded."""
-        copy = metadata_dump.copied(self._labels, self.release_of, self.controllers, self._disks)
+        """A copy of the metadata log of the controller that has the most of it, to be decoded.
+
+        The newest release decodes it: it knows every record that any other one has written.
+        """
+        newest = self.topology.every_release[-1]
+        copy = metadata_dump.copied(self._labels, newest, self.controllers, self._disks)
 
         def decode() -> list[dict[str, object]]:
             with self._dumping:
@@ -330,14 +384,15 @@ class DockerCluster:
         clocks = self._clock.read()
         self._logs_since_ns = clocks.engine_ns if clocks.engine_ns >= 0 else clocks.wall_ns
         self._planned = PlannedEnds()
+        self._earlier_logs = dict.fromkeys(self._nodes, "")
 
     def collect(self, into: Path) -> None:
         """Write `server.log` and `server.properties` of each node below `into`."""
-        for number in self._nodes:
+        for number, node in self._nodes.items():
             directory = into / str(number)
             directory.mkdir(parents=True, exist_ok=True)
-            (directory / "server.properties").write_text(self._properties[number])
-            (directory / "server.log").write_text(self._log(number))
+            (directory / "server.properties").write_text(node.properties)
+            (directory / "server.log").write_text(self._earlier_logs[number] + self._log(number))
 
     def address(self, node: int) -> str:
         """The node's IP address in its own network, "" while it does not run."""

@@ -18,7 +18,7 @@ def check(topology: Topology) -> None:
 
 def check_images(topology: Topology) -> None:
     """Raise ImageUnavailable with the names of the images that the engine lacks."""
-    wanted = (*map(kafka_image, topology.releases), toxiproxy_image(), tools_image())
+    wanted = (*map(kafka_image, topology.every_release), toxiproxy_image(), tools_image())
     missing = [name for name in wanted if not docker_images.exists(name)]
     if missing:
         raise ImageUnavailable(

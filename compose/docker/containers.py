@@ -1,4 +1,7 @@
-"""Containers: made by Testcontainers, then driven by id with the SDK's low-level calls, one request each."""
+"""Containers: made by Testcontainers, then driven by id with the SDK's low-level calls, one request each.
+
+Where a `container_id` is asked for, the engine takes a container's name as well.
+"""
 
 import io
 import shutil

@@ -7,7 +7,7 @@ the log was when it was copied.
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compose.docker import containers
@@ -51,15 +51,13 @@ class CopiedLog:
             self.disks.discard(self.directory)
 
 
-def copied(
-    labels: Mapping[str, str], release_of: Callable[[int], str], controllers: Sequence[int], disks: Disks
-) -> CopiedLog:
-    """Copy the longest log of `controllers`; the tool of its release decodes it. Raises ComposeError."""
+def copied(labels: Mapping[str, str], release: str, controllers: Sequence[int], disks: Disks) -> CopiedLog:
+    """Copy the longest log of `controllers`; the tool of `release` decodes it. Raises ComposeError."""
     listings = {node: disks.files(node, METADATA_LOG) for node in controllers}
     node = max(listings, key=lambda number: _extent(listings[number]))
     names = _wanted(listings[node])
     directory = disks.copy_out(node, METADATA_LOG, names, to=f"metadata-{node}-{secrets.token_hex(4)}")
-    return CopiedLog(labels=labels, release=release_of(node), directory=directory, names=names, disks=disks)
+    return CopiedLog(labels=labels, release=release, directory=directory, names=names, disks=disks)
 
 
 def parse(text: str) -> Iterator[dict[str, object]]:

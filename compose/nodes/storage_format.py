@@ -39,8 +39,8 @@ def format_spec(
     options = ("--cluster-id", ANY_CLUSTER, "--config", PROPERTIES, *format_features(topology))
     return ContainerSpec(
         name=name,
-        # The oldest release, so that every node knows the metadata.version that is written.
-        image=kafka_image(topology.releases[0]),
+        # Every node knows the metadata.version that is written: none is of an older release.
+        image=kafka_image(topology.format_release),
         command=java_argv("kafka.tools.StorageTool", "format", *options, heap_mib=HEAP_MIB, archive=appcds),
         labels=labels,
         network=network,

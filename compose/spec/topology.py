@@ -39,7 +39,9 @@ class Topology:
 
     `combined`: nodes 1.. carry the broker role, and the first `controllers` of them the controller role too;
     otherwise controllers are nodes of their own, 101.. . `kafka` is the release of every node that
-    `kafka_by_node` does not name. `elr` None: as the oldest release ships it for new clusters.
+    `kafka_by_node` does not name, and `later` are those to which nodes may be brought while the cluster runs.
+    `formatted` is the release whose formatter makes the data directories, and with whose metadata.version the
+    cluster begins; None: the oldest one. `elr` None: as that release ships it for new clusters.
     `broker_config` and `controller_config` override our defaults. `client_port` 0: each client edge listens
     on any free host port; otherwise that of broker n listens on `client_port` + n. `volume_mib`: size of
     each node's disk; the file behind it is sparse.
@@ -50,6 +52,8 @@ class Topology:
     combined: bool = False
     kafka: str = DEFAULT_RELEASE
     kafka_by_node: Mapping[int, str] = field(default_factory=dict)
+    later: tuple[str, ...] = ()
+    formatted: str | None = None
     elr: bool | None = None
     broker_config: Mapping[str, Setting] = field(default_factory=dict)
     controller_config: Mapping[str, Setting] = field(default_factory=dict)
@@ -82,18 +86,28 @@ class Topology:
         return tuple(sorted({*self.broker_ids, *self.controller_ids}))
 
     def release_of(self, node: int) -> str:
-        """Kafka release of `node`, as "4.3.1"."""
+        """Kafka release with which `node` begins, as "4.3.1"."""
         return self.kafka_by_node.get(node, self.kafka)
 
     @property
     def releases(self) -> tuple[str, ...]:
-        """Every release that a node runs, once each, oldest first."""
-        return tuple(sorted({self.release_of(node) for node in self.nodes}, key=_numbers))
+        """Every release with which a node begins, once each, oldest first."""
+        return tuple(sorted({self.release_of(node) for node in self.nodes}, key=release_numbers))
+
+    @property
+    def format_release(self) -> str:
+        """The release whose formatter makes the data directories."""
+        return self.formatted or self.releases[0]
+
+    @property
+    def every_release(self) -> tuple[str, ...]:
+        """Every release that is needed at any time, once each, oldest first."""
+        return tuple(sorted({self.format_release, *self.releases, *self.later}, key=release_numbers))
 
     @property
     def oldest_version(self) -> tuple[int, int]:
-        """Major and minor number of the oldest release: only its features can be on in the cluster."""
-        major, minor, _patch = _numbers(self.releases[0])
+        """Major and minor number of the release that formatted: only its features are on in the cluster."""
+        major, minor, _patch = release_numbers(self.format_release)
         return major, minor
 
     @property
@@ -143,21 +157,28 @@ def _check_counts(topology: Topology) -> None:
 
 
 def _check_releases(topology: Topology) -> None:
-    for release in (topology.kafka, *topology.kafka_by_node.values()):
+    formatted = (topology.formatted,) if topology.formatted else ()
+    for release in (topology.kafka, *topology.kafka_by_node.values(), *topology.later, *formatted):
         if not RELEASE.fullmatch(release):
             raise TopologyError(f"kafka: {release!r} is not a release; write it as in {DEFAULT_RELEASE!r}")
     if strangers := topology.kafka_by_node.keys() - set(topology.nodes):
         raise TopologyError(
             f"kafka: a release for {_listed(strangers)}, and the nodes are {_listed(topology.nodes)}"
         )
-    oldest = topology.releases[0]
+    oldest = topology.format_release
+    if release_numbers(oldest)[:2] > release_numbers(topology.every_release[0])[:2]:
+        raise TopologyError(
+            f"formatted: {topology.every_release[0]} does not know the metadata.version of {oldest}; use it, "
+            "or an older one"
+        )
     if topology.oldest_version < OLDEST_RELEASE:
         raise TopologyError(f"kafka: {oldest} is too old; the oldest release known to work is 3.6.1")
     if topology.elr and topology.oldest_version < ELR_EXISTS:
         raise TopologyError(f"elr: eligible leader replicas do not exist in {oldest}; use 4.0.0 or newer")
 
 
-def _numbers(release: str) -> tuple[int, int, int]:
+def release_numbers(release: str) -> tuple[int, int, int]:
+    """The numbers of a release, by which releases are compared: "4.3.1" → (4, 3, 1)."""
     major, minor, patch = release.split(".")
     return int(major), int(minor), int(patch)
 

@@ -5,7 +5,9 @@ from types import MappingProxyType
 from typing import Any
 
 from faults.kinds.admin.config import CONFIG
-from faults.kinds.admin.feature import FEATURE
+from faults.kinds.admin.features.feature import FEATURE
+from faults.kinds.admin.features.finalize import FINALIZE
+from faults.kinds.admin.features.refused_downgrade import REFUSED_DOWNGRADE
 from faults.kinds.admin.leaders.preferred_election import PREFERRED_ELECTION
 from faults.kinds.admin.leaders.unclean_election import UNCLEAN_ELECTION
 from faults.kinds.admin.reassign import REASSIGN
@@ -28,6 +30,7 @@ from faults.kinds.process.memory_limit import MEMORY_LIMIT
 from faults.kinds.process.pause import PAUSE
 from faults.kinds.process.pulses import PULSES
 from faults.kinds.process.rolling_restart import ROLLING_RESTART
+from faults.kinds.process.rolling_upgrade import ROLLING_UPGRADE
 from faults.kinds.process.stop import STOP
 from faults.kinds.step import Step
 
@@ -38,6 +41,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     KILL,
     STOP,
     ROLLING_RESTART,
+    ROLLING_UPGRADE,
     CPU_LIMIT,
     MEMORY_LIMIT,
     DISK_STALL,
@@ -56,6 +60,8 @@ ALL: tuple[FaultKind[Any], ...] = (
     CREATE_PARTITIONS,
     CONFIG,
     FEATURE,
+    FINALIZE,
+    REFUSED_DOWNGRADE,
 )
 
 KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})

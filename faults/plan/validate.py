@@ -1,7 +1,8 @@
 """What a plan must satisfy before anything starts; every refusal is a BadStep with the path to the step.
 
 Names are unique; `after`, `once` and `since` name earlier steps; nodes, topics, partitions and edges exist; a
-role is held by at least one node; a hold is long enough to be proven.
+role is held by at least one node; a hold is long enough to be proven; releases come in an order that Kafka
+allows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from faults.errors import BadStep
 from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, Start, Step, When
 from faults.plan.parse import PlannedStep
+from faults.plan.release_order import check_releases
 from faults.targets.conditions import (
     BrokerFenced,
     BrokerUnfenced,
@@ -42,6 +44,7 @@ def validate(steps: tuple[Step, ...], facts: Facts) -> tuple[Step, ...]:
         except BadStep as refusal:
             raise refusal.below(index) from None
         names[step.name] = None
+    check_releases(done, facts.newest)
     return done
 
 

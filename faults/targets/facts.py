@@ -23,8 +23,9 @@ class TopicFacts:
 class Facts:
     """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default.
 
-    `has_elr`: whether eligible leader replicas are on (KIP-966). `release` is the oldest Kafka release of a
-    node, as (4, 3); empty: not known.
+    `has_elr`: whether eligible leader replicas are on (KIP-966). `release` is the Kafka release whose
+    metadata.version the cluster begins with, as (4, 3); empty: not known. `newest` is the newest release of a
+    node when it begins, as "4.3.1"; "": not known.
     """
 
     brokers: tuple[int, ...]
@@ -33,6 +34,7 @@ class Facts:
     topics: tuple[TopicFacts, ...]
     has_elr: bool = True
     release: tuple[int, ...] = ()
+    newest: str = ""
 
     @property
     def nodes(self) -> tuple[int, ...]:

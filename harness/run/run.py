@@ -141,7 +141,8 @@ def _write(job: Job, down: TearDown, observed: Observed) -> None:
 def _start_cluster(job: Job, down: TearDown) -> tuple[Cluster, RunWatch]:
     """A cluster with its topics, watched from when it was ready."""
     topology = job.resolved.topology
-    nodes = f"{topology.brokers} brokers, {topology.controllers} controllers, Kafka {topology.kafka}"
+    later = f" (then {', '.join(topology.later)})" if topology.later else ""
+    nodes = f"{topology.brokers} brokers, {topology.controllers} controllers, Kafka {topology.kafka}{later}"
     with job.phase("cluster", f"starting the cluster: {nodes}"):
         cluster = down.open(job.steps.cluster(job.resolved, job.run))
         started = job.steps.describe(cluster)

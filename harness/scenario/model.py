@@ -33,6 +33,7 @@ def _config_text(item: object) -> object:
     return str(item) if isinstance(item, (int, float)) else item
 
 
+RELEASE = r"^\d+\.\d+\.\d+$"
 KafkaConfig = Annotated[dict[str, str], BeforeValidator(_kafka_config)]
 
 
@@ -43,12 +44,16 @@ class Part(BaseModel):
 
 
 class ClusterPart(Part):
-    """How many nodes of which release; the configurations add to (or replace) the harness's fast settings."""
+    """How many nodes of which release; the configurations add to (or replace) the harness's fast settings.
+
+    `formatted` is the release that formats the disks, and whose metadata.version the cluster begins with.
+    """
 
     brokers: int = Field(default=3, ge=1)
     controllers: int = Field(default=3, ge=1)
     combined: bool = False
-    kafka: str = Field(default=DEFAULT_RELEASE, pattern=r"^\d+\.\d+\.\d+$")
+    kafka: str = Field(default=DEFAULT_RELEASE, pattern=RELEASE)
+    formatted: str | None = Field(default=None, pattern=RELEASE)
     elr: bool | None = None
     volume: Size = DEFAULT_VOLUME_BYTES
     broker_config: KafkaConfig = {}
@@ -135,6 +140,7 @@ def topology_of(cluster: ClusterPart) -> Topology:
         controllers=cluster.controllers,
         combined=cluster.combined,
         kafka=cluster.kafka,
+        formatted=cluster.formatted,
         elr=cluster.elr,
         broker_config=cluster.broker_config,
         controller_config=cluster.controller_config,

@@ -6,7 +6,7 @@ What is written as scenario.yaml reads back to the same resolved scenario, and d
 import io
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 
 from compose.spec.topology import Topology, edges
 from faults.errors import BadStep
+from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
 from faults.kinds.step import Step
 from faults.plan.blocks import is_written_out
 from faults.plan.parse import parse_plan, write_step
@@ -89,9 +90,15 @@ def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | N
     return Resolved(
         scenario=closed,
         steps=steps,
-        topology=topology_of(closed.cluster),
+        topology=replace(topology_of(closed.cluster), later=_later(steps)),
         is_expanded=not is_written_out(asked.faults),
     )
+
+
+def _later(steps: Sequence[Step]) -> tuple[str, ...]:
+    """The releases to which nodes are brought, each once."""
+    found = (step.release for step in steps if isinstance(step, RollingUpgradeStep))
+    return tuple(dict.fromkeys(found))
 
 
 def _refuse_too_long(closed: Scenario, document: Document) -> None:
@@ -116,7 +123,9 @@ def _closed(asked: Scenario, topology: Topology, steps: Sequence[Step], seed: in
             "seed": seed,
             "storm": None,
             "faults": [write_step(step) for step in steps],
-            "cluster": asked.cluster.model_copy(update={"elr": topology.elr_on}),
+            "cluster": asked.cluster.model_copy(
+                update={"elr": topology.elr_on, "formatted": topology.format_release}
+            ),
             "workload": asked.workload.model_copy(update={"idempotence": asked.workload.idempotent}),
             "expect": _expected(asked),
         }
@@ -174,6 +183,7 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
             for topic in scenario.topics
         ),
         release=topology.oldest_version,
+        newest=topology.releases[-1],
     )
 
 

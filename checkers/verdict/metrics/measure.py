@@ -14,6 +14,7 @@ from checkers.places import Place
 from checkers.verdict.exposure import Exposure
 from checkers.verdict.metrics.control_plane import ControlPlane
 from checkers.verdict.metrics.metric import ERRORS, Measured
+from checkers.verdict.metrics.releases import metadata_versions, new_release
 from checkers.verdict.metrics.zombies import Zombies
 
 
@@ -43,6 +44,10 @@ class Metrics:
                 return Measured(value=float(len(lost)))
             case "acked.partitions":
                 return Measured(value=float(self.exposure.acked_partitions))
+            case "nodes.new-release":
+                return new_release(self.context)
+            case "metadata.versions":
+                return metadata_versions(self.context)
         if name.startswith(("elections.", "offline.", "isr.", "replicas.", "brokers.")):
             return self._control_plane.measured(name)
         value = self.exposure.metric(name)

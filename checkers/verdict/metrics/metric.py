@@ -98,6 +98,8 @@ _ALL = (
     ),
     Metric(name="brokers.fenced", says="fencings of brokers that were not shutting down"),
     Metric(name="brokers.restarted", says="brokers that registered again, under a new broker epoch"),
+    Metric(name="nodes.new-release", says="nodes that ran more than one Kafka release, by their own logs"),
+    Metric(name="metadata.versions", says="levels at which metadata.version was finalized"),
     Metric(
         name="data-lost.brokers",
         says="brokers whose disk lost data to a fault",

@@ -8,7 +8,7 @@
 The runs are those of a suite, so they share clusters, can be interrupted, and are resumed from the directory.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -29,17 +29,12 @@ from harness.campaign.accept.record import (
     write_accept,
 )
 from harness.campaign.accept.scenarios import Setup, setup
-from harness.campaign.suites.directory import Suite, create
-from harness.campaign.suites.draw import Shard
-from harness.campaign.suites.plan import Entry, SuitePlan
-from harness.campaign.suites.record import RunRow, Source, SuiteRecord
-from harness.run_directory.layout import write_whole
+from harness.campaign.suites.directory import Suite
+from harness.campaign.suites.made import suite_of
+from harness.campaign.suites.record import SuiteRecord
 from harness.scenario.model import Scenario
-from harness.scenario.resolve import resolve, scenario_text
 
 GOALS: tuple[Goal, ...] = ("loss", "unavailability")
-SCENARIOS = "scenarios"
-"""The directory of the scenario files, below the acceptance's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,29 +88,6 @@ def planned(acceptance: Acceptance, *, out: Path, seed: int | None, budget_s: fl
 
 def _counterexample(its: Setup, result: SearchResult) -> Scenario | None:
     return None if result.found is None else counterexample(its, result.goal, result.found.schedule)
-
-
-def suite_of(
-    name: str, scenarios: Sequence[Scenario], *, out: Path, seed: int | None, budget_s: float
-) -> Suite:
-    """A new suite that makes one run of each scenario; the files are beside its runs. ScenarioError."""
-    texts = [scenario_text(scenario) for scenario in scenarios]
-    names = [f"{scenario.name}.yaml" for scenario in scenarios]
-    for text, filename in zip(texts, names, strict=True):
-        resolve(text, filename, seed=0)
-    entries = [Entry(scenario=f"{SCENARIOS}/{filename}", at_least=1, at_most=1) for filename in names]
-    suite = create(
-        SuitePlan(name=name, scenarios=entries),
-        budget_s=budget_s,
-        seed=seed,
-        shard=Shard(),
-        out=out,
-        sources=[Source(filename=each, text=text) for each, text in zip(names, texts, strict=True)],
-    )
-    (suite.path / SCENARIOS).mkdir()
-    for text, filename in zip(texts, names, strict=True):
-        write_whole(suite.path / SCENARIOS / filename, text)
-    return suite
 
 
 def record_of(
@@ -203,11 +175,6 @@ def settings_line(its: Setup) -> str:
     return ", ".join(
         [*words, *(["flushed before each acknowledgement"] if its.configuration.flushed else [])]
     )
-
-
-def judged_entries(suite: SuiteRecord) -> Mapping[int, RunRow]:
-    """The runs that are done, by the place of their scenario in the suite."""
-    return {row.entry: row for row in suite.runs if row.state == "judged"}
 
 
 def exit_code(record: AcceptRecord, suite: SuiteRecord | None) -> int:

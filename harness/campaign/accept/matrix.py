@@ -17,17 +17,18 @@ from checkers.promises.configuration import Configuration
 from checkers.promises.matrix import Cell, cells, promise_of
 from checkers.promises.search.schedules import Kind, Schedule, Timed
 from checkers.promises.search.search import Goal, try_schedule
-from harness.campaign.accept.acceptance import suite_of
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.counterexamples import BROKERS, steps, stops_writes
 from harness.campaign.accept.proofs import MISSED_S
-from harness.campaign.accept.record import read_json, status_of
+from harness.campaign.accept.record import status_of
 from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Loss, Setup, duration, setup
 from harness.campaign.suites.directory import Suite
+from harness.campaign.suites.made import read_beside, suite_of
 from harness.campaign.suites.record import RunRow
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
 from harness.scenario.model import Scenario
+from harness.terminal.columns import columns
 
 FILE = "matrix.json"
 NAME = "matrix"
@@ -177,7 +178,7 @@ def read_matrix(directory: Path) -> MatrixRecord:
     """The record of the matrix in `directory`. RunDirectoryError if there is none; HistoryError if
     damaged.
     """
-    return read_json(directory / FILE, MatrixRecord, SCHEMA_VERSION, "a matrix")
+    return read_beside(directory / FILE, MatrixRecord, SCHEMA_VERSION, "a matrix")
 
 
 def table(record: MatrixRecord, judged: Mapping[int, RunRow] | None = None) -> str:
@@ -186,9 +187,7 @@ def table(record: MatrixRecord, judged: Mapping[int, RunRow] | None = None) -> s
     """
     heads = ("cell", "promise", *(column.name for column in COLUMNS))
     rows: list[Sequence[str]] = [heads, *(_cells(row, judged) for row in record.cells)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join([f"Kafka {record.release}", *(line.rstrip() for line in lines)])
+    return "\n".join([f"Kafka {record.release}", *columns(rows)])
 
 
 def _cells(row: CellRow, judged: Mapping[int, RunRow] | None) -> Sequence[str]:

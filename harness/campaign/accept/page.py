@@ -1,10 +1,11 @@
 """The answer as text: the promise, the traps, the counterexamples, and what the runs show of each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.campaign.accept.record import AcceptRecord, ClauseRow, SearchRow, Status, TrapRow, status_of
 from harness.campaign.suites.record import RunRow
+from harness.terminal.columns import columns
 
 WORDS = {"loss": "lose what was acknowledged", "unavailability": "stop writes"}
 
@@ -63,7 +64,7 @@ def answer(record: AcceptRecord, judged: Mapping[int, RunRow]) -> str:
     lines = [
         f"{record.name}: {record.settings}",
         "",
-        *_columns([("", "by the run", "must show", "run"), *rows]),
+        *columns([("", "by the run", "must show", "run"), *rows]),
     ]
     if record.required_missing:
         lines += ["", f"Required, and not promised: {', '.join(record.required_missing)}"]
@@ -102,10 +103,3 @@ def _of_search(row: SearchRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:
         return f"shortest {row.goal}", "none found", "", ""
     shows = f"{row.goal} by: {row.found}"
     return f"shortest {row.goal}", status_of(row.entry, judged), shows, run.directory if run else ""
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    for row in rows:
-        cells = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
-        yield "  ".join([*cells, row[-1]]).rstrip()

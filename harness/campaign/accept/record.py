@@ -7,19 +7,18 @@ an acceptance that was stopped and resumed. docs/accept.md describes the keys.
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
+from harness.campaign.suites.made import read_beside
 from harness.campaign.suites.record import RunRow
-from harness.errors import HistoryError, RunDirectoryError
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
 
 SCHEMA_VERSION = 1
 FILE = "accept.json"
 
-Record = TypeVar("Record", bound=ManifestPart)
 Status = Literal["confirmed", "refuted", "not shown", "failed", "not run", "no run can show it"]
 
 
@@ -86,21 +85,7 @@ def read_accept(directory: Path) -> AcceptRecord:
     """The record of the acceptance in `directory`. RunDirectoryError if there is none; HistoryError if
     damaged.
     """
-    return read_json(directory / FILE, AcceptRecord, SCHEMA_VERSION, "an acceptance")
-
-
-def read_json(file: Path, kind: type[Record], schema_version: int, what: str) -> Record:
-    """A record of this schema. RunDirectoryError if there is no such file; HistoryError if it is damaged."""
-    if not file.is_file():
-        raise RunDirectoryError(f"{file.parent}: not the directory of {what}: it has no {file.name}")
-    try:
-        found: Any = json.loads(file.read_text())
-        its = found.get("schema_version") if isinstance(found, dict) else None
-        if its != schema_version:
-            raise HistoryError(f"{file}: unknown schema_version {its!r}, this version reads {schema_version}")
-        return kind.model_validate_json(file.read_text())
-    except (OSError, ValueError, ValidationError) as error:
-        raise HistoryError(f"{file}: not a readable record: {error}") from None
+    return read_beside(directory / FILE, AcceptRecord, SCHEMA_VERSION, "an acceptance")
 
 
 STATUS: Mapping[str, Status] = {

@@ -128,6 +128,7 @@ def _cluster(asked: AcceptFile, brokers: int, defaults: Mapping[str, str]) -> Cl
         controllers=its.controllers,
         combined=its.combined and its.controllers <= brokers,
         kafka=its.kafka,
+        formatted=its.formatted,
         elr=its.elr,
         broker_config={**defaults, **_kept(its.broker_config)},
         controller_config=_kept(its.controller_config),

@@ -8,7 +8,7 @@ from itertools import combinations
 from checkers.verdict.metrics.metric import ERRORS
 from faults.durations import write_duration
 from harness.scenario.acceptance import Bound, parse_accepted, parse_required, refuse_foregone
-from harness.scenario.model import Scenario
+from harness.scenario.model import Scenario, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
 from workloads.clients.outcome import error_names
@@ -66,11 +66,12 @@ def evidence(scenario: Scenario) -> Iterator[Contradiction]:
 
 def _greatest(scenario: Scenario) -> Mapping[str, float]:
     """The greatest value that a metric can have in a run of the scenario, of those that have one."""
-    brokers = scenario.cluster.brokers
+    brokers, topology = scenario.cluster.brokers, topology_of(scenario.cluster)
     return {
         "acked.partitions": sum(topic.partitions for topic in scenario.topics),
         "isr.min": min(topic.replication for topic in scenario.topics),
         "brokers.restarted": brokers,
+        "nodes.new-release": len(topology.nodes),
         "data-lost.brokers": brokers,
     }
 

@@ -30,6 +30,7 @@ def cluster(scenario: Scenario) -> Iterator[Contradiction]:
 
 def release(scenario: Scenario) -> Iterator[Contradiction]:
     """A release that there is not, or whose settings are not known."""
-    if scenario.cluster.kafka not in releases():
-        text = unknown(scenario.cluster.kafka, releases()).replace("unknown", "unknown release", 1)
-        yield Contradiction(path=("cluster", "kafka"), text=text)
+    for key, asked in (("kafka", scenario.cluster.kafka), ("formatted", scenario.cluster.formatted)):
+        if asked is not None and asked not in releases():
+            text = unknown(asked, releases()).replace("unknown", "unknown release", 1)
+            yield Contradiction(path=("cluster", key), text=text)

@@ -42,6 +42,7 @@ ONE_FAULTS: Mapping[str, OneFault] = {
     "stop": OneFault(words=LEADER),
     # Once it is proven, every broker is back.
     "rolling-restart": OneFault(words="target: brokers", begun="down"),
+    "rolling-upgrade": OneFault(words="release: 4.3.1", begun="down", cluster="kafka: 4.0.0"),
     "cpu-limit": OneFault(words=f"{LEADER}, cpus: 0.1"),
     # How much is too little depends on the machine; the limit is there once it is injected.
     "memory-limit": OneFault(words=f"{LEADER}, memory: 1GiB", begun="injected"),
@@ -64,5 +65,7 @@ ONE_FAULTS: Mapping[str, OneFault] = {
 HOLD_NOTHING: Mapping[str, str] = {
     "preferred-election": "it is over as soon as it is proven",
     "unclean-election": "it is over as soon as it is proven",
+    "finalize": "what is finalized stays so, and changes nothing outside of Kafka",
+    "refused-downgrade": "what is refused changes nothing",
 }
 """The other kinds, and why nothing of them can be left."""

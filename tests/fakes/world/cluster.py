@@ -170,7 +170,8 @@ class FakeCluster:
     """Nodes with a state each. Put a name into `fail_once` and the next call of it raises that error.
 
     `unsaved`: why the replicas of a broker cannot be copied.
-    `owners` has for whom each node was ended; `die` ends one that nobody asked to end.
+    `owners` has for whom each node was ended; `die` ends one that nobody asked to end. `releases` has what
+    each node runs from its next start on, `named` what its process has named in its log.
     """
 
     brokers: tuple[int, ...] = (1, 2, 3)
@@ -198,12 +199,15 @@ class FakeCluster:
     cpu_limits: dict[int, float] = field(default_factory=dict)
     throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     epochs: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 10))
+    releases: dict[int, str] = field(default_factory=dict)
     at_ns: int = 0
 
     def __post_init__(self) -> None:
         self.mesh = FakeMesh(full_mesh(self.brokers, self.controllers), calls=self.calls)
-        self.admin = FakeAdmin(brokers=self.brokers, calls=self.calls)
         nodes = {*self.brokers, *self.controllers}
+        self.releases = dict.fromkeys(nodes, "4.3.1") | self.releases
+        self.named = dict(self.releases)
+        self.admin = FakeAdmin(brokers=self.brokers, calls=self.calls, named=self.named)
         self.states = {n: ContainerState(status="running", pid=1000 + n, started_at="1") for n in nodes}
 
     def _do(self, name: str, node: int) -> None:
@@ -215,7 +219,15 @@ class FakeCluster:
         self.states[node] = replace(self.states[node], status=status, **change)  # type: ignore[arg-type]
 
     def release_of(self, node: int) -> str:
-        return "4.3.1"
+        return self.releases[node]
+
+    def change_release(self, node: int, release: str) -> None:
+        self._do(f"change_release {release}", node)
+        assert self.states[node].status == "exited", "a node changes its release while it is down"
+        self.releases[node] = release
+
+    def reported_release(self, node: int) -> str:
+        return self.named[node] if self.state(node).status in ("running", "paused") else ""
 
     def state(self, node: int) -> ContainerState:
         return self.states.get(node, ContainerState(status="missing"))
@@ -249,6 +261,7 @@ class FakeCluster:
         if before.status == "exited":
             lives = before.restarts + 1
             self._become(node, "running", exit_code=None, pid=1000 + node + 500 * lives, restarts=lives)
+            self.named[node] = self.releases[node]
             self.epochs[node] = max([10, *self.epochs.values()]) + 5
             self._report(node, "started", planned=True, owner=owner)
         self.owners.pop(node, None)

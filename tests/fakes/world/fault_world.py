@@ -9,7 +9,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from compose.admin_protocol import ElectionKind, Place
+from compose.admin_protocol import ElectionKind, Place, Quorum
 from compose.errors import DiskError, ViewError
 from compose.impairments import BOTH
 from compose.protocols import ContainerState, Edge, MemoryUse, PartitionOffsets, PartitionState
@@ -120,6 +120,7 @@ class WorldAdmin(FakeAdmin):
     """Changes of orders-0 move the world's leader."""
 
     world: "World" = field(kw_only=True)
+    log_ends: dict[int, int] = field(default_factory=dict)
 
     def moved(self, place: Place) -> None:
         if place == ORDERS and self.world.leader not in self.replicas[place]:
@@ -132,6 +133,16 @@ class WorldAdmin(FakeAdmin):
         running = [node for node in (preferred, *others) if self.world.serves(node)]
         if kind == "unclean" and not self.world.serves(self.world.leader):
             self.world.lead(running[0])
+
+    def quorum(self) -> Quorum:
+        """The first controller that serves is active. The log grows twice a second, and all that serve follow
+        but those that are `stuck`."""
+        serving = [node for node in self.world.controllers if self.world.serves(node)]
+        if not serving:
+            raise ViewError("no controller is active")
+        now = self.world.clock.now_ns() // ns(0.5)
+        self.log_ends |= {node: now for node in serving if node not in self.world.stuck}
+        return Quorum(leader=serving[0], log_ends=dict(self.log_ends))
 
 
 @dataclass
@@ -153,13 +164,14 @@ class World(FakeCluster):
     lingers_ns: int = 0
     stop_ns: int = 0
     halts: bool = True
+    stuck: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         edges = full_mesh(self.brokers, self.controllers)
         self.mesh: WorldMesh = WorldMesh(edges, calls=self.calls, world=self)
         self.admin: WorldAdmin = WorldAdmin(
-            brokers=self.brokers, calls=self.calls, ignores=self.ignores, world=self
+            brokers=self.brokers, calls=self.calls, ignores=self.ignores, named=self.named, world=self
         )
         self.boots: dict[int, int] = dict.fromkeys((*self.brokers, *self.controllers), -ns(3600))
         self.well: dict[int, bool] = dict.fromkeys(self.brokers, True)
@@ -357,6 +369,14 @@ class World(FakeCluster):
     def memory_use(self, node: int) -> MemoryUse:
         self.settle()
         return super().memory_use(node)
+
+    def change_release(self, node: int, release: str) -> None:
+        if "change_release" not in self.ignores:
+            super().change_release(node, release)
+
+    def reported_release(self, node: int) -> str:
+        """Named once it has booted."""
+        return super().reported_release(node) if self.serves(node) else ""
 
     def broker_epoch(self, node: int) -> int:
         """Registered once it has booted."""

@@ -51,6 +51,14 @@ def test_formatter_of_mixed_releases() -> None:
     assert spec.image == kafka_image("4.0.1")
 
 
+def test_formatter_of_an_upgrade_that_is_not_finalized() -> None:
+    """The nodes run a newer release than the one that formats."""
+    spec = format_spec(
+        Topology(kafka="4.3.1", formatted="4.0.0"), name="f", network="none", labels={}, appcds=True
+    )
+    assert spec.image == kafka_image("4.0.0")
+
+
 def test_formatter() -> None:
     """The formatter gets a controller's settings, and ELR only where the topology has an opinion."""
     for elr, option in ((True, "eligible.leader.replicas.version=1"), (None, "--config")):

@@ -61,6 +61,11 @@ def test_elr(release: str, asked: bool | None, on: bool) -> None:
         ({"kafka_by_node": {4: "4.0.0"}}, "a release for 4, and the nodes are 1, 2, 3, 101, 102, 103"),
         ({"kafka_by_node": {101: "3.9.1"}, "elr": True}, "do not exist in 3.9.1"),
         ({"kafka": "3.9.1", "elr": True}, "do not exist in 3.9.1"),
+        ({"later": ("4",)}, "'4' is not a release"),
+        ({"kafka": "3.9.1", "formatted": "4.0.0"}, "formatted: 3.9.1 does not know the metadata.version of"),
+        ({"later": ("4.0.0",)}, "formatted: 4.0.0 does not know the metadata.version of 4.3.1"),
+        ({"formatted": "3.5.2"}, "3.5.2 is too old"),
+        ({"formatted": "3.9.1", "elr": True}, "do not exist in 3.9.1"),
         ({"volume_mib": 10}, "at least 64 MiB"),
         ({"client_port": 80}, "client port: 80"),
         ({"broker_config": {"node.id": 7}}, "node.id is set by highwater"),
@@ -85,6 +90,18 @@ def test_release_of_a_node() -> None:
     assert (mixed.oldest_version, mixed.elr_on) == ((4, 0), False)
     assert Topology().releases == ("4.3.1",)
     assert Topology(kafka="3.9.1", kafka_by_node={1: "3.10.0"}).releases == ("3.9.1", "3.10.0")
+
+
+def test_releases_that_come_later() -> None:
+    """Their images are needed; what is on in the cluster is by the release that formatted it."""
+    upgraded = Topology(kafka="4.0.0", later=("4.3.1", "4.1.1", "4.3.1"))
+    assert (upgraded.releases, upgraded.format_release) == (("4.0.0",), "4.0.0")
+    assert upgraded.every_release == ("4.0.0", "4.1.1", "4.3.1")
+    assert (upgraded.oldest_version, upgraded.elr_on) == ((4, 0), False)
+    not_finalized = Topology(kafka="4.3.1", formatted="4.0.0")
+    assert (not_finalized.releases, not_finalized.every_release) == (("4.3.1",), ("4.0.0", "4.3.1"))
+    assert (not_finalized.oldest_version, not_finalized.elr_on) == ((4, 0), False)
+    assert Topology(kafka="4.3.0", later=("4.3.1",), formatted="4.3.1").format_release == "4.3.1"
 
 
 def test_defaults() -> None:

@@ -65,6 +65,7 @@ GROUPS = {
     ],
     "controllers": ["quorum-loss", "quorum-loss-follower-kill", "quorum-loss-leader-kill"],
     "restarts": ["acks1-rolling-restart", "rolling-kill", "rolling-restart", "rolling-restart-impatient"],
+    "upgrades": ["rolling-downgrade", "rolling-upgrade"],
 }
 LONGEST_S = 75.0
 """Of a schedule, so that a run with its cluster's start takes about a minute and a half at most."""

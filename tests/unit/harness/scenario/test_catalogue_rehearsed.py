@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.run.rehearsal import case_of
+from fakes.run.rehearsal import case_of, rehearsed
 
 from checkers.contract.timeline import Clock, Timeline
 from checkers.history.load import load_context
@@ -63,7 +63,7 @@ def test_without_its_faults_a_scenario_lacks_its_evidence(name: str, tmp_path: P
 @pytest.mark.parametrize("name", REHEARSED)
 def test_a_scenario_holds_its_evidence_and_loses_what_it_expects(name: str, tmp_path: Path) -> None:
     resolved = shipped_scenario(name)
-    simulated = simulate(case_of(resolved, SEED))
+    simulated = rehearsed(resolved, SEED)
     assert missed(resolved, simulated, tmp_path) == []
     lost = simulated.truth.lost
     match resolved.scenario.expect.acked_loss:

@@ -9,19 +9,14 @@ from fakes.run.run_steps import FakeRunSteps
 
 from checkers.verdict.algebra import Verdict
 from compose.setup import prepare
-from harness.campaign.accept import acceptance, page
-from harness.campaign.accept.acceptance import (
-    exit_code,
-    judged_entries,
-    planned,
-    promised,
-    record_of,
-    searched,
-)
+from harness.campaign.accept import page
+from harness.campaign.accept.acceptance import exit_code, planned, promised, record_of, searched
 from harness.campaign.accept.configuration_file import read_configuration
 from harness.campaign.accept.record import read_accept
+from harness.campaign.suites import made
 from harness.campaign.suites.directory import reopen
 from harness.campaign.suites.loop import run_suite
+from harness.campaign.suites.made import judged_entries
 from harness.cli import main
 from harness.errors import HistoryError, RunDirectoryError
 from harness.run.live import live_steps
@@ -38,7 +33,7 @@ def no_load(monkeypatch: pytest.MonkeyPatch) -> None:
         load = scenario.workload.model_copy(update={"lasts_s": 0.0, "tail_s": 0.0})
         return scenario_text(scenario.model_copy(update={"workload": load}))
 
-    monkeypatch.setattr(acceptance, "scenario_text", text)
+    monkeypatch.setattr(made, "scenario_text", text)
 
 
 class AcceptSteps(FakeRunSteps):

@@ -12,6 +12,16 @@ def test_a_release_that_there_is_not_is_refused_with_those_there_are() -> None:
     )
 
 
+def test_a_release_that_formats_is_known_and_not_newer_than_the_nodes() -> None:
+    assert complaints(cluster="formatted: 4.0.0") == ()
+    (unknown,) = complaints(cluster="formatted: 4.3.7")
+    assert unknown.startswith(
+        "demo.yaml:2:22: cluster.formatted: unknown release '4.3.7'; did you mean 4.3.1? allowed: 3.6.0, "
+    )
+    (newer,) = complaints(cluster="kafka: 4.0.0, formatted: 4.3.1")
+    assert newer.endswith("4.0.0 does not know the metadata.version of 4.3.1; use it, or an older one")
+
+
 def test_a_volume_is_a_file_of_ext4() -> None:
     assert complaints(cluster="volume: 16384GiB") == ()
     assert complaints(cluster="volume: 16385GiB") == (

@@ -75,7 +75,7 @@ def test_the_evidence_can_fail(
 ) -> None:
     """Where no broker ends, or none is started again, no restart is proven."""
     monkeypatch.setattr("faults.schedule.scheduler.RECOVERY_S", 3.0)
-    monkeypatch.setattr("faults.kinds.process.rolling_restart.PATIENCE_S", 3.0)
+    monkeypatch.setattr("faults.kinds.process.roll.PATIENCE_S", 3.0)
     topic = make_topic(partitions=3)
     with traffic(cluster.bootstrap, topic, partitions=3):
         (roll,) = run(Ignoring(cluster, ignored), view, {**ROLL, "target": "node 2"})
