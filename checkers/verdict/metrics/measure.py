@@ -39,7 +39,7 @@ class Metrics:
                 return Measured(value=float(len(lost)))
             case "acked.partitions":
                 return Measured(value=float(self.exposure.acked_partitions))
-        if name.startswith(("elections.", "offline.", "isr.", "brokers.")):
+        if name.startswith(("elections.", "offline.", "isr.", "brokers.", "log-dirs.")):
             return self._control_plane.measured(name)
         value = self.exposure.metric(name)
         where = self.exposure.longest_gap_at if name == "unavailable.max" else ""

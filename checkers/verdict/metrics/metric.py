@@ -85,6 +85,10 @@ _ALL = (
     Metric(name="brokers.fenced", says="fencings of brokers that were not shutting down"),
     Metric(name="brokers.restarted", says="brokers that registered again, under a new broker epoch"),
     Metric(
+        name="log-dirs.offline",
+        says="log directories that the controllers took for offline while their broker went on (KIP-858)",
+    ),
+    Metric(
         name="data-lost.brokers",
         says="brokers whose disk lost data to a fault",
     ),
