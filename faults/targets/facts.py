@@ -24,7 +24,7 @@ class Facts:
     """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default.
 
     `has_elr`: whether eligible leader replicas are on (KIP-966). `release` is the oldest Kafka release of a
-    node, as (4, 3); empty: not known.
+    node, as (4, 3); empty: not known. `log_dirs`: of each broker; a controller has one.
     """
 
     brokers: tuple[int, ...]
@@ -33,6 +33,7 @@ class Facts:
     topics: tuple[TopicFacts, ...]
     has_elr: bool = True
     release: tuple[int, ...] = ()
+    log_dirs: int = 1
 
     @property
     def nodes(self) -> tuple[int, ...]:
