@@ -46,6 +46,8 @@ class ModelSettings:
     tail_s: float = 2.0
     lag_max_s: float = 3.0
     session_s: float = 4.0
+    log_dirs: int = 1
+    """Of each broker; where a partition's replicas lie, `log_dir_of` says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +107,24 @@ class PowerLoss(_OfNodes):
     """All nodes lose their power at one instant, and what was never synced. Started after the hold."""
 
 
-Action: TypeAlias = Partition | Latency | Pause | DiskStall | Kill | CleanStop | PowerLoss
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogDirFailure(_OfNodes):
+    """A log directory fails, with what was never synced in it; the brokers go on, and are restarted after the
+    hold. Not the first one, which has the metadata log."""
+
+    log_dir: int = 2
+
+
+Action: TypeAlias = Partition | Latency | Pause | DiskStall | Kill | CleanStop | PowerLoss | LogDirFailure
 ACTIONS: Mapping[str, type[Action]] = {
-    kind.__name__: kind for kind in (Partition, Latency, Pause, DiskStall, Kill, CleanStop, PowerLoss)
+    kind.__name__: kind
+    for kind in (Partition, Latency, Pause, DiskStall, Kill, CleanStop, PowerLoss, LogDirFailure)
 }
+
+
+def log_dir_of(partition: int, settings: ModelSettings) -> int:
+    """The number of the log directory in which every replica of a partition lies."""
+    return 1 + partition % settings.log_dirs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from checkers.model.bugs import Bug
-from checkers.model.case import ACTIVE_CONTROLLER, BROKERS, CONTROLLERS, Case
+from checkers.model.case import ACTIVE_CONTROLLER, BROKERS, CONTROLLERS, Case, log_dir_of
 from checkers.model.kafka.broker import Broker
 from checkers.model.kafka.controller import Controller, Record
 from checkers.model.kafka.event_loop import EventLoop
@@ -47,11 +47,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shutdown:
-    """A broker's process ended uncleanly; `power`: its unsynced pages went with it."""
+    """A broker's process ended uncleanly; `power`: its unsynced pages went with it. `partitions`: it went on
+    without these alone, whose log directory had failed; None: all."""
 
     node: int
     at_s: float
     power: bool
+    partitions: frozenset[int] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -164,6 +166,14 @@ class Cluster:
     def shut_down_uncleanly(self, number: int, *, power: bool) -> None:
         """A broker was killed, or has lost its power."""
         self.known.unclean.append(Shutdown(node=number, at_s=self.loop.now_s, power=power))
+
+    def lose_directory(self, number: int, log_dir: int) -> None:
+        """A log directory of a broker fails, and takes what was unsynced there."""
+        settings = self.case.settings
+        here = {each for each in range(settings.partitions) if log_dir_of(each, settings) == log_dir}
+        lost = Shutdown(node=number, at_s=self.loop.now_s, power=True, partitions=frozenset(here))
+        self.known.unclean.append(lost)
+        self.brokers[number].lose_directory(log_dir)
 
     def leader_started(self, replica: Replica) -> None:
         """A broker begins to lead."""

@@ -12,14 +12,17 @@ from functools import partial
 from checkers.history.rows import Fault, NodeEvent
 from checkers.history.tables import NONE
 from checkers.model.case import (
+    TOPIC,
     Action,
     CleanStop,
     DiskStall,
     Kill,
     Latency,
+    LogDirFailure,
     Partition,
     Pause,
     PowerLoss,
+    log_dir_of,
 )
 from checkers.model.kafka.cluster import Cluster
 from checkers.model.kafka.network import Edge
@@ -37,17 +40,20 @@ KINDS: dict[type[Action], str] = {
     Kill: "kill",
     CleanStop: "stop",
     PowerLoss: "power-loss",
+    LogDirFailure: "log-dir-failure",
 }
 
 
 @dataclass(slots=True, eq=False)
 class _Outage:
-    """A node whose process a fault has ended."""
+    """A node whose process a fault has ended. `clean`: by a controlled shutdown; which is `counted` as an
+    unclean one all the same if it could not be noted in every log directory."""
 
     node: int
     down_s: float = -1.0
     up_s: float = -1.0
     clean: bool = False
+    counted: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -59,12 +65,15 @@ class Injected:
     nodes: tuple[int, ...]
     edges: tuple[str, ...]
     inject_s: float
+    begin_s: float = -1.0
     effect_s: float = -1.0
+    end_s: float = -1.0
     heal_s: float = -1.0
     recovered_s: float = -1.0
     proven: bool = True
     recovered: bool = False
     outages: list[_Outage] = field(default_factory=list)
+    replicas: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -74,8 +83,8 @@ class Injected:
     def row(self) -> Fault:
         """The row of the faults table."""
         ended = [one for one in self.outages if one.down_s >= 0]
-        unclean = tuple(one.node for one in ended if not one.clean)
-        power = isinstance(self.action, PowerLoss)
+        unclean = tuple(one.node for one in ended if not one.clean or one.counted)
+        power = isinstance(self.action, PowerLoss | LogDirFailure)
         evidence = {"effect": {"nodes": self.nodes, "edges": self.edges}, "late_s": 0.0, "recovery": {}}
         return Fault(
             index=self.index,
@@ -85,6 +94,8 @@ class Injected:
             nodes=self.nodes,
             edges=self.edges,
             inject_ns=nanoseconds(self.inject_s),
+            begin_ns=nanoseconds(self.begin_s) if self.begin_s >= 0 else NONE,
+            end_ns=nanoseconds(self.end_s) if self.end_s >= 0 else NONE,
             effect_ns=nanoseconds(self.effect_s) if self.proven and self.effect_s >= 0 else NONE,
             heal_ns=nanoseconds(self.heal_s) if self.heal_s >= 0 else NONE,
             recovered_ns=nanoseconds(self.recovered_s) if self.recovered_s >= 0 else NONE,
@@ -95,6 +106,7 @@ class Injected:
             up_ns=tuple(nanoseconds(one.up_s) if one.up_s >= 0 else NONE for one in ended),
             data_lost=unclean if power else (),
             unclean=unclean,
+            replicas=self.replicas,
             evidence=json.dumps(evidence),
         )
 
@@ -135,13 +147,15 @@ class Faults:
                 self._stop(fault, action.hold_s)
             case PowerLoss():
                 self._cut_power(fault, action.hold_s)
+            case LogDirFailure(log_dir=number):
+                self._fail_directory(fault, number, action.hold_s)
 
     def _usable(self, action: Action, node: int) -> bool:
         one = self._cluster.network.nodes[str(node)]
         broker = self._cluster.brokers.get(node)
         if broker is None:
             return one.running and isinstance(action, Pause)
-        return one.running and one.serving and not broker.wants_stop and not broker.stalled
+        return one.running and one.serving and not (broker.wants_stop or broker.stalled or broker.offline)
 
     def _note(self, action: Action, nodes: tuple[int, ...], edges: tuple[str, ...]) -> Injected:
         now_s = self._cluster.loop.now_s
@@ -221,8 +235,32 @@ class Faults:
 
     def _kill_unstopped(self, fault: Injected, outage: _Outage) -> None:
         if outage.down_s < 0:
-            outage.clean, fault.proven = False, False
+            outage.clean = False
+            fault.proven = fault.proven and isinstance(fault.action, LogDirFailure)
             self._end(fault, outage, 137)
+
+    # Nodes that go on without a log directory
+
+    def _fail_directory(self, fault: Injected, number: int, hold_s: float) -> None:
+        cluster = self._cluster
+        partitions = range(cluster.case.settings.partitions)
+        here = [each for each in partitions if log_dir_of(each, cluster.case.settings) == number]
+        fault.replicas = tuple(f"{node}/{TOPIC}-{each}" for node in fault.nodes for each in here)
+        for node in fault.nodes:
+            cluster.lose_directory(node, number)
+        fault.begin_s = cluster.loop.now_s + cluster.between(0.002, 0.02)
+        fault.effect_s = fault.begin_s + cluster.between(0.3, 0.8)
+        cluster.loop.after(max(hold_s, 1.0), self._restart, fault)
+
+    def _restart(self, fault: Injected) -> None:
+        """A process has the directory again when it starts."""
+        fault.end_s = self._cluster.loop.now_s
+        for node in fault.nodes:
+            outage = _Outage(node, clean=True, counted=True)
+            fault.outages.append(outage)
+            self._cluster.brokers[node].stop(partial(self._end, fault, outage, 143))
+            self._cluster.loop.after(STOP_WITHIN_S, self._kill_unstopped, fault, outage)
+        self._start(fault)
 
     def _cut_power(self, fault: Injected, hold_s: float) -> None:
         loop, network = self._cluster.loop, self._cluster.network
@@ -243,12 +281,12 @@ class Faults:
         cluster, broker = self._cluster, self._cluster.brokers[outage.node]
         if isinstance(fault.action, PowerLoss):
             broker.lose_power()
-        if not outage.clean:
+        if not outage.clean or outage.counted:
             cluster.shut_down_uncleanly(outage.node, power=isinstance(fault.action, PowerLoss))
         broker.end(clean=outage.clean)
         self._event(outage.node, "exited", code, fault.name)
         outage.down_s = cluster.loop.now_s + cluster.between(0.002, 0.03)
-        if all(one.down_s >= 0 for one in fault.outages):
+        if all(one.down_s >= 0 for one in fault.outages) and not isinstance(fault.action, LogDirFailure):
             fault.effect_s = max(one.down_s for one in fault.outages) + 0.004
 
     def _event(self, node: int, event: str, code: int, fault: str) -> None:
@@ -265,7 +303,8 @@ class Faults:
     def _start(self, fault: Injected) -> None:
         """Read the disks of the nodes, which are all down, and start them, one after another."""
         loop = self._cluster.loop
-        if fault.effect_s < 0 or loop.now_s < fault.effect_s + 0.1:
+        some_run = any(one.down_s < 0 for one in fault.outages)
+        if some_run or fault.effect_s < 0 or loop.now_s < fault.effect_s + 0.1:
             loop.after(0.2, self._start, fault)
             return
         source = "after-power-loss" if isinstance(fault.action, PowerLoss) else "disk-down"
