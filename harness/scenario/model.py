@@ -50,6 +50,7 @@ class ClusterPart(Part):
     combined: bool = False
     kafka: str = Field(default=DEFAULT_RELEASE, pattern=r"^\d+\.\d+\.\d+$")
     elr: bool | None = None
+    log_dirs: int = 1
     volume: Size = DEFAULT_VOLUME_BYTES
     broker_config: KafkaConfig = {}
     controller_config: KafkaConfig = {}
@@ -138,5 +139,6 @@ def topology_of(cluster: ClusterPart) -> Topology:
         elr=cluster.elr,
         broker_config=cluster.broker_config,
         controller_config=cluster.controller_config,
+        log_dirs=cluster.log_dirs,
         volume_mib=cluster.volume >> 20,
     )

@@ -174,6 +174,7 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
             for topic in scenario.topics
         ),
         release=topology.oldest_version,
+        log_dirs=topology.log_dirs,
     )
 
 
