@@ -14,6 +14,7 @@ from checkers.model import (
     DiskStall,
     Kill,
     Latency,
+    LogDirFailure,
     ModelSettings,
     Partition,
     Pause,
@@ -22,6 +23,7 @@ from checkers.model import (
 )
 from fakes.world.cluster import FakeCluster
 from fakes.world.view import FakeView, partition
+from faults.kinds.disk.log_dir_failure import LogDirFailureStep
 from faults.kinds.network.latency import LatencyStep
 from faults.kinds.network.partition import PartitionStep
 from faults.kinds.step import After, At, ResolvedTargets, Step, When
@@ -91,6 +93,7 @@ def _settings(resolved: Resolved, load_s: float) -> ModelSettings:
         records=int(load_s * RECORDS_A_SECOND),
         load_s=load_s,
         lag_max_s=int(lag_ms) / 1000,
+        log_dirs=resolved.topology.log_dirs,
         **flush,
     )
 
@@ -108,8 +111,9 @@ def _schedule(resolved: Resolved) -> tuple[tuple[Action, ...], float]:
         moments[StepMoment(step=step.name, moment="end")] = end_s
         moments[StepMoment(step=step.name, moment="recovered")] = end_s + RECOVERED_S
         targets = step.resolve(_roles(resolved, leadership.at(at_s)))
-        if step.kind in ("kill", "stop", "power-loss"):
-            moves_s = at_s if step.kind == "stop" else at_s + ELECTED_S
+        if step.kind in ("kill", "stop", "power-loss", "log-dir-failure"):
+            # The first partition lies in the first log directory, which goes only with the restart.
+            moves_s = {"stop": at_s, "log-dir-failure": end_s}.get(step.kind, at_s + ELECTED_S)
             leadership.ends += [(moves_s, node) for node in targets.nodes]
         actions.append(_action(step, at_s, takes_s + step.hold_s, targets))
         ended_s = max(ended_s, end_s)
@@ -140,4 +144,6 @@ def _action(step: Step, at_s: float, hold_s: float, targets: ResolvedTargets) ->
             return Partition(at_s=at_s, hold_s=hold_s, edges=edges, refuse=mode == "refuse")
         case LatencyStep(delay_s=delay_s):
             return Latency(at_s=at_s, hold_s=hold_s, edges=edges, delay_s=delay_s)
+        case LogDirFailureStep(number=number):
+            return LogDirFailure(at_s=at_s, hold_s=hold_s, nodes=targets.nodes, log_dir=number)
     return OF_NODES[step.kind](at_s=at_s, hold_s=hold_s, nodes=targets.nodes)

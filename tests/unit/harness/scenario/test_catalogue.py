@@ -48,6 +48,7 @@ GROUPS = {
         "two-replicas-min-isr-2",
     ],
     "controllers": ["quorum-loss", "quorum-loss-follower-kill", "quorum-loss-leader-kill"],
+    "disks": ["log-dir-failure"],
     "restarts": ["rolling-kill", "rolling-restart", "rolling-restart-impatient"],
 }
 LONGEST_S = 75.0
