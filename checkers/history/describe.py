@@ -64,7 +64,8 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         (
             "faults",
             "data_lost",
-        ): "those of `down` whose unsynced pages were dropped, or whose disk was replaced",
+        ): "those whose unsynced pages were dropped, or whose disk was replaced; of `down`, unless a log "
+        "directory of a node failed that went on",
         ("faults", "unclean"): "those of `down` that shut down uncleanly",
         (
             "faults",

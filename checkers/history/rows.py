@@ -154,7 +154,8 @@ class Fault:
     Its injection was planned for `planned_begin_ns`, begun at `inject_ns` and done at `begin_ns`; its hold
     was planned to end at `planned_end_ns`, ended at `end_ns`, and it was healed at `heal_ns`.
     `down` are the nodes whose process it ended; `down_ns` and `up_ns`, parallel to it, are when each had
-    ended and when it was started again (-1: not known, or never). `unclean` and `data_lost` are among them.
+    ended and when it was started again (-1: not known, or never). `unclean` are among them, and so are
+    `data_lost`, unless a log directory of a node failed that went on, and nobody restarted it for that.
     `replicas` are those that it concerns, as "1/orders-0", if they are not all of its nodes.
     """
 

@@ -54,9 +54,9 @@ class Outages:
     """What a fault has cost so far, for the contract.
 
     `down`: the nodes whose process it ended; `unclean`: those that had no controlled shutdown; `data_lost`:
-    those that lost unsynced pages, or their disk. Each is part of the one before. `replicas`: by node, topic
-    and partition, those that the fault concerns, if they are not all of its nodes. `logs`: what those nodes
-    held.
+    those that lost unsynced pages, or their disk. Each is part of the one before, but that a node may lose a
+    log directory and go on. `replicas`: by node, topic and partition, those that the fault concerns, if they
+    are not all of its nodes. `logs`: what those nodes held.
     """
 
     down: dict[int, Outage] = field(default_factory=dict)

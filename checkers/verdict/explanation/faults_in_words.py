@@ -43,7 +43,7 @@ def _touches(fault: Fault, tp: TopicPartition, strangers: set[int]) -> bool:
         names = {str(node) for node in strangers}
         return any(not names & set(edge.split("->")) for edge in fault.edges)
     hit = [node for node in fault.nodes if node not in strangers]
-    return not fault.nodes or any(fault.concerns(node, tp) for node in hit)
+    return not fault.nodes or any(fault.concerns(node, tp) or node in fault.down for node in hit)
 
 
 def around(tp: TopicPartition, at_ns: int, elected_ns: int, realised: Realised) -> str:
