@@ -85,5 +85,6 @@ def _cost(fault: Fault) -> str:
     what = "all data" if fault.wiped else "unsynced data"
     lost = f", {what} lost on {', '.join(map(str, fault.data_lost))}" if fault.data_lost else ""
     down = f", unclean shutdown of {', '.join(map(str, fault.unclean))}" if fault.unclean else ""
-    gone = f", {len(fault.replicas)} replicas offline" if fault.takes_log_dir else ""
+    count = len(fault.replicas)
+    gone = f", {count} replica{'s' * (count != 1)} offline" if fault.takes_log_dir else ""
     return f"{gone}{down}{lost}"
