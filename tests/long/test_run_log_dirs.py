@@ -1,4 +1,4 @@
-"""Brokers with two log directories in runs as a user makes them: one fails, one is full, power goes with both.
+"""Brokers with two log directories, in runs as a user makes them: one fails, one is full, both lose power.
 
 With acks=all and two in-sync replicas each of them loses nothing.
 """
