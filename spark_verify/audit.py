@@ -1,6 +1,6 @@
 """The audit of replicas: what the disks of all brokers hold at the end of a run, as tables of the history.
 
-    <replicas_dir>/<broker>/...              a copy of each broker's data directory
+    <replicas_dir>/<broker>/...              a copy of each broker's log directory; <broker>-2/ of its second
     history/replica_batches/<topic>-<p>/     a row for each batch on each replica
     history/replicas.parquet                 a row for each replica, with its checkpoints
     history/producer_states.parquet          the entries of each replica's last producer snapshot

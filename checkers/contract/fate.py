@@ -228,8 +228,8 @@ def _reason(
 def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionEvidence) -> _Why | None:
     """The elected leader's own outage between the append and its election, if that took the record.
 
-    Only a loss of power takes what was written: a process that is killed leaves its pages to the kernel, and
-    what its log lacks afterwards it had not got when it died.
+    Only a loss of power takes what was written, of the node or of one log directory: a process that is killed
+    leaves its pages to the kernel, and what its log lacks afterwards it had not got when it died.
     """
     unmeasured: _Why | None = None
     for outage in evidence.outages:
@@ -251,6 +251,8 @@ def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionE
 def _what_happened(outage: Outage) -> str:
     if outage.wiped:
         return "after its disk was replaced"
+    if outage.offline:
+        return "after its log directory was lost"
     return "after its power cut" if outage.data_lost else "after its unclean shutdown"
 
 

@@ -3,8 +3,9 @@
     epoch starts     where the log of each leader epoch begins: leader-epoch checkpoints of all replicas,
                      the epochs of the final log, the leaders' own log lines and log ends
     high watermarks  the greatest one sampled under each leader epoch, and when
-    outages          nodes whose process ended: uncleanly or not, with or without their unsynced pages,
-                     how far their log reached before and after, and until when they were not in sync
+    outages          nodes whose process ended, or who lost the log directory of the replica: uncleanly or
+                     not, with or without their unsynced pages, how far their log reached before and after,
+                     and until when they were not in sync
     log ends         how far each replica's own log reached, as measured
 
 Invariant: a bound is stated only where something was measured; what nobody measured is None, or open.
@@ -21,10 +22,17 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.contract.settings import Realised
-from checkers.contract.timeline import NEVER_NS, SECOND_NS, Downtime, Election, downtimes
+from checkers.contract.timeline import (
+    NEVER_NS,
+    SECOND_NS,
+    Downtime,
+    Election,
+    downtimes,
+    without_directory,
+)
 from checkers.history.columnar import columns_of
 from checkers.history.log_runs import LogRun
-from checkers.history.rows import Fault, ReplicaOffset, TopicPartition
+from checkers.history.rows import LOG_DIR_FAILURE, Fault, ReplicaOffset, TopicPartition
 from checkers.history.tables import NONE
 
 BEFORE_LOSS = ("before-power-loss", "before-wipe")
@@ -62,7 +70,7 @@ class HighWatermark:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
     """A node's process ended at `since_ns`, at the earliest, ran again at `up_ns`, and was in sync again at
-    `until_ns`.
+    `until_ns`. Or it went on, and the log directory of its replica was `offline` then (KIP-858).
 
     `leads_ns` is when it could lead again: a process that starts acts by the metadata log only once it has
     read its own new registration there (KIP-631). `before` is how far its log reached when its power was cut
@@ -81,6 +89,7 @@ class Outage:
     before: int | None
     after: int | None
     fault: str
+    offline: bool = False
 
     @property
     def reached(self) -> int | None:
@@ -285,9 +294,13 @@ def _high_watermarks(realised: Realised, tp: TopicPartition) -> dict[int, HighWa
 
 def _outages(realised: Realised, tp: TopicPartition, offsets: Sequence[ReplicaOffset]) -> Iterator[Outage]:
     for fault in realised.context.faults:
+        for node in fault.nodes if fault.takes_log_dir else ():
+            if fault.concerns(node, tp):
+                yield _of_directory(realised, tp, fault, node, offsets)
         for place, node in enumerate(fault.down):
-            down = Downtime(down_ns=fault.down_ns[place], up_ns=fault.up_ns[place])
-            yield _of_fault(realised, tp, fault, node, down, offsets)
+            if not (fault.takes_log_dir and fault.concerns(node, tp)):
+                down = Downtime(down_ns=fault.down_ns[place], up_ns=fault.up_ns[place])
+                yield _of_fault(realised, tp, fault, node, down, offsets)
     planned = {node for fault in realised.context.faults for node in fault.down}
     for node, times in downtimes(realised.context).items():
         if node not in planned:
@@ -308,10 +321,7 @@ def _of_fault(
     runs_ns = up_ns if up_ns != NONE else NEVER_NS
     until_ns = _in_sync_again(realised, tp, node, since_ns, recovered_ns)
     last_write_ns = min(max(since_ns, down.down_ns), until_ns)
-    begin, end = since_ns - SECOND_NS, (up_ns if up_ns != NONE else recovered_ns) + SECOND_NS
-    measured = [row for row in offsets if row.broker == node and begin <= row.at_ns <= end]
-    before = [row.log_end for row in measured if row.source in BEFORE_LOSS]
-    after = [row.log_end for row in measured if row.source in AFTER_LOSS]
+    before, after = _reached(offsets, node, since_ns, up_ns if up_ns != NONE else recovered_ns)
     return Outage(
         node=node,
         since_ns=since_ns,
@@ -320,20 +330,62 @@ def _of_fault(
         leads_ns=realised.timeline.registered_ns(node, runs_ns),
         until_ns=until_ns,
         unclean=node in fault.unclean,
-        data_lost=node in fault.data_lost,
-        wiped=node in fault.wiped,
-        before=before[-1] if before else None,
-        after=after[-1] if after else None,
+        data_lost=node in fault.data_lost and fault.concerns(node, tp),
+        wiped=node in fault.wiped and fault.concerns(node, tp),
+        before=before,
+        after=after,
         fault=fault.name,
     )
+
+
+def _of_directory(
+    realised: Realised, tp: TopicPartition, fault: Fault, node: int, offsets: Sequence[ReplicaOffset]
+) -> Outage:
+    """The replica lay in a log directory that its broker lost. To the controllers it is as gone as with an
+    unclean shutdown, from then on until the broker has started anew. What was unsynced in a directory that
+    failed is gone; how far the log reached then nobody has measured, for the broker went on writing until
+    then."""
+    lost = without_directory(realised.context, fault, node)
+    recovered_ns = fault.recovered_ns if fault.recovered_ns != NONE else NEVER_NS
+    until_ns = _in_sync_again(realised, tp, node, fault.inject_ns, recovered_ns)
+    _, after = _reached(offsets, node, fault.inject_ns, min(lost.up_ns, recovered_ns))
+    return Outage(
+        node=node,
+        since_ns=fault.inject_ns,
+        last_write_ns=min(lost.down_ns, until_ns) + realised.timeline.slack_ns,
+        up_ns=lost.up_ns,
+        leads_ns=realised.timeline.registered_ns(node, lost.up_ns),
+        until_ns=until_ns,
+        unclean=True,
+        data_lost=fault.kind == LOG_DIR_FAILURE,
+        wiped=False,
+        before=None,
+        after=after,
+        fault=fault.name,
+        offline=True,
+    )
+
+
+def _reached(
+    offsets: Sequence[ReplicaOffset], node: int, since_ns: int, until_ns: int
+) -> tuple[int | None, int | None]:
+    """How far a node's log reached before its data were lost in this time, and after that, or when it was
+    down."""
+    begin, end = since_ns - SECOND_NS, until_ns + SECOND_NS
+    measured = [row for row in offsets if row.broker == node and begin <= row.at_ns <= end]
+    before = [row.log_end for row in measured if row.source in BEFORE_LOSS]
+    after = [row.log_end for row in measured if row.source in AFTER_LOSS]
+    return before[-1] if before else None, after[-1] if after else None
 
 
 def _begin_of_outage(realised: Realised, fault: Fault, node: int, down: Downtime) -> int:
     """Since when a node's process may have ended.
 
     A fault that restarts its nodes in turn ends none before it has started the one before; others start none
-    before all have ended. A process that halted by itself ran until the watch saw its end.
+    before all have ended. A process that halted by itself ran until the watch saw its end, one that went on
+    without a log directory until the hold was over.
     """
+    held = (fault.end_ns,) if fault.takes_log_dir else ()
     earlier = (up_ns for up_ns in fault.up_ns if NONE != up_ns <= down.down_ns)
     halted = (
         event.at_ns - SECOND_NS
@@ -341,7 +393,7 @@ def _begin_of_outage(realised: Realised, fault: Fault, node: int, down: Downtime
         if (event.node, event.fault, event.event) == (node, fault.name, "exited")
         and event.exit_code == HALTED
     )
-    return max((fault.inject_ns, *earlier, *halted))
+    return max((fault.inject_ns, *held, *earlier, *halted))
 
 
 def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime) -> Outage:

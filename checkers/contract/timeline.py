@@ -3,7 +3,8 @@
 A leader is elected cleanly from the in-sync replicas or, with KIP-966, from the eligible ones (ELR), or as
 the last known leader of a partition that has neither. A deposed leader that was cut off rather than dead may
 go on acknowledging (acks <= 1) until it learns of its successor, or its process ends. A partition that the
-metadata log does not name is known from the watermark samples, more coarsely.
+metadata log does not name is known from the watermark samples, more coarsely. A broker that has lost a log
+directory leads nothing of what lay there (KIP-858), though its process goes on.
 
 Invariant: at any time a partition has the state after its last change; before that, its first state.
 Evidence: the metadata log (wall clock of the controller, mapped to the run's clock by the readings of both),
@@ -23,7 +24,15 @@ from typing import Literal
 import numpy as np
 
 from checkers.history.columnar import changes, columns_of
-from checkers.history.rows import BrokerState, ClockPair, Context, TopicPartition, Watermark
+from checkers.history.rows import (
+    LOG_DIR_FAILURE,
+    BrokerState,
+    ClockPair,
+    Context,
+    Fault,
+    TopicPartition,
+    Watermark,
+)
 from checkers.history.tables import NONE
 
 SECOND_NS = 1_000_000_000
@@ -139,7 +148,10 @@ class Timeline:
             node: [replace(each, up_ns=self.registered_ns(node, each.up_ns)) for each in times]
             for node, times in downtimes(context).items()
         }
-        self._elections = {tp: _elections(of, away) for tp, of in self._states.items()}
+        lost = _lost_directories(context, self._states)
+        self._elections = {
+            tp: _elections(of, _with_lost(away, lost.get(tp, ()))) for tp, of in self._states.items()
+        }
 
     def states(self, tp: TopicPartition) -> Sequence[State]:
         """All states of a partition, by time."""
@@ -241,6 +253,51 @@ def downtimes(context: Context) -> Mapping[int, Sequence[Downtime]]:
     for node, times in found.items():
         found[node] = sorted(_until_started(each, started[node]) for each in times)
     return found
+
+
+def without_directory(context: Context, fault: Fault, node: int) -> Downtime:
+    """When a node that had lost a log directory to a fault could not serve what lay there: no write succeeds
+    once its file system is cut off, the last one may until it is offline where it is full. A process that
+    starts has it again, whoever started it."""
+    down_ns = max(fault.inject_ns, fault.begin_ns)
+    if fault.kind != LOG_DIR_FAILURE:
+        down_ns = max(down_ns, fault.effect_ns)
+    starts = [
+        up_ns for each, up_ns in zip(fault.down, fault.up_ns, strict=True) if each == node and up_ns != NONE
+    ]
+    starts += [
+        event.at_ns
+        for event in context.node_events
+        if (event.node, event.event) == (node, "started") and event.at_ns > down_ns
+    ]
+    return Downtime(down_ns=down_ns, up_ns=min(starts, default=NEVER_NS))
+
+
+def _lost_directories(
+    context: Context, partitions: Iterable[TopicPartition]
+) -> Mapping[TopicPartition, Sequence[tuple[int, Downtime]]]:
+    """When replicas could not be served because their log directory was seen to be offline, by partition,
+    each with its node."""
+    found: dict[TopicPartition, list[tuple[int, Downtime]]] = defaultdict(list)
+    for fault in context.faults:
+        for node in fault.nodes if fault.takes_log_dir and fault.effect_ns != NONE else ():
+            lost = without_directory(context, fault, node)
+            for tp in (tp for tp in partitions if fault.concerns(node, tp)):
+                found[tp].append((node, lost))
+    return found
+
+
+def _with_lost(
+    away: Mapping[int, Sequence[Downtime]], lost: Sequence[tuple[int, Downtime]]
+) -> Mapping[int, Sequence[Downtime]]:
+    """`away`, and what one partition has lost."""
+    if not lost:
+        return away
+    nodes = away.keys() | {node for node, _ in lost}
+    return {
+        node: sorted([*away.get(node, ()), *(each for lost_by, each in lost if lost_by == node)])
+        for node in nodes
+    }
 
 
 def _until_started(each: Downtime, started: Sequence[int]) -> Downtime:

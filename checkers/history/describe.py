@@ -64,9 +64,15 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         (
             "faults",
             "data_lost",
-        ): "those of `down` whose unsynced pages were dropped, or whose disk was replaced",
+        ): "those whose unsynced pages were dropped, or whose disk was replaced; of `down`, unless a log "
+        "directory of a node failed that went on",
         ("faults", "unclean"): "those of `down` that shut down uncleanly",
+        (
+            "faults",
+            "replicas",
+        ): "that it concerns, as `1/orders-0`: broker and partition; none: all of its nodes",
         ("faults", "evidence"): "JSON",
+        ("brokers", "log_dirs"): "that the controllers take for online; -1: not known",
         ("metadata", "leader"): "-1: none",
         ("metadata", "log_offset"): "-1: from a snapshot, or not recorded",
         ("metadata", "recovering"): "elected uncleanly, not recovered yet",

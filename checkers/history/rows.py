@@ -142,6 +142,10 @@ class Proof(_Placed):
 WIPE = "disk-wipe"
 """The kind of fault that replaces a node's disk by an empty one."""
 
+LOG_DIR_FAILURE, DISK_FULL = "log-dir-failure", "disk-full"
+"""The kinds that take a log directory from a broker which can do without it: it goes on until it is
+restarted."""
+
 
 @row
 class Fault:
@@ -150,7 +154,9 @@ class Fault:
     Its injection was planned for `planned_begin_ns`, begun at `inject_ns` and done at `begin_ns`; its hold
     was planned to end at `planned_end_ns`, ended at `end_ns`, and it was healed at `heal_ns`.
     `down` are the nodes whose process it ended; `down_ns` and `up_ns`, parallel to it, are when each had
-    ended and when it was started again (-1: not known, or never). `unclean` and `data_lost` are among them.
+    ended and when it was started again (-1: not known, or never). `unclean` are among them, and so are
+    `data_lost`, unless a log directory of a node failed that went on, and nobody restarted it for that.
+    `replicas` are those that it concerns, as "1/orders-0", if they are not all of its nodes.
     """
 
     index: int
@@ -174,7 +180,18 @@ class Fault:
     up_ns: tuple[int, ...] = ()
     data_lost: tuple[int, ...] = ()
     unclean: tuple[int, ...] = ()
+    replicas: tuple[str, ...] = ()
     evidence: str = ""
+
+    @property
+    def takes_log_dir(self) -> bool:
+        """Whether it took a log directory, with its `replicas`, from nodes that went on; else it ended
+        them."""
+        return self.kind in (LOG_DIR_FAILURE, DISK_FULL) and bool(self.replicas)
+
+    def concerns(self, node: int, tp: TopicPartition) -> bool:
+        """Whether a replica on one of its nodes is among those that it concerns."""
+        return not self.replicas or f"{node}/{tp}" in self.replicas
 
     @property
     def wiped(self) -> tuple[int, ...]:
@@ -209,7 +226,10 @@ class MetadataChange(_Placed):
 
 @row
 class BrokerState:
-    """A broker's registration after one record of the KRaft metadata log; `at_ms` as in `MetadataChange`."""
+    """A broker's registration after one record of the KRaft metadata log; `at_ms` as in `MetadataChange`.
+
+    `log_dirs`: how many log directories the controllers take for online; -1: not known.
+    """
 
     at_ms: int
     log_offset: int = NONE
@@ -218,6 +238,7 @@ class BrokerState:
     registered: bool = True
     fenced: bool = False
     in_controlled_shutdown: bool = False
+    log_dirs: int = NONE
 
 
 @row

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from checkers.places import Place
 
-SCHEMA_VERSION = "1.4"
+SCHEMA_VERSION = "1.5"
 """Major and minor. A major change gives a column another meaning; a minor one adds columns to a table, and
 `upgrade` says what a file from before means by them. "1" is 1.0."""
 
@@ -109,6 +109,7 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "nodes down",
             "times down_ns up_ns",
             "nodes data_lost unclean",
+            "strings replicas",
             "str evidence",
         ),
         "metadata": _schema(
@@ -124,6 +125,7 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "i32 node",
             "i64 broker_epoch",
             "bool registered fenced in_controlled_shutdown",
+            "i32 log_dirs",
         ),
         "configs": _schema("i64 at_ms log_offset", "str kind name key value", "bool removed"),
         "producers": _schema("i32 producer", "str acks", "bool idempotence"),

@@ -49,6 +49,8 @@ class ModelSettings:
     tail_s: float = 2.0
     lag_max_s: float = 3.0
     session_s: float = 4.0
+    log_dirs: int = 1
+    """Of each broker; where a partition's replicas lie, `log_dir_of` says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,14 @@ class DiskFull(_OfNodes):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogDirFailure(_OfNodes):
+    """A log directory fails, with what was never synced in it; the brokers go on, and are restarted after the
+    hold. Not the first one, which has the metadata log."""
+
+    log_dir: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reassign:
     """The replicas of all partitions are moved, and after the hold back to where they were.
 
@@ -141,7 +151,7 @@ class PreferredElection:
     hold_s: float
 
 
-OfNodes: TypeAlias = Pause | DiskStall | Kill | CleanStop | PowerLoss | DiskWipe | DiskFull
+OfNodes: TypeAlias = Pause | DiskStall | Kill | CleanStop | PowerLoss | DiskWipe | DiskFull | LogDirFailure
 Action: TypeAlias = Partition | Latency | OfNodes | Reassign | PreferredElection
 ACTIONS: Mapping[str, type[Action]] = {
     kind.__name__: kind
@@ -155,10 +165,16 @@ ACTIONS: Mapping[str, type[Action]] = {
         PowerLoss,
         DiskWipe,
         DiskFull,
+        LogDirFailure,
         Reassign,
         PreferredElection,
     )
 }
+
+
+def log_dir_of(partition: int, settings: ModelSettings) -> int:
+    """The number of the log directory in which every replica of a partition lies."""
+    return 1 + partition % settings.log_dirs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,7 +70,7 @@ class _Fates:
                 if each.election:
                     self._elected[each.state.partition, each.state.leader_epoch] = each
         self._in_sync = {
-            number: InSync(changes, self._started.get(number, ()), cluster.known.unclean)
+            number: InSync(changes, self._started.get(number, ()), _shutdowns(cluster, number))
             for number, changes in of_partitions.items()
         }
 
@@ -213,6 +213,11 @@ class _Fates:
         if removal.election == "last-known-elr":
             return "last known ELR elected without the data"
         return "min.isr replicas shut down uncleanly"
+
+
+def _shutdowns(cluster: Cluster, partition: int) -> list[Shutdown]:
+    """The unclean shutdowns that a partition's replicas saw."""
+    return [one for one in cluster.known.unclean if one.partitions is None or partition in one.partitions]
 
 
 def _leader(removal: Record) -> int:

@@ -28,7 +28,13 @@ from compose.nodes.storage_format import PROPERTIES
 from compose.protocols import CLIENT
 from compose.spec.images import java_argv, kafka_image, toxiproxy_image
 from compose.spec.mesh_plan import client_edge_port, proxies, proxy_aliases
-from compose.spec.server_properties import host_name, render, server_properties
+from compose.spec.server_properties import (
+    disk_label,
+    host_name,
+    mount_point,
+    render,
+    server_properties,
+)
 from compose.spec.topology import Topology
 
 API_PORT = 8474
@@ -54,6 +60,10 @@ class BringUp:
         """The network in which `source` opens connections."""
         return self.name(f"net-{source}")
 
+    def volume(self, node: int, number: int) -> str:
+        """The volume with the log directory `number` of a node."""
+        return self.name(f"data-{disk_label(node, number)}")
+
     def run(self, took: "Stopwatch") -> DockerCluster:
         """Start everything; the nodes' processes run then, and may not serve yet. Raises ComposeError."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -72,9 +82,10 @@ class BringUp:
         took.mark("proxy")
         helper = pool.submit(self._start_helper, proxy)
         joins = [pool.submit(self._join, proxy, node, made) for node, made in networks.items()]
-        disks = make_disks(helper.result(), self.owner, self.topology.nodes, mib=self.topology.volume_mib)
-        self._for_each_node(pool, lambda node: self._create_volume(disks, node))
-        disks.fill(storage_format.for_nodes(files.result(), self.topology.nodes))
+        counts = {node: self.topology.log_dirs_of(node) for node in self.topology.nodes}
+        disks = make_disks(helper.result(), self.owner, counts, mib=self.topology.volume_mib)
+        self._for_each_node(pool, lambda node: self._create_volumes(disks, node))
+        disks.fill(storage_format.for_nodes(files.result(), counts))
         took.mark("disks")
         for join in joins:
             join.result()
@@ -132,7 +143,7 @@ class BringUp:
         created.result()
         networks.connect(self.network(node), proxy.id, aliases=proxy_aliases(self.topology, str(node)))
 
-    def _format(self, took: "Stopwatch") -> dict[str, bytes]:
+    def _format(self, took: "Stopwatch") -> tuple[storage_format.Files, ...]:
         spec = storage_format.format_spec(
             self.topology,
             name=self.name("format"),
@@ -140,13 +151,14 @@ class BringUp:
             labels=self.owner.labels(),
             appcds=self.appcds,
         )
-        files = storage_format.formatted(spec)
+        files = storage_format.formatted(spec, count=self.topology.log_dirs)
         took.mark("format")
         return files
 
-    def _create_volume(self, disks: Disks, node: int) -> None:
-        device = disks.devices[node]
-        networks.create_ext4_volume(self.name(f"data-{node}"), device=device, labels=self.owner.labels())
+    def _create_volumes(self, disks: Disks, node: int) -> None:
+        for number, device in enumerate(disks.devices[node], start=1):
+            name = self.volume(node, number)
+            networks.create_ext4_volume(name, device=device, labels=self.owner.labels())
 
     def _client_address(self, node: int, proxy: Container) -> tuple[str, int]:
         return proxy.addresses[client_edge_port(node)]
@@ -168,7 +180,10 @@ class BringUp:
             labels=self.owner.labels(),
             network=self.network(node),
             hostname=host_name(node),
-            volumes={self.name(f"data-{node}"): "/data"},
+            volumes={
+                self.volume(node, number): mount_point(number)
+                for number in range(1, self.topology.log_dirs_of(node) + 1)
+            },
             files={PROPERTIES: properties},
         )
         container = containers.start(spec)

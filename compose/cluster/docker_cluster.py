@@ -33,6 +33,7 @@ from compose.protocols import (
     Role,
     StartTimings,
 )
+from compose.spec.server_properties import log_dirs
 from compose.spec.topology import Topology
 
 StartNode = Callable[[int, str], Node]
@@ -223,23 +224,28 @@ class DockerCluster:
         """The harness's clocks and the engine's."""
         return self._clock.read()
 
-    def freeze(self, node: int) -> None:
+    def log_dirs(self, node: int) -> tuple[str, ...]:
+        """The paths of the node's log directories."""
+        self._node(node)
+        return log_dirs(self._disks.count(node))
+
+    def freeze(self, node: int, *, log_dir: int | None = None) -> None:
         """Let every write to the node's disk block."""
         self._node(node)
-        self._disks.freeze(node)
+        self._disks.freeze(node, log_dir)
 
-    def thaw(self, node: int) -> None:
+    def thaw(self, node: int, *, log_dir: int | None = None) -> None:
         """Undo `freeze`."""
         self._node(node)
-        self._disks.thaw(node)
+        self._disks.thaw(node, log_dir)
 
     def is_frozen(self, node: int) -> bool:
-        """Whether the node's disk is frozen."""
+        """Whether a disk of the node is frozen."""
         self._node(node)
         return self._disks.is_frozen(node)
 
     def drop_unsynced(self, node: int) -> None:
-        """Power cut of the node's disk."""
+        """Power cut of the node's disks."""
         status = self._node(node).state().status
         if status != "paused":
             raise NodeStateError(
@@ -247,40 +253,50 @@ class DockerCluster:
             )
         self._disks.drop_unsynced(node)
 
-    def fill_up(self, node: int) -> None:
-        """Leave no room on the node's disk."""
-        self._node(node)
-        self._disks.fill_up(node)
+    def fail_log_dir(self, node: int, *, log_dir: int) -> None:
+        """Let one disk of a running broker fail."""
+        status, count = self._node(node).state().status, self._disks.count(node)
+        if status != "running" or not 2 <= log_dir <= count:
+            raise NodeStateError(
+                f"node {node} is {status} and has {count} log directories; only a running node can lose one, "
+                f"and not the first, which has its metadata log: asked for number {log_dir}"
+            )
+        self._disks.drop_unsynced(node, log_dir)
 
-    def free_up(self, node: int) -> None:
+    def fill_up(self, node: int, *, log_dir: int = 1) -> None:
+        """Leave no room on a disk of the node."""
+        self._node(node)
+        self._disks.fill_up(node, log_dir)
+
+    def free_up(self, node: int, *, log_dir: int = 1) -> None:
         """Undo `fill_up`."""
         self._node(node)
-        self._disks.free_up(node)
+        self._disks.free_up(node, log_dir)
 
-    def wipe(self, node: int, *, new: bool) -> None:
+    def wipe(self, node: int, *, new: bool, log_dir: int | None = None) -> None:
         """Empty the disk of a broker that has exited."""
         status = self._node(node).state().status
         if status != "exited" or node in self.controllers:
             raise NodeStateError(f"node {node} is {status}; only a broker that has exited can be wiped")
-        self._disks.wipe(node, new=new)
+        self._disks.wipe(node, log_dir, new=new)
 
-    def log_bytes(self, node: int) -> int:
+    def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         """Bytes of the `*.log` files; of a broker without its metadata log, which grows all by itself."""
-        return self._disks.log_bytes(node, with_metadata=node not in self.brokers)
+        return self._disks.log_bytes(node, log_dir, with_metadata=node not in self.brokers)
 
-    def unsynced_bytes(self, node: int) -> int:
+    def unsynced_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         """Bytes of `*.log` files that a power cut would take."""
-        return self._disks.unsynced_bytes(node, with_metadata=node not in self.brokers)
+        return self._disks.unsynced_bytes(node, log_dir, with_metadata=node not in self.brokers)
 
-    def log_ends(self, node: int) -> dict[tuple[str, int], LogExtent]:
-        """What the node's own disk holds of each partition."""
+    def log_ends(self, node: int, *, log_dir: int | None = None) -> dict[tuple[str, int], LogExtent]:
+        """What the node's own disks hold of each partition."""
         self._node(node)
-        return self._disks.log_ends(node)
+        return self._disks.log_ends(node, log_dir)
 
-    def room_bytes(self, node: int) -> int:
-        """Bytes that are free on the node's file system."""
+    def room_bytes(self, node: int, *, log_dir: int = 1) -> int:
+        """Bytes that are free on a disk of the node."""
         self._node(node)
-        return self._disks.room_bytes(node)
+        return self._disks.room_bytes(node, log_dir)
 
     def save_replicas(
         self, topics: Collection[str], into: Path, *, of: Literal["exited", "running"] = "exited"

@@ -83,6 +83,10 @@ class ClusterView:
         divided = {broker for broker, count in votes.items() if 2 * count == len(listed)}
         return {broker: 2 * count < len(listed) for broker, count in votes.items() if broker not in divided}
 
+    def log_dirs(self, broker: int) -> Mapping[str, bool]:
+        """Whether each log directory of a broker is online by its own word, by path. Raises BrokerSilent."""
+        return self._brokers.ask(broker, lambda _, connection: broker_api.log_dirs(connection))
+
     def coordinator(self, group: str) -> int | None:
         """The broker that coordinates a consumer group; None if there is none now, or was no group yet.
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from compose.spec.topology import ELR_EXISTS, Setting, Topology
 
-DATA_DIR = "/data/kafka"
 CLIENT_PORT = 9092
 BROKER_PORTS = 10000
 CONTROLLER_PORTS = 20000
@@ -22,6 +21,21 @@ SHARED = (
     "num.partitions",
     "auto.leader.rebalance.enable",
 )
+
+
+def mount_point(number: int) -> str:
+    """Where a node has the disk of its log directory `number`, from 1 on."""
+    return "/data" if number == 1 else f"/data-{number}"
+
+
+def disk_label(node: int, number: int) -> str:
+    """What the disk of a node's log directory `number` is called: "1" is node 1's first, "1-2" its second."""
+    return str(node) if number == 1 else f"{node}-{number}"
+
+
+def log_dirs(count: int) -> tuple[str, ...]:
+    """A node's log directories as it knows them; the first one has its metadata log."""
+    return tuple(f"{mount_point(number)}/kafka" for number in range(1, count + 1))
 
 
 def host_name(node: int) -> str:
@@ -50,6 +64,13 @@ def server_properties(topology: Topology, node: int, *, client_address: str) -> 
         settings |= shared | dict(topology.controller_config)
     settings |= _identity(topology, node) | _listeners(node, broker, controller, client_address)
     return {key: _text(value) for key, value in sorted(settings.items())}
+
+
+def log_dir_settings(count: int) -> dict[str, str]:
+    """The settings that name a node's log directories, and which of several has the metadata log."""
+    listed = log_dirs(count)
+    named = {"metadata.log.dir": listed[0]} if count > 1 else {}
+    return {"log.dirs": ",".join(listed)} | named
 
 
 def render(settings: Mapping[str, str]) -> str:
@@ -98,7 +119,7 @@ def _identity(topology: Topology, node: int) -> dict[str, Setting]:
         "node.id": node,
         "process.roles": ",".join(roles),
         "controller.quorum.voters": voters,
-        "log.dirs": DATA_DIR,
+        **log_dir_settings(topology.log_dirs_of(node)),
     }
 
 

@@ -18,6 +18,10 @@ DEFAULT_VOLUME_BYTES = 1 << 30
 OLDEST_RELEASE = (3, 6)
 ELR_EXISTS = (4, 0)
 ELR_IS_DEFAULT = (4, 1)
+LOG_DIRS_EXIST = (3, 7)
+"""With KRaft, a broker can lose one of several log directories since metadata version 3.7-IV2 (KIP-858). A
+new cluster of this release begins with a later one."""
+MOST_LOG_DIRS = 4
 FIRST_CONTROLLER = 101
 MOST_NODES = 50
 
@@ -43,8 +47,9 @@ class Topology:
     `formatted` is the release whose formatter makes the data directories, and with whose metadata.version the
     cluster begins; None: the oldest one. `elr` None: as that release ships it for new clusters.
     `broker_config` and `controller_config` override our defaults. `client_port` 0: each client edge listens
-    on any free host port; otherwise that of broker n listens on `client_port` + n. `volume_mib`: size of
-    each node's disk; the file behind it is sparse.
+    on any free host port; otherwise that of broker n listens on `client_port` + n. `log_dirs`: of each
+    broker, each on a disk of its own; the first one has the metadata log too. `volume_mib`: size of each
+    disk; the file behind it is sparse.
     """
 
     brokers: int = 3
@@ -59,6 +64,7 @@ class Topology:
     controller_config: Mapping[str, Setting] = field(default_factory=dict)
     broker_heap_mib: int = 512
     controller_heap_mib: int = 256
+    log_dirs: int = 1
     volume_mib: int = DEFAULT_VOLUME_BYTES >> 20
     client_port: int = 0
 
@@ -88,6 +94,10 @@ class Topology:
     def release_of(self, node: int) -> str:
         """Kafka release with which `node` begins, as "4.3.1"."""
         return self.kafka_by_node.get(node, self.kafka)
+
+    def log_dirs_of(self, node: int) -> int:
+        """How many log directories `node` has; a controller has one."""
+        return self.log_dirs if node in self.broker_ids else 1
 
     @property
     def releases(self) -> tuple[str, ...]:
@@ -147,6 +157,8 @@ def _check_counts(topology: Topology) -> None:
             f"controllers: {topology.controllers} with {topology.brokers} brokers; with combined roles each"
             " controller is one of the brokers, so give at most as many"
         )
+    if not 1 <= topology.log_dirs <= MOST_LOG_DIRS:
+        raise TopologyError(f"log_dirs: {topology.log_dirs}; give 1 to {MOST_LOG_DIRS}")
     if topology.volume_mib < 64:
         raise TopologyError(f"volume: {topology.volume_mib} MiB; a node's data needs at least 64 MiB")
     for role, heap in (("broker", topology.broker_heap_mib), ("controller", topology.controller_heap_mib)):
@@ -173,6 +185,11 @@ def _check_releases(topology: Topology) -> None:
         )
     if topology.oldest_version < OLDEST_RELEASE:
         raise TopologyError(f"kafka: {oldest} is too old; the oldest release known to work is 3.6.1")
+    if topology.log_dirs > 1 and topology.oldest_version < LOG_DIRS_EXIST:
+        raise TopologyError(
+            f"log_dirs: {topology.log_dirs} log directories do not work with KRaft in {oldest} (KIP-858);"
+            " use 3.7.0 or newer"
+        )
     if topology.elr and topology.oldest_version < ELR_EXISTS:
         raise TopologyError(f"elr: eligible leader replicas do not exist in {oldest}; use 4.0.0 or newer")
 

@@ -59,8 +59,9 @@ class FaultKind(Generic[StepT]):
     """One kind of fault.
 
     `counter` proves its effect, if a counter does; `shortest_hold_s` is how long it must hold to be proven.
-    `storm` is None if no storm may draw it. `does`, `effect`, `healing` and `recovery` are the sentences of
-    docs/faults.md, in Markdown.
+    `storm` is None if no storm may draw it. `cost` is the most that a step of the kind costs, `cost_of_step`
+    what a certain one does, if that depends on the step. `does`, `effect`, `healing` and `recovery` are the
+    sentences of docs/faults.md, in Markdown.
     """
 
     step: type[StepT]
@@ -69,6 +70,7 @@ class FaultKind(Generic[StepT]):
     shortest_hold_s: float = 0.0
     storm: StormRule | None = None
     cost: Cost = Cost()
+    cost_of_step: Callable[[StepT], Cost] | None = None
     does: str
     effect: str
     healing: str
@@ -78,6 +80,10 @@ class FaultKind(Generic[StepT]):
     def name(self) -> str:
         """As written after `do:`."""
         return self.step.kind
+
+    def cost_of(self, step: StepT) -> Cost:
+        """What a step of this kind can cost a node that it hits."""
+        return self.cost if self.cost_of_step is None else self.cost_of_step(step)
 
 
 def one_node(

@@ -17,6 +17,7 @@ from faults.kinds.disk.disk_full import DISK_FULL
 from faults.kinds.disk.disk_stall import DISK_STALL
 from faults.kinds.disk.disk_stutter import DISK_STUTTER
 from faults.kinds.disk.disk_wipe import DISK_WIPE
+from faults.kinds.disk.log_dir_failure import LOG_DIR_FAILURE
 from faults.kinds.disk.power_loss import POWER_LOSS
 from faults.kinds.kind import FaultKind
 from faults.kinds.network.bandwidth import BANDWIDTH
@@ -49,6 +50,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     DISK_FULL,
     POWER_LOSS,
     DISK_WIPE,
+    LOG_DIR_FAILURE,
     LATENCY,
     BANDWIDTH,
     SLICING,

@@ -25,7 +25,7 @@ class Facts:
 
     `has_elr`: whether eligible leader replicas are on (KIP-966). `release` is the Kafka release whose
     metadata.version the cluster begins with, as (4, 3); empty: not known. `newest` is the newest release of a
-    node when it begins, as "4.3.1"; "": not known.
+    node when it begins, as "4.3.1"; "": not known. `log_dirs`: of each broker; a controller has one.
     """
 
     brokers: tuple[int, ...]
@@ -35,6 +35,7 @@ class Facts:
     has_elr: bool = True
     release: tuple[int, ...] = ()
     newest: str = ""
+    log_dirs: int = 1
 
     @property
     def nodes(self) -> tuple[int, ...]:

@@ -1,5 +1,10 @@
-"""How long the load of a scenario lasts at least, and what it needs: volumes, room on the machine."""
+"""How long the load of a scenario lasts at least, and what it needs: volumes, room on the machine.
 
+A broker has a volume for each of its log directories. A replica lies in one of them, and Kafka puts a new one
+where there are fewest, so that the load spreads by whole replicas.
+"""
+
+import math
 from collections.abc import Iterator
 
 from faults.durations import parse_duration
@@ -33,17 +38,29 @@ def _storm_s(scenario: Scenario) -> Iterator[float]:
 
 
 def volume_bytes(scenario: Scenario) -> int:
-    """The size of each broker's volume: as it is asked for, else the default, and more for a longer storm."""
+    """The size of each volume: as it is asked for, else the default, and more for a longer storm."""
     cluster, written = scenario.cluster, _written_bytes(scenario)
     if "volume" in cluster.model_fields_set or written is None or scenario.storm is None:
         return cluster.volume
-    return max(cluster.volume, -(-int(written / cluster.brokers * SPARE) // GIB) * GIB)
+    return max(cluster.volume, -(-int(written * fullest_share(scenario) * SPARE) // GIB) * GIB)
+
+
+def volume_count(scenario: Scenario) -> int:
+    """How many volumes the brokers have."""
+    return scenario.cluster.brokers * scenario.cluster.log_dirs
+
+
+def fullest_share(scenario: Scenario) -> float:
+    """The share of the load, with its replicas, that the fullest volume gets at least: partitions get as much
+    as each other, and some volume has as many replicas as the mean, rounded up."""
+    replicas = sum(topic.partitions * topic.replication for topic in scenario.topics)
+    return math.ceil(replicas / volume_count(scenario)) / replicas
 
 
 def replicated_bytes(scenario: Scenario) -> int | None:
     """What the load writes to all volumes together, which hold no more; None as fast as it goes."""
     written = _written_bytes(scenario)
-    return None if written is None else min(int(written), volume_bytes(scenario) * scenario.cluster.brokers)
+    return None if written is None else min(int(written), volume_bytes(scenario) * volume_count(scenario))
 
 
 def recorded_bytes(scenario: Scenario) -> int | None:

@@ -55,6 +55,7 @@ class ClusterPart(Part):
     kafka: str = Field(default=DEFAULT_RELEASE, pattern=RELEASE)
     formatted: str | None = Field(default=None, pattern=RELEASE)
     elr: bool | None = None
+    log_dirs: int = 1
     volume: Size = DEFAULT_VOLUME_BYTES
     broker_config: KafkaConfig = {}
     controller_config: KafkaConfig = {}
@@ -144,5 +145,6 @@ def topology_of(cluster: ClusterPart) -> Topology:
         elr=cluster.elr,
         broker_config=cluster.broker_config,
         controller_config=cluster.controller_config,
+        log_dirs=cluster.log_dirs,
         volume_mib=cluster.volume >> 20,
     )

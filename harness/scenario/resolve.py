@@ -184,6 +184,7 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
         ),
         release=topology.oldest_version,
         newest=topology.releases[-1],
+        log_dirs=topology.log_dirs,
     )
 
 

@@ -154,6 +154,7 @@ def _power_loss(at_ns: int) -> dict[str, Any]:
         "up_ns": [back_ns] * len(NODES),
         "data_lost": NODES,
         "unclean": NODES,
+        "replicas": [],
         "evidence": "all nodes ended",
     }
 

@@ -1,13 +1,15 @@
 """A broker's process: registration, heartbeats, metadata, and the replicas on its disk.
 
-Sources: BrokerLifecycleManager, BrokerMetadataPublisher, ReplicaManager, LogManager; KIP-631, KIP-966.
+Sources: BrokerLifecycleManager, BrokerMetadataPublisher, ReplicaManager, LogManager; KIP-631, KIP-858,
+KIP-966.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from checkers.history.tables import NONE
 from checkers.model.bugs import Bug
+from checkers.model.case import log_dir_of
 from checkers.model.kafka.controller import AlterPartition, Record, Registration
 from checkers.model.kafka.damage import load_wrongly
 from checkers.model.kafka.event_loop import Callback
@@ -39,6 +41,8 @@ class Broker:
         self.broker_epoch, self.clean_epoch = NONE, NONE
         self.high_watermarks: dict[int, int] = {}
         """replication-offset-checkpoint."""
+        self.offline: set[int] = set()
+        """The log directories that have failed under this process, by number."""
         self.stopped: Callable[[], None] | None = None
         self.wants_stop, self._loaded, self._fetching, self._unclean = False, False, False, False
         self._position, self._stalls = 0, 0
@@ -60,8 +64,10 @@ class Broker:
             self._wrote(replica)
         if clean:
             self._note_high_watermarks()
-        self.clean_epoch = self.broker_epoch if clean else NONE
-        self._unclean = not clean
+        # A clean shutdown is one only if it was noted in every log directory.
+        self._unclean = not clean or bool(self.offline)
+        self.clean_epoch = NONE if self._unclean else self.broker_epoch
+        self.offline = set()
         self.view, self.registrations, self._writes = {}, {}, []
         self._stalls, self._fetching = 0, False
         self.cluster.network.end(self.node)
@@ -72,8 +78,11 @@ class Broker:
 
     def lose_power(self) -> None:
         """What was never synced is gone from the disk; the kernel has written what is old."""
+        self._lose_unsynced(self.replicas.values())
+
+    def _lose_unsynced(self, replicas: Iterable[Replica]) -> None:
         written_s = self.cluster.loop.now_s - WRITTEN_BACK_S
-        for replica in self.replicas.values():
+        for replica in replicas:
             old = [
                 batch.end_offset for batch in replica.log.batches if batch.holders[self.number] < written_s
             ]
@@ -83,6 +92,25 @@ class Broker:
     def lose_disk(self) -> None:
         """The disk of a process that has ended is emptied."""
         self.replicas, self.high_watermarks = {}, {}
+
+    def lose_directory(self, number: int) -> None:
+        """A log directory fails: this process serves nothing of it any more, and lets the controller know."""
+        self.offline.add(number)
+        lost = [one for one in self.replicas.values() if self._is_offline(one.partition)]
+        self._lose_unsynced(lost)
+        for replica in lost:
+            # To a producer this error is as KAFKA_STORAGE_ERROR: it asks who leads, and sends again.
+            replica.forget_role("NOT_LEADER_FOR_PARTITION")
+        self._later(self.cluster.between(0.01, 0.1), self._report_offline)
+
+    def _is_offline(self, partition: int) -> bool:
+        return log_dir_of(partition, self.cluster.case.settings) in self.offline
+
+    def _report_offline(self) -> None:
+        if self.offline and self.broker_epoch != NONE and self._reaches_controller():
+            lost = [number for number in sorted(self.replicas) if self._is_offline(number)]
+            left = self.cluster.case.settings.log_dirs - len(self.offline)
+            self.cluster.controller.lose_directories(self.number, self.broker_epoch, lost, left)
 
     @property
     def stalled(self) -> bool:
@@ -130,7 +158,11 @@ class Broker:
             self._note_high_watermarks()
 
     def _note_high_watermarks(self) -> None:
-        self.high_watermarks = {number: one.high_watermark for number, one in self.replicas.items()}
+        self.high_watermarks |= {
+            number: one.high_watermark
+            for number, one in self.replicas.items()
+            if not self._is_offline(number)
+        }
 
     # The controller
 
@@ -174,6 +206,7 @@ class Broker:
         self._later(HEARTBEAT_S * self.cluster.between(0.96, 1.04), self._heartbeat)
         if not self._reaches_controller():
             return
+        self._report_offline()
         records = self.cluster.controller.records
         offset = records[self._position - 1].offset if self._position else NONE
         may_end = self.cluster.controller.heartbeat(
@@ -261,6 +294,8 @@ class Broker:
         self.view[state.partition] = state
         if self.number not in state.replicas:
             self._delete(state.partition)
+            return
+        if self._is_offline(state.partition):
             return
         replica = self.replicas.get(state.partition)
         if replica is None:

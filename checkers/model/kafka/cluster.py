@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from checkers.model.bugs import Bug
-from checkers.model.case import ACTIVE_CONTROLLER, BROKERS, CONTROLLERS, Case
+from checkers.model.case import ACTIVE_CONTROLLER, BROKERS, CONTROLLERS, Case, log_dir_of
 from checkers.model.kafka.broker import Broker
 from checkers.model.kafka.controller import Controller, Record
 from checkers.model.kafka.event_loop import EventLoop
@@ -48,12 +48,13 @@ class Line:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shutdown:
     """A broker's process ended uncleanly; `data_lost`: its unsynced pages went with it, and if it was `wiped`
-    all the rest too."""
+    all the rest too. `partitions`: it went on without these alone, whose log directory failed; None: all."""
 
     node: int
     at_s: float
     data_lost: bool
     wiped: bool
+    partitions: frozenset[int] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -167,6 +168,14 @@ class Cluster:
         """A broker was killed or has halted, perhaps without its power or its disk."""
         shutdown = Shutdown(node=number, at_s=self.loop.now_s, data_lost=data_lost, wiped=wiped)
         self.known.unclean.append(shutdown)
+
+    def lose_directory(self, number: int, log_dir: int) -> None:
+        """A log directory of a broker fails, and takes what was unsynced there."""
+        settings = self.case.settings
+        here = frozenset(each for each in range(settings.partitions) if log_dir_of(each, settings) == log_dir)
+        lost = Shutdown(node=number, at_s=self.loop.now_s, data_lost=True, wiped=False, partitions=here)
+        self.known.unclean.append(lost)
+        self.brokers[number].lose_directory(log_dir)
 
     def leader_started(self, replica: Replica) -> None:
         """A broker begins to lead."""

@@ -3,7 +3,7 @@
 Its quorum keeps what is committed. The active controller's node may stand still or be cut off; after some
 seconds another one is active, with the same metadata, and waits a whole session for every broker.
 Sources: QuorumController, ReplicationControlManager, BrokerHeartbeatManager, ClusterControlManager in Kafka;
-KIP-631, KIP-841, KIP-903, KIP-966.
+KIP-631, KIP-841, KIP-858, KIP-903, KIP-966.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,12 +34,13 @@ NO_OP_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """A broker as it is registered."""
+    """A broker as it is registered; `log_dirs`: how many of its log directories are online."""
 
     node: int
     broker_epoch: int
     fenced: bool = True
     stopping: bool = False
+    log_dirs: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,8 @@ class Controller:
         self._contact_s: dict[int, float] = {}
         self._stopping_offset: dict[int, int] = {}
         self._older_isr: dict[int, tuple[int, ...]] = {}
+        self._offline: set[tuple[int, int]] = set()
+        """Replicas in log directories that have failed: broker and partition."""
         self._lost_s = -1.0
         self._known_available: tuple[tuple[int, int], bool] = (-1, -1), False
         settings = cluster.case.settings
@@ -219,11 +222,14 @@ class Controller:
         acceptable: Callable[[int], bool],
         unclean_shutdown: Sequence[int] = (),
     ) -> Change | None:
-        found = change(state, isr, self._rules, acceptable, unclean_shutdown)
+        def may_lead(node: int) -> bool:
+            return acceptable(node) and (node, state.partition) not in self._offline
+
+        found = change(state, isr, self._rules, may_lead, unclean_shutdown)
         bug = Bug.UNCLEAN_ELECTION_FORBIDDEN
         if bug in self._cluster.bugs and (found.state if found else state).leader == NO_LEADER:
             unclean = replace(self._rules, unclean=True)
-            forbidden = change(state, isr, unclean, acceptable, unclean_shutdown)
+            forbidden = change(state, isr, unclean, may_lead, unclean_shutdown)
             if forbidden is not None and forbidden.election == "unclean":
                 self._cluster.manifest(bug)
                 return forbidden
@@ -267,8 +273,20 @@ class Controller:
             changes = self._unclean_shutdown(node)
         self._contact_s[node] = loop.now_s
         self._stopping_offset.pop(node, None)
-        self.commit([*changes, Registration(node=node, broker_epoch=epoch)])
+        self._offline = {each for each in self._offline if each[0] != node}
+        log_dirs = self._cluster.case.settings.log_dirs
+        self.commit([*changes, Registration(node=node, broker_epoch=epoch, log_dirs=log_dirs)])
         return epoch
+
+    def lose_directories(self, node: int, broker_epoch: int, partitions: Iterable[int], left: int) -> None:
+        """A broker has lost log directories with these partitions, and has `left` ones: it leaves their ISR
+        and their lead, as if it were fenced (ReplicationControlManager.handleDirectoriesOffline)."""
+        known, lost = self.registrations[node], {(node, each) for each in partitions} - self._offline
+        if known.broker_epoch != broker_epoch or known.log_dirs == left:
+            return
+        self._offline |= lost
+        changes = self._remove(node, [self.partitions[partition] for _, partition in sorted(lost)])
+        self.commit([*changes, replace(known, log_dirs=left)])
 
     def _unclean_shutdown(self, node: int) -> list[Change]:
         """A broker that may have lost its log is neither in sync nor eligible."""

@@ -30,10 +30,11 @@ class Replica:
         self.isr: tuple[int, ...] = ()
         self.role: Leader | Follower | None = None
 
-    def forget_role(self) -> None:
-        """The process has ended: what was in its memory is gone."""
+    def forget_role(self, error: str = "") -> None:
+        """The process has ended, or its log directory has failed: what was in its memory is gone. `error`:
+        the answer to whoever waits, "" if nobody is there to give one."""
         if self.role is not None:
-            self.role.stop("")
+            self.role.stop(error)
         self.role, self.leader, self.leader_epoch, self.partition_epoch = None, -1, -1, -1
 
     def retire(self) -> None:

@@ -21,12 +21,14 @@ from checkers.model.case import (
     DiskWipe,
     Kill,
     Latency,
+    LogDirFailure,
     OfNodes,
     Partition,
     Pause,
     PowerLoss,
     PreferredElection,
     Reassign,
+    log_dir_of,
 )
 from checkers.model.kafka.cluster import Cluster
 from checkers.model.kafka.network import Edge
@@ -48,6 +50,7 @@ KINDS: dict[type[Action], str] = {
     DiskFull: "disk-full",
     Reassign: "reassign",
     PreferredElection: "preferred-election",
+    LogDirFailure: "log-dir-failure",
 }
 SIGTERMED, SIGKILLED, HALTED = 143, 137, 1
 """Exit codes."""
@@ -59,13 +62,15 @@ Placement = Mapping[int, tuple[int, ...]]
 
 @dataclass(slots=True, eq=False)
 class _Outage:
-    """A node whose process a fault has ended."""
+    """A node whose process a fault has ended. `clean`: by a controlled shutdown; which is `counted` as an
+    unclean one all the same if it could not be noted in every log directory."""
 
     node: int
     down_s: float = -1.0
     up_s: float = -1.0
     clean: bool = False
     data_lost: bool = False
+    counted: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -77,14 +82,17 @@ class Injected:
     nodes: tuple[int, ...]
     edges: tuple[str, ...]
     inject_s: float
+    begin_s: float = -1.0
     effect_s: float = -1.0
+    end_s: float = -1.0
     heal_s: float = -1.0
     recovered_s: float = -1.0
     proven: bool = True
     recovered: bool = False
     outages: list[_Outage] = field(default_factory=list)
-    replicas: Placement = field(default_factory=dict)
+    moved: Placement = field(default_factory=dict)
     """Where the replicas were that it has moved."""
+    replicas: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -103,6 +111,8 @@ class Injected:
             nodes=self.nodes,
             edges=self.edges,
             inject_ns=nanoseconds(self.inject_s),
+            begin_ns=nanoseconds(self.begin_s) if self.begin_s >= 0 else NONE,
+            end_ns=nanoseconds(self.end_s) if self.end_s >= 0 else NONE,
             effect_ns=nanoseconds(self.effect_s) if self.proven and self.effect_s >= 0 else NONE,
             heal_ns=nanoseconds(self.heal_s) if self.heal_s >= 0 else NONE,
             recovered_ns=nanoseconds(self.recovered_s) if self.recovered_s >= 0 else NONE,
@@ -112,7 +122,8 @@ class Injected:
             down_ns=tuple(nanoseconds(one.down_s) for one in ended),
             up_ns=tuple(nanoseconds(one.up_s) if one.up_s >= 0 else NONE for one in ended),
             data_lost=tuple(one.node for one in ended if one.data_lost),
-            unclean=tuple(one.node for one in ended if not one.clean),
+            unclean=tuple(one.node for one in ended if not one.clean or one.counted),
+            replicas=self.replicas,
             evidence=json.dumps(evidence),
         )
 
@@ -165,13 +176,15 @@ class Faults:
                 self._wipe(fault, action.hold_s)
             case DiskFull():
                 self._fill(fault, action.hold_s)
+            case LogDirFailure(log_dir=number):
+                self._fail_directory(fault, number, action.hold_s)
 
     def _usable(self, action: OfNodes, node: int) -> bool:
         one = self._cluster.network.nodes[str(node)]
         broker = self._cluster.brokers.get(node)
         if broker is None:
             return one.running and isinstance(action, Pause)
-        return one.running and one.serving and not broker.wants_stop and not broker.stalled
+        return one.running and one.serving and not (broker.wants_stop or broker.stalled or broker.offline)
 
     def _note(self, action: Action, nodes: tuple[int, ...], edges: tuple[str, ...]) -> Injected:
         now_s = self._cluster.loop.now_s
@@ -240,7 +253,7 @@ class Faults:
         if to == before or not controller.available:
             return
         fault = self._note(action, (), ())
-        fault.replicas = before
+        fault.moved = before
         controller.reassign(to)
         self._await_move(fault, to)
         self._cluster.loop.after(action.hold_s, self._move_back, fault)
@@ -256,7 +269,7 @@ class Faults:
 
     def _move_back(self, fault: Injected) -> None:
         if self._cluster.controller.available:
-            self._cluster.controller.reassign(fault.replicas)
+            self._cluster.controller.reassign(fault.moved)
             self._healed(fault)
         else:
             self._cluster.loop.after(MOVED_POLL_S, self._move_back, fault)
@@ -308,8 +321,32 @@ class Faults:
 
     def _kill_unstopped(self, fault: Injected, outage: _Outage) -> None:
         if outage.down_s < 0:
-            outage.clean, fault.proven = False, False
+            outage.clean = False
+            fault.proven = fault.proven and isinstance(fault.action, LogDirFailure)
             self._end(fault, outage, SIGKILLED)
+
+    # Nodes that go on without a log directory
+
+    def _fail_directory(self, fault: Injected, number: int, hold_s: float) -> None:
+        cluster = self._cluster
+        partitions = range(cluster.case.settings.partitions)
+        here = [each for each in partitions if log_dir_of(each, cluster.case.settings) == number]
+        fault.replicas = tuple(f"{node}/{TOPIC}-{each}" for node in fault.nodes for each in here)
+        for node in fault.nodes:
+            cluster.lose_directory(node, number)
+        fault.begin_s = cluster.loop.now_s + cluster.between(0.002, 0.02)
+        fault.effect_s = fault.begin_s + cluster.between(0.3, 0.8)
+        cluster.loop.after(max(hold_s, 1.0), self._restart, fault)
+
+    def _restart(self, fault: Injected) -> None:
+        """A process has the directory again when it starts."""
+        fault.end_s = self._cluster.loop.now_s
+        for node in fault.nodes:
+            outage = _Outage(node, clean=True, counted=True, data_lost=True)
+            fault.outages.append(outage)
+            self._cluster.brokers[node].stop(partial(self._end, fault, outage, SIGTERMED))
+            self._cluster.loop.after(STOP_WITHIN_S, self._kill_unstopped, fault, outage)
+        self._start(fault)
 
     def _cut_power(self, fault: Injected, hold_s: float) -> None:
         loop, network = self._cluster.loop, self._cluster.network
@@ -331,8 +368,10 @@ class Faults:
         wiped = isinstance(fault.action, DiskWipe)
         if isinstance(fault.action, PowerLoss):
             broker.lose_power()
-        if not outage.clean:
-            cluster.shut_down_uncleanly(outage.node, data_lost=outage.data_lost, wiped=wiped)
+        if not outage.clean or outage.counted:
+            # What a failed log directory takes with it went when it failed.
+            data_lost = outage.data_lost and not isinstance(fault.action, LogDirFailure)
+            cluster.shut_down_uncleanly(outage.node, data_lost=data_lost, wiped=wiped)
         broker.end(clean=outage.clean)
         if wiped:
             self._measure(outage.node, "before-wipe")
@@ -340,7 +379,7 @@ class Faults:
             broker.lose_disk()
         self._event(outage.node, "exited", code, fault.name)
         outage.down_s = cluster.loop.now_s + cluster.between(0.002, 0.03)
-        if all(one.down_s >= 0 for one in fault.outages):
+        if all(one.down_s >= 0 for one in fault.outages) and not isinstance(fault.action, LogDirFailure):
             fault.effect_s = max(one.down_s for one in fault.outages) + 0.004
 
     def _event(self, node: int, event: str, code: int, fault: str) -> None:
@@ -363,7 +402,8 @@ class Faults:
     def _start(self, fault: Injected) -> None:
         """Read the disks of the nodes, which are all down, and start them, one after another."""
         loop = self._cluster.loop
-        if fault.effect_s < 0 or loop.now_s < fault.effect_s + 0.1:
+        some_run = any(one.down_s < 0 for one in fault.outages)
+        if some_run or fault.effect_s < 0 or loop.now_s < fault.effect_s + 0.1:
             loop.after(0.2, self._start, fault)
             return
         source = "after-power-loss" if isinstance(fault.action, PowerLoss) else "disk-down"
@@ -404,7 +444,7 @@ class Faults:
         cluster = self._cluster
         nodes = [cluster.network.nodes[str(node)] for node in fault.nodes]
         full = all(len(state.isr) == len(state.replicas) for state in cluster.controller.partitions.values())
-        back = not fault.replicas or self._are_on(fault.replicas)
+        back = not fault.moved or self._are_on(fault.moved)
         return full and back and all(node.serving and not node.paused for node in nodes)
 
 

@@ -123,6 +123,7 @@ def brokers(records: Iterable[Record]) -> list[BrokerState]:
             broker_epoch=one.state.broker_epoch,
             fenced=one.state.fenced,
             in_controlled_shutdown=one.state.stopping,
+            log_dirs=one.state.log_dirs,
         )
         for one in records
         if isinstance(one.state, Registration)

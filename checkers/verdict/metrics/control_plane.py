@@ -31,7 +31,7 @@ class ControlPlane:
 
     def measured(self, name: str) -> Measured:
         """The value of a metric of the control plane."""
-        if name.startswith("brokers."):
+        if name.startswith(("brokers.", "log-dirs.")):
             return self._of_brokers(name)
         for tp in self.context.partitions:
             if not any(state.exact for state in self.timeline.states(tp)):
@@ -118,6 +118,10 @@ class ControlPlane:
         by_node: dict[int, list[BrokerState]] = defaultdict(list)
         for row in sorted(self.context.brokers, key=lambda row: row.log_offset):
             by_node[row.node].append(row)
+        if name == "log-dirs.offline":
+            if not any(row.log_dirs != NONE for row in self.context.brokers):
+                return Measured(value=None, unknown="the metadata log names no log directories")
+            return Measured(value=float(sum(_log_dirs_lost(rows) for rows in by_node.values())))
         if name == "brokers.restarted":
             return Measured(value=float(sum(_has_restarted(rows) for rows in by_node.values())))
         return Measured(value=float(sum(_fencings(rows) for rows in by_node.values())))
@@ -142,4 +146,13 @@ def _fencings(rows: Sequence[BrokerState]) -> int:
         and now.broker_epoch == before.broker_epoch
         and not (before.in_controlled_shutdown or now.in_controlled_shutdown)
         for before, now in pairwise(rows)
+    )
+
+
+def _log_dirs_lost(rows: Sequence[BrokerState]) -> int:
+    """A new process registers with those that it has; what it had before went with the one before."""
+    return sum(
+        max(0, before.log_dirs - now.log_dirs)
+        for before, now in pairwise(rows)
+        if now.broker_epoch == before.broker_epoch and NONE not in (before.log_dirs, now.log_dirs)
     )

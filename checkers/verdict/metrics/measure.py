@@ -48,7 +48,7 @@ class Metrics:
                 return new_release(self.context)
             case "metadata.versions":
                 return metadata_versions(self.context)
-        if name.startswith(("elections.", "offline.", "isr.", "replicas.", "brokers.")):
+        if name.startswith(("elections.", "offline.", "isr.", "replicas.", "brokers.", "log-dirs.")):
             return self._control_plane.measured(name)
         value = self.exposure.metric(name)
         where = self.exposure.longest_gap_at if name == "unavailable.max" else ""

@@ -101,6 +101,10 @@ _ALL = (
     Metric(name="nodes.new-release", says="nodes that ran more than one Kafka release, by their own logs"),
     Metric(name="metadata.versions", says="levels at which metadata.version was finalized"),
     Metric(
+        name="log-dirs.offline",
+        says="log directories that the controllers took for offline while their broker went on (KIP-858)",
+    ),
+    Metric(
         name="data-lost.brokers",
         says="brokers whose disk lost data to a fault",
     ),

@@ -67,7 +67,9 @@ def evidence(scenario: Scenario) -> Iterator[Contradiction]:
 def _greatest(scenario: Scenario) -> Mapping[str, float]:
     """The greatest value that a metric can have in a run of the scenario, of those that have one."""
     brokers, topology = scenario.cluster.brokers, topology_of(scenario.cluster)
-    return {
+    # Without its only log directory a broker halts, and tells the controllers of none that is offline.
+    alone = {"log-dirs.offline": 0} if scenario.cluster.log_dirs == 1 else {}
+    return alone | {
         "acked.partitions": sum(topic.partitions for topic in scenario.topics),
         "isr.min": min(topic.replication for topic in scenario.topics),
         "brokers.restarted": brokers,

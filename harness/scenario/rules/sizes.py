@@ -10,7 +10,14 @@ from faults.durations import write_duration
 from harness.scenario.deletion import SHORTEST_RETENTION_S
 from harness.scenario.kafka_settings import OF_BROKERS, effective
 from harness.scenario.load_plan import WARM_S
-from harness.scenario.load_size import GIB, copies, load_s, volume_bytes
+from harness.scenario.load_size import (
+    GIB,
+    copies,
+    fullest_share,
+    load_s,
+    volume_bytes,
+    volume_count,
+)
 from harness.scenario.model import Scenario, TopicPart
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
@@ -74,20 +81,25 @@ def _too_large(scenario: Scenario, size: int, limit: str, where: Path) -> Contra
 
 
 def volumes(scenario: Scenario) -> Iterator[Contradiction]:
-    """A rate that fills all volumes of the cluster before the load has lasted as long as it must."""
-    load, cluster = scenario.workload, scenario.cluster
+    """A rate that fills all volumes of the cluster before the load has lasted as long as it must, or the one
+    that gets the most: a replica lies in one."""
+    load = scenario.workload
     if load.rate is None or _compressed(scenario):
         return
-    lasts_s = load_s(scenario)
+    lasts_s, volume, count = load_s(scenario), volume_bytes(scenario), volume_count(scenario)
     written = load.rate * lasts_s * load.record * copies(scenario)
-    room = volume_bytes(scenario) * cluster.brokers
-    if written > room:
-        yield Contradiction(
-            path=("workload", "rate"),
-            text=f"{rate_text(load.rate)} of {load.record} bytes for {write_duration(lasts_s)} is "
-            f"{written / GIB:.3g} GiB with its replicas, and the {cluster.brokers} volumes hold "
-            f"{room / GIB:.3g} GiB",
-        )
+    fullest = written * fullest_share(scenario)
+    if written > volume * count:
+        full = f"and the {count} volumes hold {volume * count / GIB:.3g} GiB"
+    elif fullest > volume:
+        full = f"{fullest / GIB:.3g} GiB of it on one volume, which holds {volume / GIB:.3g} GiB"
+    else:
+        return
+    yield Contradiction(
+        path=("workload", "rate"),
+        text=f"{rate_text(load.rate)} of {load.record} bytes for {write_duration(lasts_s)} is "
+        f"{written / GIB:.3g} GiB with its replicas, {full}",
+    )
 
 
 def _compressed(scenario: Scenario) -> bool:

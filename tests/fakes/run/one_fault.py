@@ -49,6 +49,7 @@ ONE_FAULTS: Mapping[str, OneFault] = {
     "disk-stall": OneFault(words=LEADER),
     "disk-stutter": OneFault(words=f"{LEADER}, on: 3s, off: 1s"),
     "disk-full": OneFault(words=LEADER),
+    "log-dir-failure": OneFault(words=LEADER, cluster="log_dirs: 2"),
     "power-loss": OneFault(words=LEADER),
     "disk-wipe": OneFault(words=LEADER),
     "latency": OneFault(words=f"{FETCHES}, delay: 250ms"),

@@ -19,6 +19,7 @@ from checkers.model import (
     DiskWipe,
     Kill,
     Latency,
+    LogDirFailure,
     ModelSettings,
     Partition,
     Pause,
@@ -39,6 +40,7 @@ from faults.kinds.admin.leaders.preferred_election import PreferredElectionStep
 from faults.kinds.admin.placement import Count, Placement, Rotated
 from faults.kinds.admin.reassign import ReassignStep
 from faults.kinds.disk.disk_wipe import DiskWipeStep
+from faults.kinds.disk.log_dir_failure import LogDirFailureStep
 from faults.kinds.network.latency import LatencyStep
 from faults.kinds.network.partition import PartitionStep
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
@@ -162,6 +164,7 @@ def _settings(resolved: Resolved, load_s: float) -> ModelSettings:
         records=int(load_s * RECORDS_A_SECOND),
         load_s=load_s,
         lag_max_s=int(lag_ms) / 1000,
+        log_dirs=resolved.topology.log_dirs,
         **flush,
     )
 
@@ -182,7 +185,8 @@ def _plan(resolved: Resolved) -> _Planned:
         moments[StepMoment(step=step.name, moment="end")] = end_s
         moments[StepMoment(step=step.name, moment="recovered")] = end_s + RECOVERED_S
         if _moves_leaders(step):
-            moves_s = at_s if step.kind == "stop" else at_s + ELECTED_S
+            # The first partition lies in the first log directory, which goes only with the restart.
+            moves_s = {"stop": at_s, "log-dir-failure": end_s}.get(step.kind, at_s + ELECTED_S)
             leadership.ends += [(moves_s, node) for node in targets.nodes]
         if step.kind == "finalize":
             planned.levels.append((begun_s, min(map(metadata_level, running.values()))))
@@ -217,7 +221,7 @@ def _roll(
 
 def _moves_leaders(step: Step) -> bool:
     """Whether the controllers miss the nodes that the step hits."""
-    return step.kind in ("kill", "stop", "power-loss", "disk-wipe", "disk-full") or (
+    return step.kind in ("kill", "stop", "power-loss", "disk-wipe", "disk-full", "log-dir-failure") or (
         step.kind == "pause" and step.hold_s > ELECTED_S
     )
 
@@ -253,6 +257,8 @@ def _action(step: Step, at_s: float, hold_s: float, targets: ResolvedTargets) ->
             return PreferredElection(at_s=at_s, hold_s=hold_s)
         case DiskWipeStep(disk=disk):
             assert disk == "emptied", "a new disk has another directory id"
+        case LogDirFailureStep(number=number):
+            return LogDirFailure(at_s=at_s, hold_s=hold_s, nodes=targets.nodes, log_dir=number)
     return OF_NODES[step.kind](at_s=at_s, hold_s=hold_s, nodes=targets.nodes)
 
 

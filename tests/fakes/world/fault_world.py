@@ -150,7 +150,9 @@ class World(FakeCluster):
     """Three brokers and controllers; orders-0 is led by `leader` until it dies, then by the next in sync.
 
     Its log grows by a record each millisecond; whoever can fetch holds all of it, and nobody waits for acks.
-    `stop_ns` is how long a stop takes; a node whose disk is full `halts`.
+    `stop_ns` is how long a stop takes; a node whose disk is full `halts`. With several log directories, a
+    node that loses another one than the first goes on without its replicas, or is one of those that
+    `stumble`: it halts.
     """
 
     clock: VirtualClock = field(default_factory=VirtualClock)
@@ -165,6 +167,7 @@ class World(FakeCluster):
     stop_ns: int = 0
     halts: bool = True
     stuck: set[int] = field(default_factory=set)
+    stumble: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -178,6 +181,7 @@ class World(FakeCluster):
         self.in_sync: dict[int, bool] = dict.fromkeys(self.brokers, True)
         self.well_or_ill_since_ns: dict[int, int] = dict.fromkeys(self.brokers, -ns(3600))
         self.cut_off: set[int] = set()
+        self.failed: set[int] = set()
         self.died_ns: dict[int, int] = {}
         self.ends_us: dict[int, int] = dict.fromkeys(self.brokers, 0)
         self._settled_ns = self.clock.now_ns()
@@ -195,11 +199,14 @@ class World(FakeCluster):
                 self.cpu[node] += passed_us
                 self.met[node] += passed_us // 1000 if node in self.memory_limits else 0
                 self.throttled[node] += passed_us * 1000 if node in self.cpu_limits else 0
-                if node not in self.frozen and self.room[node] > 0:
+                if node not in self.frozen | self.failed and self._has_room(node):
                     self.logs[node] += passed_us
                     self.unsynced[node] = 0 if self.flushed else self.unsynced[node] + passed_us
         self._settle_isr(now_ns)
         self._settle_ends(passed_us)
+
+    def _has_room(self, node: int) -> bool:
+        return self.room[node] > 0 and self.other_rooms[node, self.log_dir_count] > 0
 
     def _settle_ends(self, passed_us: int) -> None:
         self.ends_us[self.leader] += passed_us if self.serves(self.leader) else 0
@@ -221,7 +228,11 @@ class World(FakeCluster):
 
     def _well(self, node: int) -> bool:
         fetches = Edge(source=str(node), target=self.leader)
-        return self.serves(node) and (node == self.leader or not self.mesh.is_cut(fetches))
+        return (
+            self.serves(node)
+            and not self.offline[node]
+            and (node == self.leader or not self.mesh.is_cut(fetches))
+        )
 
     def _settle_isr(self, now_ns: int) -> None:
         for node in self.brokers:
@@ -229,7 +240,8 @@ class World(FakeCluster):
             if well != self.well[node]:
                 self.well[node], self.well_or_ill_since_ns[node] = well, now_ns
             lasted_ns = now_ns - self.well_or_ill_since_ns[node]
-            if self.states[node].status == "exited" or (not well and lasted_ns >= LAG_NS):
+            gone = self.states[node].status == "exited" or bool(self.offline[node])
+            if gone or (not well and lasted_ns >= LAG_NS):
                 self.in_sync[node] = False
             elif well and lasted_ns >= self.rejoin_ns:
                 self.in_sync[node] = True
@@ -248,8 +260,8 @@ class World(FakeCluster):
         if self.failing.get(name):
             raise self.failing[name].pop(0)
 
-    def _do(self, name: str, node: int) -> None:
-        super()._do(name, node)
+    def _do(self, name: str, node: int, log_dir: int | None = None) -> None:
+        super()._do(name, node, log_dir)
         self.fail(name)
         self.clock.advance(CALL_NS)
         self.settle()
@@ -257,11 +269,11 @@ class World(FakeCluster):
     def pause(self, node: int) -> None:
         self._unless_ignored("pause", node)
 
-    def freeze(self, node: int) -> None:
-        self._unless_ignored("freeze", node)
+    def freeze(self, node: int, *, log_dir: int | None = None) -> None:
+        self._unless_ignored("freeze", node, log_dir=log_dir)
 
-    def thaw(self, node: int) -> None:
-        self._unless_ignored("thaw", node)
+    def thaw(self, node: int, *, log_dir: int | None = None) -> None:
+        self._unless_ignored("thaw", node, log_dir=log_dir)
 
     def unpause(self, node: int) -> None:
         self._unless_ignored("unpause", node)
@@ -280,6 +292,7 @@ class World(FakeCluster):
         if was == "exited" and self.states[node].status == "running":
             self.boots[node] = self.clock.now_ns()
             self.cut_off.discard(node)
+            self.failed.discard(node)
 
     def stop(self, node: int, *, within_s: float, owner: str = "") -> None:
         assert node not in self.frozen, "a process that waits for a frozen disk cannot end"
@@ -304,12 +317,35 @@ class World(FakeCluster):
         self._unless_ignored("drop_unsynced", node)
         self.cut_off.add(node)
 
-    def fill_up(self, node: int) -> None:
-        """Kafka halts when it cannot append, unless it has nothing to append."""
+    def fail_log_dir(self, node: int, *, log_dir: int) -> None:
+        """The broker finds out when it writes there."""
+        assert self.states[node].status == "running", "a directory fails under a broker that runs"
+        assert 1 < log_dir <= self.log_dir_count, "without the metadata log the broker halts"
+        self._do("fail_log_dir", node, log_dir)
+        if "fail_log_dir" not in self.ignores:
+            self._lose_unsynced(node)
+            self.failed.add(node)
+            self.clock.call_at(self.clock.now_ns() + HALT_NS, lambda: self._go_on_without(node, log_dir))
+
+    def _go_on_without(self, node: int, log_dir: int) -> None:
+        self.settle()
+        if self.states[node].status != "running" or (self._has_room(node) and node not in self.failed):
+            return
+        if node in self.stumble:
+            self.die(node)
+            self.died_ns[node] = self.clock.now_ns()
+        else:
+            self.offline[node].add(log_dir)
+            self.in_sync[node] = False
+        self._elect()
+
+    def fill_up(self, node: int, *, log_dir: int = 1) -> None:
+        """Kafka halts when it cannot append, unless it has nothing to append, or has another directory."""
         assert node not in self.frozen, "who writes to a frozen disk waits"
-        self._unless_ignored("fill_up", node)
-        if self.room[node] == 0 and self.halts:
-            self.clock.call_at(self.clock.now_ns() + HALT_NS, lambda: self._halt(node))
+        self._unless_ignored("fill_up", node, log_dir=log_dir)
+        if not self._has_room(node) and self.halts:
+            then = self._halt if log_dir == 1 else lambda node: self._go_on_without(node, log_dir)
+            self.clock.call_at(self.clock.now_ns() + HALT_NS, lambda: then(node))
 
     def _halt(self, node: int) -> None:
         self.settle()
@@ -318,41 +354,47 @@ class World(FakeCluster):
             self.died_ns[node] = self.clock.now_ns()
             self._elect()
 
-    def free_up(self, node: int) -> None:
-        self._unless_ignored("free_up", node)
+    def free_up(self, node: int, *, log_dir: int = 1) -> None:
+        self._unless_ignored("free_up", node, log_dir=log_dir)
 
-    def wipe(self, node: int, *, new: bool) -> None:
+    def wipe(self, node: int, *, new: bool, log_dir: int | None = None) -> None:
         assert self.states[node].status == "exited", "a disk is replaced while its node is down"
         if "wipe" not in self.ignores:
-            super().wipe(node, new=new)
+            super().wipe(node, new=new, log_dir=log_dir)
 
-    def _unless_ignored(self, name: str, node: int, **more: str) -> None:
+    def _unless_ignored(self, name: str, node: int, **more: Any) -> None:
         if name in self.ignores:
             self._do(name, node)
         else:
             getattr(super(), name)(node, **more)
 
+    def leads(self, node: int) -> bool:
+        """Whether the node could lead what lies in its log directories."""
+        return self.states[node].status != "exited" and not self.offline[node]
+
     def _elect(self) -> None:
-        if self.states[self.leader].status == "exited":
-            alive = [node for node in self.isr() if self.states[node].status == "running"]
+        if not self.leads(self.leader):
+            alive = [
+                node for node in self.isr() if self.states[node].status == "running" and self.leads(node)
+            ]
             self.leader, self.epoch = (alive or [self.leader])[0], self.epoch + 1
 
-    def log_bytes(self, node: int) -> int:
+    def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         self.settle()
         if not self._readable(node):
             raise DiskError(f"node {node}: the file system answers with an I/O error")
-        return super().log_bytes(node)
+        return super().log_bytes(node, log_dir=log_dir)
 
     def _readable(self, node: int) -> bool:
         """Whether the disk was not cut off, or was mounted anew since, some time after the node's death."""
-        if node not in self.cut_off:
+        if node not in self.cut_off | self.failed:
             return True
         dead_for_ns = self.clock.now_ns() - self.died_ns.get(node, self.clock.now_ns())
         return self.states[node].status == "exited" and dead_for_ns >= self.lingers_ns
 
-    def unsynced_bytes(self, node: int) -> int:
+    def unsynced_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         self.settle()
-        return super().unsynced_bytes(node)
+        return super().unsynced_bytes(node, log_dir=log_dir)
 
     def limit_cpu(self, node: int, cpus: float | None) -> None:
         if ("unlimit_cpu" if cpus is None else "limit_cpu") not in self.ignores:
@@ -406,7 +448,7 @@ class WorldView:
         return PartitionState(
             topic="orders",
             partition=0,
-            leader=world.leader if world.states[world.leader].status != "exited" else -1,
+            leader=world.leader if world.leads(world.leader) else -1,
             leader_epoch=world.epoch,
             replicas=world.admin.replicas[ORDERS],
             isr=world.isr(),
@@ -433,6 +475,12 @@ class WorldView:
 
     def fenced(self) -> Mapping[int, bool]:
         return {node: not self.world.serves(node) for node in self.world.brokers}
+
+    def log_dirs(self, broker: int) -> Mapping[str, bool]:
+        if not self.world.serves(broker):
+            raise ViewError(f"broker {broker} does not answer")
+        paths = enumerate(self.world.log_dirs(broker), start=1)
+        return {path: number not in self.world.offline[broker] for number, path in paths}
 
     def coordinator(self, group: str) -> int | None:
         """Whoever leads orders-0 coordinates every group."""

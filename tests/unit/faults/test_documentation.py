@@ -22,10 +22,13 @@ def test_each_kind_has_a_row_in_both_tables() -> None:
 def test_the_terms_of_a_kind() -> None:
     """Its keys, its shortest hold, its weight in a storm, and what it costs."""
     rows = kinds_table().splitlines()
-    assert "| `disk-stall` | `target` | 1.5s | weight 2 | nothing |" in rows
+    assert "| `disk-stall` | `target`, `log_dir` | 1.5s | weight 2 | nothing |" in rows
     assert "| `partition` | `target`, `edges`, `mode`, `direction` | 1s | weight 4 | nothing |" in rows
     assert "| `stop` | `target` | 0s | weight 1 | a controlled shutdown |" in rows
     assert "| `power-loss` | `target` | 0s | weight 2 | an unclean shutdown, unsynced data |" in rows
+    assert (
+        "| `log-dir-failure` | `target`, `log_dir` | 3s | no | an unclean shutdown, unsynced data |" in rows
+    )
 
 
 def test_the_intensities_of_a_storm() -> None:

@@ -1,9 +1,9 @@
 """Who led, who was in sync, and who may have gone on acknowledging, at any second of a run."""
 
 import pytest
-from fakes.history.judged_run import CLOCK, cut, down, led, ns, sampled, world
+from fakes.history.judged_run import CLOCK, cut, down, led, lost_directory, ns, sampled, world
 
-from checkers.history.rows import TopicPartition
+from checkers.history.rows import NodeEvent, TopicPartition
 
 TP = TopicPartition("orders", 0)
 EVERYBODY = (1, 2, 3)
@@ -77,6 +77,38 @@ def test_a_deposed_leader_acts_until_it_is_in_sync_again_or_its_process_has_ende
     observed = timeline(led(0, 3, 4, EVERYBODY), led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), cut(2), event)
     election = observed.elections(TP)[1]
     assert (election.leader, election.deposed, election.deposed_until_ns) == (2, 1, until)
+
+
+@pytest.mark.parametrize(
+    ("event", "until"),
+    [
+        (lost_directory(3, 1, restarted=8), -1),
+        (lost_directory(3, 1, restarted=8, kind="disk-full"), -1),
+        (lost_directory(4.7, 1, restarted=8), -1),
+        (lost_directory(4.7, 1, restarted=8, kind="disk-full"), ns(5.2)),
+        (lost_directory(6, 1, restarted=8), ns(6.1)),
+        (lost_directory(3, 1, restarted=8, partition=1), ns(8)),
+        (lost_directory(3, 1, restarted=8, proven=False), ns(8)),
+        (lost_directory(3, 2, restarted=8), FOR_EVER),
+    ],
+)
+def test_a_deposed_leader_without_its_log_directory_acts_no_more(event, until):
+    """Broker 1 led until 5. Once its file system is cut off no append succeeds; where that is full, one may
+    until the directory is seen to be offline. Of another partition, or where nobody saw that, it may go on
+    until it is restarted."""
+    observed = timeline(led(0, 3, 4, EVERYBODY), led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), event)
+    election = observed.elections(TP)[1]
+    assert (election.leader, election.deposed, election.deposed_until_ns) == (2, 1, until)
+
+
+def test_a_broker_that_was_started_by_another_fault_has_its_log_directory_again():
+    """At 4 s, before its successor is elected: it may have led again."""
+    started = NodeEvent(
+        at_ns=ns(4), node=1, role="broker", event="started", exit_code=-1, planned=True, fault="kill"
+    )
+    lost = lost_directory(3, 1, restarted=8)
+    observed = timeline(led(0, 3, 4, EVERYBODY), led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), lost, started)
+    assert observed.elections(TP)[1].deposed_until_ns == ns(8)
 
 
 def test_a_deposed_leader_is_suspect_from_its_election_until_a_second_after_its_return():

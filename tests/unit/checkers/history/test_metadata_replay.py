@@ -174,9 +174,18 @@ def test_an_amended_registration_keeps_its_state() -> None:
     assert brokers(*records)[-1] == (2, 1, True, False, False)
 
 
-def test_a_change_of_log_directories_alone_is_no_row() -> None:
-    """Nothing that a rule asks for has changed."""
-    assert brokers(registered(1, 5), registration(1, 5, logDirs=["a"])) == [(0, 1, True, True, False)]
+def test_the_log_directories_that_are_online_are_counted() -> None:
+    """A change names those that are left; one that names none leaves them as they are, and so is no row."""
+    records = (
+        registered(1, 5, logDirs=["a", "b"]),
+        registration(1, 5, fenced=-1),
+        registration(1, 5, logDirs=["a"]),
+        registration(1, 5, logDirs=[]),
+        registered(1, 9, logDirs=["a", "b"]),
+        registered(2, 7),
+    )
+    found = [(r.log_offset, r.node, r.log_dirs) for r in replay(log(*records)).brokers]
+    assert found == [(0, 1, 2), (1, 1, 2), (2, 1, 1), (4, 1, 2), (5, 2, -1)]
 
 
 def test_registrations_before_metadata_version_3_2() -> None:

@@ -105,7 +105,7 @@ def test_a_1_0_file_with_columns_of_1_1_is_malformed(tmp_path):
     path = tmp_path / "faults.parquet"
     stamp = {"highwater.schema_version": "1", "highwater.table": "faults"}
     pq.write_table(TABLES["faults"].empty_table().replace_schema_metadata(stamp), path)
-    later = "begin_ns, down, down_ns, end_ns, planned_begin_ns, planned_end_ns, up_ns"
+    later = "begin_ns, down, down_ns, end_ns, planned_begin_ns, planned_end_ns, replicas, up_ns"
     with pytest.raises(MalformedHistory, match=f"wrong columns: unknown {later}"):
         read_unit(path, "faults")
 
@@ -138,11 +138,11 @@ def test_versions(version, minor):
     assert minor_of(version) == minor
 
 
-def test_what_is_written_today_is_stamped_1_4(tmp_path):
+def test_what_is_written_today_is_stamped_1_5(tmp_path):
     """And has every column."""
     path = tmp_path / "faults.parquet"
     write_table(path, "faults", TABLES["faults"].empty_table())
-    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.4"
+    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.5"
     assert schema_at("metadata", 2) == TABLES["metadata"]
 
 

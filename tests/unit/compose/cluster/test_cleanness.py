@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from fakes.world.cluster import FakeCluster
+from fakes.world.view import FakeView
 
 from compose.cluster.cleanness import before, what_is_left
 from compose.errors import DiskError
@@ -20,7 +21,7 @@ def left(change: Callable[[FakeCluster], object]) -> list[str]:
     cluster = FakeCluster()
     then = before(cluster)
     change(cluster)
-    return what_is_left(cluster, then, volume_bytes=GIB)
+    return what_is_left(cluster, FakeView(), then, volume_bytes=GIB)
 
 
 def test_a_cluster_to_which_nothing_happened_is_clean() -> None:
@@ -51,7 +52,7 @@ def test_what_was_healed_leaves_nothing() -> None:
         (lambda c: c.allow_end(1, owner="disk"), "node 1 may still end for disk"),
         (lambda c: c.limit_cpu(1, 0.1), "node 1 may use only 0.1 processors"),
         (lambda c: c.limit_memory(101, 400 << 20), "node 101 may have only 400 MiB of memory"),
-        (lambda c: c.room.update({2: 100 << 20}), "the disk of node 2 has 100 MiB left of 1024"),
+        (lambda c: c.room.update({2: 100 << 20}), "/data/kafka of node 2 has 100 MiB left of 1024"),
         (lambda c: c.mesh.cut([EDGE], mode="refuse", owner="cut"), "edge 2->1: held by cut"),
         (lambda c: c.mesh.impair([EDGE], Delayed(delay_s=1), owner="lag"), "edge 2->1: held by lag"),
         (lambda c: c.mesh.toxics.update({EDGE: "its proxy has slow"}), "edge 2->1: its proxy has slow"),
@@ -61,6 +62,15 @@ def test_what_was_healed_leaves_nothing() -> None:
 )
 def test_what_is_left_is_named(change: Callable[[FakeCluster], object], line: str) -> None:
     assert left(change) == [line]
+
+
+def test_every_log_directory_has_to_be_online_with_room() -> None:
+    cluster, view = FakeCluster(log_dir_count=2), FakeView(offline={3})
+    cluster.other_rooms[2, 2] = 100 << 20
+    assert what_is_left(cluster, view, before(cluster), volume_bytes=GIB) == [
+        "/data-2/kafka of node 2 has 100 MiB left of 1024",
+        "/data/kafka of node 3 is offline",
+    ]
 
 
 def test_an_edge_that_is_open_and_does_not_answer_is_named() -> None:

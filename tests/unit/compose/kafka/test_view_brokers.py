@@ -1,11 +1,12 @@
-"""Which brokers are fenced, by what most say that answer, and who coordinates a group."""
+"""Which brokers are fenced, by what most say that answer, who coordinates a group, and which log directories
+of a broker are online by its own word."""
 
 from collections.abc import Iterator
 
 import pytest
 from fakes.world.replica_brokers import ReplicaBrokers
 
-from compose.errors import ViewError
+from compose.errors import BrokerSilent, ViewError
 from compose.kafka.view import ClusterView, group_partition
 
 
@@ -68,3 +69,12 @@ def test_a_group_is_coordinated_by_the_leader_of_its_partition() -> None:
         assert view.coordinator("any") == 2
         brokers.leader = -1
         assert view.coordinator("any") is None
+
+
+def test_a_broker_says_itself_which_of_its_log_directories_are_online(brokers: ReplicaBrokers) -> None:
+    brokers.log_dirs = {"/data/kafka": 0, "/data-2/kafka": 56}
+    with ClusterView(brokers.bootstrap) as view:
+        assert view.log_dirs(2) == {"/data/kafka": True, "/data-2/kafka": False}
+        brokers.silent = {2}
+        with pytest.raises(BrokerSilent):
+            view.log_dirs(2)

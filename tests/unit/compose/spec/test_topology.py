@@ -67,6 +67,10 @@ def test_elr(release: str, asked: bool | None, on: bool) -> None:
         ({"formatted": "3.5.2"}, "3.5.2 is too old"),
         ({"formatted": "3.9.1", "elr": True}, "do not exist in 3.9.1"),
         ({"volume_mib": 10}, "at least 64 MiB"),
+        ({"log_dirs": 0}, "log_dirs: 0; give 1 to 4"),
+        ({"log_dirs": 5}, "log_dirs: 5; give 1 to 4"),
+        ({"log_dirs": 2, "kafka": "3.6.1"}, "do not work with KRaft in 3.6.1 (KIP-858); use 3.7.0 or newer"),
+        ({"log_dirs": 2, "kafka_by_node": {101: "3.6.2"}}, "do not work with KRaft in 3.6.2"),
         ({"client_port": 80}, "client port: 80"),
         ({"broker_config": {"node.id": 7}}, "node.id is set by highwater"),
         ({"broker_config": {"Min ISR": 2}}, "'Min ISR' is not the name of a Kafka setting"),
@@ -102,6 +106,13 @@ def test_releases_that_come_later() -> None:
     assert (not_finalized.releases, not_finalized.every_release) == (("4.3.1",), ("4.0.0", "4.3.1"))
     assert (not_finalized.oldest_version, not_finalized.elr_on) == ((4, 0), False)
     assert Topology(kafka="4.3.0", later=("4.3.1",), formatted="4.3.1").format_release == "4.3.1"
+
+
+def test_log_directories_of_a_node() -> None:
+    """Brokers have as many as were asked for, a controller that is none has one."""
+    topology = Topology(log_dirs=2, kafka="3.7.0")
+    assert [topology.log_dirs_of(node) for node in topology.nodes] == [2, 2, 2, 1, 1, 1]
+    assert [Topology(log_dirs=2, combined=True).log_dirs_of(node) for node in (1, 2, 3)] == [2, 2, 2]
 
 
 def test_defaults() -> None:

@@ -162,7 +162,7 @@ def test_a_stall_shows_the_log_that_stood_still() -> None:
 def test_a_log_that_did_not_grow_before_is_no_evidence() -> None:
     """A log that stood still anyway does not show that the disk is frozen."""
     world = World()
-    world.log_bytes = lambda node: 1000  # type: ignore[method-assign]
+    world.log_bytes = lambda node, *, log_dir=None: 1000  # type: ignore[method-assign]
     (record,) = run(world, STALL)
     assert not record.proven
     assert "the log did not grow before the stall either" in reason(record)

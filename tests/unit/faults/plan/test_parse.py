@@ -175,8 +175,9 @@ def test_a_refusal_names_the_step() -> None:
     assert str(caught.value) == (
         "step 2, do: 'meteor' is refused; "
         "allowed: one of partition, pause, pulses, kill, stop, rolling-restart, cpu-limit, memory-limit, "
-        "disk-stall, disk-stutter, disk-full, power-loss, disk-wipe, latency, bandwidth, slicing, reset, "
-        "reassign, preferred-election, unclean-election, create-topic, create-partitions, config, feature"
+        "disk-stall, disk-stutter, disk-full, power-loss, disk-wipe, log-dir-failure, latency, bandwidth, "
+        "slicing, reset, reassign, preferred-election, unclean-election, create-topic, create-partitions, "
+        "config, feature"
     )
 
 

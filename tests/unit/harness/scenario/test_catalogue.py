@@ -64,6 +64,7 @@ GROUPS = {
         "two-replicas-min-isr-2",
     ],
     "controllers": ["quorum-loss", "quorum-loss-follower-kill", "quorum-loss-leader-kill"],
+    "disks": ["log-dir-failure"],
     "restarts": ["acks1-rolling-restart", "rolling-kill", "rolling-restart", "rolling-restart-impatient"],
     "upgrades": ["rolling-downgrade", "rolling-upgrade"],
 }

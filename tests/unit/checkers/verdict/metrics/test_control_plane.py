@@ -124,6 +124,29 @@ def test_brokers_that_were_fenced_or_registered_again_are_counted() -> None:
     assert its.measured("brokers.restarted") == Measured(value=2.0)
 
 
+def test_log_directories_that_went_offline_under_a_running_broker_are_counted() -> None:
+    """Broker 1 loses one of three, is started with all, and loses two; 2 registers with one less."""
+    brokers = [
+        registration(1, 1, 10, log_dirs=3),
+        registration(2, 2, 20, log_dirs=2),
+        registration(3, 1, 10, log_dirs=2),
+        registration(4, 1, 10, log_dirs=2, fenced=True),
+        registration(5, 1, 11, log_dirs=3),
+        registration(6, 1, 11, log_dirs=1),
+        registration(7, 2, 21, log_dirs=1),
+    ]
+    its = control_plane(led(0, 1, 0, ALL), brokers=brokers)
+    assert its.measured("log-dirs.offline") == Measured(value=3.0)
+
+
+def test_log_directories_that_no_registration_names_are_not_known() -> None:
+    """As of releases before 3.7."""
+    its = control_plane(led(0, 1, 0, ALL), brokers=[registration(1, 1, 10)])
+    assert its.measured("log-dirs.offline") == Measured(
+        value=None, unknown="the metadata log names no log directories"
+    )
+
+
 def test_brokers_of_whom_nothing_was_collected_are_not_known() -> None:
     its = control_plane(led(0, 1, 0, ALL))
     assert its.measured("brokers.fenced") == Measured(

@@ -89,7 +89,7 @@ def test_no_effect_no_evidence(ignored: str, why: str) -> None:
     """A process that lives, or a log that is still there."""
     world = World(ignores={ignored})
     if ignored == "kill":
-        world.wipe = lambda node, *, new: None  # type: ignore[method-assign]
+        world.wipe = lambda node, *, new, log_dir=None: None  # type: ignore[method-assign]
     record = run(world)
     assert not record.proven
     assert why in str(json.loads(record.evidence)["reason"])
@@ -97,7 +97,7 @@ def test_no_effect_no_evidence(ignored: str, why: str) -> None:
 
 def test_a_disk_that_was_empty_before_is_no_evidence() -> None:
     world = World()
-    world.log_bytes = lambda node: 0  # type: ignore[method-assign]
+    world.log_bytes = lambda node, *, log_dir=None: 0  # type: ignore[method-assign]
     assert not run(world).proven
 
 

@@ -30,6 +30,27 @@ def test_a_volume_is_a_file_of_ext4() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cluster", "complaint"),
+    [
+        ("log_dirs: 0", "demo.yaml:2:21: cluster.log_dirs: 0; give 1 to 4"),
+        ("log_dirs: 5", "demo.yaml:2:21: cluster.log_dirs: 5; give 1 to 4"),
+        (
+            "log_dirs: 2, kafka: 3.6.1",
+            "demo.yaml:2:21: cluster.log_dirs: 2 log directories do not work with KRaft in 3.6.1 (KIP-858); "
+            "use 3.7.0 or newer",
+        ),
+    ],
+)
+def test_log_directories_that_no_broker_can_have_are_refused(cluster: str, complaint: str) -> None:
+    assert complaints(cluster=cluster) == (complaint,)
+
+
+@pytest.mark.parametrize("cluster", ["log_dirs: 1, kafka: 3.6.1", "log_dirs: 2, kafka: 3.7.0", "log_dirs: 4"])
+def test_log_directories_that_a_broker_can_have_are_not(cluster: str) -> None:
+    assert complaints(cluster=cluster) == ()
+
+
+@pytest.mark.parametrize(
     ("topics", "complaint"),
     [
         (
