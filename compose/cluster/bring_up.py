@@ -7,7 +7,7 @@ formatter; then disks, nodes, and, while these boot, the mesh.
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from compose.cluster.docker_cluster import DockerCluster
@@ -20,7 +20,8 @@ from compose.mesh.mesh import ToxiproxyMesh
 from compose.mesh.probe import EdgeProbe
 from compose.mesh.toxiproxy import SYN_RETRIES, ToxiproxyServer
 from compose.mesh.traffic import SS, Traffic
-from compose.nodes import storage_format
+from compose.nodes import clocks, storage_format
+from compose.nodes.clocks import Clocks
 from compose.nodes.disks import Disks, make_disks
 from compose.nodes.helper import Helper, helper_spec
 from compose.nodes.node import Node
@@ -75,12 +76,13 @@ class BringUp:
         disks = make_disks(helper.result(), self.owner, self.topology.nodes, mib=self.topology.volume_mib)
         self._for_each_node(pool, lambda node: self._create_volume(disks, node))
         disks.fill(storage_format.for_nodes(files.result(), self.topology.nodes))
+        self._prepare_clocks(disks)
         took.mark("disks")
         for join in joins:
             join.result()
         took.mark("networks")
         properties = {node: self._properties(node, proxy) for node in self.topology.nodes}
-        nodes = self._for_each_node(pool, lambda node: self._start_node(node, properties[node]))
+        nodes = self._for_each_node(pool, lambda node: self._start_node(node, properties[node], disks))
         took.mark("nodes")
         mesh = self._make_mesh(proxy, helper.result(), nodes)
         took.mark("mesh")
@@ -92,6 +94,7 @@ class BringUp:
             nodes=nodes,
             properties=properties,
             disks=disks,
+            clocks=self._clocks(disks, nodes),
             mesh=mesh,
         )
 
@@ -155,19 +158,32 @@ class BringUp:
             address = f"{host}:{port}"
         return render(server_properties(self.topology, node, client_address=address))
 
-    def _start_node(self, node: int, properties: str) -> Node:
+    def _prepare_clocks(self, disks: Disks) -> None:
+        """A node reads from its first moment on by how much its clock differs."""
+        its = self._clocks(disks, {})
+        for node in self.topology.clocks:
+            its.prepare(node)
+
+    def _clocks(self, disks: Disks, nodes: Mapping[int, Node]) -> Clocks:
+        made = {node: nodes[node].container_id for node in self.topology.clocks if node in nodes}
+        return Clocks(helper=disks.helper, of_run=disks.directory, containers=made)
+
+    def _start_node(self, node: int, properties: str, disks: Disks) -> Node:
         broker = node in self.topology.broker_ids
         heap = self.topology.broker_heap_mib if broker else self.topology.controller_heap_mib
+        flags = clocks.JVM_FLAGS if node in self.topology.clocks else ()
         spec = ContainerSpec(
             name=self.name(node),
             image=kafka_image(self.topology.release_of(node)),
-            command=java_argv("kafka.Kafka", PROPERTIES, heap_mib=heap, archive=self.appcds),
+            command=java_argv("kafka.Kafka", PROPERTIES, heap_mib=heap, archive=self.appcds, flags=flags),
             labels=self.owner.labels(),
             network=self.network(node),
             hostname=host_name(node),
             volumes={self.name(f"data-{node}"): "/data"},
             files={PROPERTIES: properties},
         )
+        if node in self.topology.clocks:
+            spec = _with_clock(spec, clocks.directory(disks.directory, node))
         container = containers.start(spec)
         return Node(number=node, container_id=container.id, name=spec.name, network=spec.network)
 
@@ -187,6 +203,16 @@ class BringUp:
         return ToxiproxyMesh(
             plan, server, Traffic(places, lambda: helper.run(SS)), EdgeProbe(places, helper.run)
         )
+
+
+def _with_clock(spec: ContainerSpec, directory: str) -> ContainerSpec:
+    """The same container with a clock that can be set by the file in `directory`."""
+    return replace(
+        spec,
+        volumes={**spec.volumes, directory: clocks.IN_NODE},
+        files={**spec.files, **clocks.files()},
+        environment=clocks.ENVIRONMENT,
+    )
 
 
 class Stopwatch:

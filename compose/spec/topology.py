@@ -42,7 +42,7 @@ class Topology:
     `kafka_by_node` does not name. `elr` None: as the oldest release ships it for new clusters.
     `broker_config` and `controller_config` override our defaults. `client_port` 0: each client edge listens
     on any free host port; otherwise that of broker n listens on `client_port` + n. `volume_mib`: size of
-    each node's disk; the file behind it is sparse.
+    each node's disk; the file behind it is sparse. `clocks`: the nodes whose clock can be set while they run.
     """
 
     brokers: int = 3
@@ -57,6 +57,7 @@ class Topology:
     controller_heap_mib: int = 256
     volume_mib: int = DEFAULT_VOLUME_BYTES >> 20
     client_port: int = 0
+    clocks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _check_counts(self)
@@ -64,6 +65,7 @@ class Topology:
         for where, config in (("broker", self.broker_config), ("controller", self.controller_config)):
             _check_config(where, config)
         _check_replication(self)
+        _check_clocks(self)
 
     @property
     def broker_ids(self) -> tuple[int, ...]:
@@ -155,6 +157,11 @@ def _check_releases(topology: Topology) -> None:
         raise TopologyError(f"kafka: {oldest} is too old; the oldest release known to work is 3.6.1")
     if topology.elr and topology.oldest_version < ELR_EXISTS:
         raise TopologyError(f"elr: eligible leader replicas do not exist in {oldest}; use 4.0.0 or newer")
+
+
+def _check_clocks(topology: Topology) -> None:
+    if strangers := set(topology.clocks) - set(topology.nodes):
+        raise TopologyError(f"clocks: of {_listed(strangers)}, and the nodes are {_listed(topology.nodes)}")
 
 
 def _numbers(release: str) -> tuple[int, int, int]:

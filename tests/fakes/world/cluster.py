@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from compose.errors import NodeStateError
 from compose.impairments import (
     BOTH,
     Delayed,
@@ -21,6 +22,7 @@ from compose.impairments import (
 from compose.protocols import (
     CLIENT,
     REQUEST_BYTES,
+    ClockAhead,
     ClockReading,
     ContainerState,
     CutMode,
@@ -170,7 +172,8 @@ class FakeCluster:
     """Nodes with a state each. Put a name into `fail_once` and the next call of it raises that error.
 
     `unsaved`: why the replicas of a broker cannot be copied.
-    `owners` has for whom each node was ended; `die` ends one that nobody asked to end.
+    `owners` has for whom each node was ended; `die` ends one that nobody asked to end. `clocks` has the nodes
+    whose clock can be set, and how far ahead each was set, in ms.
     """
 
     brokers: tuple[int, ...] = (1, 2, 3)
@@ -198,6 +201,7 @@ class FakeCluster:
     cpu_limits: dict[int, float] = field(default_factory=dict)
     throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     epochs: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 10))
+    clocks: dict[int, int] = field(default_factory=dict)
     at_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -294,6 +298,25 @@ class FakeCluster:
 
     def read_clocks(self) -> ClockReading:
         return ClockReading(at_ns=self.at_ns, wall_ns=self.at_ns, engine_ns=self.at_ns, error_ns=0)
+
+    def set_clock(self, node: int, ahead_ms: int) -> None:
+        self._settable(node)
+        self._do(f"set_clock {ahead_ms}", node)
+        self.clocks[node] = ahead_ms
+
+    def clock_setting(self, node: int) -> int | None:
+        return self.clocks.get(node)
+
+    def clock_ahead(self, node: int) -> ClockAhead:
+        """Read within 4 ms."""
+        self._settable(node)
+        if self.state(node).status != "running":
+            raise NodeStateError(f"node {node} is {self.state(node).status}")
+        return ClockAhead(least_ms=self.clocks[node] - 2, most_ms=self.clocks[node] + 2)
+
+    def _settable(self, node: int) -> None:
+        if node not in self.clocks:
+            raise NodeStateError(f"node {node}: its clock cannot be set")
 
     def freeze(self, node: int) -> None:
         self._do("freeze", node)
