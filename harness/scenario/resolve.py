@@ -6,7 +6,7 @@ What is written as scenario.yaml reads back to the same resolved scenario, and d
 import io
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 
 from compose.spec.topology import Topology, edges
 from faults.errors import BadStep
+from faults.kinds.clock.clock_skew import clocks_of
 from faults.kinds.step import Step
 from faults.plan.blocks import is_written_out
 from faults.plan.parse import parse_plan, write_step
@@ -86,10 +87,11 @@ def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | N
     steps = _steps(asked, _facts(asked, topology), chosen, document)
     closed = _closed(asked, topology, steps, chosen)
     _refuse_too_long(closed, document)
+    clocks = clocks_of(steps, topology.broker_ids, topology.controller_ids)
     return Resolved(
         scenario=closed,
         steps=steps,
-        topology=topology_of(closed.cluster),
+        topology=replace(topology_of(closed.cluster), clocks=clocks),
         is_expanded=not is_written_out(asked.faults),
     )
 

@@ -19,6 +19,7 @@ NAMES = sorted(KINDS)
 SHORTEST_PULSES = {"on": "100ms", "off": "100ms"}
 NEEDED: dict[str, dict[str, str]] = {
     "bandwidth": {"rate": "50KB/s"},
+    "clock-skew": {"offset": "+5m"},
     "config": {"target": "brokers", "set": "min.insync.replicas=1"},
     "cpu-limit": {"cpus": "0.1"},
     "disk-stutter": SHORTEST_PULSES,
@@ -52,9 +53,10 @@ WORLDS: dict[str, Callable[[], World]] = {
 """Where a kind has something to do, if not in any world."""
 
 
-NOT_IN_STORMS = {"rolling-restart", "disk-stutter", "disk-full", "memory-limit"}
+NOT_IN_STORMS = {"rolling-restart", "disk-stutter", "disk-full", "memory-limit", "clock-skew"}
 """They take more nodes than one in their course, take longer to be proven than the shortest hold of a storm,
-or may end a node or not, which no limit of a storm counts. A limit of memory fits one cluster only."""
+or may end a node or not, which no limit of a storm counts. A limit of memory fits one cluster only, and a
+clock can be set only of nodes that were started for it."""
 
 
 def words_of(name: str) -> dict[str, object]:
