@@ -38,6 +38,16 @@ class Ahead:
     certain_until_ns: int
 
 
+RIGHT = Ahead(
+    ahead_ms=0,
+    since_ns=-NEVER_NS,
+    until_ns=NEVER_NS,
+    certain_since_ns=-NEVER_NS,
+    certain_until_ns=NEVER_NS,
+)
+"""The clock of a node that nobody has set."""
+
+
 def offset_ms(text: str) -> int:
     """Milliseconds of "+5m", "-1h", "+8d", "+90s"; ValueError for any other text."""
     match = _OFFSET.fullmatch(text)

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from checkers.places import Place
 
-SCHEMA_VERSION = "1.4"
+SCHEMA_VERSION = "1.5"
 """Major and minor. A major change gives a column another meaning; a minor one adds columns to a table, and
 `upgrade` says what a file from before means by them. "1" is 1.0."""
 
@@ -118,14 +118,18 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "nodes replicas isr elr last_known_elr",
             "i64 log_offset",
             "bool recovering",
+            "i32 controller",
         ),
         "brokers": _schema(
             "i64 at_ms log_offset",
             "i32 node",
             "i64 broker_epoch",
             "bool registered fenced in_controlled_shutdown",
+            "i32 controller",
         ),
-        "configs": _schema("i64 at_ms log_offset", "str kind name key value", "bool removed"),
+        "configs": _schema(
+            "i64 at_ms log_offset", "str kind name key value", "bool removed", "i32 controller"
+        ),
         "producers": _schema("i32 producer", "str acks", "bool idempotence"),
         "node_events": _schema(
             "i64 at_ns",

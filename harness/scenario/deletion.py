@@ -29,6 +29,22 @@ _POLICIES = ("cleanup.policy", "log.cleanup.policy")
 _STAMPS = ("message.timestamp.type", "log.message.timestamp.type")
 
 
+_DEFAULT_MS = 7 * 86_400_000
+"""Kafka's own log.retention.hours, 168."""
+_OF_BROKERS = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
+"""The first that is set outranks the others."""
+
+
+def retention_ms(of_topic: Mapping[str, str], of_brokers: Mapping[str, str]) -> int:
+    """After how long records of a topic are deleted; -1: never."""
+    if "retention.ms" in of_topic:
+        return int(of_topic["retention.ms"])
+    for key in _OF_BROKERS:
+        if key in of_brokers:
+            return max(_UNLIMITED, round(int(of_brokers[key]) * _TIMES_S[key] * 1000))
+    return _DEFAULT_MS
+
+
 def deleting(config: Mapping[str, str], load_s: float = 0.0) -> Iterator[tuple[str, str]]:
     """(key, what is wrong with its value) of each such setting of a topic or of the brokers.
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from checkers.history.metadata_log.records import Record
 from checkers.history.rows import BrokerState
+from checkers.history.tables import NONE
 
 FENCE, UNFENCE, UNCHANGED = 1, -1, 0
 
@@ -80,11 +81,17 @@ def _registered(record: Record) -> BrokerState:
         broker_epoch=data["brokerEpoch"],
         fenced=data.get("fenced", True),
         in_controlled_shutdown=data.get("inControlledShutdown", False),
+        controller=record.get("controller", NONE),
     )
 
 
 def _stamped(state: BrokerState, record: Record) -> BrokerState:
-    return replace(state, at_ms=record["timestamp_ms"], log_offset=record["offset"])
+    return replace(
+        state,
+        at_ms=record["timestamp_ms"],
+        log_offset=record["offset"],
+        controller=record.get("controller", NONE),
+    )
 
 
 def _after(before: bool, delta: int) -> bool:
