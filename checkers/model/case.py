@@ -46,6 +46,7 @@ class ModelSettings:
     tail_s: float = 2.0
     lag_max_s: float = 3.0
     session_s: float = 4.0
+    retention_s: float = 7 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +106,21 @@ class PowerLoss(_OfNodes):
     """All nodes lose their power at one instant, and what was never synced. Started after the hold."""
 
 
-Action: TypeAlias = Partition | Latency | Pause | DiskStall | Kill | CleanStop | PowerLoss
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockSkew(_OfNodes):
+    """The wall clocks of nodes are ahead of the others', or behind them if that is negative.
+
+    By its own clock a broker deletes what is older than retention, and a controller dates what it decides.
+    What else Kafka counts by the time of day goes on as before.
+    """
+
+    ahead_s: float
+
+
+Action: TypeAlias = Partition | Latency | Pause | DiskStall | Kill | CleanStop | PowerLoss | ClockSkew
 ACTIONS: Mapping[str, type[Action]] = {
-    kind.__name__: kind for kind in (Partition, Latency, Pause, DiskStall, Kill, CleanStop, PowerLoss)
+    kind.__name__: kind
+    for kind in (Partition, Latency, Pause, DiskStall, Kill, CleanStop, PowerLoss, ClockSkew)
 }
 
 

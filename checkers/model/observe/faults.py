@@ -14,6 +14,7 @@ from checkers.history.tables import NONE
 from checkers.model.case import (
     Action,
     CleanStop,
+    ClockSkew,
     DiskStall,
     Kill,
     Latency,
@@ -37,6 +38,7 @@ KINDS: dict[type[Action], str] = {
     Kill: "kill",
     CleanStop: "stop",
     PowerLoss: "power-loss",
+    ClockSkew: "clock-skew",
 }
 
 
@@ -60,6 +62,7 @@ class Injected:
     edges: tuple[str, ...]
     inject_s: float
     effect_s: float = -1.0
+    end_s: float = -1.0
     heal_s: float = -1.0
     recovered_s: float = -1.0
     proven: bool = True
@@ -81,11 +84,12 @@ class Injected:
             index=self.index,
             name=self.name,
             kind=KINDS[type(self.action)],
-            target=", ".join(self.edges) or "+".join(map(str, self.nodes)),
+            target=self._target(),
             nodes=self.nodes,
             edges=self.edges,
             inject_ns=nanoseconds(self.inject_s),
             effect_ns=nanoseconds(self.effect_s) if self.proven and self.effect_s >= 0 else NONE,
+            end_ns=nanoseconds(self.end_s) if self.end_s >= 0 else NONE,
             heal_ns=nanoseconds(self.heal_s) if self.heal_s >= 0 else NONE,
             recovered_ns=nanoseconds(self.recovered_s) if self.recovered_s >= 0 else NONE,
             proven=self.proven and self.effect_s >= 0,
@@ -97,6 +101,10 @@ class Injected:
             unclean=unclean,
             evidence=json.dumps(evidence),
         )
+
+    def _target(self) -> str:
+        named = ", ".join(self.edges) or "+".join(map(str, self.nodes))
+        return f"{named}: {self.action.ahead_s:+.3f}s" if isinstance(self.action, ClockSkew) else named
 
 
 class Faults:
@@ -135,12 +143,16 @@ class Faults:
                 self._stop(fault, action.hold_s)
             case PowerLoss():
                 self._cut_power(fault, action.hold_s)
+            case ClockSkew():
+                self._set_clocks(fault, action)
 
     def _usable(self, action: Action, node: int) -> bool:
         one = self._cluster.network.nodes[str(node)]
         broker = self._cluster.brokers.get(node)
+        if isinstance(action, ClockSkew) and self._cluster.ahead_s(node):
+            return False
         if broker is None:
-            return one.running and isinstance(action, Pause)
+            return one.running and isinstance(action, Pause | ClockSkew)
         return one.running and one.serving and not broker.wants_stop and not broker.stalled
 
     def _note(self, action: Action, nodes: tuple[int, ...], edges: tuple[str, ...]) -> Injected:
@@ -199,6 +211,20 @@ class Faults:
     def _thaw(self, fault: Injected) -> None:
         for node in fault.nodes:
             self._cluster.brokers[node].thaw()
+        self._healed(fault)
+
+    # Clocks
+
+    def _set_clocks(self, fault: Injected, action: ClockSkew) -> None:
+        for node in fault.nodes:
+            self._cluster.set_clock(node, action.ahead_s)
+        fault.effect_s = self._cluster.loop.now_s + self._cluster.between(0.02, 0.2)
+        self._cluster.loop.after(action.hold_s, self._set_clocks_right, fault)
+
+    def _set_clocks_right(self, fault: Injected) -> None:
+        fault.end_s = self._cluster.loop.now_s
+        for node in fault.nodes:
+            self._cluster.set_clock(node, 0.0)
         self._healed(fault)
 
     # Nodes that end

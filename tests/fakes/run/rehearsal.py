@@ -11,6 +11,7 @@ from checkers.model import (
     Action,
     Case,
     CleanStop,
+    ClockSkew,
     DiskStall,
     Kill,
     Latency,
@@ -22,6 +23,7 @@ from checkers.model import (
 )
 from fakes.world.cluster import FakeCluster
 from fakes.world.view import FakeView, partition
+from faults.kinds.clock.clock_skew import ClockSkewStep
 from faults.kinds.network.latency import LatencyStep
 from faults.kinds.network.partition import PartitionStep
 from faults.kinds.step import After, At, ResolvedTargets, Step, When
@@ -140,4 +142,6 @@ def _action(step: Step, at_s: float, hold_s: float, targets: ResolvedTargets) ->
             return Partition(at_s=at_s, hold_s=hold_s, edges=edges, refuse=mode == "refuse")
         case LatencyStep(delay_s=delay_s):
             return Latency(at_s=at_s, hold_s=hold_s, edges=edges, delay_s=delay_s)
+        case ClockSkewStep(offset_ms=offset_ms):
+            return ClockSkew(at_s=at_s, hold_s=hold_s, nodes=targets.nodes, ahead_s=offset_ms / 1000)
     return OF_NODES[step.kind](at_s=at_s, hold_s=hold_s, nodes=targets.nodes)
