@@ -47,6 +47,13 @@ GROUPS = {
         "two-replicas-min-isr-1",
         "two-replicas-min-isr-2",
     ],
+    "clocks": [
+        "clock-ahead",
+        "clock-behind",
+        "clock-beyond-retention",
+        "controller-clock-ahead",
+        "controllers-clocks-ahead",
+    ],
     "controllers": ["quorum-loss", "quorum-loss-follower-kill", "quorum-loss-leader-kill"],
     "restarts": ["rolling-kill", "rolling-restart", "rolling-restart-impatient"],
 }
