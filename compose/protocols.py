@@ -138,6 +138,14 @@ class ClockReading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClockAhead:
+    """A node's wall clock, as its own process shows it, is `least_ms` to `most_ms` ahead of the engine's."""
+
+    least_ms: int
+    most_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionState:
     """One partition as brokers report it; `leader` -1: none; `leader_epoch` -1, `elr` empty: not reported.
 
@@ -351,6 +359,21 @@ class Cluster(Protocol):
 
     def read_clocks(self) -> ClockReading:
         """The harness's clocks and the engine's at one moment; 10 to 14 ms if that is on another machine."""
+
+    def set_clock(self, node: int, ahead_ms: int) -> None:
+        """Let the node's wall clock be so far ahead of the engine's (behind: negative), over restarts too.
+
+        NodeStateError for a node of whose topology it cannot be set. The monotonic clock is left alone.
+        """
+
+    def clock_setting(self, node: int) -> int | None:
+        """How far ahead the node's clock was set, in ms; None: it cannot be set."""
+
+    def clock_ahead(self, node: int) -> ClockAhead:
+        """How far ahead it is, by the word of the node's own process.
+
+        NodeStateError where it cannot be set, or where the process gives no answer.
+        """
 
     def log_dirs(self, node: int) -> tuple[str, ...]:
         """The paths of the node's log directories, each on a disk of its own: number 1 first, which has the

@@ -8,6 +8,7 @@
                          unless the elected leader had lost its disk
     last standing        without ELR, the only in-sync replica may come back emptier
     unclean election     where the topic allows it, or a person asked for it
+    retention            where the leader's clock was so far ahead that the record was too old by it
 
 Invariant: what no clause permits is a violation; what lacks evidence is undecided.
 Evidence: the fate (fate.py), the unclean shutdowns of those who were in sync, the realised settings.
@@ -23,6 +24,7 @@ from typing import Literal
 from checkers.contract.fate import Fate, Reason
 from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import Outage, PartitionEvidence
+from checkers.contract.retention import deleted
 from checkers.contract.settings import Realised
 from checkers.contract.terms import Terms
 from checkers.history.forced_elections import was_forced
@@ -42,6 +44,7 @@ LAST_STANDING = "last replica standing"
 LAST_KNOWN_ELR = "last known ELR elected without the data"
 UNCLEAN_ELECTION = "unclean election"
 UNCLEAN_SHUTDOWNS = "min.isr replicas shut down uncleanly"
+RETENTION = "deleted by retention"
 IN_SYNC_WITHOUT = "in-sync replica elected without the data"
 NOTHING_PROMISED = "acks=0"
 MOVED = "moved"
@@ -51,6 +54,7 @@ MISSING_EVIDENCE = "missing evidence"
 CAUSES = (
     *(NOTHING_PROMISED, UNREPLICATED_TAIL, DEPOSED_LEADER),
     *(POWER_LOSS, DISK_LOSS, UNCLEAN_SHUTDOWNS, ISR_OF_ONE, LAST_STANDING, LAST_KNOWN_ELR, UNCLEAN_ELECTION),
+    RETENTION,
     *(IN_SYNC_WITHOUT, HOLE, MOVED),
     *(CLIENT, RESENT, RETRY, MISSING_EVIDENCE),
 )
@@ -72,6 +76,8 @@ def rule(
 ) -> Ruling:
     """Rule on one fate of a record by terms that may have been in force; None: they are not known."""
     match fate.reason:
+        case Reason.DELETED:
+            return _deleted(record, evidence, realised)
         case Reason.NO_ELECTION:
             return Ruling(kind="violation", causes=(HOLE,), clause=_no_election(record, evidence, realised))
         case Reason.UNKNOWN:
@@ -108,9 +114,21 @@ def _elected_as(kind: str) -> str:
     return {"ELR": "of the ELR", "last known ELR": "last known of the ELR"}.get(kind, "not in sync")
 
 
+def _deleted(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -> Ruling:
+    topic = realised.topic(record.tp.topic)
+    assert topic is not None, "what is not known of a topic is decided before"
+    found = deleted(record, evidence, realised, topic.retention_ms)
+    match found.kind:
+        case "permitted":
+            clause = f"{RETENTION}: {found.sentence}"
+            return Ruling(kind="permitted", causes=(RETENTION,), clause=clause)
+        case "undecided":
+            return Ruling(kind="undecided", causes=(MISSING_EVIDENCE,), clause=found.sentence)
+    cause = RETENTION if realised.clocks_ahead else HOLE
+    return Ruling(kind="violation", causes=(cause,), clause=found.sentence)
+
+
 def _no_election(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -> str:
-    if record.offset < evidence.log_start:
-        return f"the log start moved to offset {evidence.log_start}, and no setting deletes records"
     if record.missed_ns != NONE:
         missed = realised.clock.seconds(record.missed_ns)
         return f"no election between its write and {missed}, when it was not there, begins at or below it"

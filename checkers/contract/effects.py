@@ -6,6 +6,8 @@
     duplicate, producer-order, real-time-order of a doubled record
                     without idempotence: permitted if a retry was possible; with it, the client may have
                     re-sent under a new producer epoch
+    divergence      what one replica lacks below its own log start: permitted if its broker's clock was so far
+                    ahead that retention deleted it there
     anything else   no configuration permits it
 
 Invariant: an effect is permitted only with its own cause, at its own place and time.
@@ -23,8 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.anomalies import AnomalyBlock, Ints
-from checkers.contract.clauses import MISSING_EVIDENCE, NOTHING_PROMISED, RESENT, RETRY
+from checkers.contract.clauses import MISSING_EVIDENCE, NOTHING_PROMISED, RESENT, RETENTION, RETRY
 from checkers.contract.label import BlockLabels, Label
+from checkers.contract.retention import deleted_on
 from checkers.contract.settings import Realised
 from checkers.history.columnar import columns_of
 from checkers.history.rows import TopicPartition
@@ -32,6 +35,8 @@ from checkers.history.tables import NONE
 from checkers.properties import Property
 
 Bools = npt.NDArray[np.bool_]
+TIMED = (Property.MONOTONE_READ, Property.DUPLICATE, Property.PRODUCER_ORDER, Property.REAL_TIME_ORDER)
+"""What an election explains, at its time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +64,18 @@ class Effects:
         self._truncations: dict[TopicPartition, list[Truncation]] = defaultdict(list)
         for block, labels in losses:
             for place, label in enumerate(labels.classes):
+                if label.cause == RETENTION:
+                    continue  # a log that begins later gives nobody another record
                 rows = labels.of == place
                 self._truncations[block.tp].append(_truncation(block, rows, label))
 
     def of_block(self, block: AnomalyBlock) -> BlockLabels:
         """The labels of one block."""
+        if block.property in TIMED and self._realised.context.unplaced:
+            clause = (
+                "not measured: when leaders changed; a controller's clock was off by less than the run lasted"
+            )
+            return BlockLabels.all_alike(Label("undecided", clause, MISSING_EVIDENCE), len(block))
         match block.property:
             case Property.SAME_FOR_ALL:
                 return self._same_for_all(block)
@@ -73,6 +85,8 @@ class Effects:
                 return self._retry(block)
             case Property.REAL_TIME_ORDER:
                 return self._real_time_order(block)
+            case Property.DIVERGENCE:
+                return self._divergence(block)
             case other:
                 label = Label("violation", f"no configuration permits {other.value}")
                 return BlockLabels.all_alike(label, len(block))
@@ -118,6 +132,26 @@ class Effects:
         clause = "acks=0: its completion shows only that it left the client"
         sent = Label("permitted", clause, NOTHING_PROMISED)
         return BlockLabels((*retried.classes, label, sent), of)
+
+    def _divergence(self, block: AnomalyBlock) -> BlockLabels:
+        """What a replica lacks below its own log start, retention may have deleted on that broker alone."""
+        forbidden = Label("violation", f"no configuration permits {block.property.value}")
+        topic, realised = self._realised.topic(block.tp.topic), self._realised
+        start = max(
+            (
+                row.log_start
+                for row in realised.context.replicas
+                if (row.tp, row.broker) == (block.tp, block.replica)
+            ),
+            default=NONE,
+        )
+        if topic is None or block.replica not in realised.clocks_ahead:
+            return BlockLabels.all_alike(forbidden, len(block))
+        found = deleted_on(block.replica, realised, topic.retention_ms)
+        cause = MISSING_EVIDENCE if found.kind == "undecided" else RETENTION
+        clause = f"{RETENTION}: {found.sentence}" if found.kind == "permitted" else found.sentence
+        label = Label(found.kind, clause, cause)
+        return BlockLabels((forbidden, label), (block.last_offset < start).astype(np.int64))
 
     def _unanswered(self, block: AnomalyBlock) -> Bools:
         """Which rows are of producers with acks=0; a history without the table of producers has them."""

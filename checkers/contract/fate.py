@@ -8,7 +8,7 @@ Invariant: every surviving record at or behind o has an epoch not below the remo
 fits, the record was taken from the middle of the log: no configuration permits it.
 Evidence: where epochs start (leader-epoch checkpoints, the final log, leaders' own log ends), the elections
 of the metadata log, sampled high watermarks by epoch, how far disks reached before and after a power cut or
-a wipe.
+a wipe; the log start of the final read, which retention moves (retention.py).
 Counterexample to "there was an election, so it was truncated":
     record 1/7 is acknowledged at offset 5 under epoch 3; broker 2 is elected under epoch 4
     the log of epoch 4 begins at offset 9: broker 2 had 1/7, and somebody else lost it
@@ -16,7 +16,7 @@ Counterexample to "there was an election, so it was truncated":
 Where a step has no evidence, the reason is UNKNOWN: neither permitted nor a violation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -33,6 +33,7 @@ class Reason(Enum):
     """Why the elected leader did not have the record."""
 
     NO_ELECTION = "no election removed it"
+    DELETED = "the log start moved over it"
     UNREPLICATED = "it was never replicated"
     DEPOSED = "a deposed leader had acknowledged it"
     PAGES_LOST = "the elected leader had lost it with its unsynced pages, or its disk"
@@ -71,7 +72,7 @@ def fates(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -
         missing = "the leader epochs of the records behind it"
         return tuple(Fate(appended=each, reason=Reason.UNKNOWN, missing=missing) for each in leaders[:1])
     found = [fate for each in leaders for fate in _under(each, record, evidence, realised)]
-    if all(fate.reason is Reason.NO_ELECTION for fate in found):
+    if all(fate.reason in (Reason.NO_ELECTION, Reason.DELETED) for fate in found):
         return tuple(found[:1])
     return tuple(dict.fromkeys(found))
 
@@ -82,9 +83,23 @@ def _under(
     """The fates of a record that was appended by this leader."""
     removals = tuple(_removals(record, appended.epoch, evidence, realised))
     if not removals:
-        return (Fate(appended=appended, reason=Reason.NO_ELECTION),)
+        below = record.missed_ns == NONE and record.offset < evidence.log_start
+        return (Fate(appended=appended, reason=Reason.DELETED if below else Reason.NO_ELECTION),)
     found = (_fates_by(election, record, appended, evidence, realised) for election in removals)
-    return tuple(fate for each in found for fate in each)
+    by_elections = tuple(fate for each in found for fate in each)
+    if _may_be_deleted(record, removals, evidence, realised):
+        return (*by_elections, Fate(appended=appended, reason=Reason.DELETED))
+    return by_elections
+
+
+def _may_be_deleted(
+    record: LostRecord, removals: Sequence[Election], evidence: PartitionEvidence, realised: Realised
+) -> bool:
+    """Whether it may have been there until retention deleted it: no election is known to begin at or below
+    it, and somebody's clock was set."""
+    if not realised.clocks_ahead or record.missed_ns != NONE or record.offset >= evidence.log_start:
+        return False
+    return all(evidence.start_of(each.leader_epoch).high > record.offset for each in removals)
 
 
 def _may_have_appended(

@@ -7,6 +7,7 @@
                      not, with or without their unsynced pages, how far their log reached before and after,
                      and until when they were not in sync
     log ends         how far each replica's own log reached, as measured
+    log starts       when the log start was seen to have moved, and by whose word
 
 Invariant: a bound is stated only where something was measured; what nobody measured is None, or open.
 Evidence: the tables of one file, and the epochs of the final log.
@@ -32,7 +33,7 @@ from checkers.contract.timeline import (
 )
 from checkers.history.columnar import columns_of
 from checkers.history.log_runs import LogRun
-from checkers.history.rows import LOG_DIR_FAILURE, Fault, ReplicaOffset, TopicPartition
+from checkers.history.rows import LOG_DIR_FAILURE, Fault, Proof, ReplicaOffset, TopicPartition
 from checkers.history.tables import NONE
 
 BEFORE_LOSS = ("before-power-loss", "before-wipe")
@@ -154,6 +155,18 @@ class LogEnds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogStartMove:
+    """Between `since_ns`, when `before` reported a lower one, and `until_ns` the log start moved up to
+    `log_start`, as `leader` then reported. -1: the final read, which does not say who led; or nobody."""
+
+    since_ns: int
+    until_ns: int
+    before: int
+    leader: int
+    log_start: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionEvidence:
     """Everything measured of one partition."""
 
@@ -165,6 +178,7 @@ class PartitionEvidence:
     starts: dict[int, EpochStart]
     high_watermarks: dict[int, HighWatermark]
     outages: Sequence[Outage]
+    log_start_moves: Sequence[LogStartMove]
     log_ends: LogEnds = field(repr=False)
 
     def start_of(self, epoch: int) -> EpochStart:
@@ -186,6 +200,7 @@ class PartitionEvidence:
         marks.update(mark for start in self.starts.values() for mark in (start.low, start.high))
         marks.update(each.highest for each in self.high_watermarks.values())
         marks.update(log_end for _, log_end in self.log_ends.last_of_all())
+        marks.update(move.log_start for move in self.log_start_moves)
         for outage in self.outages:
             marks.update(mark for mark in (outage.before, outage.after) if mark is not None)
         return sorted(marks - {NONE, FAR})
@@ -195,17 +210,19 @@ def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvide
     """Collect what the run knows of a partition."""
     runs = realised.survivors(tp)
     proof = next((proof for proof in realised.context.proofs if proof.tp == tp), None)
+    log_start = 0 if proof is None else proof.log_start
     log_end = FAR if proof is None else max(proof.log_end, proof.high_watermark)
     log_ends, from_disks = _measured(realised.context.replica_offsets, tp)
     outages = tuple(_outages(realised, tp, from_disks))
     return PartitionEvidence(
         tp=tp,
         runs=runs,
-        log_start=0 if proof is None else proof.log_start,
+        log_start=log_start,
         log_end=log_end,
-        starts=_starts(realised, tp, runs, log_end, log_ends, outages),
+        starts=_starts(realised, tp, runs, (log_start, log_end), log_ends, outages),
         high_watermarks=_high_watermarks(realised, tp),
         outages=outages,
+        log_start_moves=tuple(_log_start_moves(realised, tp, proof)),
         log_ends=log_ends,
     )
 
@@ -227,26 +244,36 @@ def _starts(
     realised: Realised,
     tp: TopicPartition,
     runs: Sequence[LogRun],
-    log_end: int,
+    its_log: tuple[int, int],
     log_ends: LogEnds,
     outages: Sequence[Outage],
 ) -> dict[int, EpochStart]:
     """Exact where a checkpoint or the log has the epoch, or a line of its leader; else bounded by what its
-    leader measured."""
-    exact: dict[int, int] = {}
+    leader measured. `its_log`: where the final log starts and ends.
+
+    Where retention may have deleted records, a checkpoint that has an epoch from the log start on shows only
+    that the epoch begins there or before: Kafka moves up what it has of what it deletes.
+    """
+    log_start, log_end = its_log
+    noted = [(run.epoch, run.first, log_start) for run in runs]
     for replica in realised.context.replicas:
         if replica.tp == tp:
-            for epoch, start in zip(replica.epochs, replica.epoch_starts, strict=False):
-                exact[epoch] = min(start, exact.get(epoch, FAR))
-    for run in runs:
-        exact[run.epoch] = min(run.first, exact.get(run.epoch, FAR))
-    found = {epoch: EpochStart(low=start, high=start) for epoch, start in exact.items()}
+            epochs = zip(replica.epochs, replica.epoch_starts, strict=False)
+            noted += [(epoch, start, replica.log_start) for epoch, start in epochs]
+    exact, at_most = dict[int, int](), dict[int, int]()
+    for epoch, start, from_offset in noted:
+        moved = realised.clocks_ahead and 0 < start <= from_offset
+        into = at_most if moved else exact
+        into[epoch] = min(start, into.get(epoch, FAR))
+    found = {epoch: EpochStart(high=start) for epoch, start in at_most.items()}
+    found |= {epoch: EpochStart(low=start, high=start) for epoch, start in exact.items()}
     elections = realised.timeline.elections(tp)
     for election in elections:
         if election.leader_epoch not in exact:
             last = election is elections[-1]
             own = [outage for outage in outages if outage.node == election.leader]
-            bounds = _bounds(election, log_ends, own, log_end if last else FAR)
+            high = min(log_end if last else FAR, at_most.get(election.leader_epoch, FAR))
+            bounds = _bounds(election, log_ends, own, high)
             found[election.leader_epoch] = _by_line(realised, tp, election, bounds)
     return found
 
@@ -290,6 +317,29 @@ def _high_watermarks(realised: Realised, tp: TopicPartition) -> dict[int, HighWa
             highest=int(value.max()), times=at[rises].tolist(), values=value[rises].tolist()
         )
     return found
+
+
+def _log_start_moves(realised: Realised, tp: TopicPartition, proof: Proof | None) -> Iterator[LogStartMove]:
+    """By time. A log start never falls; a sample that is below one before it is of a leader that had not
+    heard."""
+    names = ("topic", "partition", "at_ns", "asked_ns", "leader", "log_start")
+    columns = columns_of(realised.context.watermarks, names)
+    here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
+    here &= columns["log_start"] != NONE
+    order = np.flatnonzero(here)[np.argsort(columns["at_ns"][here], kind="stable")]
+    highest, since_ns, by = 0, 0, NONE
+    for at in order.tolist():
+        at_ns, asked_ns, leader, start = (int(columns[name][at]) for name in names[2:])
+        if start > highest:
+            yield LogStartMove(since_ns=since_ns, until_ns=at_ns, before=by, leader=leader, log_start=start)
+            highest = start
+        if start == highest:
+            since_ns, by = at_ns if asked_ns == NONE else asked_ns, leader
+    if proof is not None and proof.log_start > highest:
+        until_ns = max(since_ns, proof.at_ns)
+        yield LogStartMove(
+            since_ns=since_ns, until_ns=until_ns, before=by, leader=NONE, log_start=proof.log_start
+        )
 
 
 def _outages(realised: Realised, tp: TopicPartition, offsets: Sequence[ReplicaOffset]) -> Iterator[Outage]:

@@ -76,6 +76,7 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         ("metadata", "leader"): "-1: none",
         ("metadata", "log_offset"): "-1: from a snapshot, or not recorded",
         ("metadata", "recovering"): "elected uncleanly, not recovered yet",
+        ("metadata", "controller"): "that wrote it, by its own clock; -1: not recorded",
         ("configs", "kind"): "topic, broker, cluster, feature; reported: in effect, as a broker reported it",
         ("configs", "name"): "of the topic, broker or feature",
         ("configs", "value"): "a feature's level",

@@ -208,8 +208,9 @@ class Fault:
 class MetadataChange(_Placed):
     """A partition's state after one record of the KRaft metadata log. `leader` is -1 while there is none.
 
-    `at_ms` is the controller's wall clock; the order of changes is that of `log_offset` (-1: from a snapshot,
-    or not recorded). `recovering`: the leader was elected uncleanly, and has not recovered.
+    `at_ms` is the wall clock of the `controller` that wrote it (-1: not recorded); in a context that was
+    loaded, the engine's. The order of changes is that of `log_offset` (-1: from a snapshot, or not recorded).
+    `recovering`: the leader was elected uncleanly, and has not recovered.
     """
 
     at_ms: int
@@ -222,11 +223,13 @@ class MetadataChange(_Placed):
     last_known_elr: tuple[int, ...] = ()
     log_offset: int = NONE
     recovering: bool = False
+    controller: int = NONE
 
 
 @row
 class BrokerState:
-    """A broker's registration after one record of the KRaft metadata log; `at_ms` as in `MetadataChange`.
+    """A broker's registration after one record of the KRaft metadata log; `at_ms`, `controller` as in
+    `MetadataChange`.
 
     `log_dirs`: how many log directories the controllers take for online; -1: not known.
     """
@@ -239,6 +242,7 @@ class BrokerState:
     fenced: bool = False
     in_controlled_shutdown: bool = False
     log_dirs: int = NONE
+    controller: int = NONE
 
 
 @row
@@ -257,6 +261,7 @@ class ConfigChange:
     key: str = ""
     value: str = ""
     removed: bool = False
+    controller: int = NONE
 
 
 @row
@@ -442,6 +447,7 @@ class Context:
     """The tables of one file, and which partitions there were.
 
     `collected`: which of the OPTIONAL tables the run has; the others are empty because nothing is known.
+    `unplaced`: offsets of the metadata log whose records nobody can date, see true_times.py.
     """
 
     partitions: tuple[TopicPartition, ...] = ()
@@ -461,6 +467,7 @@ class Context:
     broker_lines: Sequence[BrokerLine] = field(default=())
     replicas: Sequence[Replica] = field(default=())
     producer_states: Sequence[ProducerState] = field(default=())
+    unplaced: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

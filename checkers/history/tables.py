@@ -119,15 +119,18 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "nodes replicas isr elr last_known_elr",
             "i64 log_offset",
             "bool recovering",
+            "i32 controller",
         ),
         "brokers": _schema(
             "i64 at_ms log_offset",
             "i32 node",
             "i64 broker_epoch",
             "bool registered fenced in_controlled_shutdown",
-            "i32 log_dirs",
+            "i32 log_dirs controller",
         ),
-        "configs": _schema("i64 at_ms log_offset", "str kind name key value", "bool removed"),
+        "configs": _schema(
+            "i64 at_ms log_offset", "str kind name key value", "bool removed", "i32 controller"
+        ),
         "producers": _schema("i32 producer", "str acks", "bool idempotence"),
         "node_events": _schema(
             "i64 at_ns",

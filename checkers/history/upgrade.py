@@ -9,7 +9,8 @@ leader that recovers from an unclean election. The OPTIONAL tables did not exist
 1.3: `watermarks` had no `asked_ns`: nobody knows when they were asked for. `faults` had no
 `planned_begin_ns`, `planned_end_ns`, `begin_ns`, `end_ns`: nobody knows how late a step was.
 1.4: `faults` had no `replicas`: a fault concerned all replicas of its nodes. `brokers` had no `log_dirs`:
-nobody knows how many log directories the controllers took for online.
+nobody knows how many log directories the controllers took for online. `metadata`, `brokers` and `configs`
+had no `controller`: no fault had set a clock, so it did not matter.
 
 A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
 """
@@ -25,6 +26,8 @@ from checkers.history.tables import NONE, SCHEMA_VERSION, TABLES
 
 _VERSION = re.compile(r"(?P<major>\d+)(?:\.(?P<minor>\d+))?")
 
+OF_CONTROLLERS = ("metadata", "brokers", "configs")
+"""The tables that are replayed from the metadata log."""
 PLANNED = ("planned_begin_ns", "planned_end_ns", "begin_ns", "end_ns")
 
 ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
@@ -32,8 +35,9 @@ ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
         "faults": MappingProxyType(
             {"down": 1, "down_ns": 1, "up_ns": 1, **dict.fromkeys(PLANNED, 4), "replicas": 5}
         ),
-        "brokers": MappingProxyType({"log_dirs": 5}),
-        "metadata": MappingProxyType({"log_offset": 2, "recovering": 2}),
+        "metadata": MappingProxyType({"log_offset": 2, "recovering": 2, "controller": 5}),
+        "brokers": MappingProxyType({"log_dirs": 5, "controller": 5}),
+        "configs": MappingProxyType({"controller": 5}),
         "replica_offsets": MappingProxyType({"asked_ns": 3}),
         "watermarks": MappingProxyType({"asked_ns": 4}),
     }
@@ -75,6 +79,8 @@ def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
         rows = _with_asked(rows)
     if table == "watermarks" and minor < 4:
         rows = _with(rows, table, {"asked_ns": NONE})
+    if table in OF_CONTROLLERS and minor < 5:
+        rows = _with(rows, table, {"controller": NONE})
     return rows.select(TABLES[table].names)
 
 

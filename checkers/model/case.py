@@ -51,6 +51,7 @@ class ModelSettings:
     session_s: float = 4.0
     log_dirs: int = 1
     """Of each broker; where a partition's replicas lie, `log_dir_of` says."""
+    retention_s: float = 7 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +133,17 @@ class LogDirFailure(_OfNodes):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClockSkew(_OfNodes):
+    """The wall clocks of nodes are ahead of the others', or behind them if that is negative.
+
+    By its own clock a broker deletes what is older than retention, and a controller dates what it decides.
+    What else Kafka counts by the time of day goes on as before.
+    """
+
+    ahead_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reassign:
     """The replicas of all partitions are moved, and after the hold back to where they were.
 
@@ -151,7 +163,9 @@ class PreferredElection:
     hold_s: float
 
 
-OfNodes: TypeAlias = Pause | DiskStall | Kill | CleanStop | PowerLoss | DiskWipe | DiskFull | LogDirFailure
+OfNodes: TypeAlias = (
+    Pause | DiskStall | Kill | CleanStop | PowerLoss | DiskWipe | DiskFull | LogDirFailure | ClockSkew
+)
 Action: TypeAlias = Partition | Latency | OfNodes | Reassign | PreferredElection
 ACTIONS: Mapping[str, type[Action]] = {
     kind.__name__: kind
@@ -166,6 +180,7 @@ ACTIONS: Mapping[str, type[Action]] = {
         DiskWipe,
         DiskFull,
         LogDirFailure,
+        ClockSkew,
         Reassign,
         PreferredElection,
     )

@@ -4,7 +4,8 @@ A lost record was removed by the first election after which no leader that start
 permitted follows from what Kafka promises: acks=0 nothing; acks=1 the append by one leader; acks=all, and all
 that was below a high watermark, that it survives fewer unclean shutdowns of brokers that had it than
 min.insync.replicas (KIP-966), unless unclean election is on. Without ELR it also dies with the last member of
-the ISR, however many had it. What was flushed outlives a loss of power, and not that of the disk.
+the ISR, however many had it. What was flushed outlives a loss of power, and not that of the disk. What its
+leader had deleted before, for it was too old by its clock, retention has taken.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from checkers.model.bugs import Bug
 from checkers.model.case import BROKERS, TOPIC
 from checkers.model.clients.reader import Reader
 from checkers.model.in_sync import NEVER_S, InSync
-from checkers.model.kafka.cluster import Cluster, Shutdown, Started
+from checkers.model.kafka.cluster import Cluster, Deleted, Shutdown, Started
 from checkers.model.kafka.controller import Record
 from checkers.model.kafka.log import Batch, Sent
 from checkers.model.kafka.partition_change import PartitionState
@@ -52,7 +53,7 @@ class _Fates:
         self, cluster: Cluster, found: Mapping[int, Sequence[Found]], readers: Sequence[Reader]
     ) -> None:
         self._settings, self._broken = cluster.case.settings, cluster.known.broken
-        self._readers = readers
+        self._readers, self._deleted = readers, cluster.known.deleted
         self._present = {id(one.record) for rows in found.values() for one in rows}
         self._batches: dict[int, list[Batch]] = {}
         for batch in cluster.known.batches:
@@ -95,9 +96,14 @@ class _Fates:
         survives = id(record) in self._present
         copy = None if survives else self._copy(record, exposed=exposed)
         removal = None if copy is None else self._removal(record, copy)
+        deletion = None if copy is None else self._deletion(copy, removal)
+        removal = removal if deletion is None else None
         cause, permitted, facts = "", True, ""
         if not survives and record.acks == "0" and not exposed:
             cause, facts = "acks=0", "its producer waited for no broker"
+        elif deletion is not None:
+            cause = "deleted by retention"
+            facts = f"the clock of broker {deletion.leader}, which led, was {deletion.ahead_s:g} s ahead"
         elif not survives:
             cause, permitted, facts = self._judge(record, copy, removal)
         return RecordTruth(
@@ -129,6 +135,16 @@ class _Fates:
                 has = any(id(batch.bytes_of or batch) in batches for batch in one.batches)
                 first = None if has else first or one
         return None if first is None else self._elected.get((first.partition, first.leader_epoch))
+
+    def _deletion(self, copy: Batch, removal: Record | None) -> Deleted | None:
+        """The first time that a leader deleted it, unless no leader had it by then."""
+        until_s = NEVER_S if removal is None else removal.at_s
+        partition = copy.records[0].partition
+        for one in self._deleted:
+            mine = one.partition == partition and copy.end_offset <= one.to
+            if mine and copy.appended_s <= one.at_s < until_s:
+                return one
+        return None
 
     def _judge(self, record: Sent, copy: Batch | None, removal: Record | None) -> Fate:
         if copy is None:

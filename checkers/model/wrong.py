@@ -15,13 +15,14 @@ def wrong_of(
     """The names of what is wrong, each with its place."""
     wrong: list[str] = []
     for partition, rows in found.items():
-        wrong += [f"{what} in partition {partition}" for what in _in_final_log(rows)]
+        retained_from = max(one.retained_from for one in cluster.replicas_of(partition))
+        wrong += [f"{what} in partition {partition}" for what in _in_final_log(rows, retained_from)]
         wrong += [f"{what} of partition {partition}" for what in _in_replicas(cluster, partition)]
     wrong += _above_high_watermark(cluster, found, readers)
     return tuple(wrong)
 
 
-def _in_final_log(rows: Sequence[Found]) -> Iterable[str]:
+def _in_final_log(rows: Sequence[Found], retained_from: int) -> Iterable[str]:
     """Duplicates and wrong order of idempotent producers, holes, and wrong bytes."""
     seen: set[tuple[int, int]] = set()
     last: dict[int, int] = {}
@@ -42,23 +43,24 @@ def _in_final_log(rows: Sequence[Found]) -> Iterable[str]:
             yield f"{key[0]}/{key[1]} at offset {one.offset}, acknowledged at {record.offset}"
         seen.add(key)
         last[record.producer] = max(record.sequence, last.get(record.producer, -1))
-    if rows and rows[0].offset != 0:
+    if rows and rows[0].offset > retained_from:
         yield f"log start {rows[0].offset}"
 
 
 def _in_replicas(cluster: Cluster, partition: int) -> Iterable[str]:
     """Replicas that differ below the high watermark."""
     replicas = cluster.replicas_of(partition)
+    begin = max(one.retained_from for one in replicas)
     end = min(one.high_watermark for one in replicas)
     logs = {
-        one.broker.number: [_identity(batch) for batch in one.log.batches if batch.base_offset < end]
+        one.broker.number: [_identity(batch) for batch in one.log.batches if begin <= batch.base_offset < end]
         for one in replicas
     }
     common = next(iter(logs.values()))
     if any(log != common for log in logs.values()):
         yield f"replicas {sorted(logs)} differ below {end}"
     for one in replicas:
-        if one.log.start:
+        if one.log.start > one.retained_from:
             yield f"log start {one.log.start} on {one.broker.number}"
 
 

@@ -7,7 +7,7 @@ formatter; then disks, nodes, and, while these boot, the mesh.
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from compose.cluster.docker_cluster import DockerCluster
@@ -20,7 +20,8 @@ from compose.mesh.mesh import ToxiproxyMesh
 from compose.mesh.probe import EdgeProbe
 from compose.mesh.toxiproxy import SYN_RETRIES, ToxiproxyServer
 from compose.mesh.traffic import SS, Traffic
-from compose.nodes import storage_format
+from compose.nodes import clocks, storage_format
+from compose.nodes.clocks import Clocks
 from compose.nodes.disks import Disks, make_disks
 from compose.nodes.helper import Helper, helper_spec
 from compose.nodes.node import Node
@@ -86,13 +87,14 @@ class BringUp:
         disks = make_disks(helper.result(), self.owner, counts, mib=self.topology.volume_mib)
         self._for_each_node(pool, lambda node: self._create_volumes(disks, node))
         disks.fill(storage_format.for_nodes(files.result(), counts))
+        its_clocks = self._clocks(disks)
         took.mark("disks")
         for join in joins:
             join.result()
         took.mark("networks")
 
         def start_node(node: int, release: str) -> Node:
-            return self._start_node(node, release, self._properties(node, proxy))
+            return self._start_node(node, release, self._properties(node, proxy), disks)
 
         nodes = self._for_each_node(pool, lambda node: start_node(node, self.topology.release_of(node)))
         took.mark("nodes")
@@ -106,6 +108,7 @@ class BringUp:
             nodes=nodes,
             start_node=start_node,
             disks=disks,
+            clocks=its_clocks,
             mesh=mesh,
         )
 
@@ -170,13 +173,22 @@ class BringUp:
             address = f"{host}:{port}"
         return render(server_properties(self.topology, node, client_address=address))
 
-    def _start_node(self, node: int, release: str, properties: str) -> Node:
+    def _clocks(self, disks: Disks) -> Clocks:
+        """A node reads from its first moment on by how much its clock differs."""
+        names = {node: self.name(node) for node in self.topology.clocks}
+        made = Clocks(helper=disks.helper, of_run=disks.directory, containers=names)
+        for node in names:
+            made.prepare(node)
+        return made
+
+    def _start_node(self, node: int, release: str, properties: str, disks: Disks) -> Node:
         broker = node in self.topology.broker_ids
         heap = self.topology.broker_heap_mib if broker else self.topology.controller_heap_mib
+        flags = clocks.JVM_FLAGS if node in self.topology.clocks else ()
         spec = ContainerSpec(
             name=self.name(node),
             image=kafka_image(release),
-            command=java_argv("kafka.Kafka", PROPERTIES, heap_mib=heap, archive=self.appcds),
+            command=java_argv("kafka.Kafka", PROPERTIES, heap_mib=heap, archive=self.appcds, flags=flags),
             labels=self.owner.labels(),
             network=self.network(node),
             hostname=host_name(node),
@@ -186,6 +198,8 @@ class BringUp:
             },
             files={PROPERTIES: properties},
         )
+        if node in self.topology.clocks:
+            spec = _with_clock(spec, clocks.directory(disks.directory, node))
         container = containers.start(spec)
         return Node(
             number=node,
@@ -212,6 +226,16 @@ class BringUp:
         return ToxiproxyMesh(
             plan, server, Traffic(places, lambda: helper.run(SS)), EdgeProbe(places, helper.run)
         )
+
+
+def _with_clock(spec: ContainerSpec, directory: str) -> ContainerSpec:
+    """The same container with a clock that can be set by the file in `directory`."""
+    return replace(
+        spec,
+        volumes={**spec.volumes, directory: clocks.IN_NODE},
+        files={**spec.files, **clocks.files()},
+        environment=clocks.ENVIRONMENT,
+    )
 
 
 class Stopwatch:

@@ -3,7 +3,8 @@
 Invariant: between two runs every process is the one that the first run left, and runs; no disk is frozen, and
 each is readable with room; no broker has a log directory offline, by its own word; every edge is open,
 without a toxic, and answers; the quorum has a leader; all brokers are registered and not fenced, by the word
-of each; no fault may end a node; the clocks run together.
+of each; no fault may end a node; the clocks run together, and a node's own is the engine's, by the word of
+its process.
 Evidence: the engine, each node's file system, the proxy server's own list, a Kafka request over every edge,
 every broker by itself. Nothing is taken from what the faults say that they have undone.
 Counterexample to "the schedule healed everything, so the cluster is clean":
@@ -24,6 +25,8 @@ LEAST_ROOM = 0.5
 """Of a disk: what earlier runs have left of it. A run of a minute writes some tens of MiB."""
 CLOCK_STEP_NS = 1_000_000_000
 """How far a wall clock may be set between two runs, against the monotonic clock."""
+CLOCK_NEAR_MS = 100
+"""How far a node's own clock may be from the engine's, beyond the error of its reading."""
 AT_ONCE = 8
 
 
@@ -102,6 +105,7 @@ def _node(cluster: Cluster, since: Before, node: int, volume_bytes: int) -> Iter
         yield f"node {node} may use only {cpus:g} processors"
     if (most_bytes := cluster.memory_limit(node)) is not None:
         yield f"node {node} may have only {most_bytes >> 20} MiB of memory"
+    yield from _own_clock(cluster, node)
     if cluster.is_frozen(node):
         yield f"the disk of node {node} is frozen"
         return
@@ -116,6 +120,16 @@ def _log_dirs(view: View, node: int) -> Iterator[str]:
     for path, online in view.log_dirs(node).items():
         if not online:
             yield f"{path} of node {node} is offline"
+
+
+def _own_clock(cluster: Cluster, node: int) -> Iterator[str]:
+    """Of a node that has one: what it was set to, and what its process shows."""
+    setting = cluster.clock_setting(node)
+    if setting is None:
+        return
+    shown = cluster.clock_ahead(node)
+    if setting or shown.least_ms > CLOCK_NEAR_MS or shown.most_ms < -CLOCK_NEAR_MS:
+        yield f"the clock of node {node} is set {setting} ms ahead, and shows {shown.least_ms} ms or more"
 
 
 def _edges(cluster: Cluster) -> Iterator[str]:

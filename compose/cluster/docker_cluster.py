@@ -16,6 +16,7 @@ from compose.kafka import broker_log, metadata_dump, quorum
 from compose.kafka.admin import ClusterAdmin
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.nodes import control_group, cpu_time, replica_files
+from compose.nodes.clocks import Clocks
 from compose.nodes.disks import Disks
 from compose.nodes.engine_clock import engine_clock
 from compose.nodes.helper import Helper
@@ -24,6 +25,7 @@ from compose.nodes.node_watch import DockerEngine, NodeWatch, Watched
 from compose.nodes.planned_ends import KILLED, STOPPED, PlannedEnds
 from compose.protocols import (
     PROXY,
+    ClockAhead,
     ClockReading,
     ContainerState,
     LogExtent,
@@ -53,11 +55,13 @@ class DockerCluster:
         nodes: Mapping[int, Node],
         start_node: StartNode,
         disks: Disks,
+        clocks: Clocks,
         mesh: ToxiproxyMesh,
     ) -> None:
         self.topology, self.clients, self.mesh = topology, clients, mesh
         self.timings: StartTimings | None = None
         self._labels, self._nodes, self._start_node, self._disks = labels, dict(nodes), start_node, disks
+        self._clocks = clocks
         self._proxy, self._planned, self._logs_since_ns = proxy, PlannedEnds(), 0
         self._clock = engine_clock(proxy.id)
         self._releases = {number: node.release for number, node in nodes.items()}
@@ -223,6 +227,23 @@ class DockerCluster:
     def read_clocks(self) -> ClockReading:
         """The harness's clocks and the engine's."""
         return self._clock.read()
+
+    def set_clock(self, node: int, ahead_ms: int) -> None:
+        """Set the node's wall clock."""
+        self._node(node)
+        self._clocks.set(node, ahead_ms)
+
+    def clock_setting(self, node: int) -> int | None:
+        """How far ahead the node's clock was set."""
+        self._node(node)
+        return self._clocks.setting(node)
+
+    def clock_ahead(self, node: int) -> ClockAhead:
+        """How far ahead it is: a process that does not run has no clock, and one that is paused no answer."""
+        status = self._node(node).state().status
+        if status != "running":
+            raise NodeStateError(f"node {node} is {status}; what its clock shows is not known")
+        return self._clocks.ahead(node)
 
     def log_dirs(self, node: int) -> tuple[str, ...]:
         """The paths of the node's log directories."""

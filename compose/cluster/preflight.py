@@ -5,6 +5,7 @@ from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable, MachineError
 from compose.host import memory
 from compose.host.system import require_linux
+from compose.nodes import clock_trial
 from compose.spec.images import kafka_image, tools_image, toxiproxy_image
 from compose.spec.topology import Topology, memory_mib
 
@@ -13,6 +14,7 @@ def check(topology: Topology) -> None:
     """Raise EngineUnreachable, ImageUnavailable or MachineError if `topology` cannot be started here."""
     require_linux()
     check_images(topology)
+    check_clocks(topology)
     check_memory(memory_mib(topology), available_mib())
 
 
@@ -25,6 +27,12 @@ def check_images(topology: Topology) -> None:
             f"the Docker Engine has no image {', '.join(missing)}\n"
             "    next step: `make setup` pulls or builds them"
         )
+
+
+def check_clocks(topology: Topology) -> None:
+    """Raise MachineError with the image of a node whose clock is to be set, and in which none can be."""
+    for release in dict.fromkeys(map(topology.release_of, topology.clocks)):
+        clock_trial.try_a_clock(kafka_image(release))
 
 
 def check_memory(needed_mib: int, free_mib: int) -> None:

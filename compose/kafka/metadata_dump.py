@@ -27,6 +27,7 @@ SEGMENT = re.compile(r"(\d{20})\.log")
 SNAPSHOT = re.compile(r"(\d{20})-\d{10}\.checkpoint")
 DUMPING = re.compile(r"Dumping (\S+)")
 RECORD = re.compile(r"\| offset: (\d+) CreateTime: (-?\d+) .*? payload: (\{.*\})$")
+LEADER_CHANGE = re.compile(r"\| offset: (\d+) CreateTime: (-?\d+) .*? LeaderChange: (\{.*\})$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,11 @@ def copied(labels: Mapping[str, str], release: str, controllers: Sequence[int], 
 
 
 def parse(text: str) -> Iterator[dict[str, object]]:
-    """The data records in DumpLogSegments' output; control records and a torn tail are left out."""
+    """The records in DumpLogSegments' output, without a torn tail.
+
+    Of the control records only those of leader changes, of type LEADER_CHANGE, where the tool prints what
+    they hold (from 4.2 on): `leaderId` is the controller that wrote what follows.
+    """
     snapshot = False
     for line in text.splitlines():
         if file := DUMPING.match(line):
@@ -73,6 +78,13 @@ def parse(text: str) -> Iterator[dict[str, object]]:
                 "timestamp_ms": int(found[2]),
                 "type": payload["type"],
                 "data": payload["data"],
+            }
+        elif not snapshot and (found := LEADER_CHANGE.match(line.strip())):
+            yield {
+                "offset": int(found[1]),
+                "timestamp_ms": int(found[2]),
+                "type": "LEADER_CHANGE",
+                "data": json.loads(found[3]),
             }
 
 

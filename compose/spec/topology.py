@@ -49,7 +49,7 @@ class Topology:
     `broker_config` and `controller_config` override our defaults. `client_port` 0: each client edge listens
     on any free host port; otherwise that of broker n listens on `client_port` + n. `log_dirs`: of each
     broker, each on a disk of its own; the first one has the metadata log too. `volume_mib`: size of each
-    disk; the file behind it is sparse.
+    disk; the file behind it is sparse. `clocks`: the nodes whose clock can be set while they run.
     """
 
     brokers: int = 3
@@ -67,6 +67,7 @@ class Topology:
     log_dirs: int = 1
     volume_mib: int = DEFAULT_VOLUME_BYTES >> 20
     client_port: int = 0
+    clocks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _check_counts(self)
@@ -74,6 +75,7 @@ class Topology:
         for where, config in (("broker", self.broker_config), ("controller", self.controller_config)):
             _check_config(where, config)
         _check_replication(self)
+        _check_clocks(self)
 
     @property
     def broker_ids(self) -> tuple[int, ...]:
@@ -192,6 +194,11 @@ def _check_releases(topology: Topology) -> None:
         )
     if topology.elr and topology.oldest_version < ELR_EXISTS:
         raise TopologyError(f"elr: eligible leader replicas do not exist in {oldest}; use 4.0.0 or newer")
+
+
+def _check_clocks(topology: Topology) -> None:
+    if strangers := set(topology.clocks) - set(topology.nodes):
+        raise TopologyError(f"clocks: of {_listed(strangers)}, and the nodes are {_listed(topology.nodes)}")
 
 
 def release_numbers(release: str) -> tuple[int, int, int]:

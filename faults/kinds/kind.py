@@ -38,7 +38,7 @@ class Cost:
 
     `may_end_node`: it does not end the process, but Kafka may halt by itself because of it, as where a log
     directory fails; such an end is no finding while the fault is in force. `changes_settings`: of brokers or
-    of the cluster, which its disks keep: no other run may get that cluster, healed or not.
+    of the cluster, which its disks keep. `upsets_timers`: of the node's process, for longer than it holds.
     """
 
     ends_process: bool = False
@@ -47,6 +47,12 @@ class Cost:
     loses_all_data: bool = False
     may_end_node: bool = False
     changes_settings: bool = False
+    upsets_timers: bool = False
+
+    @property
+    def spoils_cluster(self) -> bool:
+        """Whether no other run may get the cluster, healed or not."""
+        return self.changes_settings or self.upsets_timers
 
     @property
     def loses_data(self) -> bool:

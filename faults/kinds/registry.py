@@ -13,6 +13,7 @@ from faults.kinds.admin.leaders.unclean_election import UNCLEAN_ELECTION
 from faults.kinds.admin.reassign import REASSIGN
 from faults.kinds.admin.topics.create_partitions import CREATE_PARTITIONS
 from faults.kinds.admin.topics.create_topic import CREATE_TOPIC
+from faults.kinds.clock.clock_skew import CLOCK_SKEW
 from faults.kinds.disk.disk_full import DISK_FULL
 from faults.kinds.disk.disk_stall import DISK_STALL
 from faults.kinds.disk.disk_stutter import DISK_STUTTER
@@ -51,6 +52,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     POWER_LOSS,
     DISK_WIPE,
     LOG_DIR_FAILURE,
+    CLOCK_SKEW,
     LATENCY,
     BANDWIDTH,
     SLICING,

@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 
 from compose.spec.topology import Topology, edges
 from faults.errors import BadStep
+from faults.kinds.clock.clock_skew import clocks_of
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
 from faults.kinds.step import Step
 from faults.plan.blocks import is_written_out
@@ -87,10 +88,11 @@ def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | N
     steps = _steps(asked, _facts(asked, topology), chosen, document)
     closed = _closed(asked, topology, steps, chosen)
     _refuse_too_long(closed, document)
+    clocks = clocks_of(steps, topology.broker_ids, topology.controller_ids)
     return Resolved(
         scenario=closed,
         steps=steps,
-        topology=replace(topology_of(closed.cluster), later=_later(steps)),
+        topology=replace(topology_of(closed.cluster), later=_later(steps), clocks=clocks),
         is_expanded=not is_written_out(asked.faults),
     )
 

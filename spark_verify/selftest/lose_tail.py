@@ -178,6 +178,7 @@ def _epochs(partition: int, lost_ns: int) -> list[dict[str, Any]]:
                 "elr": [],
                 "last_known_elr": [],
                 "recovering": False,
+                "controller": NONE,
             }
         )
     return rows

@@ -93,6 +93,7 @@ def _registered(record: Record) -> BrokerState:
         fenced=data.get("fenced", True),
         in_controlled_shutdown=data.get("inControlledShutdown", False),
         log_dirs=_log_dirs(record),
+        controller=record.get("controller", NONE),
     )
 
 
@@ -102,7 +103,12 @@ def _log_dirs(record: Record) -> int:
 
 
 def _stamped(state: BrokerState, record: Record) -> BrokerState:
-    return replace(state, at_ms=record["timestamp_ms"], log_offset=record["offset"])
+    return replace(
+        state,
+        at_ms=record["timestamp_ms"],
+        log_offset=record["offset"],
+        controller=record.get("controller", NONE),
+    )
 
 
 def _after(before: bool, delta: int) -> bool:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 HEARTBEAT_S = 0.5
 WRITTEN_BACK_S = 32.0
 """The kernel writes a dirty page after some 30 s."""
+RETENTION_S = 1.0
+"""log.retention.check.interval.ms, as where a run shows what retention deletes."""
 CHECKPOINT_S = 5.0
 """replica.high.watermark.checkpoint.interval.ms."""
 
@@ -56,6 +58,8 @@ class Broker:
         self._position, self.broker_epoch = 0, NONE
         self.cluster.loop.after(boot_s, self._mine(self._register))
         self.cluster.loop.after(CHECKPOINT_S, self._mine(self._checkpoint))
+        if self.cluster.sets_clocks:
+            self.cluster.loop.after(RETENTION_S, self._mine(self._delete_old))
 
     def end(self, *, clean: bool) -> None:
         """The process is gone. `clean`: it has flushed everything, and noted so."""
@@ -156,6 +160,15 @@ class Broker:
         self._later(CHECKPOINT_S, self._checkpoint)
         if not self.node.paused and not self._stalls:
             self._note_high_watermarks()
+
+    def _delete_old(self) -> None:
+        self._later(RETENTION_S, self._delete_old)
+        if not self.node.paused and self._loaded:
+            self.write(self._mine(self._delete_old_of_all))
+
+    def _delete_old_of_all(self) -> None:
+        for replica in self.replicas.values():
+            replica.delete_old()
 
     def _note_high_watermarks(self) -> None:
         self.high_watermarks |= {

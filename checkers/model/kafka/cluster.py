@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from checkers.model.bugs import Bug
-from checkers.model.case import ACTIVE_CONTROLLER, BROKERS, CONTROLLERS, Case, log_dir_of
+from checkers.model.case import ACTIVE_CONTROLLER, BROKERS, CONTROLLERS, Case, ClockSkew, log_dir_of
 from checkers.model.kafka.broker import Broker
 from checkers.model.kafka.controller import Controller, Record
 from checkers.model.kafka.event_loop import EventLoop
@@ -33,9 +33,10 @@ class Started:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """What a node writes into its own log."""
+    """What a node writes into its own log; its clock was `ahead_s` ahead then."""
 
     at_s: float
+    ahead_s: float
     node: int
     kind: str
     partition: int = -1
@@ -57,12 +58,25 @@ class Shutdown:
     partitions: frozenset[int] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """A leader has deleted what was before offset `to`: too old by its clock, which was `ahead_s` ahead."""
+
+    partition: int
+    leader: int
+    at_s: float
+    to: int
+    ahead_s: float
+
+
 @dataclass(slots=True, eq=False)
 class Known:
     """The truth as it happens."""
 
     started: list[Started] = field(default_factory=list)
     unclean: list[Shutdown] = field(default_factory=list)
+    """By time."""
+    deleted: list[Deleted] = field(default_factory=list)
     """By time."""
     lines: list[Line] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
@@ -90,6 +104,9 @@ class Cluster:
             self.brokers[number] = Broker(self, number, node)
         self.network.listen(self._edge_changed)
         self.known = Known()
+        self.sets_clocks = any(isinstance(action, ClockSkew) for action in case.schedule)
+        """Whether a broker may ever find a record too old: no run takes days."""
+        self._ahead_s: dict[int, float] = {}
         self.manifested: set[Bug] = set()
         self.acted: set[Bug] = set()
         self._boot()
@@ -117,6 +134,16 @@ class Cluster:
     def between(self, low: float, high: float) -> float:
         """A number between two others, by the seed of the case."""
         return low + self.rng.random() * (high - low)
+
+    # Clocks
+
+    def ahead_s(self, node: int) -> float:
+        """How far the wall clock of a node is ahead of the others'."""
+        return self._ahead_s.get(node, 0.0)
+
+    def set_clock(self, node: int, ahead_s: float) -> None:
+        """Let the wall clock of a node be so far ahead."""
+        self._ahead_s[node] = ahead_s
 
     # Bugs
 
@@ -205,6 +232,20 @@ class Cluster:
         if to < replica.high_watermark:
             self._replica_line(replica, "truncated-below-hw", -1, to)
 
+    def deleted(self, replica: Replica, to: int) -> None:
+        """A broker deletes what is before an offset, for it is too old."""
+        number = replica.broker.number
+        if isinstance(replica.role, Leader):
+            self.known.deleted.append(
+                Deleted(
+                    partition=replica.partition,
+                    leader=number,
+                    at_s=self.loop.now_s,
+                    to=to,
+                    ahead_s=self.ahead_s(number),
+                )
+            )
+
     def _replica_line(
         self, replica: Replica, kind: str, epoch: int, offset: int, *, high_watermark: int | None = None
     ) -> None:
@@ -212,6 +253,7 @@ class Cluster:
         self.known.lines.append(
             Line(
                 at_s=self.loop.now_s,
+                ahead_s=self.ahead_s(replica.broker.number),
                 node=replica.broker.number,
                 kind=kind,
                 partition=replica.partition,
@@ -224,8 +266,9 @@ class Cluster:
 
     def _line(self, node: int, kind: str, partition: int, epoch: int, *, late_s: float) -> None:
         at_s = self.loop.now_s + self.rng.random() * late_s
+        ahead_s = self.ahead_s(node)
         self.known.lines.append(
-            Line(at_s=at_s, node=node, kind=kind, partition=partition, leader_epoch=epoch)
+            Line(at_s=at_s, ahead_s=ahead_s, node=node, kind=kind, partition=partition, leader_epoch=epoch)
         )
 
     def appended(self, replica: Replica, batch: Batch) -> None:

@@ -45,10 +45,15 @@ class Registration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One record of the metadata log: a partition, or a registration, after it. `election`: see `Change`."""
+    """One record of the metadata log: a partition, or a registration, after it. `election`: see `Change`.
+
+    `controller` wrote it, whose clock was `ahead_s` ahead then.
+    """
 
     offset: int
     at_s: float
+    controller: int
+    ahead_s: float
     state: PartitionState | Registration
     election: str = ""
     before: PartitionState | None = None
@@ -103,7 +108,15 @@ class Controller:
                 self.partitions[state.partition] = state
             else:
                 self.registrations[state.node] = state
-            record = Record(offset=self._offset, at_s=now_s, state=state, election=election, before=before)
+            record = Record(
+                offset=self._offset,
+                at_s=now_s,
+                controller=self.active,
+                ahead_s=self._cluster.ahead_s(self.active),
+                state=state,
+                election=election,
+                before=before,
+            )
             self.records.append(record)
             self._offset += 1
             if before is not None:

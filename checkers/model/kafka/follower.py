@@ -93,7 +93,7 @@ class Follower:
         elif fetched.batches:
             self._replica.broker.write(self._append, asked, fetched)
         else:
-            self._take_high_watermark(fetched.high_watermark)
+            self._take_marks(fetched)
             self._next()
 
     def _next(self) -> None:
@@ -109,7 +109,7 @@ class Follower:
                 assert self._cluster.bugs, "a follower appends at its end"
                 continue
             replica.append(self._as_written(batch))
-        self._take_high_watermark(fetched.high_watermark)
+        self._take_marks(fetched)
         self._next()
 
     def _as_written(self, batch: Batch) -> Batch:
@@ -129,6 +129,10 @@ class Follower:
             holders=batch.holders,
             held_since_s=batch.held_since_s,
         )
+
+    def _take_marks(self, fetched: Fetched) -> None:
+        self._take_high_watermark(fetched.high_watermark)
+        self._replica.delete_before(min(fetched.retained_from, self._replica.log.end))
 
     def _take_high_watermark(self, of_leader: int) -> None:
         replica = self._replica

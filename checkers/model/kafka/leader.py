@@ -43,10 +43,12 @@ class ProduceRequest:
 
 
 class Fetched(NamedTuple):
-    """What a leader answers to a follower. `diverging`: the epoch, and its end, to be truncated to."""
+    """What a leader answers to a follower. `diverging`: the epoch, and its end, to be truncated to.
+    `retained_from`: what is before it the leader has deleted."""
 
     batches: Sequence[Batch] = ()
     high_watermark: int = 0
+    retained_from: int = 0
     diverging: tuple[int, int] | None = None
     error: str = ""
 
@@ -271,7 +273,7 @@ class Leader:
         if moved:
             self._advance()
         if offset < log.end:
-            reply(Fetched(batches=log.from_offset(offset), high_watermark=self.replica.high_watermark))
+            reply(self._fetched(log.from_offset(offset)))
         else:
             self._parked[node] = (offset, reply)
             self._cluster.loop.after(FETCH_WAIT_S, self._unpark, node, reply)
@@ -287,14 +289,17 @@ class Leader:
         parked = self._parked.get(node)
         if parked is not None and parked[1] is reply and not self._stopped:
             del self._parked[node]
-            reply(Fetched(high_watermark=self.replica.high_watermark))
+            reply(self._fetched(()))
 
     def _wake(self) -> None:
         """There are new records: answer the fetches that wait for them."""
         parked, self._parked = self._parked, {}
         for offset, reply in parked.values():
-            batches = self.replica.log.from_offset(offset)
-            reply(Fetched(batches=batches, high_watermark=self.replica.high_watermark))
+            reply(self._fetched(self.replica.log.from_offset(offset)))
+
+    def _fetched(self, batches: Sequence[Batch]) -> Fetched:
+        high_watermark, retained_from = self.replica.high_watermark, self.replica.retained_from
+        return Fetched(batches=batches, high_watermark=high_watermark, retained_from=retained_from)
 
     # The ISR
 

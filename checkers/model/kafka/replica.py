@@ -19,13 +19,15 @@ class Replica:
 
     __slots__ = (
         *("broker", "high_watermark", "isr", "leader", "leader_epoch", "log", "partition"),
-        *("partition_epoch", "role", "unflushed"),
+        *("partition_epoch", "retained_from", "role", "unflushed"),
     )
 
     def __init__(self, broker: "Broker", partition: int) -> None:
         self.broker, self.partition = broker, partition
         self.log = ReplicaLog()
         self.high_watermark, self.unflushed = 0, 0
+        self.retained_from = 0
+        """What is before it retention has deleted, here or on the leader."""
         self.leader, self.leader_epoch, self.partition_epoch = -1, -1, -1
         self.isr: tuple[int, ...] = ()
         self.role: Leader | Follower | None = None
@@ -98,3 +100,24 @@ class Replica:
         if self.log.end < before:
             self.broker.cluster.truncated(self, self.log.end, gone)
         self.high_watermark = min(self.high_watermark, self.log.end)
+
+    def delete_old(self) -> None:
+        """Delete the first batches that are older than retention by this broker's clock, as far as they are
+        below the high watermark. A leader's followers hear of it, a follower's leader does not."""
+        cluster = self.broker.cluster
+        now_s = cluster.loop.now_s + cluster.ahead_s(self.broker.number)
+        to = self.log.start
+        for batch in self.log.batches:
+            young = now_s - batch.records[-1].invoked_s <= cluster.case.settings.retention_s
+            if young or batch.end_offset > self.high_watermark:
+                break
+            to = batch.end_offset
+        if to > self.log.start:
+            cluster.deleted(self, to)
+            self.delete_before(to)
+
+    def delete_before(self, offset: int) -> None:
+        """Let the log start at an offset, unless it starts later already."""
+        if offset > self.log.start:
+            self.log.remove_before(offset)
+            self.retained_from = offset

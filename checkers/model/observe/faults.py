@@ -16,6 +16,7 @@ from checkers.model.case import (
     TOPIC,
     Action,
     CleanStop,
+    ClockSkew,
     DiskFull,
     DiskStall,
     DiskWipe,
@@ -51,6 +52,7 @@ KINDS: dict[type[Action], str] = {
     Reassign: "reassign",
     PreferredElection: "preferred-election",
     LogDirFailure: "log-dir-failure",
+    ClockSkew: "clock-skew",
 }
 SIGTERMED, SIGKILLED, HALTED = 143, 137, 1
 """Exit codes."""
@@ -107,7 +109,7 @@ class Injected:
             index=self.index,
             name=self.name,
             kind=KINDS[type(self.action)],
-            target=", ".join(self.edges) or "+".join(map(str, self.nodes)) or f"topic {TOPIC}",
+            target=self._target(),
             nodes=self.nodes,
             edges=self.edges,
             inject_ns=nanoseconds(self.inject_s),
@@ -126,6 +128,10 @@ class Injected:
             replicas=self.replicas,
             evidence=json.dumps(evidence),
         )
+
+    def _target(self) -> str:
+        named = ", ".join(self.edges) or "+".join(map(str, self.nodes)) or f"topic {TOPIC}"
+        return f"{named}: {self.action.ahead_s:+.3f}s" if isinstance(self.action, ClockSkew) else named
 
 
 class Faults:
@@ -178,12 +184,16 @@ class Faults:
                 self._fill(fault, action.hold_s)
             case LogDirFailure(log_dir=number):
                 self._fail_directory(fault, number, action.hold_s)
+            case ClockSkew():
+                self._set_clocks(fault, action)
 
     def _usable(self, action: OfNodes, node: int) -> bool:
         one = self._cluster.network.nodes[str(node)]
         broker = self._cluster.brokers.get(node)
+        if isinstance(action, ClockSkew) and self._cluster.ahead_s(node):
+            return False
         if broker is None:
-            return one.running and isinstance(action, Pause)
+            return one.running and isinstance(action, Pause | ClockSkew)
         return one.running and one.serving and not (broker.wants_stop or broker.stalled or broker.offline)
 
     def _note(self, action: Action, nodes: tuple[int, ...], edges: tuple[str, ...]) -> Injected:
@@ -242,6 +252,20 @@ class Faults:
     def _thaw(self, fault: Injected) -> None:
         for node in fault.nodes:
             self._cluster.brokers[node].thaw()
+        self._healed(fault)
+
+    # Clocks
+
+    def _set_clocks(self, fault: Injected, action: ClockSkew) -> None:
+        for node in fault.nodes:
+            self._cluster.set_clock(node, action.ahead_s)
+        fault.effect_s = self._cluster.loop.now_s + self._cluster.between(0.02, 0.2)
+        self._cluster.loop.after(action.hold_s, self._set_clocks_right, fault)
+
+    def _set_clocks_right(self, fault: Injected) -> None:
+        fault.end_s = self._cluster.loop.now_s
+        for node in fault.nodes:
+            self._cluster.set_clock(node, 0.0)
         self._healed(fault)
 
     # Changes by administration

@@ -115,9 +115,11 @@ def _retention(its: Configuration) -> Iterator[Trap]:
     if kept_s is not None and by_stamp and kept_s < DAY_S:
         yield Trap(
             id="retention-against-clocks",
-            sentence=f"retention.ms of {kept_s:g} s is counted from the producer's clock: one that is so far "
-            "behind has its records deleted as soon as they are acknowledged",
-            change="topic: config: message.timestamp.type: LogAppendTime, or a retention.ms of days",
+            sentence=f"retention.ms of {kept_s:g} s is counted from the producer's clock to the broker's: a "
+            "producer that is so far behind has its records deleted as soon as they are acknowledged, and a "
+            "broker that is so far ahead deletes all that it leads",
+            change="topic: config: a retention.ms of days; against producers' clocks alone "
+            "message.timestamp.type: LogAppendTime",
         )
     if by_stamp and kept_s is not None and (its.topic.oldest_stamp_s or 0.0) > kept_s:
         yield Trap(

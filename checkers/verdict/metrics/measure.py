@@ -12,6 +12,8 @@ from checkers.history.rows import Context
 from checkers.history.tables import unit_path
 from checkers.places import Place
 from checkers.verdict.exposure import Exposure
+from checkers.verdict.log_starts import moved_log_starts
+from checkers.verdict.metrics import clocks
 from checkers.verdict.metrics.control_plane import ControlPlane
 from checkers.verdict.metrics.metric import ERRORS, Measured
 from checkers.verdict.metrics.releases import metadata_versions, new_release
@@ -42,6 +44,10 @@ class Metrics:
             case "data-lost.brokers":
                 lost = {node for fault in self.context.faults for node in fault.data_lost}
                 return Measured(value=float(len(lost)))
+            case "clocks.apart":
+                return clocks.farthest(self.context.faults)
+            case "log-start.moved":
+                return _most_moved(self.context)
             case "acked.partitions":
                 return Measured(value=float(self.exposure.acked_partitions))
             case "nodes.new-release":
@@ -73,3 +79,13 @@ class Metrics:
                 for each in counts.to_pylist():
                     found[each["values"]] += each["counts"]
         return found
+
+
+def _most_moved(context: Context) -> Measured:
+    """With the partition; unknown where no final read says where its log begins."""
+    if not context.proofs:
+        return Measured(value=None, unknown="no final read was made")
+    most = max(moved_log_starts(context), key=lambda its: its.last - its.first, default=None)
+    if most is None:
+        return Measured(value=0.0)
+    return Measured(value=float(most.last - most.first), where=str(most.tp))

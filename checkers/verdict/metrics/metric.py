@@ -108,6 +108,11 @@ _ALL = (
         name="data-lost.brokers",
         says="brokers whose disk lost data to a fault",
     ),
+    _longest("clocks.apart", "how far a node's own clock was off the others', ahead or behind"),
+    Metric(
+        name="log-start.moved",
+        says="offsets by which the log start moved up, of the partition with the most",
+    ),
 )
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
 

@@ -199,6 +199,8 @@ class LiveRunSteps:
         for node in {*cluster.brokers, *cluster.controllers}:
             cluster.thaw(node)
             cluster.unpause(node)
+            if cluster.clock_setting(node):
+                cluster.set_clock(node, 0)
             if (owner := cluster.ended_by(node)) is not None:
                 cluster.start(node, owner=owner)
         if gone := ended_unplanned(cluster):

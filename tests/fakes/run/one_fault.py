@@ -52,6 +52,7 @@ ONE_FAULTS: Mapping[str, OneFault] = {
     "log-dir-failure": OneFault(words=LEADER, cluster="log_dirs: 2"),
     "power-loss": OneFault(words=LEADER),
     "disk-wipe": OneFault(words=LEADER),
+    "clock-skew": OneFault(words=f"{LEADER}, offset: +5m"),
     "latency": OneFault(words=f"{FETCHES}, delay: 250ms"),
     "bandwidth": OneFault(words=f"{FETCHES}, rate: 20KB/s"),
     "slicing": OneFault(words=f"{FETCHES}, size: 100B, delay: 5ms"),

@@ -14,6 +14,7 @@ from checkers.model import (
     Action,
     Case,
     CleanStop,
+    ClockSkew,
     DiskFull,
     DiskStall,
     DiskWipe,
@@ -39,6 +40,7 @@ from fakes.world.view import FakeView, partition
 from faults.kinds.admin.leaders.preferred_election import PreferredElectionStep
 from faults.kinds.admin.placement import Count, Placement, Rotated
 from faults.kinds.admin.reassign import ReassignStep
+from faults.kinds.clock.clock_skew import ClockSkewStep
 from faults.kinds.disk.disk_wipe import DiskWipeStep
 from faults.kinds.disk.log_dir_failure import LogDirFailureStep
 from faults.kinds.network.latency import LatencyStep
@@ -259,6 +261,8 @@ def _action(step: Step, at_s: float, hold_s: float, targets: ResolvedTargets) ->
             assert disk == "emptied", "a new disk has another directory id"
         case LogDirFailureStep(number=number):
             return LogDirFailure(at_s=at_s, hold_s=hold_s, nodes=targets.nodes, log_dir=number)
+        case ClockSkewStep(offset_ms=offset_ms):
+            return ClockSkew(at_s=at_s, hold_s=hold_s, nodes=targets.nodes, ahead_s=offset_ms / 1000)
     return OF_NODES[step.kind](at_s=at_s, hold_s=hold_s, nodes=targets.nodes)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from compose.errors import NodeStateError
 from compose.impairments import (
     BOTH,
     Delayed,
@@ -21,6 +22,7 @@ from compose.impairments import (
 from compose.protocols import (
     CLIENT,
     REQUEST_BYTES,
+    ClockAhead,
     ClockReading,
     ContainerState,
     CutMode,
@@ -172,7 +174,8 @@ class FakeCluster:
     `unsaved`: why the replicas of a broker cannot be copied. Each broker has `log_dir_count` log directories;
     all of its replicas lie in the last one. `offline` are those of a node that have failed. `owners` has for
     whom each node was ended; `die` ends one that nobody asked to end. `releases` has what each node runs from
-    its next start on, `named` what its process has named in its log.
+    its next start on, `named` what its process has named in its log. `clocks` has the nodes whose clock can
+    be set, and how far ahead each was set, in ms.
     """
 
     brokers: tuple[int, ...] = (1, 2, 3)
@@ -204,6 +207,7 @@ class FakeCluster:
     throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     epochs: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 10))
     releases: dict[int, str] = field(default_factory=dict)
+    clocks: dict[int, int] = field(default_factory=dict)
     at_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -319,6 +323,25 @@ class FakeCluster:
 
     def _holds_replicas(self, log_dir: int | None) -> bool:
         return log_dir in (None, self.log_dir_count)
+
+    def set_clock(self, node: int, ahead_ms: int) -> None:
+        self._settable(node)
+        self._do(f"set_clock {ahead_ms}", node)
+        self.clocks[node] = ahead_ms
+
+    def clock_setting(self, node: int) -> int | None:
+        return self.clocks.get(node)
+
+    def clock_ahead(self, node: int) -> ClockAhead:
+        """Read within 4 ms."""
+        self._settable(node)
+        if self.state(node).status != "running":
+            raise NodeStateError(f"node {node} is {self.state(node).status}")
+        return ClockAhead(least_ms=self.clocks[node] - 2, most_ms=self.clocks[node] + 2)
+
+    def _settable(self, node: int) -> None:
+        if node not in self.clocks:
+            raise NodeStateError(f"node {node}: its clock cannot be set")
 
     def freeze(self, node: int, *, log_dir: int | None = None) -> None:
         self._do("freeze", node, log_dir)

@@ -177,6 +177,7 @@ class World(FakeCluster):
             brokers=self.brokers, calls=self.calls, ignores=self.ignores, named=self.named, world=self
         )
         self.boots: dict[int, int] = dict.fromkeys((*self.brokers, *self.controllers), -ns(3600))
+        self.clocks = self.clocks or dict.fromkeys((*self.brokers, *self.controllers), 0)
         self.well: dict[int, bool] = dict.fromkeys(self.brokers, True)
         self.in_sync: dict[int, bool] = dict.fromkeys(self.brokers, True)
         self.well_or_ill_since_ns: dict[int, int] = dict.fromkeys(self.brokers, -ns(3600))
@@ -395,6 +396,10 @@ class World(FakeCluster):
     def unsynced_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         self.settle()
         return super().unsynced_bytes(node, log_dir=log_dir)
+
+    def set_clock(self, node: int, ahead_ms: int) -> None:
+        if ("set_clock" if ahead_ms else "reset_clock") not in self.ignores:
+            super().set_clock(node, ahead_ms)
 
     def limit_cpu(self, node: int, cpus: float | None) -> None:
         if ("unlimit_cpu" if cpus is None else "limit_cpu") not in self.ignores:

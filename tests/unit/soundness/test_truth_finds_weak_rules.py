@@ -121,7 +121,10 @@ def clean_if_named(before, now):
 
 
 WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
-    "a record may go from the middle of the log": (permits(Reason.NO_ELECTION), Bug.LOG_START_JUMPS),
+    "a record may go from the middle of the log": (
+        permits(Reason.NO_ELECTION, Reason.DELETED),
+        Bug.LOG_START_JUMPS,
+    ),
     "who was elected does not matter": (permits(Reason.IN_SYNC), Bug.ISR_JOIN_TOO_EARLY),
     "a leader that wrote it may lack it": (permits(Reason.IN_SYNC), Bug.TRUNCATE_TO_HIGH_WATERMARK),
     "an unclean election never is": (with_topic(unclean=False), CORRECT),

@@ -282,3 +282,34 @@ def test_the_order_of_the_log_outlives_a_clock_that_steps_back() -> None:
         (102, 2, 1),
         (50, 3, 2),
     ]
+
+
+def leads(controller: int) -> dict[str, Any]:
+    """The control record with which a controller begins its epoch."""
+    return {"type": "LEADER_CHANGE", "data": {"version": 1, "leaderId": controller}}
+
+
+def test_each_row_has_the_controller_that_wrote_it() -> None:
+    """From its own leader change on to the next one; a control record is nobody's state."""
+    tables = replay(
+        log(
+            TOPIC,
+            leads(103),
+            registered(1, 5, fenced=False),
+            CREATED,
+            config(2, "orders", "flush.ms", "7"),
+            leads(101),
+            change(isr=[3, 1]),
+            leads(101),
+            change(isr=[3]),
+        )
+    )
+    assert [(row.log_offset, row.controller) for row in tables.metadata] == [(3, 103), (6, 101), (8, 101)]
+    assert [row.controller for row in tables.brokers] == [103]
+    assert [row.controller for row in tables.configs] == [103]
+
+
+def test_of_a_tool_that_does_not_print_the_leader_nobody_knows_who_wrote_a_row() -> None:
+    nameless = {"type": "LEADER_CHANGE", "data": {"version": 1}}
+    assert [row.controller for row in metadata(log(leads(103), nameless, TOPIC, CREATED))] == [-1]
+    assert [row.controller for row in metadata(log(TOPIC, CREATED))] == [-1]

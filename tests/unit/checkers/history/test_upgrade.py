@@ -143,7 +143,7 @@ def test_what_is_written_today_is_stamped_1_5(tmp_path):
     path = tmp_path / "faults.parquet"
     write_table(path, "faults", TABLES["faults"].empty_table())
     assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.5"
-    assert schema_at("metadata", 2) == TABLES["metadata"]
+    assert schema_at("metadata", 5) == TABLES["metadata"]
 
 
 def test_a_log_end_of_a_1_2_file_was_measured_in_the_second_before_its_answer(tmp_path):
@@ -173,6 +173,22 @@ def test_of_a_sample_of_a_1_3_file_nobody_knows_when_it_was_asked(tmp_path):
         "at_ns": [0],
         "asked_ns": [-1],
     }
+
+
+@pytest.mark.parametrize("table", ["metadata", "brokers", "configs"])
+def test_of_a_record_of_a_1_4_file_nobody_knows_who_wrote_it(tmp_path, table):
+    """No fault had set a clock, so each date is right whoever wrote it."""
+    plain = {"topic": "t", "kind": "topic", "name": "t", "key": "k", "value": "v"}
+    lists = {name: [1] for name in ("replicas", "isr", "elr", "last_known_elr")}
+    flags = dict.fromkeys(("recovering", "registered", "fenced", "in_controlled_shutdown", "removed"), False)
+    row = {name: (plain | lists | flags).get(name, 0) for name in TABLES[table].names}
+    old = pa.Table.from_pylist([row], schema_at(table, 4))
+    assert "controller" not in old.column_names
+    path = tmp_path / f"{table}.parquet"
+    stamp = {"highwater.schema_version": "1.4", "highwater.table": table}
+    pq.write_table(old.replace_schema_metadata(stamp), path)
+    found = read_unit(path, table, columns=("at_ms", "controller")).to_pydict()
+    assert found == {"at_ms": [0], "controller": [-1]}
 
 
 RECORDED = Path(__file__).parents[3] / "fixtures" / "runs-of-schema-1"

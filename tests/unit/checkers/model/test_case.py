@@ -5,6 +5,7 @@ import pytest
 from checkers.model import (
     Bug,
     Case,
+    ClockSkew,
     DiskFull,
     DiskWipe,
     Kill,
@@ -68,3 +69,9 @@ def test_an_unknown_action_is_an_error():
     text = Case(seed=1, schedule=(Kill(at_s=1.0, hold_s=1.0, nodes=(1,)),)).to_json()
     with pytest.raises(KeyError):
         Case.from_json(text.replace("Kill", "Blow"))
+
+
+def test_a_clock_is_printed_and_read_back():
+    skew = ClockSkew(at_s=4.0, hold_s=1.0, nodes=(1, 103), ahead_s=-3600.0)
+    case = Case(seed=7, settings=ModelSettings(retention_s=86_400.0), schedule=(skew,))
+    assert Case.from_json(case.to_json()) == case

@@ -21,7 +21,7 @@ from fakes.history.judged_run import (
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label, Labels
-from checkers.history.rows import ClientEvent, Context
+from checkers.history.rows import ClientEvent, Context, Fault
 from checkers.history.tables import OPTIONAL
 from checkers.judgement import Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property
@@ -164,6 +164,31 @@ def test_a_log_that_begins_later_than_it_did_makes_the_run_unknown():
         ["orders-0 began at offset 0 and begins at 16 now, though no setting of a run deletes records"],
     )
     assert decided(judged(), world(*QUIET, begun, proof(50)))[0] == "PASS"
+
+
+def ahead(offset):
+    """The clock of broker 1, which leads, was ahead from 2.5 s to 20 s."""
+    times = {"effect_ns": ns(2.6), "end_ns": ns(20), "heal_ns": ns(20.1), "recovered_ns": ns(20.2)}
+    target = f"leader: {offset}"
+    return Fault(
+        index=0, name="ahead", kind="clock-skew", target=target, nodes=(1,), inject_ns=ns(2.5), **times
+    )
+
+
+def test_a_log_that_begins_later_since_a_clock_was_ahead_is_explained():
+    """By the label of what was deleted, be it permitted or not; a label of another partition explains
+    nothing."""
+    begun = replace(sampled(3, 50), log_start=0)
+    moved = (*QUIET, begun, replace(sampled(5, 50), log_start=16), proof(50, log_start=16))
+    deleted = judged(lost(sent=1, acked=2))
+    assert decided(deleted, world(*moved, ahead("+8d")), "permitted")[0] == "PASS"
+    verdict, sentences = decided(deleted, world(*moved, ahead("+8d")))
+    assert verdict == "FAIL"
+    assert not [sentence for sentence in sentences if "no setting" in sentence]
+    verdict, sentences = decided(deleted, world(*moved, ahead("+6d")), "permitted")
+    assert verdict == "FAIL"
+    assert "by no clock it was older than retention.ms (7 days)" in sentences[0]
+    assert decided(judged(), world(*moved, ahead("+8d")))[0] == "UNKNOWN"
 
 
 def test_an_undecided_partition_makes_the_run_unknown_and_gives_its_reason():

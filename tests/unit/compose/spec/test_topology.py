@@ -53,6 +53,7 @@ def test_elr(release: str, asked: bool | None, on: bool) -> None:
     ("wrong", "message"),
     [
         ({"brokers": 0}, "brokers: 0; give 1 to 50"),
+        ({"clocks": (1, 9)}, "clocks: of 9, and the nodes are 1, 2, 3, 101, 102, 103"),
         ({"brokers": 2, "controllers": 3, "combined": True}, "each controller is one of the brokers"),
         ({"kafka": "latest"}, "'latest' is not a release"),
         ({"kafka": "2.8.1"}, "2.8.1 is too old"),

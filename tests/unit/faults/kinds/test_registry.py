@@ -20,6 +20,7 @@ NAMES = sorted(KINDS)
 SHORTEST_PULSES = {"on": "100ms", "off": "100ms"}
 NEEDED: dict[str, dict[str, str]] = {
     "bandwidth": {"rate": "50KB/s"},
+    "clock-skew": {"offset": "+5m"},
     "config": {"target": "brokers", "set": "min.insync.replicas=1"},
     "cpu-limit": {"cpus": "0.1"},
     "disk-stutter": SHORTEST_PULSES,
@@ -73,10 +74,10 @@ WORLDS: dict[str, Callable[[], World]] = {
 
 
 ROLLS = {"rolling-restart", "rolling-upgrade"}
-NOT_IN_STORMS = {*ROLLS, "disk-stutter", "disk-full", "memory-limit", "log-dir-failure"}
+NOT_IN_STORMS = {*ROLLS, "disk-stutter", "disk-full", "memory-limit", "log-dir-failure", "clock-skew"}
 """They take more nodes than one in their course, take longer to be proven than the shortest hold of a storm,
 or may end a node or not, which no limit of a storm counts. A limit of memory, and a log directory that may
-fail, fit one cluster only."""
+fail, fit one cluster only, and a clock can be set only of nodes that were started for it."""
 
 
 def words_of(name: str) -> dict[str, object]:

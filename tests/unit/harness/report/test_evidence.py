@@ -209,6 +209,31 @@ def test_a_state_dated_outside_of_the_run_is_named(tmp_path: Path) -> None:
     assert "metadata: a state is dated 7210.00 s, and not within the run" in sentences
 
 
+def test_a_state_that_a_wrong_clock_dated_and_that_has_two_places_is_named(tmp_path: Path) -> None:
+    """The election at 17 s, by a controller that may have been 3 s ahead, and the change at 20 s."""
+
+    def ahead(rows: History) -> dict[str, Any]:
+        skew = Fault(
+            index=0,
+            name="ahead",
+            kind="clock-skew",
+            target="node 101: +3s",
+            nodes=(101,),
+            inject_ns=12 * SECOND,
+            effect_ns=12 * SECOND + 1,
+            end_ns=20 * SECOND,
+            heal_ns=20 * SECOND + 1,
+            recovered_ns=20 * SECOND + 2,
+        )
+        return {"faults": (skew,)}
+
+    sentences = [reason.sentence for reason in judged(tmp_path, ahead).reasons]
+    assert (
+        "metadata: nobody knows when the record at offset 41 and 1 more were written: a clock was off then"
+        in sentences
+    )
+
+
 def test_where_records_were_lost_the_epochs_of_the_log_are_those_of_a_checkpoint(tmp_path: Path) -> None:
     """Record 11 is gone, and the log has offset 3 under an epoch that no disk knows there."""
 

@@ -63,6 +63,13 @@ GROUPS = {
         "two-replicas-min-isr-1",
         "two-replicas-min-isr-2",
     ],
+    "clocks": [
+        "clock-ahead",
+        "clock-behind",
+        "clock-beyond-retention",
+        "controller-clock-ahead",
+        "controllers-clocks-ahead",
+    ],
     "controllers": ["quorum-loss", "quorum-loss-follower-kill", "quorum-loss-leader-kill"],
     "disks": ["log-dir-failure"],
     "restarts": ["acks1-rolling-restart", "rolling-kill", "rolling-restart", "rolling-restart-impatient"],

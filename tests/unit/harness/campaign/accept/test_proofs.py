@@ -70,6 +70,7 @@ def test_what_is_kept_expects_no_loss_and_what_may_be_lost_expects_some():
         "unclean-shutdowns": "permitted",
         "last-replica-standing": "permitted",
         "disk-loss": "permitted",
+        "retention-by-clock": "permitted",
         "spare-replicas": "none",
         "below-min-isr": "none",
         "offline": "none",
@@ -119,6 +120,32 @@ def test_the_disk_of_a_controller_is_not_emptied():
     proof = proven(asked(combined=True))["disk-loss"]
     assert proof.scenario is None
     assert proof.why_not.startswith("its brokers are controllers")
+
+
+def test_a_clock_is_set_further_ahead_than_the_run_keeps_its_records():
+    proof = proven(asked())["retention-by-clock"]
+    assert proof.scenario.faults == [
+        {"name": "ahead", "at": "6s", "do": "clock-skew", "target": "leader", "offset": "+8d", "for": "45s"}
+    ]
+    assert proof.scenario.cluster.broker_config["log.retention.check.interval.ms"] == "1000"
+    longer = asked(broker_config={"log.retention.hours": 24 * 30})
+    assert proven(longer)["retention-by-clock"].scenario.faults[0]["offset"] == "+31d"
+    too_short = asked(broker_config={"log.retention.hours": 2})
+    assert proven(too_short)["retention-by-clock"].scenario.faults[0]["offset"] == "+8d"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "why_not"),
+    [
+        ({"combined": True}, "its brokers are controllers"),
+        ({"acks": "0"}, "with acks=0 a lost record does not show"),
+        ({"broker_config": {"log.retention.hours": 24 * 400}}, "in a run its records are kept for longer"),
+    ],
+)
+def test_no_clock_is_set_where_it_cannot_be_or_would_show_nothing(cluster, why_not):
+    proof = proven(asked(**cluster))["retention-by-clock"]
+    assert proof.scenario is None
+    assert proof.why_not.startswith(why_not)
 
 
 def test_the_times_of_the_configuration_stretch_its_proofs():

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from checkers.model import Case, CleanStop, Kill, Partition, PowerLoss
+from checkers.history.node_clocks import offset_ms
+from checkers.model import Case, CleanStop, ClockSkew, Kill, Partition, PowerLoss
 from checkers.model.case import BROKERS, CONTROLLERS
 from checkers.model.fate import truth_of
 from checkers.model.simulate import run_case
@@ -53,6 +54,9 @@ def actions_of(scenario):
         begins[step["name"]], hold_s = at_s, duration_s(step["for"])
         if step["do"] == "partition":
             found.append(Partition(at_s=at_s, hold_s=hold_s, edges=edges_of(step["edges"]), refuse=True))
+        elif step["do"] == "clock-skew":
+            nodes, ahead_s = nodes_of(step["target"]), offset_ms(step["offset"]) / 1000
+            found.append(ClockSkew(at_s=at_s, hold_s=hold_s, nodes=nodes, ahead_s=ahead_s))
         else:
             found.append(ENDS[step["do"]](at_s=at_s, hold_s=hold_s, nodes=nodes_of(step["target"])))
     return tuple(found)

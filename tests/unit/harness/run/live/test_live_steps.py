@@ -89,6 +89,14 @@ def test_a_broker_that_ended_unplanned_is_never_started_again() -> None:
     assert ended_unplanned(cluster) == (2,)
 
 
+def test_a_clock_that_a_fault_has_left_wrong_is_set_right_before_anything_is_waited_for() -> None:
+    cluster = FakeCluster(clocks={1: 0, 2: 300_000})
+    cluster.die(3, exit_code=137)
+    with pytest.raises(StepFailed, match="stay down"):
+        LiveRunSteps("local[1]").wait_in_sync(cluster, resolve(SCENARIO, "demo.yaml", seed=1))
+    assert [call for call in cluster.calls if call.startswith("set_clock")] == ["set_clock 0 2"]
+
+
 def record(offset: int, kind: str, **data: Any) -> dict[str, Any]:
     """A decoded record of the metadata log."""
     return {"offset": offset, "timestamp_ms": 5_000 + offset, "type": kind, "data": data}

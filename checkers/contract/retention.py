@@ -1,0 +1,167 @@
+"""Records that retention has deleted because a broker's clock ran ahead of them.
+
+Kafka deletes a segment once the youngest record in it is older than retention.ms by the clock of the broker
+that has it. Each broker does so by itself, a follower too; what a leader deletes is gone for everybody, for
+its log starts above it then.
+
+Invariant: "permitted" only where the log start was seen to move over a record whose age, by the certain clock
+of whoever led then, was above retention.ms; "violation" where by no clock that may have been theirs it was.
+Evidence: sampled log starts, the leaders, the faults that set clocks (node_clocks.py), when records were
+sent: their producers date them then.
+Counterexample to "the clock was ahead, so retention deleted it":
+    retention.ms is 7 days; the clock of broker 1, which leads, is a day ahead
+    its log start moves over records that were sent ten seconds ago: by no clock were they older than a day
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from checkers.contract.lost_record import LostRecord
+from checkers.contract.partition_evidence import LogStartMove, PartitionEvidence
+from checkers.contract.settings import Realised
+from checkers.contract.timeline import NEVER_NS
+from checkers.history.node_clocks import RIGHT, Ahead
+from checkers.history.tables import NONE
+
+NEAR_MS = 1_000
+"""An age may be off by so much: a record is dated before its send is noted, and sampled some time after."""
+MILLISECOND_NS = 1_000_000
+FOREVER = -1
+"""The retention.ms by which nothing is deleted."""
+_UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1000, "second"))
+Kind = Literal["violation", "permitted", "undecided"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """Whether the contract permits that the log start moved over a record, and why."""
+
+    kind: Kind
+    sentence: str
+
+
+def deleted(
+    record: LostRecord, evidence: PartitionEvidence, realised: Realised, retention_ms: int
+) -> Deletion:
+    """Rule on a record below the log start; it is of the leader by whose word the log start had moved."""
+    move = next((each for each in evidence.log_start_moves if each.log_start > record.offset), None)
+    if move is None or retention_ms == FOREVER or not realised.clocks_ahead:
+        sentence = f"the log start moved to offset {evidence.log_start}, and no setting deletes records"
+        return Deletion(kind="violation", sentence=sentence)
+    leaders = _leaders(record, move, evidence, realised)
+    kept = f"retention.ms ({in_words(retention_ms)})"
+    possible = {node: _age_ms(record, move, node, realised, _possible) for node in leaders}
+    if max(possible.values()) + NEAR_MS <= retention_ms:
+        clocks = ", ".join(f"that of broker {node} was {_most(node, realised)}" for node in sorted(leaders))
+        sentence = f"the log start moved over it, and by no clock it was older than {kept}: {clocks}"
+        return Deletion(kind="violation", sentence=sentence)
+    certain = {node: _age_ms(record, move, node, realised, _certain) for node in leaders}
+    if min(certain.values()) - NEAR_MS > retention_ms:
+        clocks = " and ".join(
+            f"the clock of broker {node} was {_most(node, realised)}" for node in sorted(leaders)
+        )
+        return Deletion(kind="permitted", sentence=f"{clocks}, by which it was older than {kept}")
+    sentence = f"not measured: whether the leader's clock was so far ahead that it was older than {kept}"
+    return Deletion(kind="undecided", sentence=sentence)
+
+
+def deleted_on(broker: int, realised: Realised, retention_ms: int) -> Deletion:
+    """Rule on records of any age that one broker lacks below its own log start, and the leader has."""
+    spans = realised.clocks_ahead.get(broker, ())
+    kept = f"retention.ms ({in_words(retention_ms)})"
+    if retention_ms != FOREVER and any(
+        span.ahead_ms > retention_ms + NEAR_MS and span.certain_since_ns < span.certain_until_ns
+        for span in spans
+    ):
+        sentence = (
+            f"the clock of broker {broker} was {_most(broker, realised)}, by which all is older than {kept}"
+        )
+        return Deletion(kind="permitted", sentence=sentence)
+    lasted_ms = _lasted_ms(realised)
+    if retention_ms != FOREVER and any(span.ahead_ms + lasted_ms + NEAR_MS > retention_ms for span in spans):
+        sentence = f"not measured: whether by broker {broker}'s clock it was older than {kept}"
+        return Deletion(kind="undecided", sentence=sentence)
+    sentence = f"broker {broker}'s log starts above it, and by no clock it was older than {kept}"
+    return Deletion(kind="violation", sentence=sentence)
+
+
+def time_marks(evidence: PartitionEvidence, realised: Realised, retention_ms: int) -> Iterator[int]:
+    """The times that `deleted` compares a record's times with."""
+    spans = [span for its in realised.clocks_ahead.values() for span in its]
+    ends = [move.until_ns for move in evidence.log_start_moves]
+    for move in evidence.log_start_moves:
+        yield from (move.since_ns, move.until_ns)
+    for span in spans:
+        edges = (span.since_ns, span.until_ns, span.certain_since_ns, span.certain_until_ns)
+        yield from edges
+        for end_ns in (*edges, *ends):
+            for near_ms in (-NEAR_MS, NEAR_MS):
+                yield end_ns + (span.ahead_ms - retention_ms + near_ms) * MILLISECOND_NS
+
+
+def in_words(milliseconds: int) -> str:
+    """ "8 days", "90 minutes"."""
+    unit, name = next((each for each in _UNITS if milliseconds % each[0] == 0), (1, "millisecond"))
+    amount = milliseconds // unit
+    return f"{amount:,} {name}{'s' * (amount != 1)}"
+
+
+_Limits = Callable[[Ahead], tuple[int, int]]
+
+
+def _possible(span: Ahead) -> tuple[int, int]:
+    return span.since_ns, span.until_ns
+
+
+def _certain(span: Ahead) -> tuple[int, int]:
+    return span.certain_since_ns, span.certain_until_ns
+
+
+def _leaders(
+    record: LostRecord, move: LogStartMove, evidence: PartitionEvidence, realised: Realised
+) -> frozenset[int]:
+    """Who may have moved the log start: who led meanwhile, and who reported it."""
+    since_ns = max(move.since_ns, record.since_ns)
+    led = realised.timeline.leaders(evidence.tp, since_ns, move.until_ns)
+    return frozenset({each.leader for each in led} | {move.leader}) - {NONE}
+
+
+def _age_ms(
+    record: LostRecord,
+    move: LogStartMove,
+    node: int,
+    realised: Realised,
+    limits: _Limits,
+) -> int:
+    """How old the record was at most by a broker's clock, while it may have deleted it.
+
+    Who reported the lower log start at the begin of the move did it since; another one may have done so
+    before, as a follower.
+    """
+    begin_ns = record.since_ns if node != move.before else max(move.since_ns, record.since_ns)
+    ages = [
+        span.ahead_ms + (min(until_ns, move.until_ns) - record.since_ns) // MILLISECOND_NS
+        for span in _spans_of(node, realised)
+        for since_ns, until_ns in (limits(span),)
+        if since_ns <= until_ns and since_ns <= move.until_ns and begin_ns <= until_ns
+    ]
+    return max(ages, default=-NEVER_NS)
+
+
+def _spans_of(node: int, realised: Realised) -> Sequence[Ahead]:
+    return realised.clocks_ahead.get(node, (RIGHT,))
+
+
+def _most(node: int, realised: Realised) -> str:
+    """How far a broker's clock was ahead at most, in words."""
+    ahead_ms = max(span.ahead_ms for span in _spans_of(node, realised))
+    return f"{in_words(ahead_ms)} ahead" if ahead_ms > 0 else "right, or behind"
+
+
+def _lasted_ms(realised: Realised) -> int:
+    """How old a record of the run can be at most."""
+    ends = [pair.at_ns for pair in realised.context.clocks] or [
+        proof.at_ns for proof in realised.context.proofs
+    ]
+    return max(0, max(ends, default=0) - realised.clock.monotonic_ns) // MILLISECOND_NS

@@ -1,0 +1,268 @@
+"""Records that a leader has deleted whose clock ran ahead: permitted if it was ahead by so much."""
+
+from dataclasses import replace
+
+import pytest
+from fakes.history.judged_run import (
+    CLOCK,
+    checkpoint,
+    down,
+    led,
+    lost,
+    ns,
+    proof,
+    sampled,
+    world,
+)
+
+from checkers.anomalies import Anomalies
+from checkers.contract.clauses import RETENTION
+from checkers.contract.fate import Reason
+from checkers.contract.judge_contract import judge_contract
+from checkers.contract.label import Label
+from checkers.contract.partition_evidence import partition_evidence
+from checkers.contract.retention import in_words
+from checkers.contract.settings import Realised
+from checkers.contract.terms import TopicPromise
+from checkers.contract.timeline import SECOND_NS
+from checkers.history.log_runs import LogRun
+from checkers.history.rows import ClockPair, Fault, TopicPartition, Watermark
+
+ALL = (1, 2, 3)
+DAY_MS = 86_400_000
+ORDERS = TopicPartition("orders", 0)
+
+
+def skewed(offset, *nodes, second=5, until=30, proven=True) -> Fault:
+    """The clocks of nodes were ahead by an offset between two seconds, and were seen to be."""
+    return Fault(
+        index=0,
+        name="ahead",
+        kind="clock-skew",
+        target=f"leader(orders-0): {offset}",
+        nodes=nodes,
+        inject_ns=ns(second),
+        effect_ns=ns(second + 0.1) if proven else -1,
+        end_ns=ns(until),
+        heal_ns=ns(until + 0.1),
+        recovered_ns=ns(until + 0.2),
+        proven=proven,
+    )
+
+
+def begins(second, log_start, leader=1, epoch=5) -> Watermark:
+    """A leader reported where its log starts."""
+    return replace(sampled(second, 50, leader=leader, epoch=epoch), log_start=log_start)
+
+
+LED_BY_1 = (led(0, 1, 5, ALL), begins(4, 0), begins(10, 0), begins(11, 16), LogRun(5, 16, 49))
+"""The log start moved from 0 to 16 between 10 s and 11 s, while broker 1 led."""
+
+
+def run(*events, retention_ms=7 * DAY_MS, log_start=16, **settings) -> Realised:
+    made = world(*events, replace(proof(50, log_start=log_start), at_ns=ns(40)), **settings)
+    return replace(made, topics={"orders": replace(made.topics["orders"], retention_ms=retention_ms)})
+
+
+def label(its, **record) -> Label:
+    """The label of a record at offset 7, sent at 2 s and acknowledged at 3 s, that is not there."""
+    return judge_contract(Anomalies.of([lost(**record)]), its)[0]
+
+
+def test_what_a_leader_s_clock_made_too_old_the_contract_lets_go() -> None:
+    found = label(run(*LED_BY_1, skewed("+8d", 1)))
+    assert (found.kind, found.cause) == ("permitted", RETENTION)
+    assert found.clause == (
+        "deleted by retention: the clock of broker 1 was 8 days ahead, by which it was older than "
+        "retention.ms (7 days)"
+    )
+    assert found.fate.reason is Reason.DELETED
+
+
+def test_a_clock_that_was_not_so_far_ahead_deletes_nothing() -> None:
+    found = label(run(*LED_BY_1, skewed("+6d", 1)))
+    assert (found.kind, found.cause) == ("violation", RETENTION)
+    assert found.clause == (
+        "the log start moved over it, and by no clock it was older than retention.ms (7 days): that of "
+        "broker 1 was 6 days ahead"
+    )
+
+
+@pytest.mark.parametrize("node", [2, 3])
+def test_a_follower_s_clock_explains_nothing_of_the_leader(node: int) -> None:
+    found = label(run(*LED_BY_1, skewed("+8d", node)))
+    assert found.kind == "violation"
+    assert found.clause.endswith("that of broker 1 was right, or behind")
+
+
+def test_a_clock_that_was_right_again_deletes_nothing() -> None:
+    """The leader reported the old log start when its clock had been right for five seconds."""
+    assert label(run(*LED_BY_1, skewed("+8d", 1, second=2.5, until=5))).kind == "violation"
+    assert label(run(*LED_BY_1, skewed("+8d", 1, second=2.5, until=10.5))).kind == "permitted"
+
+
+def test_a_clock_that_was_set_later_deletes_nothing() -> None:
+    assert label(run(*LED_BY_1, skewed("+8d", 1, second=12))).kind == "violation"
+
+
+def test_a_clock_that_was_behind_deletes_nothing() -> None:
+    assert label(run(*LED_BY_1, skewed("-8d", 1))).kind == "violation"
+
+
+def test_without_the_proof_that_the_clock_was_ahead_nothing_is_decided() -> None:
+    found = label(run(*LED_BY_1, skewed("+8d", 1, proven=False)))
+    assert (found.kind, found.cause) == ("undecided", "missing evidence")
+    assert found.clause == (
+        "not measured: whether the leader's clock was so far ahead that it was older than retention.ms (7 "
+        "days)"
+    )
+
+
+def test_a_clock_that_was_as_far_ahead_as_records_are_kept_decides_nothing() -> None:
+    """The record's own age of some seconds would make the difference, and is not known to the millisecond."""
+    its = run(*LED_BY_1, skewed("+1d", 1), retention_ms=DAY_MS + 9_000)
+    assert label(its, sent=2.0).kind == "undecided"
+    assert label(its, sent=9.0, acked=9.5).kind == "violation"
+
+
+def test_a_topic_whose_records_are_kept_for_ever_deletes_none() -> None:
+    found = label(run(*LED_BY_1, skewed("+8d", 1), retention_ms=-1))
+    assert found.clause == "the log start moved to offset 16, and no setting deletes records"
+    assert found.kind == "violation"
+
+
+def test_a_run_that_sets_no_clock_has_no_reason_to_delete() -> None:
+    found = label(run(*LED_BY_1))
+    assert (found.kind, found.cause) == ("violation", "hole")
+    assert found.clause == "the log start moved to offset 16, and no setting deletes records"
+
+
+def test_a_record_above_the_log_start_was_not_deleted() -> None:
+    found = label(run(*LED_BY_1, skewed("+8d", 1)), offset=20)
+    assert (found.kind, found.cause) == ("violation", "hole")
+
+
+def test_where_leadership_moved_while_the_log_start_did_both_clocks_count() -> None:
+    """The log of epoch 6 begins at offset 30: the election did not remove the record."""
+    moved = (
+        led(0, 1, 5, ALL),
+        led(10.5, 2, 6, ALL),
+        begins(10, 0),
+        begins(11, 16, leader=2, epoch=6),
+        LogRun(5, 16, 29),
+        LogRun(6, 30, 49),
+    )
+    assert label(run(*moved, skewed("+8d", 1))).kind == "undecided"
+    both = label(run(*moved, skewed("+8d", 1, 2)))
+    assert (both.kind, both.cause) == ("permitted", RETENTION)
+    assert "the clock of broker 1 was 8 days ahead and the clock of broker 2 was 8 days ahead" in both.clause
+
+
+def test_one_that_deleted_as_a_follower_takes_it_from_all_once_it_leads() -> None:
+    moved = (
+        led(0, 1, 5, ALL),
+        led(10.5, 2, 6, ALL),
+        begins(10.8, 0),
+        begins(12, 16, leader=2, epoch=6),
+        LogRun(5, 16, 29),
+        LogRun(6, 30, 49),
+    )
+    elected = run(*moved, skewed("+8d", 2, second=5, until=9))
+    assert label(elected).kind in ("permitted", "undecided")
+    assert label(run(*moved, skewed("+6d", 2, second=5, until=9))).kind == "violation"
+
+
+def test_an_election_that_removed_it_is_another_matter() -> None:
+    """Nobody was ahead by enough, and broker 2 was elected without it: acks=1 permits that."""
+    killed = (
+        led(0, 1, 5, ALL),
+        sampled(2.8, 5),
+        down(4, 1, recovered=12),
+        led(7, 2, 6, (2, 3)),
+        begins(8, 0, leader=2, epoch=6),
+        LogRun(5, 0, 4),
+        LogRun(6, 5, 49),
+    )
+    found = label(run(*killed, skewed("+5m", 3), acks="1", log_start=0), acked=3.9)
+    assert (found.kind, found.cause) == ("permitted", "acks=1 unreplicated tail")
+
+
+def test_a_run_of_offsets_that_lost_its_records_is_judged_at_both_ends() -> None:
+    whole = label(
+        run(*LED_BY_1, skewed("+8d", 1)),
+        wanted="hw-loss",
+        offset=0,
+        last=15,
+        sent=None,
+        acked=None,
+        producer=-1,
+    )
+    assert (whole.kind, whole.cause) == ("permitted", RETENTION)
+
+
+def test_an_acknowledgement_without_an_offset_may_be_of_a_deleted_record() -> None:
+    its = run(*LED_BY_1, skewed("+8d", 1))
+    assert label(its, offset=-1).kind == "undecided"
+    assert label(run(*LED_BY_1), offset=-1).kind == "violation"
+
+
+def test_what_kafka_moves_up_in_a_checkpoint_is_where_an_epoch_begins_at_the_latest() -> None:
+    """What lies below the log start, the checkpoint has from there on."""
+    replica = replace(checkpoint(2, (5, 16), (6, 30)), log_start=16, log_end=50)
+    moved = (led(0, 1, 4, ALL), led(3, 1, 5, ALL), led(12, 2, 6, ALL), LogRun(5, 16, 29), LogRun(6, 30, 49))
+    starts = partition_evidence(run(*moved, replica, skewed("+8d", 1)), ORDERS).starts
+    assert ((starts[5].low, starts[5].high), (starts[6].low, starts[6].high)) == ((0, 16), (30, 30))
+    exact = partition_evidence(run(*moved, replica), ORDERS).starts
+    assert (exact[5].low, exact[5].high) == (16, 16)
+
+
+def divergent(*, replica: int, first: int, last: int):
+    """A replica lacks offsets that the final log has."""
+    return replace(lost("divergence", offset=first, last=last, sent=None, acked=None), replica=replica)
+
+
+def test_a_follower_that_deleted_for_its_own_clock_differs_as_it_may() -> None:
+    log = replace(checkpoint(2, (5, 16)), log_start=16, log_end=50)
+    events = (led(0, 1, 5, ALL), begins(10, 0), LogRun(5, 0, 49), log)
+
+    def of(offset: str, node: int, last: int) -> Label:
+        its = run(*events, skewed(offset, node), log_start=0)
+        return judge_contract(Anomalies.of([divergent(replica=2, first=0, last=last)]), its)[0]
+
+    assert (of("+8d", 2, 15).kind, of("+8d", 2, 15).cause) == ("permitted", RETENTION)
+    assert of("+6d", 2, 15).kind == "violation"
+    assert of("+8d", 1, 15) == Label("violation", "no configuration permits divergence")
+    assert of("+8d", 2, 20) == Label("violation", "no configuration permits divergence")
+
+
+def test_where_nobody_can_place_what_a_controller_wrote_nothing_is_decided() -> None:
+    its = run(*LED_BY_1, skewed("+8d", 1))
+    unplaced = replace(its, context=replace(its.context, unplaced=frozenset({3})))
+    assert label(unplaced).kind == "undecided"
+    assert "the clock of one was off by less than the run lasted" in label(unplaced).clause
+
+
+def test_a_reading_of_the_clocks_widens_what_may_have_been() -> None:
+    """With readings as in a real run the label is the same."""
+    readings = [ClockPair(at_ns=ns(at), wall_ns=CLOCK.wall_ns + at * SECOND_NS) for at in range(0, 42, 2)]
+    found = label(run(*LED_BY_1, *readings, skewed("+8d", 1)))
+    assert (found.kind, found.cause) == ("permitted", RETENTION)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [
+        (DAY_MS, "1 day"),
+        (7 * DAY_MS, "7 days"),
+        (3_600_000, "1 hour"),
+        (90 * 60_000, "90 minutes"),
+        (1_500, "1,500 milliseconds"),
+        (61_000, "61 seconds"),
+    ],
+)
+def test_a_time_in_words_has_the_largest_unit_that_divides_it(milliseconds: int, words: str) -> None:
+    assert in_words(milliseconds) == words
+
+
+def test_the_default_is_kafka_s_week() -> None:
+    assert TopicPromise().retention_ms == 7 * DAY_MS

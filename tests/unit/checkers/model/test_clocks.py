@@ -1,0 +1,98 @@
+"""Wrong clocks on the simulated Kafka: what they delete and misdate, and that the verdict is the truth."""
+
+from dataclasses import replace
+
+import pytest
+
+from checkers.contract.clauses import RETENTION
+from checkers.model import Case, ClockSkew, Kill, ModelSettings, ProducerSettings, Simulated, simulate
+from checkers.model.case import BROKERS
+from checkers.model.observe.clock import ORIGIN_MS
+from spark_verify.selftest.model_fuzz.asked_of import asked_of
+from spark_verify.selftest.model_fuzz.compare import disagreements
+from spark_verify.selftest.model_fuzz.verdict_of import Judged, verdict_of
+
+DAY_S = 86_400.0
+SEEDS = range(4)
+
+
+def case(seed: int, *nodes: int, ahead_s: float, hold_s: float = 6.0, **settings) -> Case:
+    """The clocks of these nodes are ahead from 6 s on."""
+    skew = ClockSkew(at_s=6.0, hold_s=hold_s, nodes=nodes, ahead_s=ahead_s)
+    return Case(seed=seed, settings=ModelSettings(load_s=18.0, **settings), schedule=(skew,))
+
+
+def leader_of(seed: int) -> int:
+    """Who leads the partition, whatever the schedule is."""
+    return simulate(case(seed, 101, ahead_s=0.0)).history.metadata[0].leader
+
+
+def judged(simulated: Simulated) -> Judged:
+    return verdict_of(simulated.history, asked_of(simulated))
+
+
+def begins(simulated: Simulated) -> int:
+    (proof,) = simulated.history.proofs
+    return proof.log_start
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_leader_that_is_ahead_by_more_than_retention_deletes_what_all_have(seed: int) -> None:
+    simulated = simulate(case(seed, leader_of(seed), ahead_s=8 * DAY_S))
+    lost = simulated.truth.lost
+    assert begins(simulated) > 0
+    assert {(record.cause, record.permitted) for record in lost} == {(RETENTION, True)}
+    assert {record.offset for record in lost} == set(range(begins(simulated)))
+    assert simulated.truth.wrong == ()
+    assert {row.log_start for row in simulated.history.replicas} == {begins(simulated)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_verdict_on_what_was_deleted_is_the_truth(seed: int) -> None:
+    simulated = simulate(case(seed, leader_of(seed), ahead_s=8 * DAY_S))
+    found = judged(simulated)
+    assert disagreements(simulated, found) == ()
+    assert {label.kind for label in found.labels} == {"permitted"}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("ahead_s", [6 * DAY_S, -8 * DAY_S, 300.0])
+def test_a_leader_that_is_not_so_far_ahead_deletes_nothing(seed: int, ahead_s: float) -> None:
+    simulated = simulate(case(seed, leader_of(seed), ahead_s=ahead_s))
+    assert (begins(simulated), simulated.truth.lost, simulated.truth.wrong) == (0, (), ())
+    assert disagreements(simulated, judged(simulated)) == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_follower_that_is_ahead_deletes_its_own_copy_alone(seed: int) -> None:
+    follower = next(node for node in BROKERS if node != leader_of(seed))
+    simulated = simulate(case(seed, follower, ahead_s=8 * DAY_S))
+    assert (begins(simulated), simulated.truth.lost, simulated.truth.wrong) == (0, (), ())
+    starts = {row.broker: row.log_start for row in simulated.history.replicas}
+    assert [node for node in BROKERS if starts[node]] == [follower]
+    found = judged(simulated)
+    assert disagreements(simulated, found) == ()
+    assert {label.cause for label in found.labels if label.kind != "permitted"} == set()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("acks", ["0", "1", "all"])
+def test_whatever_a_producer_was_promised_the_verdict_is_the_truth(seed: int, acks: str) -> None:
+    """All brokers are ahead, and one is killed meanwhile."""
+    producers = (ProducerSettings(acks=acks, idempotence=acks == "all"),) * 2
+    ahead = case(seed, *BROKERS, ahead_s=8 * DAY_S, producers=producers)
+    killed = replace(ahead, schedule=(*ahead.schedule, Kill(at_s=8.0, hold_s=3.0, nodes=(1,))))
+    for one in (ahead, killed):
+        simulated = simulate(one)
+        assert disagreements(simulated, judged(simulated)) == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_controller_dates_by_its_own_clock_what_it_writes(seed: int) -> None:
+    ahead = case(seed, 101, 102, 103, ahead_s=300.0, hold_s=10.0)
+    simulated = simulate(replace(ahead, schedule=(*ahead.schedule, Kill(at_s=8.0, hold_s=3.0, nodes=(1,)))))
+    late = [row.at_ms - ORIGIN_MS for row in simulated.history.metadata if row.at_ms - ORIGIN_MS > 100_000]
+    assert late
+    assert min(late) > 306_000
+    assert {row.controller for row in simulated.history.metadata} == {103}
+    assert disagreements(simulated, judged(simulated)) == ()
