@@ -31,7 +31,7 @@ from checkers.history.tables import (
 from checkers.history.upgrade import minor_of, schema_at, upgrade
 from checkers.places import Place, open_parquet
 
-SAMPLES = ("watermarks", "replica_offsets")
+SAMPLES = ("watermarks", "replica_offsets", "transaction_reads")
 """The tables of one file that grow with the length of a run: their rows stay in columns."""
 
 

@@ -8,6 +8,7 @@ leader that recovers from an unclean election. The OPTIONAL tables did not exist
 1.2: `replica_offsets` had no `asked_ns`: a broker's answer was dropped if it took longer than a second.
 1.3: `watermarks` had no `asked_ns`: nobody knows when they were asked for. `faults` had no
 `planned_begin_ns`, `planned_end_ns`, `begin_ns`, `end_ns`: nobody knows how late a step was.
+1.4: `proofs` had no `committed_to`, and there were no tables of transactions: no load had any.
 
 A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
 """
@@ -29,6 +30,7 @@ ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
         "faults": MappingProxyType({"down": 1, "down_ns": 1, "up_ns": 1, **dict.fromkeys(PLANNED, 4)}),
         "metadata": MappingProxyType({"log_offset": 2, "recovering": 2}),
+        "proofs": MappingProxyType({"committed_to": 5}),
         "replica_offsets": MappingProxyType({"asked_ns": 3}),
         "watermarks": MappingProxyType({"asked_ns": 4}),
     }
@@ -64,6 +66,8 @@ def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
         rows = _with(rows, table, {"log_offset": NONE, "recovering": False})
     if table == "replica_offsets" and minor < 3:
         rows = _with_asked(rows)
+    if table == "proofs" and minor < 5:
+        rows = _with(rows, table, {"committed_to": NONE})
     if table == "watermarks" and minor < 4:
         rows = _with(rows, table, {"asked_ns": NONE})
     return rows.select(TABLES[table].names)
