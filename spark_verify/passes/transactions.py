@@ -42,7 +42,10 @@ def transaction_tasks(
     columns, of = LedgerColumns.of(ledger.entries), {proof.tp: proof for proof in proofs}
     return tuple(
         TransactionTask(
-            partition=task, ledger=columns, decided=is_decided(of.get(task.tp)), has_reads=has_reads
+            partition=task,
+            ledger=columns,
+            decided=has_reads and is_decided(of.get(task.tp)),
+            has_reads=has_reads,
         )
         for task in tasks
     )

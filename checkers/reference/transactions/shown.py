@@ -40,7 +40,11 @@ def shown_by(history: History, facts: Facts) -> list[PartitionShown]:
             sends[send.tp].append(send)
     for read in history.transaction_reads:
         reads[read.tp].append(read)
-    return [_Partition(tp, ledger, facts, reads[tp]).shown(sends[tp]) for tp in history.partitions]
+    has_reads = "transaction_reads" in history.collected
+    return [
+        _Partition(tp, ledger, facts, reads[tp], has_reads=has_reads).shown(sends[tp])
+        for tp in history.partitions
+    ]
 
 
 @dataclass(slots=True)
@@ -55,10 +59,13 @@ class _Sent:
 class _Partition:
     """One partition while it is collected."""
 
-    def __init__(self, tp: TopicPartition, ledger: Ledger, facts: Facts, reads: Sequence[Read]) -> None:
+    def __init__(
+        self, tp: TopicPartition, ledger: Ledger, facts: Facts, reads: Sequence[Read], *, has_reads: bool
+    ) -> None:
+        """`has_reads`: what read_committed readers were given was collected."""
         self._tp, self._ledger, self._facts, self._reads = tp, ledger, facts, reads
         self._proof: Proof | None = facts.proof.get(tp)
-        self._decided = is_decided(self._proof)
+        self._decided = has_reads and is_decided(self._proof)
         self._visible: set[RecordId] = {read.id for read in reads if read.reader == FINAL_READER}
 
     def shown(self, sends: Iterable[Send]) -> PartitionShown:
