@@ -41,6 +41,10 @@ class TransactionPlan:
     timeout_s: float = 10.0
     readers: int = 1
 
+    def id_of(self, producer: int) -> str:
+        """The transactional id of a producer, by its number from 1."""
+        return f"{self.ids}-{producer}"
+
     def conditions(self) -> list[tuple[bool, str]]:
         """What must not be, each with the value seen."""
         takeover_s = self.takeover_s

@@ -25,6 +25,13 @@ from checkers.history.tables import NONE
 FINAL_READER = 0
 """The number of the fresh reader; those that tail the log while it grows count from 1."""
 COMMIT = "commit"
+CLEANUP_NS = 10_000_000_000
+"""How often a coordinator looks for transactions whose time-out is over: Kafka's default of
+transaction.abort.timed.out.transaction.cleanup.interval.ms."""
+GRACE_NS = 20_000_000_000
+"""For a coordinator that takes over late, and has to load its part of the transaction log first."""
+ENDED_WITHIN_NS = CLEANUP_NS + GRACE_NS
+"""Beyond its time-out: after that no transaction is open, on a cluster that is whole."""
 
 
 class Ending(IntEnum):

@@ -18,6 +18,8 @@ DEFAULT_VOLUME_BYTES = 1 << 30
 OLDEST_RELEASE = (3, 6)
 ELR_EXISTS = (4, 0)
 ELR_IS_DEFAULT = (4, 1)
+TRANSACTION_VERSION_EXISTS = (4, 0)
+TRANSACTION_VERSIONS = (0, 1, 2)
 FIRST_CONTROLLER = 101
 MOST_NODES = 50
 
@@ -39,7 +41,8 @@ class Topology:
 
     `combined`: nodes 1.. carry the broker role, and the first `controllers` of them the controller role too;
     otherwise controllers are nodes of their own, 101.. . `kafka` is the release of every node that
-    `kafka_by_node` does not name. `elr` None: as the oldest release ships it for new clusters.
+    `kafka_by_node` does not name. `elr` None: as the oldest release ships it for new clusters;
+    `transaction_version`, the level of that feature (KIP-890), None: the same.
     `broker_config` and `controller_config` override our defaults. `client_port` 0: each client edge listens
     on any free host port; otherwise that of broker n listens on `client_port` + n. `volume_mib`: size of
     each node's disk; the file behind it is sparse.
@@ -51,6 +54,7 @@ class Topology:
     kafka: str = DEFAULT_RELEASE
     kafka_by_node: Mapping[int, str] = field(default_factory=dict)
     elr: bool | None = None
+    transaction_version: int | None = None
     broker_config: Mapping[str, Setting] = field(default_factory=dict)
     controller_config: Mapping[str, Setting] = field(default_factory=dict)
     broker_heap_mib: int = 512
@@ -155,6 +159,19 @@ def _check_releases(topology: Topology) -> None:
         raise TopologyError(f"kafka: {oldest} is too old; the oldest release known to work is 3.6.1")
     if topology.elr and topology.oldest_version < ELR_EXISTS:
         raise TopologyError(f"elr: eligible leader replicas do not exist in {oldest}; use 4.0.0 or newer")
+    _check_transaction_version(topology)
+
+
+def _check_transaction_version(topology: Topology) -> None:
+    wanted = topology.transaction_version
+    if wanted is None:
+        return
+    if wanted not in TRANSACTION_VERSIONS:
+        raise TopologyError(f"transaction_version: {wanted}; there are {_listed(TRANSACTION_VERSIONS)}")
+    if topology.oldest_version < TRANSACTION_VERSION_EXISTS:
+        raise TopologyError(
+            f"transaction_version: {topology.releases[0]} has no such feature; use 4.0.0 or newer"
+        )
 
 
 def _numbers(release: str) -> tuple[int, int, int]:

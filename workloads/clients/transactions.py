@@ -334,7 +334,7 @@ class TransactionalLoop:
         self.finish_within_s = plan.delivery_timeout_s
         self._plan, self._transactions = plan, plan.transactions
         self._reports, self._rows, self._make = reports, rows, make
-        self._id = f"{plan.transactions.ids}-{number}"
+        self._id = plan.transactions.id_of(number)
         self._settings = transactional_settings(plan, bootstrap, self._id)
         self._chance = random.Random(f"{plan.seed} {self._id}")
         self._retired = RetiredClients()

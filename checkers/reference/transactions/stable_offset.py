@@ -13,15 +13,10 @@ from collections.abc import Iterable, Iterator
 from checkers.anomalies import Anomaly
 from checkers.history.rows import Proof
 from checkers.history.tables import NONE
+from checkers.history.transactions import ENDED_WITHIN_NS
 from checkers.properties import Property
 from checkers.reference.control_plane.rule_result import RuleResult
 from checkers.reference.transactions.tally import Tally
-
-CLEANUP_NS = 10_000_000_000
-"""How often a coordinator looks for transactions whose time-out is over: Kafka's default of
-transaction.abort.timed.out.transaction.cleanup.interval.ms."""
-GRACE_NS = 20_000_000_000
-"""For a coordinator that takes over late, and has to load its part of the transaction log first."""
 
 
 def hanging_transaction(tally: Tally) -> RuleResult:
@@ -42,7 +37,7 @@ def _over_ns(tally: Tally) -> int:
     rows = [entry.row for entry in tally.ledger.entries]
     last_ns = max((max(row.begun_ns, row.requested_ns, row.completed_ns) for row in rows), default=NONE)
     timeout_ns = max((row.timeout_ms for row in rows), default=0) * 1_000_000
-    return last_ns + timeout_ns + CLEANUP_NS + GRACE_NS
+    return last_ns + timeout_ns + ENDED_WITHIN_NS
 
 
 def _hanging(proofs: Iterable[Proof], over_ns: int) -> Iterator[Anomaly]:

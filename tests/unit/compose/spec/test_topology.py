@@ -61,6 +61,8 @@ def test_elr(release: str, asked: bool | None, on: bool) -> None:
         ({"kafka_by_node": {4: "4.0.0"}}, "a release for 4, and the nodes are 1, 2, 3, 101, 102, 103"),
         ({"kafka_by_node": {101: "3.9.1"}, "elr": True}, "do not exist in 3.9.1"),
         ({"kafka": "3.9.1", "elr": True}, "do not exist in 3.9.1"),
+        ({"transaction_version": 3}, "transaction_version: 3; there are 0, 1, 2"),
+        ({"transaction_version": 1, "kafka": "3.9.1"}, "3.9.1 has no such feature; use 4.0.0 or newer"),
         ({"volume_mib": 10}, "at least 64 MiB"),
         ({"client_port": 80}, "client port: 80"),
         ({"broker_config": {"node.id": 7}}, "node.id is set by highwater"),
