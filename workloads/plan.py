@@ -28,28 +28,27 @@ of its own, and wakes fetches of its own."""
 class TransactionPlan:
     """How the producers put what they send into transactions.
 
-    Producer n has the transactional id `<ids>-<n>`. `records` are those of each transaction, `aborts` is the
-    share of them that their client aborts on purpose, `timeout_s` Kafka's transaction.timeout.ms. Every
-    `takeover_s` seconds (None: never) another instance of the same id takes over in the middle of a
+    `ids` are the transactional ids, one for each producer. `records` are those of each transaction, `aborts`
+    is the share of them that their client aborts on purpose, `timeout_s` Kafka's transaction.timeout.ms.
+    Every `takeover_s` seconds (None: never) another instance of the same id takes over in the middle of a
     transaction, which the older one then tries to commit. `readers` read what is committed.
     """
 
-    ids: str = "transfers"
+    ids: tuple[str, ...]
     records: int = 50
     aborts: float = 0.1
     takeover_s: float | None = None
     timeout_s: float = 10.0
     readers: int = 1
 
-    def id_of(self, producer: int) -> str:
-        """The transactional id of a producer, by its number from 1."""
-        return f"{self.ids}-{producer}"
-
-    def conditions(self) -> list[tuple[bool, str]]:
-        """What must not be, each with the value seen."""
+    def conditions(self, producers: int) -> list[tuple[bool, str]]:
+        """What must not be for so many producers, each with the value seen."""
         takeover_s = self.takeover_s
         return [
-            (not self.ids, "transactional ids of no name"),
+            (
+                len(set(self.ids)) != producers or "" in self.ids,
+                f"the transactional ids {self.ids} of {producers} producers; one for each",
+            ),
             (self.records < 1, f"transactions of {self.records} records; at least 1"),
             (not 0 <= self.aborts <= 1, f"a share of {self.aborts} aborted transactions; from 0 to 1"),
             (takeover_s is not None and takeover_s <= 0, f"a takeover every {takeover_s} s; above 0"),
@@ -110,7 +109,7 @@ class WorkloadPlan:
                 self.transactions is not None and not self.idempotent,
                 "transactions without idempotence; Kafka has none",
             ),
-            *(self.transactions.conditions() if self.transactions else ()),
+            *(self.transactions.conditions(self.producers) if self.transactions else ()),
         ]
 
     @property

@@ -90,11 +90,11 @@ class Workload:
         self._producers = [Worker(f"producer {n}", loop) for n, loop in enumerate(self._producer_loops, 1)]
 
     def _loops(self, bootstrap: str) -> Sequence[ProducerLoop | TransactionalLoop]:
-        plan, numbers = self._plan, range(1, self._plan.producers + 1)
+        plan, recorder = self._plan, self._recorder
         if plan.transactions is None:
-            return [ProducerLoop(plan, bootstrap, self._recorder) for _ in numbers]
-        rows = self._recorder.transactions()
-        return [TransactionalLoop(plan, bootstrap, self._recorder, rows, n) for n in numbers]
+            return [ProducerLoop(plan, bootstrap, recorder) for _ in range(plan.producers)]
+        rows = recorder.transactions()
+        return [TransactionalLoop(plan, bootstrap, recorder, rows, each) for each in plan.transactions.ids]
 
     def _readers(self, bootstrap: str) -> Iterator[ReaderLoop]:
         """Those that read all; markers, which are no records, are behind the last one of a transaction."""

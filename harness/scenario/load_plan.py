@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from harness.scenario.model import Scenario, TransactionsPart
+from harness.scenario.model import Scenario, WorkloadPart
 
 if TYPE_CHECKING:
     from workloads.clients.check_settings import RefusedSetting
@@ -31,15 +31,18 @@ def load_plan(scenario: Scenario, seed: int) -> "WorkloadPlan":
         seed=seed,
         delivery_timeout_s=workload.delivery_timeout_s,
         client=workload.client,
-        transactions=None if workload.transactions is None else _transactions(workload.transactions),
+        transactions=_transactions(workload),
     )
 
 
-def _transactions(asked: TransactionsPart) -> "TransactionPlan":
+def _transactions(workload: WorkloadPart) -> "TransactionPlan | None":
     from workloads.plan import TransactionPlan
 
+    asked = workload.transactions
+    if asked is None:
+        return None
     return TransactionPlan(
-        ids=asked.ids,
+        ids=workload.transactional_ids,
         records=asked.records,
         aborts=asked.aborts,
         takeover_s=asked.takeover_s,

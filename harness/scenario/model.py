@@ -93,6 +93,13 @@ class WorkloadPart(Part):
     transactions: TransactionsPart | None = None
 
     @property
+    def transactional_ids(self) -> tuple[str, ...]:
+        """One for each producer; none for a load without transactions."""
+        if self.transactions is None:
+            return ()
+        return tuple(f"{self.transactions.ids}-{number}" for number in range(1, self.producers + 1))
+
+    @property
     def idempotent(self) -> bool:
         """Whether the producers are idempotent: as asked, else wherever acks=all."""
         return self.acks == "all" if self.idempotence is None else self.idempotence

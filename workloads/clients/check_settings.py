@@ -45,7 +45,7 @@ def check_settings(plan: WorkloadPlan) -> None:
     finally:
         client.purge()
     if plan.transactions is not None:
-        refusal = _refusal(transactional_settings(plan, "", plan.transactions.ids))
+        refusal = _refusal(transactional_settings(plan, "", plan.transactions.ids[0]))
         if refusal:
             raise PlanRefused(f"a transactional client: {refusal}")
 

@@ -325,16 +325,15 @@ class TransactionalLoop:
         bootstrap: str,
         reports: ClientReports,
         rows: TransactionReports,
-        number: int,
+        transactional_id: str,
         make: MakeTransactional = Producer,
     ) -> None:
-        """`number` is that of the producer among those of the plan, from 1."""
         assert plan.transactions is not None
         self.counts = SendCounts(plan.partitions, offsets_known=True)
         self.finish_within_s = plan.delivery_timeout_s
         self._plan, self._transactions = plan, plan.transactions
         self._reports, self._rows, self._make = reports, rows, make
-        self._id = plan.transactions.id_of(number)
+        self._id = transactional_id
         self._settings = transactional_settings(plan, bootstrap, self._id)
         self._chance = random.Random(f"{plan.seed} {self._id}")
         self._retired = RetiredClients()

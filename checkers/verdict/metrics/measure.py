@@ -12,6 +12,7 @@ from checkers.history.rows import Context
 from checkers.history.tables import unit_path
 from checkers.places import Place
 from checkers.verdict.exposure import Exposure
+from checkers.verdict.metrics import transactions
 from checkers.verdict.metrics.control_plane import ControlPlane
 from checkers.verdict.metrics.metric import ERRORS, Measured
 from checkers.verdict.metrics.zombies import longest_zombie
@@ -41,6 +42,8 @@ class Metrics:
                 return Measured(value=float(self.exposure.acked_partitions))
         if name.startswith(("elections.", "offline.", "isr.", "brokers.")):
             return self._control_plane.measured(name)
+        if transactions.of_transactions(name):
+            return transactions.measured(self.context, name)
         value = self.exposure.metric(name)
         where = self.exposure.longest_gap_at if name == "unavailable.max" else ""
         return Measured(value=value, where=where, unknown="nothing was sent" if value is None else "")
