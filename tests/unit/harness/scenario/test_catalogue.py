@@ -49,6 +49,12 @@ GROUPS = {
     ],
     "controllers": ["quorum-loss", "quorum-loss-follower-kill", "quorum-loss-leader-kill"],
     "restarts": ["rolling-kill", "rolling-restart", "rolling-restart-impatient"],
+    "transactions": [
+        "coordinator-isolated",
+        "coordinator-kill",
+        "coordinator-kill-tv1",
+        "zombie-producer-fenced",
+    ],
 }
 LONGEST_S = 75.0
 """Of a schedule, so that a run with its cluster's start takes about a minute and a half at most."""
@@ -84,6 +90,7 @@ PAIRS = [
     ("slow-leader-offline", "slow-leader-elr"),
     ("slow-leader-offline", "slow-leader-unclean"),
     ("back-to-back-leader-kills", "back-to-back-leader-kills-min-isr-1"),
+    ("coordinator-kill", "coordinator-kill-tv1"),
 ]
 
 
