@@ -12,6 +12,7 @@ from fakes.run.evidence import SECOND, whole_history, whole_run
 from fakes.run.run_directories import change_manifest, reference
 
 from checkers.history.rows import Fault, History, NodeEvent, Producer, Transaction
+from checkers.history.tables import OF_TRANSACTIONS
 from checkers.verdict.algebra import Verdict
 from harness.report.judge import judge
 from harness.report.report import Report
@@ -101,6 +102,7 @@ def in_transactions(**changes: Any) -> Change:
     def change(rows: History) -> dict[str, Any]:
         (proof,) = rows.proofs
         whole = {
+            "collected": rows.collected | set(OF_TRANSACTIONS),
             "transactions": [TRANSACTION],
             "transaction_reads": [replace(each, reader=0) for each in rows.reads],
             "proofs": (replace(proof, committed_to=12),),
@@ -122,7 +124,10 @@ def in_transactions(**changes: Any) -> Change:
             "proofs: what is committed in orders-0 was read up to -1 of 12",
         ),
         (
-            lambda rows: {**in_transactions()(rows), "collected": rows.collected - {"coordinators"}},
+            lambda rows: {
+                **in_transactions()(rows),
+                "collected": rows.collected | set(OF_TRANSACTIONS) - {"coordinators"},
+            },
             "coordinators was not collected, as it is in every complete run",
         ),
     ],
