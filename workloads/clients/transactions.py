@@ -354,11 +354,17 @@ class TransactionalLoop:
                 older, instance = instance, self._one_transaction(instance, stop, pace, takeovers)
                 if older is not instance:
                     self._retire(older, orderly=False)
+        except BaseException:
+            self._leave(instance, orderly=False)
+            raise
+        self._leave(instance, orderly=self.finish_within_s > 0)
+
+    def _leave(self, instance: TransactionalInstance | None, *, orderly: bool) -> None:
+        """Retire the last instance, and release what can be released."""
+        try:
             if instance is not None:
-                instance = self._retire(instance, orderly=self.finish_within_s > 0)
+                self._retire(instance, orderly=orderly)
         finally:
-            if instance is not None:
-                self._retire(instance, orderly=False)
             self._retired.end(RELEASED_WITHIN_S)
 
     def _new_instance(self) -> TransactionalInstance:
