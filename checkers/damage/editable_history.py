@@ -12,9 +12,12 @@ from checkers.history.rows import (
     ClientEvent,
     ClockPair,
     ConfigChange,
+    Coordinator,
     Fault,
+    Fencing,
     History,
     LogRecord,
+    Marker,
     MetadataChange,
     NodeEvent,
     Pressure,
@@ -28,6 +31,7 @@ from checkers.history.rows import (
     ReplicaOffset,
     Send,
     TopicPartition,
+    Transaction,
     Watermark,
 )
 from checkers.history.tables import OPTIONAL, Outcome
@@ -59,6 +63,11 @@ class EditableHistory:
     pressure: list[Pressure] = field(default_factory=list)
     client_events: list[ClientEvent] = field(default_factory=list)
     replica_offsets: list[ReplicaOffset] = field(default_factory=list)
+    transactions: list[Transaction] = field(default_factory=list)
+    fencings: list[Fencing] = field(default_factory=list)
+    transaction_reads: list[Read] = field(default_factory=list)
+    markers: list[Marker] = field(default_factory=list)
+    coordinators: list[Coordinator] = field(default_factory=list)
     broker_lines: list[BrokerLine] = field(default_factory=list)
     replicas: list[Replica] = field(default_factory=list)
     producer_states: list[ProducerState] = field(default_factory=list)

@@ -32,7 +32,7 @@ from checkers.history.true_times import on_engines_clock
 from checkers.history.upgrade import minor_of, schema_at, upgrade
 from checkers.places import Place, open_parquet
 
-SAMPLES = ("watermarks", "replica_offsets")
+SAMPLES = ("watermarks", "replica_offsets", "transaction_reads")
 """The tables of one file that grow with the length of a run: their rows stay in columns."""
 
 

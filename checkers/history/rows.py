@@ -125,6 +125,7 @@ class Proof(_Placed):
     """How the final read of a partition ended; only `complete` ones decide anything.
 
     The final log holds [log_start, high_watermark); [high_watermark, log_end) is on disk but was not read.
+    `committed_to` is how far another fresh reader got, which was given what is committed; -1: there was none.
     """
 
     log_start: int
@@ -134,6 +135,7 @@ class Proof(_Placed):
     at_ns: int = NONE
     last_stable: int = NONE
     read_to: int = NONE
+    committed_to: int = NONE
     replicas: tuple[int, ...] = ()
     isr: tuple[int, ...] = ()
     reason: str = ""
@@ -356,6 +358,80 @@ class ReplicaOffset(_Placed):
 
 
 @row
+class Transaction:
+    """One transaction: the sends `first_sequence` to `last_sequence` of a producer instance.
+
+    `number` counts those of the instance from 0. `request` is what its client asked for first, at
+    `requested_ns`: commit, abort, or "": nothing. `outcome`, known at `completed_ns`: committed or aborted
+    (its coordinator has said so), fenced (the client was told that another instance has taken over),
+    indeterminate, or open (the client has ended, or the harness was killed, before it was known). `error` is
+    the last one, and `producer_id` Kafka's own number of the instance (-1: not known).
+    """
+
+    producer: int
+    number: int
+    first_sequence: int
+    last_sequence: int
+    transactional_id: str = ""
+    producer_id: int = NONE
+    timeout_ms: int = 0
+    begun_ns: int
+    requested_ns: int = NONE
+    completed_ns: int = NONE
+    request: str = ""
+    outcome: str = "open"
+    error: str = ""
+
+
+@row
+class Fencing:
+    """Instance `by` of a transactional id took over from instance `producer`, or somebody else did (-1).
+
+    It asked to at `begun_ns`, and was initialized at `done_ns` (-1: never). The older one was told at
+    `at_ns`, by `error` ("": never).
+    """
+
+    transactional_id: str
+    producer: int
+    by: int = NONE
+    begun_ns: int = NONE
+    done_ns: int = NONE
+    at_ns: int = NONE
+    error: str = ""
+
+
+@row
+class Marker(_Placed):
+    """The end of a transaction in the log of a partition, as the disks of `brokers` have it.
+
+    `kind` is commit or abort; producer id and epoch are those of the transaction's producer.
+    """
+
+    offset: int
+    leader_epoch: int = NONE
+    producer_id: int
+    producer_epoch: int = NONE
+    kind: str
+    coordinator_epoch: int = NONE
+    brokers: tuple[int, ...] = ()
+
+
+@row
+class Coordinator:
+    """Who coordinates the transactional ids of the load that a partition of Kafka's transaction log has.
+
+    A state of that partition, after one record of the KRaft metadata log; `at_ms` as in `MetadataChange`.
+    """
+
+    at_ms: int
+    log_offset: int = NONE
+    partition: int
+    leader: int
+    leader_epoch: int = NONE
+    isr: tuple[int, ...] = ()
+
+
+@row
 class BrokerLine(_Placed):
     """A line of a node's own log that shows the fate of a replica, or of the node.
 
@@ -464,6 +540,11 @@ class Context:
     pressure: Sequence[Pressure] = field(default=())
     client_events: Sequence[ClientEvent] = field(default=())
     replica_offsets: Sequence[ReplicaOffset] = field(default=())
+    transactions: Sequence[Transaction] = field(default=())
+    fencings: Sequence[Fencing] = field(default=())
+    transaction_reads: Sequence[Read] = field(default=())
+    markers: Sequence[Marker] = field(default=())
+    coordinators: Sequence[Coordinator] = field(default=())
     broker_lines: Sequence[BrokerLine] = field(default=())
     replicas: Sequence[Replica] = field(default=())
     producer_states: Sequence[ProducerState] = field(default=())
@@ -504,6 +585,11 @@ ROW_OF: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "pressure": Pressure,
         "client_events": ClientEvent,
         "replica_offsets": ReplicaOffset,
+        "transactions": Transaction,
+        "fencings": Fencing,
+        "transaction_reads": Read,
+        "markers": Marker,
+        "coordinators": Coordinator,
         "broker_lines": BrokerLine,
         "replicas": Replica,
         "producer_states": ProducerState,

@@ -10,7 +10,8 @@ leader that recovers from an unclean election. The OPTIONAL tables did not exist
 `planned_begin_ns`, `planned_end_ns`, `begin_ns`, `end_ns`: nobody knows how late a step was.
 1.4: `faults` had no `replicas`: a fault concerned all replicas of its nodes. `brokers` had no `log_dirs`:
 nobody knows how many log directories the controllers took for online. `metadata`, `brokers` and `configs`
-had no `controller`: no fault had set a clock, so it did not matter.
+had no `controller`: no fault had set a clock, so it did not matter. `proofs` had no `committed_to`, and there
+were no tables of transactions: no load had any.
 
 A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
 """
@@ -38,6 +39,7 @@ ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
         "metadata": MappingProxyType({"log_offset": 2, "recovering": 2, "controller": 5}),
         "brokers": MappingProxyType({"log_dirs": 5, "controller": 5}),
         "configs": MappingProxyType({"controller": 5}),
+        "proofs": MappingProxyType({"committed_to": 5}),
         "replica_offsets": MappingProxyType({"asked_ns": 3}),
         "watermarks": MappingProxyType({"asked_ns": 4}),
     }
@@ -77,6 +79,8 @@ def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
         rows = _with(rows, table, {"log_offset": NONE, "recovering": False})
     if table == "replica_offsets" and minor < 3:
         rows = _with_asked(rows)
+    if table == "proofs" and minor < 5:
+        rows = _with(rows, table, {"committed_to": NONE})
     if table == "watermarks" and minor < 4:
         rows = _with(rows, table, {"asked_ns": NONE})
     if table in OF_CONTROLLERS and minor < 5:

@@ -79,10 +79,13 @@ def render(settings: Mapping[str, str]) -> str:
 
 
 def format_features(topology: Topology) -> tuple[str, ...]:
-    """Options of Kafka's storage formatter that set ELR as the topology wants it."""
-    if topology.elr is None or topology.oldest_version < ELR_EXISTS:
-        return ()
-    return ("--feature", f"eligible.leader.replicas.version={int(topology.elr)}")
+    """Options of Kafka's storage formatter that set the features which the topology names."""
+    wanted = []
+    if topology.elr is not None and topology.oldest_version >= ELR_EXISTS:
+        wanted.append(f"eligible.leader.replicas.version={int(topology.elr)}")
+    if topology.transaction_version is not None:
+        wanted.append(f"transaction.version={topology.transaction_version}")
+    return tuple(option for feature in wanted for option in ("--feature", feature))
 
 
 def _defaults(topology: Topology) -> dict[str, Setting]:

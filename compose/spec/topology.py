@@ -22,6 +22,8 @@ LOG_DIRS_EXIST = (3, 7)
 """With KRaft, a broker can lose one of several log directories since metadata version 3.7-IV2 (KIP-858). A
 new cluster of this release begins with a later one."""
 MOST_LOG_DIRS = 4
+TRANSACTION_VERSION_EXISTS = (4, 0)
+TRANSACTION_VERSIONS = (0, 1, 2)
 FIRST_CONTROLLER = 101
 MOST_NODES = 50
 
@@ -45,7 +47,8 @@ class Topology:
     otherwise controllers are nodes of their own, 101.. . `kafka` is the release of every node that
     `kafka_by_node` does not name, and `later` are those to which nodes may be brought while the cluster runs.
     `formatted` is the release whose formatter makes the data directories, and with whose metadata.version the
-    cluster begins; None: the oldest one. `elr` None: as that release ships it for new clusters.
+    cluster begins; None: the oldest one. `elr` None: as that release ships it for new clusters;
+    `transaction_version`, the level of that feature (KIP-890), None: the same.
     `broker_config` and `controller_config` override our defaults. `client_port` 0: each client edge listens
     on any free host port; otherwise that of broker n listens on `client_port` + n. `log_dirs`: of each
     broker, each on a disk of its own; the first one has the metadata log too. `volume_mib`: size of each
@@ -60,6 +63,7 @@ class Topology:
     later: tuple[str, ...] = ()
     formatted: str | None = None
     elr: bool | None = None
+    transaction_version: int | None = None
     broker_config: Mapping[str, Setting] = field(default_factory=dict)
     controller_config: Mapping[str, Setting] = field(default_factory=dict)
     broker_heap_mib: int = 512
@@ -194,6 +198,19 @@ def _check_releases(topology: Topology) -> None:
         )
     if topology.elr and topology.oldest_version < ELR_EXISTS:
         raise TopologyError(f"elr: eligible leader replicas do not exist in {oldest}; use 4.0.0 or newer")
+    _check_transaction_version(topology)
+
+
+def _check_transaction_version(topology: Topology) -> None:
+    wanted = topology.transaction_version
+    if wanted is None:
+        return
+    if wanted not in TRANSACTION_VERSIONS:
+        raise TopologyError(f"transaction_version: {wanted}; there are {_listed(TRANSACTION_VERSIONS)}")
+    if topology.oldest_version < TRANSACTION_VERSION_EXISTS:
+        raise TopologyError(
+            f"transaction_version: {topology.releases[0]} has no such feature; use 4.0.0 or newer"
+        )
 
 
 def _check_clocks(topology: Topology) -> None:

@@ -22,8 +22,10 @@ from faults.targets.conditions import (
     ElrSize,
     FirstAck,
     FollowerBehind,
+    ProducerFenced,
+    TransactionCoordinatorMoved,
 )
-from faults.targets.facts import Facts, check_partition, check_target
+from faults.targets.facts import Facts, check_partition, check_target, check_transactional_id
 from faults.targets.moments import Combined, StepMoment, each_moment
 from faults.targets.target import Target, TopicPartition
 
@@ -99,6 +101,11 @@ def _check_condition(condition: Condition, facts: Facts) -> None:
                 raise BadStep("when", str(condition), "another event: there is one controller only")
         case CoordinatorMoved():
             pass  # what groups there will be nobody knows
+        case TransactionCoordinatorMoved(transactional_id=of):
+            check_transactional_id(of, "when", str(condition), facts)
+        case ProducerFenced():
+            if not facts.transactional_ids:
+                raise BadStep("when", str(condition), "another event: the load has no transactions")
         case _:
             check_partition(condition.of, "when", facts)
             if isinstance(condition, FollowerBehind):
@@ -114,6 +121,8 @@ def _with_partition(step: Step, default: TopicPartition | None) -> Step:
         return step
     match step.start.condition:
         case BrokerFenced() | BrokerUnfenced() | ControllerMoved() | CoordinatorMoved():
+            return step
+        case TransactionCoordinatorMoved() | ProducerFenced():
             return step
         case condition if condition.of is None:
             return replace(step, start=replace(step.start, condition=replace(condition, of=default)))

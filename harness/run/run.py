@@ -262,7 +262,7 @@ def _seal_load(job: Job) -> None:
 
 def _save_timeline(job: Job, metadata: MetadataLog) -> None:
     with job.record.phase("metadata"):
-        job.steps.save_timeline(metadata, job.run)
+        job.steps.save_timeline(metadata, job.resolved, job.run)
 
 
 def _save(job: Job, observed: Observed) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 
+from compose.kafka.coordinators import TRANSACTION_LOG
+from compose.spec.server_properties import server_properties
 from compose.spec.topology import Topology, edges
 from faults.errors import BadStep
 from faults.kinds.clock.clock_skew import clocks_of
@@ -187,7 +189,22 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
         release=topology.oldest_version,
         newest=topology.releases[-1],
         log_dirs=topology.log_dirs,
+        internal=_internal(scenario, topology),
+        transactional_ids=scenario.workload.transactional_ids,
     )
+
+
+def _internal(scenario: Scenario, topology: Topology) -> tuple[TopicFacts, ...]:
+    """The transaction log, which Kafka makes for the first producer of a load with transactions."""
+    if scenario.workload.transactions is None:
+        return ()
+    settings = server_properties(topology, 1, client_address="")
+    partitions, replication, min_isr = (
+        int(settings[f"transaction.state.log.{name}"])
+        for name in ("num.partitions", "replication.factor", "min.isr")
+    )
+    log = TopicFacts(name=TRANSACTION_LOG, partitions=partitions, replication=replication, min_isr=min_isr)
+    return (log,)
 
 
 def _steps(scenario: Scenario, facts: Facts, seed: int, document: Document) -> tuple[Step, ...]:

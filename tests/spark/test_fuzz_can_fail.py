@@ -13,7 +13,7 @@ from checkers.damage import write
 from checkers.judgement import Judgement
 from checkers.reference import check
 from spark_verify import partition_task, verify
-from spark_verify.kernels import blocks, given, losses, match_by_id, order, reads
+from spark_verify.kernels import blocks, given, losses, match_by_id, order, reads, transactions
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.replicas import between, checkpoints, within
 from spark_verify.passes import apply_rules, fetch, lay, scan
@@ -120,6 +120,15 @@ BROKEN = {
         lambda batches, rows, opens, changes: (np.zeros(len(rows), np.int64), np.zeros(len(rows), bool)),
     ),
     "epoch caches are not compared": (checkpoints, "_epochs", lambda log: iter(())),
+    "no record of a transaction is hidden": (transactions, "_hidden", lambda *_: []),
+    "no reader was given what is not committed": (transactions, "_given", lambda *_, **__: []),
+    "every other send is in no transaction": (
+        transactions.LedgerColumns,
+        "places",
+        lambda self, ids, honest=transactions.LedgerColumns.places: np.where(
+            ids.sequence % 2 == 0, honest(self, ids), -1
+        ),
+    ),
     "torn tails are judged": (scan_replicas, "whole", lambda columns, clean: columns),
 }
 

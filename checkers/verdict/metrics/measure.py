@@ -13,7 +13,7 @@ from checkers.history.tables import unit_path
 from checkers.places import Place
 from checkers.verdict.exposure import Exposure
 from checkers.verdict.log_starts import moved_log_starts
-from checkers.verdict.metrics import clocks
+from checkers.verdict.metrics import clocks, transactions
 from checkers.verdict.metrics.control_plane import ControlPlane
 from checkers.verdict.metrics.metric import ERRORS, Measured
 from checkers.verdict.metrics.releases import metadata_versions, new_release
@@ -56,6 +56,8 @@ class Metrics:
                 return metadata_versions(self.context)
         if name.startswith(("elections.", "offline.", "isr.", "replicas.", "brokers.", "log-dirs.")):
             return self._control_plane.measured(name)
+        if transactions.of_transactions(name):
+            return transactions.measured(self.context, name)
         value = self.exposure.metric(name)
         where = self.exposure.longest_gap_at if name == "unavailable.max" else ""
         return Measured(value=value, where=where, unknown="nothing was sent" if value is None else "")

@@ -113,6 +113,16 @@ _ALL = (
         name="log-start.moved",
         says="offsets by which the log start moved up, of the partition with the most",
     ),
+    Metric(name="transactions.committed", says="transactions that a coordinator has committed"),
+    Metric(name="transactions.aborted", says="transactions that a coordinator has aborted"),
+    Metric(
+        name="fencings",
+        says="producers that another instance of their transactional id had replaced, and that were told so",
+    ),
+    Metric(
+        name="coordinators.moved",
+        says="times that another broker became the coordinator of transactional ids of the load",
+    ),
 )
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from checkers.verdict.metrics.metric import ERRORS
+from checkers.verdict.metrics.transactions import of_transactions
 from faults.durations import write_duration
 from harness.scenario.acceptance import Bound, parse_accepted, parse_required, refuse_foregone
 from harness.scenario.model import Scenario, topology_of
@@ -58,6 +59,9 @@ def evidence(scenario: Scenario) -> Iterator[Contradiction]:
         if error != bound.metric.name and error not in error_names():
             text = f"no client reports an error {error!r}; write {ERRORS}NOT_ENOUGH_REPLICAS, for example"
             yield Contradiction(path=path, text=text)
+        if of_transactions(bound.metric.name) and scenario.workload.transactions is None:
+            text = f"{bound.metric.name} is about transactions, and the load has none; give it "
+            yield Contradiction(path=path, text=f"{text}workload.transactions")
         try:
             refuse_foregone(bound, greatest.get(bound.metric.name, math.inf))
         except ValueError as refusal:

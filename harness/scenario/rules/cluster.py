@@ -19,8 +19,12 @@ def cluster(scenario: Scenario) -> Iterator[Contradiction]:
     except TopologyError as refusal:
         setting, _, reason = str(refusal).partition(": ")
         key = setting.replace(" ", "_")
+        holders = ("broker_config", "controller_config")
+        holder = next((each for each in holders if setting in getattr(scenario.cluster, each)), None)
         if key in ClusterPart.model_fields:
             yield Contradiction(path=("cluster", key), text=reason)
+        elif holder is not None:
+            yield Contradiction(path=("cluster", holder, setting), text=reason)
         else:
             yield Contradiction(path=("cluster",), text=str(refusal))
     if scenario.cluster.volume > MOST_VOLUME_BYTES:

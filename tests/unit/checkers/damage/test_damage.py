@@ -41,6 +41,15 @@ HARMLESS = {
     "leave-batch-undecoded",
     "mark-transaction",
     "compact",
+    "keep-open-for-a-while",
+    "move-marker",
+    "forget-transaction",
+    "change-end",
+    "stretch-transaction",
+    "take-over-sooner",
+    "shuffle-committed-reads",
+    "lose-committed-reads",
+    "forget-table-of-transactions",
 }
 
 

@@ -94,10 +94,10 @@ def test_a_few_columns_of_a_1_0_file_can_be_asked_for(tmp_path):
 
 def test_a_table_without_new_columns_is_read_as_it_is(tmp_path):
     """A bulk file that a tool of version 1.0 stamped."""
-    path = tmp_path / "proofs.parquet"
-    stamp = {"highwater.schema_version": "1", "highwater.table": "proofs"}
-    pq.write_table(TABLES["proofs"].empty_table().replace_schema_metadata(stamp), path)
-    assert read_unit(path, "proofs").schema == TABLES["proofs"]
+    path = tmp_path / "configs.parquet"
+    stamp = {"highwater.schema_version": "1", "highwater.table": "configs"}
+    pq.write_table(TABLES["configs"].empty_table().replace_schema_metadata(stamp), path)
+    assert read_unit(path, "configs").schema == TABLES["configs"]
 
 
 def test_a_1_0_file_with_columns_of_1_1_is_malformed(tmp_path):
@@ -189,6 +189,21 @@ def test_of_a_record_of_a_1_4_file_nobody_knows_who_wrote_it(tmp_path, table):
     pq.write_table(old.replace_schema_metadata(stamp), path)
     found = read_unit(path, table, columns=("at_ms", "controller")).to_pydict()
     assert found == {"at_ms": [0], "controller": [-1]}
+
+
+def test_of_a_1_4_file_nobody_has_read_what_is_committed(tmp_path):
+    """There were no transactions then."""
+    row = dict.fromkeys(TABLES["proofs"].names, 0) | {"topic": "t", "replicas": [1], "isr": [1], "reason": ""}
+    row["complete"] = True
+    old = pa.Table.from_pylist([row], schema_at("proofs", 4))
+    assert "committed_to" not in old.column_names
+    path = tmp_path / "proofs.parquet"
+    stamp = {"highwater.schema_version": "1.4", "highwater.table": "proofs"}
+    pq.write_table(old.replace_schema_metadata(stamp), path)
+    assert read_unit(path, "proofs", columns=("read_to", "committed_to")).to_pydict() == {
+        "read_to": [0],
+        "committed_to": [-1],
+    }
 
 
 RECORDED = Path(__file__).parents[3] / "fixtures" / "runs-of-schema-1"

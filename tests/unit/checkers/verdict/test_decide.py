@@ -291,10 +291,7 @@ def test_a_property_without_rules_is_not_decided_with_the_reason_and_changes_no_
         set(Property) - set(DECIDED)
     )
     assert reasons[Property.TORN_BATCH] == "not collected: batch headers of the final log"
-    assert reasons[Property.ABORTED_READ] == "not collected: transactions of the clients"
-    assert reasons[Property.EXACTLY_ONCE] == (
-        "not collected: committed offsets of consumer groups, transactions of the clients"
-    )
+    assert reasons[Property.EXACTLY_ONCE] == "not collected: committed offsets of consumer groups"
     assert reasons[Property.ONE_CONTROLLER] == "not collected: samples of the controllers' quorum"
     assert {reasons[each] for each in DECIDED} == {""}
 
@@ -328,6 +325,24 @@ def without(*tables):
             {"ack-contract", "leader-legal"},
         ),
         ("producers", "not collected: settings of the producers", {"ack-contract"}),
+        (
+            "transactions",
+            "not collected: transactions of the clients",
+            {
+                *("aborted-read", "torn-transaction", "hanging-transaction", "zombie-fenced"),
+                "marker-per-transaction",
+            },
+        ),
+        (
+            "transaction_reads",
+            "not collected: reads of what is committed",
+            {"aborted-read", "torn-transaction", "zombie-fenced"},
+        ),
+        (
+            "markers",
+            "not collected: markers of transactions on the disks",
+            {"marker-per-transaction"},
+        ),
         ("clocks", "not collected: readings of the clocks", {"ack-contract", "early-read"}),
         ("pressure", "", set()),
     ],

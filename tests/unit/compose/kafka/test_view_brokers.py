@@ -7,7 +7,8 @@ import pytest
 from fakes.world.replica_brokers import ReplicaBrokers
 
 from compose.errors import BrokerSilent, ViewError
-from compose.kafka.view import ClusterView, group_partition
+from compose.kafka.coordinators import coordinating_partition
+from compose.kafka.view import ClusterView
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def test_no_broker_answers(brokers: ReplicaBrokers) -> None:
 )
 def test_the_partition_of_a_group_is_that_of_kafka(group: str, partition: int) -> None:
     """As Java 17 printed the hashes: 0, 97, 99162322, -2147483648, 1234322446, 1772899 (of two units)."""
-    assert group_partition(group, 50) == partition
+    assert coordinating_partition(group, 50) == partition
 
 
 def test_a_group_is_coordinated_by_the_leader_of_its_partition() -> None:

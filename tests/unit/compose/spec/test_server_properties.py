@@ -81,4 +81,7 @@ def test_features() -> None:
     """ELR is named to the formatter only where the release knows it and somebody asked."""
     assert format_features(Topology(elr=True)) == ("--feature", "eligible.leader.replicas.version=1")
     assert format_features(Topology(elr=False)) == ("--feature", "eligible.leader.replicas.version=0")
+    both = Topology(elr=True, transaction_version=2)
+    assert format_features(both)[2:] == ("--feature", "transaction.version=2")
+    assert format_features(Topology(transaction_version=1)) == ("--feature", "transaction.version=1")
     assert format_features(Topology()) == format_features(Topology(kafka="3.9.1", elr=False)) == ()

@@ -27,6 +27,8 @@ from faults.targets.conditions import (
     LeaderChanged,
     LeaderMoved,
     NoLeader,
+    ProducerFenced,
+    TransactionCoordinatorMoved,
     parse_condition,
 )
 from faults.targets.edges import parse_edges
@@ -207,6 +209,11 @@ ORDERS = TopicPartition(topic="orders", partition=0)
         ("broker 2 unfenced", BrokerUnfenced(broker=2)),
         ("controller.moved", ControllerMoved()),
         ("coordinator(billing.v2-x).moved", CoordinatorMoved(group="billing.v2-x")),
+        (
+            "transaction coordinator(payments-1).moved",
+            TransactionCoordinatorMoved(transactional_id="payments-1"),
+        ),
+        ("producer fenced", ProducerFenced()),
         ("isr(orders-0) == {leader}", IsrIsLeader(of=ORDERS)),
         ("isr == { leader }", IsrIsLeader()),
         ("leader.changed(orders-0)", LeaderChanged(of=ORDERS)),

@@ -11,7 +11,8 @@ import pytest
 from fakes.run.evidence import SECOND, whole_history, whole_run
 from fakes.run.run_directories import change_manifest, reference
 
-from checkers.history.rows import Fault, History, NodeEvent, Producer
+from checkers.history.rows import Fault, History, NodeEvent, Producer, Transaction
+from checkers.history.tables import OF_TRANSACTIONS
 from checkers.verdict.algebra import Verdict
 from harness.report.judge import judge
 from harness.report.report import Report
@@ -81,6 +82,69 @@ MISSING: list[tuple[Change, str]] = [
         "replicas: orders-0 on broker 2 has 12 batches, its files 0",
     ),
 ]
+
+TRANSACTION = Transaction(
+    producer=1,
+    number=0,
+    first_sequence=0,
+    last_sequence=11,
+    begun_ns=10 * SECOND,
+    request="commit",
+    requested_ns=23 * SECOND,
+    completed_ns=24 * SECOND,
+    outcome="committed",
+)
+
+
+def in_transactions(**changes: Any) -> Change:
+    """All records are of one transaction, and the final reader of what is committed was given each."""
+
+    def change(rows: History) -> dict[str, Any]:
+        (proof,) = rows.proofs
+        whole = {
+            "collected": rows.collected | set(OF_TRANSACTIONS),
+            "transactions": [TRANSACTION],
+            "transaction_reads": [replace(each, reader=0) for each in rows.reads],
+            "proofs": (replace(proof, committed_to=12),),
+        }
+        return whole | changes
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            in_transactions(transactions=[replace(TRANSACTION, last_sequence=10)]),
+            "transactions: those of producer 1 have its sends up to 11, and it made 12",
+        ),
+        (
+            lambda rows: {**in_transactions()(rows), "proofs": rows.proofs},
+            "proofs: what is committed in orders-0 was read up to -1 of 12",
+        ),
+        (
+            lambda rows: {
+                **in_transactions()(rows),
+                "collected": rows.collected | set(OF_TRANSACTIONS) - {"coordinators"},
+            },
+            "coordinators was not collected, as it is in every complete run",
+        ),
+    ],
+)
+def test_evidence_of_transactions_that_is_missing_is_named(
+    tmp_path: Path, change: Change, sentence: str
+) -> None:
+    with_them = judged(tmp_path / "with", change, transactions=True)
+    without = judged(tmp_path / "without", change)
+    assert sentence in [reason.sentence for reason in with_them.reasons]
+    assert sentence not in [reason.sentence for reason in without.reasons]
+
+
+def test_a_load_with_transactions_that_has_it_all_lacks_nothing(tmp_path: Path) -> None:
+    report = judged(tmp_path, in_transactions(), transactions=True)
+    assert report.verdict is Verdict.PASS, report.reasons
+
 
 CONTRADICTIONS: list[tuple[Change, str]] = [
     (

@@ -73,6 +73,12 @@ GROUPS = {
     "controllers": ["quorum-loss", "quorum-loss-follower-kill", "quorum-loss-leader-kill"],
     "disks": ["log-dir-failure"],
     "restarts": ["acks1-rolling-restart", "rolling-kill", "rolling-restart", "rolling-restart-impatient"],
+    "transactions": [
+        "coordinator-isolated",
+        "coordinator-kill",
+        "coordinator-kill-tv1",
+        "zombie-producer-fenced",
+    ],
     "upgrades": ["rolling-downgrade", "rolling-upgrade"],
 }
 LONGEST_S = 75.0
@@ -114,6 +120,7 @@ PAIRS = [
     ("last-leader-disk-loss", "last-leader-disk-loss-unclean"),
     ("last-leader-disk-loss", "last-leader-disk-loss-elr"),
     ("last-leader-disk-loss-elr", "last-leader-disk-loss-elr-off"),
+    ("coordinator-kill", "coordinator-kill-tv1"),
 ]
 
 

@@ -73,6 +73,10 @@ def test_accepted_and_required_lines_exclude_each_other_too() -> None:
             "'log-dirs.offline >= 1' never holds: log-dirs.offline is from 0 to 0; give a bound within",
         ),
         (
+            "fencings >= 1",
+            "fencings is about transactions, and the load has none; give it workload.transactions",
+        ),
+        (
             "errors.NOT_ENOUGH > 0",
             "no client reports an error 'NOT_ENOUGH'; write errors.NOT_ENOUGH_REPLICAS, for example",
         ),
