@@ -4,8 +4,9 @@ Kafka deletes a segment once the youngest record in it is older than retention.m
 that has it. Each broker does so by itself, a follower too; what a leader deletes is gone for everybody, for
 its log starts above it then.
 
-Invariant: "permitted" only where the log start was seen to move over a record whose age, by the certain clock
-of whoever led then, was above retention.ms; "violation" where by no clock that may have been theirs it was.
+Invariant: "permitted" only where the log start was seen to move over a record whose age, by a clock that
+whoever led then certainly had meanwhile, was above retention.ms as soon as they had it; "violation" where by
+no clock that may have been theirs it ever was.
 Evidence: sampled log starts, the leaders, the faults that set clocks (node_clocks.py), when records were
 sent: their producers date them then.
 Counterexample to "the clock was ahead, so retention deleted it":
@@ -13,7 +14,7 @@ Counterexample to "the clock was ahead, so retention deleted it":
     its log start moves over records that were sent ten seconds ago: by no clock were they older than a day
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,13 +52,14 @@ def deleted(
         return Deletion(kind="violation", sentence=sentence)
     leaders = _leaders(record, move, evidence, realised)
     kept = f"retention.ms ({in_words(retention_ms)})"
-    possible = {node: _age_ms(record, move, node, realised, _possible) for node in leaders}
-    if max(possible.values()) + NEAR_MS <= retention_ms:
+    if not leaders:
+        sentence = "not measured: who led when the log start moved over it"
+        return Deletion(kind="undecided", sentence=sentence)
+    if max(_most_aged_ms(record, move, node, realised) for node in leaders) + NEAR_MS <= retention_ms:
         clocks = ", ".join(f"that of broker {node} was {_most(node, realised)}" for node in sorted(leaders))
         sentence = f"the log start moved over it, and by no clock it was older than {kept}: {clocks}"
         return Deletion(kind="violation", sentence=sentence)
-    certain = {node: _age_ms(record, move, node, realised, _certain) for node in leaders}
-    if min(certain.values()) - NEAR_MS > retention_ms:
+    if min(_least_aged_ms(record, move, node, realised) for node in leaders) - NEAR_MS > retention_ms:
         clocks = " and ".join(
             f"the clock of broker {node} was {_most(node, realised)}" for node in sorted(leaders)
         )
@@ -89,15 +91,14 @@ def deleted_on(broker: int, realised: Realised, retention_ms: int) -> Deletion:
 def time_marks(evidence: PartitionEvidence, realised: Realised, retention_ms: int) -> Iterator[int]:
     """The times that `deleted` compares a record's times with."""
     spans = [span for its in realised.clocks_ahead.values() for span in its]
-    ends = [move.until_ns for move in evidence.log_start_moves]
-    for move in evidence.log_start_moves:
-        yield from (move.since_ns, move.until_ns)
+    moves = [at_ns for move in evidence.log_start_moves for at_ns in (move.since_ns, move.until_ns)]
+    yield from moves
     for span in spans:
         edges = (span.since_ns, span.until_ns, span.certain_since_ns, span.certain_until_ns)
         yield from edges
-        for end_ns in (*edges, *ends):
+        for at_ns in (*edges, *moves):
             for near_ms in (-NEAR_MS, NEAR_MS):
-                yield end_ns + (span.ahead_ms - retention_ms + near_ms) * MILLISECOND_NS
+                yield at_ns + (span.ahead_ms - retention_ms + near_ms) * MILLISECOND_NS
 
 
 def in_words(milliseconds: int) -> str:
@@ -105,17 +106,6 @@ def in_words(milliseconds: int) -> str:
     unit, name = next((each for each in _UNITS if milliseconds % each[0] == 0), (1, "millisecond"))
     amount = milliseconds // unit
     return f"{amount:,} {name}{'s' * (amount != 1)}"
-
-
-_Limits = Callable[[Ahead], tuple[int, int]]
-
-
-def _possible(span: Ahead) -> tuple[int, int]:
-    return span.since_ns, span.until_ns
-
-
-def _certain(span: Ahead) -> tuple[int, int]:
-    return span.certain_since_ns, span.certain_until_ns
 
 
 def _leaders(
@@ -127,26 +117,34 @@ def _leaders(
     return frozenset({each.leader for each in led} | {move.leader}) - {NONE}
 
 
-def _age_ms(
-    record: LostRecord,
-    move: LogStartMove,
-    node: int,
-    realised: Realised,
-    limits: _Limits,
-) -> int:
-    """How old the record was at most by a broker's clock, while it may have deleted it.
-
-    Who reported the lower log start at the begin of the move did it since; another one may have done so
-    before, as a follower.
-    """
-    begin_ns = record.since_ns if node != move.before else max(move.since_ns, record.since_ns)
+def _most_aged_ms(record: LostRecord, move: LogStartMove, node: int, realised: Realised) -> int:
+    """How old the record was at most by a clock that a broker may have had while it may have deleted it."""
+    begin_ns = _begin_ns(record, move, node)
     ages = [
-        span.ahead_ms + (min(until_ns, move.until_ns) - record.since_ns) // MILLISECOND_NS
+        span.ahead_ms + (min(span.until_ns, move.until_ns) - record.since_ns) // MILLISECOND_NS
         for span in _spans_of(node, realised)
-        for since_ns, until_ns in (limits(span),)
-        if since_ns <= until_ns and since_ns <= move.until_ns and begin_ns <= until_ns
+        if span.since_ns <= move.until_ns and begin_ns <= span.until_ns
     ]
     return max(ages, default=-NEVER_NS)
+
+
+def _least_aged_ms(record: LostRecord, move: LogStartMove, node: int, realised: Realised) -> int:
+    """How old it was at least by a clock that a broker certainly had while it may have deleted it: at the
+    begin of that time, and dated as late as it can have been."""
+    begin_ns, dated_ns = _begin_ns(record, move, node), max(record.since_ns, record.written_ns)
+    ages = [
+        span.ahead_ms + max(0, max(begin_ns, span.certain_since_ns) - dated_ns) // MILLISECOND_NS
+        for span in _spans_of(node, realised)
+        if span.certain_since_ns <= min(span.certain_until_ns, move.until_ns)
+        and begin_ns <= span.certain_until_ns
+    ]
+    return max(ages, default=-NEVER_NS)
+
+
+def _begin_ns(record: LostRecord, move: LogStartMove, node: int) -> int:
+    """From when on a broker may have deleted it: who reported the lower log start at the begin of the move,
+    since then; another one may have done so before, as a follower."""
+    return record.since_ns if node != move.before else max(move.since_ns, record.since_ns)
 
 
 def _spans_of(node: int, realised: Realised) -> Sequence[Ahead]:

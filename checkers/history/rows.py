@@ -126,6 +126,7 @@ class Proof(_Placed):
 
     The final log holds [log_start, high_watermark); [high_watermark, log_end) is on disk but was not read.
     `committed_to` is how far another fresh reader got, which was given what is committed; -1: there was none.
+    `at_ns` of one that is not complete is when its leader last reported what it has.
     """
 
     log_start: int
@@ -189,11 +190,13 @@ class Fault:
     def takes_log_dir(self) -> bool:
         """Whether it took a log directory, with its `replicas`, from nodes that went on; else it ended
         them."""
-        return self.kind in (LOG_DIR_FAILURE, DISK_FULL) and bool(self.replicas)
+        return self.kind == LOG_DIR_FAILURE or (self.kind == DISK_FULL and bool(self.replicas))
 
     def concerns(self, node: int, tp: TopicPartition) -> bool:
-        """Whether a replica on one of its nodes is among those that it concerns."""
-        return not self.replicas or f"{node}/{tp}" in self.replicas
+        """Whether a replica on one of its nodes is among those that it concerns. A log directory that failed
+        concerns no replica that is not named."""
+        of_all = not self.replicas and self.kind != LOG_DIR_FAILURE
+        return of_all or f"{node}/{tp}" in self.replicas
 
     @property
     def wiped(self) -> tuple[int, ...]:
@@ -420,7 +423,8 @@ class Marker(_Placed):
 class Coordinator:
     """Who coordinates the transactional ids of the load that a partition of Kafka's transaction log has.
 
-    A state of that partition, after one record of the KRaft metadata log; `at_ms` as in `MetadataChange`.
+    A state of that partition, after one record of the KRaft metadata log. `at_ms` is the wall clock of the
+    controller that wrote it, as it was: the order is that of `log_offset`.
     """
 
     at_ms: int

@@ -5,9 +5,9 @@ asked for and was told:
 
     COMMITTED   the coordinator has said so: every record must become visible
     ABORTED     nobody has asked for a commit, or the coordinator has said so: no record may become visible
-    FENCED      its client was fenced, and had asked for no commit before another instance had taken over: the
-                same
-    UNKNOWN     a commit was asked for, and nobody knows what came of it: all records, or none
+    FENCED      its client was fenced before it asked for a commit, or asked when another instance had taken
+                over and was not told that it is committed: the same
+    UNKNOWN     a commit was asked for in time, and nobody knows what came of it: all records, or none
 
 *Visible* is what a fresh read_committed reader is given after all faults were healed. What of that a
 partition shows is plain data: the reference collects it from rows, and workers from columns.
@@ -103,7 +103,9 @@ def _entry(row: Transaction, taken_over_ns: int) -> Entry:
             ending = Ending.COMMITTED
         case "aborted":
             ending = Ending.ABORTED
-        case "fenced" if row.request != COMMIT or entry.was_late:
+        case "fenced" if row.request != COMMIT:
+            ending = Ending.FENCED
+        case _ if entry.was_late:
             ending = Ending.FENCED
         case _:
             ending = Ending.UNKNOWN if row.request == COMMIT else Ending.ABORTED

@@ -82,13 +82,15 @@ class _Times:
     def places(self, node: int, at_ms: int) -> Collection[int]:
         """The engine's times that a time of a node's clock may stand for, in ms: one at least.
 
-        `node` -1: a controller's, nobody knows whose.
+        `node` -1: a controller's, nobody knows whose. Where none fits the clock was not as the faults say:
+        then any that it ever had will do, and two of them are no place.
         """
         nodes = self.writers if node == NONE else (node,)
         spans = [span for each in nodes for span in self.spans.get(each, ())]
         if node == NONE:
             spans.append(RIGHT)  # it may have been one whose clock was never set
-        return {at_ms - span.ahead_ms for span in spans if self._fits(span, at_ms)} or {at_ms}
+        fitting = {at_ms - span.ahead_ms for span in spans if self._fits(span, at_ms)}
+        return fitting or {at_ms - span.ahead_ms for span in spans} or {at_ms}
 
     def _fits(self, span: Ahead, at_ms: int) -> bool:
         """Whether the clock may have been so far ahead at the time that this would mean. Nothing of a run was

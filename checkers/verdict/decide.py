@@ -184,6 +184,16 @@ def _undecided(judgement: Judgement) -> Iterable[Reason]:
         yield Reason(
             Verdict.UNKNOWN, f"{records} acknowledged records are undecided: no final read reached them"
         )
+    yield from _markers(judgement)
+
+
+def _markers(judgement: Judgement) -> Iterable[Reason]:
+    """Of a few transactions the producer id may not be known; of all, nobody has looked."""
+    wanted = Property.MARKER_PER_TRANSACTION
+    unknown = judgement.undecided[wanted]
+    if unknown and not judgement.examined[wanted] and not judgement.undecided_partitions:
+        shown = f"of none of {unknown} transactions do the disks show the end"
+        yield Reason(Verdict.UNKNOWN, f"{wanted.value} is undecided: {shown}")
 
 
 def _passed(acked_loss: PropertyResult) -> Reason:

@@ -30,8 +30,12 @@ def check_images(topology: Topology) -> None:
 
 
 def check_clocks(topology: Topology) -> None:
-    """Raise MachineError with the image of a node whose clock is to be set, and in which none can be."""
-    for release in dict.fromkeys(map(topology.release_of, topology.clocks)):
+    """Raise MachineError with the image of a node whose clock is to be set, and in which none can be.
+
+    Such a node may be brought to any later release, and its clock is to be set there too.
+    """
+    later = topology.later if topology.clocks else ()
+    for release in dict.fromkeys((*map(topology.release_of, topology.clocks), *later)):
         clock_trial.try_a_clock(kafka_image(release))
 
 

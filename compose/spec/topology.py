@@ -209,7 +209,7 @@ def _check_transaction_version(topology: Topology) -> None:
         raise TopologyError(f"transaction_version: {wanted}; there are {_listed(TRANSACTION_VERSIONS)}")
     if topology.oldest_version < TRANSACTION_VERSION_EXISTS:
         raise TopologyError(
-            f"transaction_version: {topology.releases[0]} has no such feature; use 4.0.0 or newer"
+            f"transaction_version: {topology.format_release} has no such feature; use 4.0.0 or newer"
         )
 
 

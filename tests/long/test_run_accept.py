@@ -9,10 +9,11 @@ import pytest
 from fakes.run.highwater_process import highwater
 
 from harness import api
-from harness.campaign.accept.acceptance import judged_entries, promised, record_of
+from harness.campaign.accept.acceptance import promised, record_of
 from harness.campaign.accept.configuration_file import parse_configuration, profiles, read_configuration
 from harness.campaign.accept.matrix import NAME, as_json, matrix, planned_matrix
 from harness.campaign.accept.proofs import proofs
+from harness.campaign.suites.made import judged_entries
 from harness.scenario.resolve import scenario_text
 
 CONFIGURATION = """\

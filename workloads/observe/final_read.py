@@ -142,13 +142,16 @@ class _FinalRead:
         """Close the files; the proofs, incomplete ones for what is still open."""
         for log in self._logs.values():
             log.finish()
-        at_ns = time.monotonic_ns()
         return tuple(
-            self._proven.get(tp)
-            or self._unreplicated.get(tp)
-            or self._proof(tp, at_ns, self._newest.get(tp), self._reasons[tp])
-            for tp in self._logs
+            self._proven.get(tp) or self._unreplicated.get(tp) or self._unproven(tp) for tp in self._logs
         )
+
+    def _unproven(self, tp: TopicPartition) -> Proof:
+        """What was reported last, with the time of that: it may be long ago."""
+        state = self._newest.get(tp)
+        asked_ns = NONE if state is None else state.asked_ns
+        at_ns = time.monotonic_ns() if asked_ns == NONE else asked_ns
+        return self._proof(tp, at_ns, state, self._reasons[tp])
 
     def _proof(self, tp: TopicPartition, at_ns: int, state: LeaderState | None, reason: str) -> Proof:
         return Proof(

@@ -55,6 +55,7 @@ class _Disks:
 
     def __init__(self, tally: Tally) -> None:
         self._known = empty_offsets(tally.context)
+        self._stable = {proof.tp: proof.high_watermark for proof in tally.context.proofs}
         self._markers: dict[tuple[TopicPartition, int], list[Marker]] = defaultdict(list)
         for tp, markers in counted(tally.context).items():
             for marker in markers:
@@ -66,8 +67,9 @@ class _Disks:
                     self._begins[partition.tp, whole.entry.row.transactional_id].append(cell.first)
 
     def are_known(self, tp: TopicPartition, first: int) -> bool:
-        """Whether a disk shows everything from an offset on."""
-        return tp in self._known and not self._known[tp].unknown(first, FAR)
+        """Whether the disks show everything from an offset of a decided partition up to its high watermark:
+        that is stable, so what had begun below it has ended below it."""
+        return tp in self._known and not self._known[tp].unknown(first, self._stable[tp])
 
     def behind(self, tp: TopicPartition, cell: Cell, whole: Whole) -> Sequence[Marker]:
         """The markers from the first record of a transaction on to the records of the next one."""

@@ -8,7 +8,8 @@ Counterexample to "each record is either committed or aborted, so all is well":
     a transaction writes 1/7 to orders-0 and 1/8 to orders-1; its commit times out
     the fresh read_committed reader is given 1/7, and not 1/8: torn-transaction, of 1/8
 
-That a record of a committed transaction is not in the log at all is acked-loss, and not reported here.
+That a record of a committed transaction is not in the log at all is acked-loss, and not reported here; nor is
+one of a commit that nobody knows of, where the log was cut at its front: it may have been deleted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,8 +36,11 @@ def aborted_read(tally: Tally) -> RuleResult:
 def torn_transaction(tally: Tally) -> RuleResult:
     """Each record that is not visible, of a transaction of which others are or all must be."""
     anomalies = []
+    cut = {proof.tp for proof in tally.context.proofs if proof.log_start > 0}
     for partition in tally.shown:
         for hidden in partition.hidden:
+            if hidden.offset == NONE and partition.tp in cut:
+                continue
             whole = tally.at(hidden.of)
             if whole is not None and (whole.entry.ending is Ending.COMMITTED or whole.visible):
                 anomalies.append(_of_hidden(partition.tp, hidden, whole))

@@ -84,6 +84,14 @@ def test_the_replicas_in_the_other_directory_of_the_broker_lose_nothing():
     assert judged(lost(offset=7, sent=3.5, acked=4), alone(other, ended=12.2, min_isr=1)) == IN_SYNC_WITHOUT
 
 
+def test_a_directory_that_failed_excuses_no_replica_that_is_not_named():
+    """As where nobody knows which replicas lay in it: its broker ended only for the restart."""
+    unnamed = replace(FAILED, replicas=())
+    assert judged(lost(offset=7, sent=3.5, acked=4), alone(unnamed, ended=12.2, min_isr=1)) == IN_SYNC_WITHOUT
+    (found,) = outages(unnamed)
+    assert (found.offline, found.unclean, found.data_lost) == (False, True, False)
+
+
 def test_a_full_directory_takes_nothing_that_was_written():
     full = lost_directory(5, 1, restarted=12, recovered=16, kind="disk-full")
     assert judged(lost(offset=7, sent=3.5, acked=4), alone(full, min_isr=1)) == IN_SYNC_WITHOUT

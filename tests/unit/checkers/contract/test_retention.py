@@ -125,6 +125,22 @@ def test_a_clock_that_was_as_far_ahead_as_records_are_kept_decides_nothing() -> 
     assert label(its, sent=9.0, acked=9.5).kind == "violation"
 
 
+def test_what_became_too_old_only_while_nobody_looked_is_undecided() -> None:
+    """Nobody sampled the leader for 16 s: the record was too old at the end of that, and not at the begin."""
+    silent = (led(0, 1, 5, ALL), begins(4, 0), begins(20, 16), LogRun(5, 16, 49))
+    its = run(*silent, skewed("+1d", 1), retention_ms=DAY_MS + 9_000)
+    assert label(its).kind == "undecided"
+    assert label(run(*silent, skewed("+8d", 1))).kind == "permitted"
+
+
+def test_where_nobody_led_when_the_log_start_moved_nothing_is_decided() -> None:
+    """The last sample is of 10 s; then only the final read shows where the log begins."""
+    gone = (led(0, 1, 5, ALL), led(6, -1, 6, (1,)), begins(10, 0), LogRun(5, 16, 49))
+    found = label(run(*gone, skewed("+8d", 1)))
+    assert (found.kind, found.cause) == ("undecided", "missing evidence")
+    assert found.clause == "not measured: who led when the log start moved over it"
+
+
 def test_a_topic_whose_records_are_kept_for_ever_deletes_none() -> None:
     found = label(run(*LED_BY_1, skewed("+8d", 1), retention_ms=-1))
     assert found.clause == "the log start moved to offset 16, and no setting deletes records"

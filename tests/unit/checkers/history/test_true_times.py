@@ -118,6 +118,12 @@ def test_a_fault_that_was_not_proven_may_have_set_the_clock() -> None:
     assert seconds(its) == [12, 14]
 
 
+def test_what_no_fault_explains_has_no_place() -> None:
+    """The clock still was ahead when it had been seen to be right: its date alone lies behind the run."""
+    its = run(written(5, 1), written(30, 2, ahead_s=300), faults=[skewed(10, 20, "+5m", CONTROLLER)])
+    assert its.unplaced == {2}
+
+
 # Where the run lasts longer than the clock was ahead
 
 

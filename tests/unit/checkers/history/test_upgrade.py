@@ -93,11 +93,11 @@ def test_a_few_columns_of_a_1_0_file_can_be_asked_for(tmp_path):
 
 
 def test_a_table_without_new_columns_is_read_as_it_is(tmp_path):
-    """A bulk file that a tool of version 1.0 stamped."""
-    path = tmp_path / "configs.parquet"
-    stamp = {"highwater.schema_version": "1", "highwater.table": "configs"}
-    pq.write_table(TABLES["configs"].empty_table().replace_schema_metadata(stamp), path)
-    assert read_unit(path, "configs").schema == TABLES["configs"]
+    """One that a tool of version 1.2 stamped."""
+    path = tmp_path / "clocks.parquet"
+    stamp = {"highwater.schema_version": "1.2", "highwater.table": "clocks"}
+    pq.write_table(TABLES["clocks"].empty_table().replace_schema_metadata(stamp), path)
+    assert read_unit(path, "clocks").schema == TABLES["clocks"]
 
 
 def test_a_1_0_file_with_columns_of_1_1_is_malformed(tmp_path):

@@ -6,7 +6,16 @@ import pytest
 from fakes.history.history_rows import TOPIC, history, info, logged, ok, proof
 from fakes.history.replica_rows import judged
 
-from checkers.history.rows import Fencing, History, Marker, Read, Replica, Transaction
+from checkers.history.rows import (
+    Fault,
+    Fencing,
+    History,
+    Marker,
+    NodeEvent,
+    Read,
+    Replica,
+    Transaction,
+)
 from checkers.history.tables import REPLICA_BATCHES
 from checkers.properties import Property
 from checkers.property_terms import Family
@@ -138,6 +147,12 @@ def test_what_a_reader_was_given_of_a_transaction_that_is_not_visible_in_the_end
     assert found(*TWO, transactions=[IN_DOUBT], reads=elsewhere) == []
 
 
+def test_what_retention_may_have_deleted_of_a_transaction_does_not_tear_it():
+    """The log of the other partition begins at offset 1 now, and nobody knows where its record was."""
+    deleted = (*TWO[:3], proof(1, start=1, on=1))
+    assert found(*deleted, transactions=[IN_DOUBT], reads=[given(0, 0)]) == []
+
+
 def test_a_committed_record_that_is_not_visible():
     rows = (ok(1, 0, at=0), ok(1, 1, at=1), logged(1, 0, 0), logged(1, 1, 1))
     assert found(*rows, transactions=[transaction(0, 1)], reads=[given(0, 0)]) == [
@@ -193,6 +208,15 @@ def test_an_instance_that_was_replaced_commits_all_the_same():
     assert found(*rows, **late, fencings=[in_time]) == []
 
 
+def test_a_replaced_instance_commits_nothing_either_if_it_gets_no_answer():
+    """Its commit was asked for when another one had taken over: what the log says is not left open."""
+    unanswered = {"transactions": [transaction(0, 0, "indeterminate")], "fencings": [TAKEN_OVER]}
+    rows = (info(1, 0), logged(1, 0, 0))
+    assert found(*rows, **unanswered, reads=[given(0, 0)]) == [("zombie-fenced", 0, 0, 0)]
+    assert found(*rows, **unanswered) == []
+    assert counts(Property.ZOMBIE_FENCED, *rows, **unanswered) == (1, 0)
+
+
 def test_a_commit_that_was_asked_for_before_the_takeover_may_have_been_made():
     """The client was fenced, and nobody knows whether its commit came first."""
     fenced = transaction(0, 0, "fenced")
@@ -221,6 +245,34 @@ def test_a_last_stable_offset_that_stays_behind_when_every_time_out_is_over():
     assert found(*hanging(20), transactions=hangs) == []
     assert counts(Property.HANGING_TRANSACTION, *hanging(20), transactions=hangs) == (0, 1)
     assert found(*hanging(40, isr=(1, 2)), transactions=hangs) == []
+
+
+KILL = Fault(index=0, name="kill", kind="kill", inject_ns=20 * SECOND, heal_ns=30 * SECOND)
+
+
+def ended(at_s, event="exited") -> NodeEvent:
+    """The process of broker 4, which has no replica of the partition."""
+    return NodeEvent(at_ns=at_s * SECOND, node=4, role="broker", event=event, exit_code=1, planned=False)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "at_s"),
+    [
+        ({"faults": [KILL]}, 60),
+        ({"faults": [replace(KILL, recovered=False)]}, 90),
+        ({"node_events": [ended(1, "started"), ended(50)]}, 90),
+    ],
+    ids=["healed not long ago", "never healed", "a broker is gone"],
+)
+def test_a_transaction_hangs_only_where_its_coordinator_could_have_ended_it(cluster, at_s):
+    hangs = [transaction(0, 1, "open", "")]
+
+    def hanging_at(second, **more):
+        judgement = judged(replace(run(*hanging(second), transactions=hangs), **more))
+        return [a.offset for a in judgement.anomalies if a.property is Property.HANGING_TRANSACTION]
+
+    assert hanging_at(at_s, **cluster) == []
+    assert hanging_at(90, faults=[KILL], node_events=[ended(50), ended(55, "started")]) == [1]
 
 
 def marked(*markers):
@@ -258,6 +310,19 @@ def test_without_a_producer_id_or_a_disk_nothing_is_decided_of_markers():
     nameless = [replace(IN_DOUBT, producer_id=-1)]
     assert counts(Property.MARKER_PER_TRANSACTION, *rows, transactions=nameless, **more) == (0, 1)
     assert counts(Property.MARKER_PER_TRANSACTION, *rows, transactions=[IN_DOUBT]) == (0, 0)
+
+
+@pytest.mark.parametrize(("log_end", "counted"), [(2, (1, 0)), (1, (0, 1))])
+def test_a_disk_of_a_running_broker_decides_if_it_reaches_the_high_watermark(log_end, counted):
+    """All is stable below it, so the markers are there."""
+    more, rows = marked(marker(1), marker(1, on=1))
+    reads = [given(0, 0), given(1, 0, on=1)]
+    its = run(*rows, transactions=[IN_DOUBT], reads=reads, **more)
+    running = [replace(each, clean=False, log_end=log_end) for each in its.replicas]
+    judgement = judged(replace(its, replicas=running))
+    wanted = Property.MARKER_PER_TRANSACTION
+    assert (judgement.examined[wanted], judgement.undecided[wanted]) == counted
+    assert not [each for each in judgement.anomalies if each.property is wanted]
 
 
 def test_an_offset_with_a_marker_is_no_hole_and_one_without_is():

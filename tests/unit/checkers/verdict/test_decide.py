@@ -202,6 +202,18 @@ def test_an_undecided_partition_makes_the_run_unknown_and_gives_its_reason():
     ]
 
 
+def test_a_run_whose_transactions_no_disk_decides_is_unknown():
+    """Of a few the producer id may be unknown; of all, nobody has looked for their markers."""
+    of, wanted = judged(), Property.MARKER_PER_TRANSACTION
+    some = replace(of, undecided={**of.undecided, wanted: 7})
+    assert decided(some, world(*QUIET))[0] == "PASS"
+    none = replace(some, examined={**of.examined, wanted: 0})
+    assert decided(none, world(*QUIET)) == (
+        "UNKNOWN",
+        ["marker-per-transaction is undecided: of none of 7 transactions do the disks show the end"],
+    )
+
+
 @pytest.mark.parametrize(
     ("state", "problem", "verdict", "sentence"),
     [

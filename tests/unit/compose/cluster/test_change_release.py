@@ -11,6 +11,7 @@ from compose.docker import containers as docker_containers
 from compose.docker.containers import Container
 from compose.errors import NodeStateError, Refused, Vanished
 from compose.mesh.mesh import ToxiproxyMesh
+from compose.nodes.clocks import Clocks
 from compose.nodes.disks import Disks
 from compose.nodes.node import Node
 from compose.spec.topology import Topology
@@ -123,6 +124,7 @@ def cluster_of(engine: Engine) -> DockerCluster:
         nodes={1: engine.start_node(1, "4.0.0")},
         start_node=engine.start_node,
         disks=cast(Disks, None),
+        clocks=cast(Clocks, None),
         mesh=cast(ToxiproxyMesh, MovedMesh()),
     )
 

@@ -28,6 +28,16 @@ def test_a_clock_is_tried_in_each_image_of_a_node_that_may_get_one(monkeypatch: 
     assert tried == [kafka_image("4.3.1"), kafka_image("4.0.1")]
 
 
+def test_a_clock_is_tried_in_the_images_that_nodes_get_later_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that is upgraded keeps the clock that it was given."""
+    tried: list[str] = []
+    monkeypatch.setattr(preflight.clock_trial, "try_a_clock", tried.append)
+    preflight.check_clocks(Topology(kafka="4.0.1", later=("4.3.1",)))
+    assert tried == []
+    preflight.check_clocks(Topology(kafka="4.0.1", later=("4.3.1",), clocks=(1,)))
+    assert tried == [kafka_image("4.0.1"), kafka_image("4.3.1")]
+
+
 def test_an_image_in_which_no_clock_can_be_set_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(image: str) -> int:
         raise MachineError(f"{image}: a process whose clock was set 691200 s ahead shows a time 0 s ahead")

@@ -69,6 +69,7 @@ def test_elr(release: str, asked: bool | None, on: bool) -> None:
         ({"formatted": "3.9.1", "elr": True}, "do not exist in 3.9.1"),
         ({"transaction_version": 3}, "transaction_version: 3; there are 0, 1, 2"),
         ({"transaction_version": 1, "kafka": "3.9.1"}, "3.9.1 has no such feature; use 4.0.0 or newer"),
+        ({"transaction_version": 1, "formatted": "3.9.1"}, "3.9.1 has no such feature; use 4.0.0"),
         ({"volume_mib": 10}, "at least 64 MiB"),
         ({"log_dirs": 0}, "log_dirs: 0; give 1 to 4"),
         ({"log_dirs": 5}, "log_dirs: 5; give 1 to 4"),

@@ -176,10 +176,10 @@ def test_a_refusal_names_the_step() -> None:
     assert caught.value.step == 1
     assert str(caught.value) == (
         "step 2, do: 'meteor' is refused; "
-        "allowed: one of partition, pause, pulses, kill, stop, rolling-restart, cpu-limit, memory-limit, "
-        "disk-stall, disk-stutter, disk-full, power-loss, disk-wipe, log-dir-failure, latency, bandwidth, "
-        "slicing, reset, reassign, preferred-election, unclean-election, create-topic, create-partitions, "
-        "config, feature"
+        "allowed: one of partition, pause, pulses, kill, stop, rolling-restart, rolling-upgrade, cpu-limit, "
+        "memory-limit, disk-stall, disk-stutter, disk-full, power-loss, disk-wipe, log-dir-failure, "
+        "clock-skew, latency, bandwidth, slicing, reset, reassign, preferred-election, unclean-election, "
+        "create-topic, create-partitions, config, feature, finalize, refused-downgrade"
     )
 
 

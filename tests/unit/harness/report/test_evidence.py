@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.run.evidence import SECOND, whole_history, whole_run
+from fakes.run.evidence import BROKERS, RECORDS, SECOND, whole_history, whole_run
 from fakes.run.run_directories import change_manifest, reference
 
-from checkers.history.rows import Fault, History, NodeEvent, Producer, Transaction
+from checkers.history.rows import Fault, History, Marker, NodeEvent, Producer, Transaction
 from checkers.history.tables import OF_TRANSACTIONS
 from checkers.verdict.algebra import Verdict
 from harness.report.judge import judge
@@ -88,6 +88,7 @@ TRANSACTION = Transaction(
     number=0,
     first_sequence=0,
     last_sequence=11,
+    producer_id=7,
     begun_ns=10 * SECOND,
     request="commit",
     requested_ns=23 * SECOND,
@@ -96,16 +97,34 @@ TRANSACTION = Transaction(
 )
 
 
+CONTROL: dict[str, Any] = {"attributes": 0b110000, "digest": -1}
+"""A batch of a transaction, and one that no client wrote."""
+
+
 def in_transactions(**changes: Any) -> Change:
-    """All records are of one transaction, and the final reader of what is committed was given each."""
+    """All records are of one transaction, which its marker ends on each disk, and the final reader of what is
+    committed was given each."""
 
     def change(rows: History) -> dict[str, Any]:
         (proof,) = rows.proofs
+        end = RECORDS + 1
+        reached = {"log_end": end, "recovery_point": end, "hw_checkpoint": end, "batches": end}
+        ends = [
+            replace(
+                batch, position=100 * RECORDS, base_offset=RECORDS, base_sequence=-1, crc=RECORDS, **CONTROL
+            )
+            for batch in rows.replica_batches
+            if batch.base_offset == RECORDS - 1
+        ]
+        marker = Marker(**proof.tp._asdict(), offset=RECORDS, producer_id=7, kind="commit", brokers=BROKERS)
         whole = {
             "collected": rows.collected | set(OF_TRANSACTIONS),
             "transactions": [TRANSACTION],
             "transaction_reads": [replace(each, reader=0) for each in rows.reads],
-            "proofs": (replace(proof, committed_to=12),),
+            "markers": [marker],
+            "proofs": (replace(proof, high_watermark=end, log_end=end, read_to=end, committed_to=end),),
+            "replicas": [replace(each, bytes=100 * end, **reached) for each in rows.replicas],
+            "replica_batches": [*rows.replica_batches, *ends],
         }
         return whole | changes
 
@@ -144,6 +163,14 @@ def test_evidence_of_transactions_that_is_missing_is_named(
 def test_a_load_with_transactions_that_has_it_all_lacks_nothing(tmp_path: Path) -> None:
     report = judged(tmp_path, in_transactions(), transactions=True)
     assert report.verdict is Verdict.PASS, report.reasons
+
+
+def test_a_load_of_whose_transactions_nobody_knows_the_markers_shows_too_little(tmp_path: Path) -> None:
+    """They are of a producer id that no client has noted."""
+    nameless = in_transactions(transactions=[replace(TRANSACTION, producer_id=-1)])
+    assert only_reason(judged(tmp_path, nameless, transactions=True)) == (
+        "marker-per-transaction is undecided: of none of 1 transactions do the disks show the end"
+    )
 
 
 CONTRADICTIONS: list[tuple[Change, str]] = [
