@@ -1,16 +1,19 @@
 """Bytes that pass a few at a time: what bandwidth and slicing have in common, and how both are proven.
 
 Effect: some requests and their answers, sent through each edge over one connection, take at least as long as
-the fault makes so many bytes take, and longer than before by half of that, twice in a row; or by a quarter of
-it, four times in a row. With an edge whose requests were not answered before, which was shut already, it is
-not proven.
+the fault makes so many bytes take, and longer than before by half of that, twice in a row. With an edge whose
+requests were not answered before, which was shut already, it is not proven.
 Recovery: they take about as long as before, and the ISR is what it was.
+
+A node that is busy, or has just been started, may take nearly as long before. Then four transfers in a row
+have to take what the fault makes them take, and what shows that it was the fault is the recovery: afterwards
+they have to be shorter by half of that.
 
 Each connection is slowed for itself, so traffic besides the transfer changes little of what is measured.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Generic, TypeVar
@@ -28,13 +31,12 @@ from faults.tasks import as_job
 
 SHORTEST_HOLD_S = 1.5
 CLEARLY = 0.5
-"""SAMPLES transfers are clearly longer than before: by so much of what the fault makes them take."""
-MORE_SAMPLES, SLIGHTLY = 4, 0.25
-"""Where a broker was busy in all transfers before, they hide some of the difference: a smaller one is to be
-seen more often, for chance does not repeat itself on every edge."""
+"""SAMPLES transfers are clearly longer than others by so much of what the fault makes them take."""
+MORE_SAMPLES = 4
+"""During, where they are not clearly longer than before."""
 QUICK = 0.4
-"""Such transfers are no measure of the edge, so more are made before: until each edge has one that takes at
-most so much of what the fault will make it take."""
+"""Where a broker was busy in all transfers before, these are no measure of the edge: more are made, until
+each edge has one that takes at most so much of what the fault will make it take."""
 
 TRANSFER_S = 0.25
 """What the requests of a transfer take, and a broker's answers: several times as long as on an open edge, and
@@ -94,8 +96,10 @@ class SlowTransfer(Generic[SlowStep]):
 
     injection: Injection[SlowStep]
     _before: Mapping[Edge, Transfer] = field(default_factory=dict)
-    _slow: int = 0
-    _clearly_slow: int = 0
+    _during: list[Mapping[Edge, Transfer]] = field(default_factory=list)
+    """In a row, each slow on every edge."""
+    _clear: int = 0
+    """How many of them, the last ones, were clearly longer than before on every edge."""
     _slow_since_ns: int = -1
 
     def prepare(self) -> None:
@@ -126,28 +130,38 @@ class SlowTransfer(Generic[SlowStep]):
             return NotYet(instead=f"no requests through {', '.join(silent)} were answered before")
         began_ns = self.injection.clock.now_ns()
         during = self._measure(tuple(self._before))
-        if quick := self._not_longer(during, SLIGHTLY):
-            self._slow = self._clearly_slow = 0
+        if quick := self._first(during, self._is_too_quick):
+            self._during, self._clear = [], 0
             return NotYet(instead=_compared(quick, during, self._before[quick]))
-        quick = self._not_longer(during, CLEARLY)
-        self._slow_since_ns = self._slow_since_ns if self._slow else began_ns
-        self._slow += 1
-        self._clearly_slow = 0 if quick else self._clearly_slow + 1
-        if self._clearly_slow >= SAMPLES or self._slow >= MORE_SAMPLES:
+        hidden = self._first(during, self._is_hidden)
+        self._slow_since_ns = self._slow_since_ns if self._during else began_ns
+        self._during.append(during)
+        self._clear = 0 if hidden else self._clear + 1
+        if self._clear >= SAMPLES or len(self._during) >= MORE_SAMPLES:
             return Proven(since_ns=self._slow_since_ns, values=self._values(during))
-        if quick:
-            seen = f"{_compared(quick, during, self._before[quick])}, {self._slow} times"
+        if hidden:
+            seen = f"{_compared(hidden, during, self._before[hidden])}, {len(self._during)} times"
             return NotYet(instead=f"{seen}; needed {MORE_SAMPLES}")
-        return NotYet(instead=f"transfers slower {self._clearly_slow} times; needed {SAMPLES}")
+        return NotYet(instead=f"transfers slower {self._clear} times; needed {SAMPLES}")
 
-    def _not_longer(self, during: Mapping[Edge, Transfer], share: float) -> Edge | None:
-        """The first edge whose transfer is too short, or not by that share of what it must take longer."""
+    def _first(
+        self, during: Mapping[Edge, Transfer], what: Callable[[Transfer, Transfer], bool]
+    ) -> Edge | None:
+        """The first edge without an answer in time, or with a transfer that is so, compared with before."""
         for edge, before in self._before.items():
-            least_s = self.injection.step.must_take_s(during[edge]) if edge in during else 0.0
-            wanted_s = max(SHARE * least_s, before.took_s + share * least_s)
-            if edge not in during or during[edge].took_s < wanted_s:
+            if edge not in during or what(during[edge], before):
                 return edge
         return None
+
+    def _is_too_quick(self, during: Transfer, before: Transfer) -> bool:
+        """Or slower before than this fault makes it, by another one beside which this one has no effect."""
+        least_s = self.injection.step.must_take_s(during)
+        return during.took_s < SHARE * least_s or (
+            before.took_s > least_s and self._is_hidden(during, before)
+        )
+
+    def _is_hidden(self, during: Transfer, before: Transfer) -> bool:
+        return during.took_s < before.took_s + CLEARLY * self.injection.step.must_take_s(during)
 
     def _values(self, during: Mapping[Edge, Transfer]) -> dict[str, object]:
         step = self.injection.step
@@ -166,13 +180,19 @@ class SlowTransfer(Generic[SlowStep]):
         """Do transfers take about as long as before, and is the ISR what it was?"""
         since = self._measure(tuple(self._before))
         for edge, before in self._before.items():
-            most_s = before.took_s + self.injection.step.must_take_s(before) / 2
-            if edge not in since or since[edge].took_s > most_s:
+            if edge not in since or since[edge].took_s > self._most_s(edge, before):
                 return NotYet(instead=_compared(edge, since, before))
         if lacking := isr_is_short(self.injection):
             return NotYet(instead=lacking)
         values = {"took_since_heal_s": by_name({edge: since[edge].took_s for edge in self._before})}
         return Proven(since_ns=self.injection.clock.now_ns(), values=values)
+
+    def _most_s(self, edge: Edge, before: Transfer) -> float:
+        """About as long as before; and clearly shorter than during, if those were not clearly longer."""
+        half_s = CLEARLY * self.injection.step.must_take_s(before)
+        if self._clear >= SAMPLES or len(self._during) < MORE_SAMPLES:
+            return before.took_s + half_s
+        return min(before.took_s, *(each[edge].took_s - half_s for each in self._during))
 
 
 def _shortest(made: Sequence[Mapping[Edge, Transfer]]) -> Mapping[Edge, Transfer]:
