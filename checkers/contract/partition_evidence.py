@@ -443,7 +443,7 @@ def _begin_of_outage(realised: Realised, fault: Fault, node: int, down: Downtime
         if (event.node, event.fault, event.event) == (node, fault.name, "exited")
         and event.exit_code == HALTED
     )
-    return max((fault.inject_ns, *held, *earlier, *halted))
+    return int(max((fault.inject_ns, *held, *earlier, *halted)))
 
 
 def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime) -> Outage:

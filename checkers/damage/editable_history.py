@@ -73,11 +73,13 @@ class EditableHistory:
     producer_states: list[ProducerState] = field(default_factory=list)
     replica_batches: list[ReplicaBatch] = field(default_factory=list)
     collected: set[str] = field(default_factory=lambda: set(OPTIONAL))
+    unplaced: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, history: History) -> "EditableHistory":
         """The same rows, in lists of their own."""
-        editable = cls(log=list(history.final_log), collected=set(history.collected))
+        collected = set(history.collected)
+        editable = cls(log=list(history.final_log), collected=collected, unplaced=history.unplaced)
         for name in _SAME_NAMES:
             setattr(editable, name, list(getattr(history, name)))
         return editable
@@ -88,6 +90,7 @@ class EditableHistory:
             **{name: tuple(getattr(self, name)) for name in _SAME_NAMES if name not in _SORTED},
             partitions=tuple(sorted(self.partitions)),
             collected=frozenset(self.collected),
+            unplaced=self.unplaced,
             sends=sorted(self.sends, key=attrgetter("tp")),
             final_log=sorted(self.log, key=lambda record: (record.tp, record.offset)),
             reads=sorted(self.reads, key=attrgetter("tp")),
@@ -126,7 +129,8 @@ class EditableHistory:
         return placed
 
 
-_SAME_NAMES = tuple(each.name for each in fields(EditableHistory) if each.name not in ("log", "collected"))
+_OTHERS = ("log", "collected", "unplaced")
+_SAME_NAMES = tuple(each.name for each in fields(EditableHistory) if each.name not in _OTHERS)
 """The lists that a history holds under the same name."""
 _SORTED = ("partitions", "sends", "reads", "replica_batches")
 

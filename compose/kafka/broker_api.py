@@ -210,8 +210,13 @@ def _log_dir(answer: Reader) -> tuple[str, bool]:
 
 def _log_dir_topic(answer: Reader) -> None:
     """A topic that was not asked for has no partitions in the answer; some releases name it all the same."""
+
+    def partition() -> None:
+        answer.take(4 + 8 + 8 + 1)
+        answer.tags()
+
     answer.text()
-    answer.array(lambda: (answer.take(4 + 8 + 8 + 1), answer.tags()))
+    answer.array(partition)
     answer.tags()
 
 

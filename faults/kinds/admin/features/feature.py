@@ -105,8 +105,8 @@ class Feature:
         for node, known in said.items():
             if not known.oldest <= step.level <= known.newest:
                 release = self.injection.cluster.release_of(node)
-                levels = f"{step.feature} from {known.oldest} to {known.newest}"
-                raise NoTarget(f"nothing to change: broker {node} of release {release} knows {levels}")
+                takes = f"{step.feature} from {known.oldest} to {known.newest}"
+                raise NoTarget(f"nothing to change: broker {node} of release {release} knows {takes}")
         level = level_now(said)
         if level is None:
             levels = sorted({known.level for known in said.values()})
