@@ -169,6 +169,7 @@ def _write_proofs(directory: Path, ends: list[int]) -> None:
             "last_stable": end,
             "log_end": end,
             "read_to": end,
+            "committed_to": NONE,
             "replicas": NODES,
             "isr": NODES,
             "complete": True,

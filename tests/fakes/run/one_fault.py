@@ -42,7 +42,7 @@ ONE_FAULTS: Mapping[str, OneFault] = {
     "stop": OneFault(words=LEADER),
     # Once it is proven, every broker is back.
     "rolling-restart": OneFault(words="target: brokers", begun="down"),
-    "rolling-upgrade": OneFault(words="release: 4.3.1", begun="down", cluster="kafka: 4.0.0"),
+    "rolling-upgrade": OneFault(words="target: nodes, release: 4.3.1", begun="down", cluster="kafka: 4.0.0"),
     "cpu-limit": OneFault(words=f"{LEADER}, cpus: 0.1"),
     # How much is too little depends on the machine; the limit is there once it is injected.
     "memory-limit": OneFault(words=f"{LEADER}, memory: 1GiB", begun="injected"),

@@ -38,7 +38,7 @@ def refusal(old: str, new: str) -> str:
             "broker: 3",
             "demo.yaml:2:11: cluster.broker: unknown key 'broker'; did you mean brokers? allowed: "
             "broker_config, brokers, combined, controller_config, controllers, elr, formatted, kafka, "
-            "log_dirs, volume",
+            "log_dirs, transaction_version, volume",
         ),
         ("name: demo", "nome: demo", "demo.yaml:1:1: name: is missing\n"),
         (

@@ -26,10 +26,13 @@ from harness.selftest.documentation import PAGE, rewritten
 from harness.selftest.judge_mutant import Result
 from harness.selftest.kill_table import WIDTH, heading, row, summary
 from harness.selftest.mutant import family
+from harness.selftest.mutants import transactions
 from harness.selftest.mutants.every import MUTANTS, named
 from harness.selftest.selftest import SelfTest
 
 NOT_IN_THIS_RUN = {
+    *(mutant.name for mutant in transactions.MUTANTS),
+    *("lose-transactions", "lose-fencings", "lose-transaction-reads", "lose-markers", "lose-coordinators"),
     "move-record",
     "swap-records",
     "resurrect-lost-record",
@@ -51,7 +54,7 @@ NOT_IN_THIS_RUN = {
     "mix-in-final-read",
     "mix-in-disk",
 }
-"""It has one partition, one producer, no fault and no loss."""
+"""It has one partition, one producer, no fault, no loss and no transaction."""
 
 
 def without(*forgotten: Property):

@@ -59,7 +59,7 @@ def test_a_clock_is_set_ahead_and_right_again() -> None:
 def test_what_was_asked_says_by_how_much() -> None:
     """Who reads the history knows from it how far the clock was off."""
     (record,) = run(World(), AHEAD | {"target": "1+102", "offset": "-1h"})
-    assert (record.target, record.nodes) == ("1+102: -1h", (1, 102))
+    assert (record.target, record.nodes) == ("nodes 1+102: -1h", (1, 102))
 
 
 @pytest.mark.parametrize(
