@@ -37,7 +37,7 @@ class Coordinator:
     fails: int = 0
     """So many of the next records are not delivered."""
     in_flight: int = 0
-    """Requests without an answer, in the statistics of every client that is not the newest."""
+    """Requests without an answer, in the statistics of every client that is fenced or not the newest."""
     calls: list[str] = field(default_factory=list)
     made: int = 0
     newest: int = 0
@@ -56,6 +56,7 @@ class FakeClient:
         self._coordinator, self._number, self.config = coordinator, number, config
         self._waiting: list[tuple[Deliver, KafkaError | None, Message]] = []
         self._offset = 0
+        self._is_fenced = False
 
     def produce(
         self, topic: str, value: bytes, key: bytes, partition: int, deliver: Deliver, *_rest: object
@@ -112,10 +113,11 @@ class FakeClient:
         self._coordinator.calls.append(f"{call} {self._number}")
         answers = self._coordinator.answers.get(call)
         if answers and (error := answers.pop(0)) is not None:
+            self._is_fenced |= error.code() == KafkaError._FENCED
             raise KafkaException(error)
 
     def _statistics(self) -> dict[str, Any]:
-        is_old = self._coordinator.newest > self._number
+        is_old = self._is_fenced or self._coordinator.newest > self._number
         waiting = self._coordinator.in_flight if is_old else 0
         names = ("disconnects", "req_timeouts", "txretries", "txerrs", "outbuf_cnt")
         broker = {"nodeid": 1, "state": "UP", "stateage": 0, "waitresp_cnt": waiting}
