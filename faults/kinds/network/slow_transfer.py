@@ -5,15 +5,11 @@ the fault makes so many bytes take, and longer than before by half of that, twic
 requests were not answered before, which was shut already, it is not proven.
 Recovery: they take about as long as before, and the ISR is what it was.
 
-A node that is busy, or has just been started, may take nearly as long before. Then four transfers in a row
-have to take what the fault makes them take, and what shows that it was the fault is the recovery: afterwards
-they have to be shorter by half of that.
-
 Each connection is slowed for itself, so traffic besides the transfer changes little of what is measured.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Generic, TypeVar
@@ -30,11 +26,8 @@ from faults.sizes import write_rate
 from faults.tasks import as_job
 
 SHORTEST_HOLD_S = 1.5
-SAMPLES, CLEARLY = 2, 0.5
-"""Transfers before and during: one alone may be long by chance. Two are clearly longer than others by so much
-of what the fault makes them take."""
-MORE_SAMPLES = 4
-"""During, where they are not clearly longer than before."""
+SAMPLES = 2
+"""Transfers before and during: one alone may be long by chance."""
 QUICK, MOST_SAMPLES, MOST_PREPARING_S = 0.4, 6, 0.4
 """Where a broker was busy in all transfers before, these are no measure of the edge: more are made, so many
 and for so long, until each edge has one that takes at most so much of what the fault will make it take."""
@@ -97,10 +90,7 @@ class SlowTransfer(Generic[SlowStep]):
 
     injection: Injection[SlowStep]
     _before: Mapping[Edge, Transfer] = field(default_factory=dict)
-    _during: list[Mapping[Edge, Transfer]] = field(default_factory=list)
-    """In a row, each slow on every edge."""
-    _clear: int = 0
-    """How many of them, the last ones, were clearly longer than before on every edge."""
+    _slow: int = 0
     _slow_since_ns: int = -1
 
     def prepare(self) -> None:
@@ -132,43 +122,24 @@ class SlowTransfer(Generic[SlowStep]):
         injection.cluster.mesh.impair(injection.edges, injection.step.impairment, owner=injection.owner)
 
     def effect(self) -> Evidence:
-        """Do transfers through all edges take as long as they must, as often in a row as it needs?"""
+        """Do transfers through all edges take as long as they must, twice in a row?"""
         if silent := [str(edge) for edge in self.injection.edges if edge not in self._before]:
             return NotYet(instead=f"no requests through {', '.join(silent)} were answered before")
         began_ns = self.injection.clock.now_ns()
         during = self._measure(tuple(self._before))
-        if quick := self._first(during, self._is_too_quick):
-            self._during, self._clear = [], 0
-            return NotYet(instead=_compared(quick, during, self._before[quick]))
-        hidden = self._first(during, self._is_hidden)
-        self._slow_since_ns = self._slow_since_ns if self._during else began_ns
-        self._during.append(during)
-        self._clear = 0 if hidden else self._clear + 1
-        if self._clear >= SAMPLES or len(self._during) >= MORE_SAMPLES:
-            return Proven(since_ns=self._slow_since_ns, values=self._values(during))
-        if hidden:
-            seen = f"{_compared(hidden, during, self._before[hidden])}, {len(self._during)} times"
-            return NotYet(instead=f"{seen}; needed {MORE_SAMPLES}")
-        return NotYet(instead=f"transfers slower {self._clear} times; needed {SAMPLES}")
-
-    def _first(
-        self, during: Mapping[Edge, Transfer], what: Callable[[Transfer, Transfer], bool]
-    ) -> Edge | None:
-        """The first edge without an answer in time, or with a transfer that is so, compared with before."""
         for edge, before in self._before.items():
-            if edge not in during or what(during[edge], before):
-                return edge
-        return None
+            if edge not in during or during[edge].took_s < self._wanted_s(during[edge], before):
+                self._slow = 0
+                return NotYet(instead=_compared(edge, during, before))
+        self._slow_since_ns = self._slow_since_ns if self._slow else began_ns
+        self._slow += 1
+        if self._slow < SAMPLES:
+            return NotYet(instead=f"transfers slower {self._slow} times; needed {SAMPLES}")
+        return Proven(since_ns=self._slow_since_ns, values=self._values(during))
 
-    def _is_too_quick(self, during: Transfer, before: Transfer) -> bool:
-        """Or slower before than this fault makes it, by another one beside which this one has no effect."""
+    def _wanted_s(self, during: Transfer, before: Transfer) -> float:
         least_s = self.injection.step.must_take_s(during)
-        return during.took_s < SHARE * least_s or (
-            before.took_s > least_s and self._is_hidden(during, before)
-        )
-
-    def _is_hidden(self, during: Transfer, before: Transfer) -> bool:
-        return during.took_s < before.took_s + CLEARLY * self.injection.step.must_take_s(during)
+        return max(SHARE * least_s, before.took_s + least_s / 2)
 
     def _values(self, during: Mapping[Edge, Transfer]) -> dict[str, object]:
         step = self.injection.step
@@ -187,19 +158,13 @@ class SlowTransfer(Generic[SlowStep]):
         """Do transfers take about as long as before, and is the ISR what it was?"""
         since = self._measure(tuple(self._before))
         for edge, before in self._before.items():
-            if edge not in since or since[edge].took_s > self._most_s(edge, before):
+            most_s = before.took_s + self.injection.step.must_take_s(before) / 2
+            if edge not in since or since[edge].took_s > most_s:
                 return NotYet(instead=_compared(edge, since, before))
         if lacking := isr_is_short(self.injection):
             return NotYet(instead=lacking)
         values = {"took_since_heal_s": by_name({edge: since[edge].took_s for edge in self._before})}
         return Proven(since_ns=self.injection.clock.now_ns(), values=values)
-
-    def _most_s(self, edge: Edge, before: Transfer) -> float:
-        """About as long as before; and clearly shorter than during, if those were not clearly longer."""
-        half_s = CLEARLY * self.injection.step.must_take_s(before)
-        if self._clear >= SAMPLES or len(self._during) < MORE_SAMPLES:
-            return before.took_s + half_s
-        return min(before.took_s, *(each[edge].took_s - half_s for each in self._during))
 
 
 def _took_s(transfer: Transfer) -> float:

@@ -127,33 +127,19 @@ def test_where_a_broker_was_busy_more_transfers_are_made_before() -> None:
 
 
 def test_an_edge_that_stays_slow_is_not_measured_for_ever() -> None:
-    """Six transfers before, and then the fault's."""
     world = World()
     measured(world, "2->1", [0.15] * 6)
     (narrow,) = run(world, NARROW | {"edges": "2 -> leader"})
-    assert json.loads(narrow.evidence)["effect"]["took_before_s"] == {"2->1": 0.15}
+    assert not narrow.proven
+    assert "takes 0.20 s, took 0.15 s before" in narrow.evidence
 
 
-def test_where_a_broker_was_busy_before_the_recovery_shows_that_it_was_the_fault() -> None:
-    """0.2 s are what the transfer must take, and 0.19 s were what it took before: four of 0.2 s in a row, and
-    0.05 s afterwards."""
-    world = World()
-    measured(world, "2->1", [0.19] * 6)
+def test_a_node_that_is_busy_until_the_healing_is_no_evidence() -> None:
+    """Its transfers take nearly what the fault would make them take, before and during, and less after it."""
+    world = World(ignores={"impair"})
+    measured(world, "2->1", [0.19] * 10)
     (narrow,) = run(world, NARROW | {"edges": "2 -> leader"})
-    assert (narrow.proven, narrow.recovered) == (True, True), narrow.evidence
-    assert narrow.effect_ns == narrow.inject_ns
-
-
-def test_a_busy_broker_is_no_evidence_of_a_fault() -> None:
-    """Not in between, nor where it goes on to be busy: who has shown no fault before has to show its end."""
-    world = World(ignores={"impair"})
-    measured(world, "2->1", [0.19] * 6 + [0.2, 0.2, 0.2, 0.05] * 9)
-    (unproven,) = run(world, NARROW | {"edges": "2 -> leader"})
-    assert not unproven.proven
-    world = World(ignores={"impair"})
-    measured(world, "2->1", [0.19] * 500)
-    (unfinished,) = run(world, NARROW | {"edges": "2 -> leader"})
-    assert (unfinished.proven, unfinished.recovered) == (True, False)
+    assert not narrow.proven
 
 
 def test_of_two_transfers_before_the_shorter_one_counts() -> None:
