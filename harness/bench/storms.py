@@ -26,15 +26,15 @@ PLAN = (
     *(("normal", "within-promise", seed) for seed in range(21, 24)),
     *(("gentle", "within-promise", seed) for seed in range(31, 33)),
 )
-LOSING = "storm.weights={power-loss: 30}"
-"""Replicas of a partition are lost only together."""
+LOSING = "storm.kinds=[power-loss]"
+"""Replicas of a partition are lost only together, and among all kinds there are few power losses."""
 RUN_S = 600.0
 HEAD = """\
 # Storms
 
 `make storms` runs these and writes this page: `highwater run storm` with the intensity, the limit and the
-seed of each row, two minutes each; beyond the promise power losses are drawn more often, and each of these
-storms has to lose something. *Late*: from the planned instant of an injection to its begin.
+seed of each row, two minutes each; beyond the promise only power losses are drawn, and each of these storms
+has to lose something. *Late*: from the planned instant of an injection to its begin.
 """
 
 
