@@ -62,15 +62,32 @@ REQUEST_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer:
-    """Some requests and their answers, sent over one connection without waiting in between.
+class Timed:
+    """How long something takes through an edge, and at the same moment past its proxy, both to 0.01 s.
 
-    `took_s` is from the first byte of a request to the last byte of the last answer, to 0.01 s.
+    A node that is busy, or has just started, is slow in both; what the edge adds is the difference.
     """
+
+    took_s: float
+    direct_s: float
+
+    @property
+    def added_s(self) -> float:
+        """By how much it takes longer through the edge, 0 if it does not."""
+        return max(0.0, round(self.took_s - self.direct_s, 3))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundTrip(Timed):
+    """A request, until the first byte of its answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer(Timed):
+    """Some requests sent over one connection without waiting in between, until the end of the last answer."""
 
     request_bytes: int
     answer_bytes: int
-    took_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,8 +260,8 @@ class Mesh(Protocol):
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         """Those of `edges` through which a Kafka request was answered in time; all are asked at once."""
 
-    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
-        """As `probe`, with the seconds from each request to the first byte of its answer, to 0.01 s."""
+    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, RoundTrip]:
+        """Send a Kafka request through each of `edges`, and past it; those that were answered both ways."""
 
     def reached(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, Reached]:
         """How far one Kafka request came through each of `edges` in time; all are sent at once."""
@@ -252,7 +269,7 @@ class Mesh(Protocol):
     def transfers(
         self, edges: Collection[Edge], *, requests: int, within_s: float
     ) -> Mapping[Edge, Transfer]:
-        """Send so many Kafka requests through each of `edges`; those whose answers all came in time."""
+        """So many Kafka requests through each of `edges`, and past it, where all are answered both ways."""
 
 
 class Watch(Protocol):

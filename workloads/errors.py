@@ -7,6 +7,7 @@ WorkloadError
 ├── ThreadStuck           a thread did not end when it was stopped
 ├── JournalUnreadable     a journal of the run directory is missing or of another kind
 ├── SealEnded             the process that seals a history has ended by itself
+├── ReadEnded             a process that reads the final log has ended by itself
 ├── TopicUnreadable       a running cluster did not say what was asked of one of its topics
 └── PeerFailed            what the bench compares the load with did not end with its figures
 """
@@ -38,6 +39,10 @@ class JournalUnreadable(WorkloadError):
 
 class SealEnded(WorkloadError):
     """The process that seals a history has ended, and not because of the journals."""
+
+
+class ReadEnded(WorkloadError):
+    """A process that reads the final log has ended before it was done."""
 
 
 class TopicUnreadable(WorkloadError):

@@ -47,6 +47,11 @@ def reasons(events: Sequence[NodeEvent], faults: Sequence[Fault], clock: Clock) 
         yield Reason(verdict, text)
 
 
+def disturbed(events: Sequence[NodeEvent]) -> bool:
+    """Whether anybody but the run and Kafka ended or started a process: what comes after may be due to it."""
+    return any(not each.planned and verdict_of(each) is not Verdict.FAIL for each in events)
+
+
 def _unhealed(event: NodeEvent, faults: Sequence[Fault]) -> Fault | None:
     """A fault of the event's node that was injected before it and never healed."""
     hit = (fault for fault in faults if event.node in fault.nodes and fault.heal_ns == NONE)

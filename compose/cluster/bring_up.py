@@ -219,13 +219,11 @@ class BringUp:
         own = containers.addresses(proxy.id)
         listens = {one.name: f"{own[self.network(one.edge.source)]}:{one.listen_port}" for one in plan}
         to = {n: containers.addresses(node.container_id)[node.network] for n, node in nodes.items()}
-        server.create(
-            {one.name: (listens[one.name], f"{to[one.edge.target]}:{one.upstream_port}") for one in plan}
-        )
+        leads_to = {one.name: f"{to[one.edge.target]}:{one.upstream_port}" for one in plan}
+        server.create({name: (listens[name], leads_to[name]) for name in listens})
         places = {listens[one.name]: one.edge for one in plan}
-        return ToxiproxyMesh(
-            plan, server, Traffic(places, lambda: helper.run(SS)), EdgeProbe(places, helper.run)
-        )
+        edge_probe = EdgeProbe(places, {listens[name]: leads_to[name] for name in listens}, helper.run)
+        return ToxiproxyMesh(plan, server, Traffic(places, lambda: helper.run(SS)), edge_probe)
 
 
 def _with_clock(spec: ContainerSpec, directory: str) -> ContainerSpec:

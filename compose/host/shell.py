@@ -6,11 +6,14 @@ A command is a list of words, never a shell line. It has a deadline, and it cann
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from compose.errors import CommandFailed
 from compose.host.progress import OnLine
@@ -78,19 +81,7 @@ class Running:
     def __init__(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
         """Start it. `env` is added to the environment. Raises CommandFailed if it cannot be."""
         self._argv = tuple(argv)
-        try:
-            self._process = subprocess.Popen(
-                list(argv),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                start_new_session=True,
-                env=os.environ | (env or {}),
-            )
-        except OSError as error:
-            raise CommandFailed(f"{argv[0]}: could not be run: {error.strerror}") from error
+        self._process = _begun(argv, env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def wait(self) -> Completed:
         """Wait until it has ended."""
@@ -100,6 +91,74 @@ class Running:
     def kill(self) -> None:
         """End it at once."""
         self._process.kill()
+
+
+class Answering:
+    """A command that answers each line with one line, in a session of its own: Ctrl-C is not for it.
+
+    Its stdin ends with this program.
+    """
+
+    def __init__(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
+        """Start it. `env` is added to the environment. Raises CommandFailed if it cannot be."""
+        self._argv = tuple(argv)
+        self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by `kill`
+        try:
+            self._process = _begun(argv, env, stdin=subprocess.PIPE, stderr=self._errors)
+        except CommandFailed:
+            self._errors.close()
+            raise
+
+    def ask(self, line: str) -> None:
+        """Send a line; that it has ended shows when it should answer."""
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(f"{line}\n")
+            self._process.stdin.flush()
+
+    def answer(self) -> str:
+        """Wait for its next line. CommandFailed if it has ended instead."""
+        assert self._process.stdout is not None
+        if line := self._process.stdout.readline():
+            return line
+        code = self._process.wait()
+        self._errors.seek(0)
+        errors = self._errors.read()
+        raise CommandFailed(failure(Completed(argv=self._argv, code=code, stdout="", stderr=errors)))
+
+    def kill(self) -> None:
+        """End it at once; a second call does nothing."""
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        for pipe in (self._process.stdin, self._process.stdout, self._errors):
+            with suppress(BrokenPipeError):
+                pipe.close()
+
+
+def _begun(
+    argv: Sequence[str], env: Mapping[str, str] | None, *, stdin: int, stderr: int | IO[str]
+) -> "subprocess.Popen[str]":
+    """A process that goes on, in a session of its own; its stdout is a pipe."""
+    try:
+        return subprocess.Popen(
+            list(argv),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            env=os.environ | (env or {}),
+        )
+    except OSError as error:
+        raise CommandFailed(f"{argv[0]}: could not be run: {error.strerror}") from error
+
+
+def own_modules() -> Mapping[str, str]:
+    """For the environment of a program of this interpreter: it finds the modules that this one finds."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def failure(done: Completed) -> str:

@@ -10,7 +10,7 @@ from compose.mesh.probe import EdgeProbe
 from compose.mesh.toxics import Setting, setting_of
 from compose.mesh.toxiproxy import ProxyState
 from compose.mesh.traffic import Traffic
-from compose.protocols import CutMode, Edge, Reached, Transfer
+from compose.protocols import CutMode, Edge, Reached, RoundTrip, Transfer
 from compose.spec.mesh_plan import Proxy
 
 
@@ -100,8 +100,8 @@ class ToxiproxyMesh:
         """Those of `edges` through which a Kafka request was answered in time; see probe.py."""
         return self._edge_probe.probe(self._known(edges), within_s=within_s)
 
-    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
-        """Seconds to the answer of a Kafka request, by edge, if one came in time; see probe.py."""
+    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, RoundTrip]:
+        """A Kafka request through each of `edges` and past it, if both were answered; see probe.py."""
         return self._edge_probe.round_trips(self._known(edges), within_s=within_s)
 
     def reached(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, Reached]:
@@ -111,7 +111,7 @@ class ToxiproxyMesh:
     def transfers(
         self, edges: Collection[Edge], *, requests: int, within_s: float
     ) -> Mapping[Edge, Transfer]:
-        """Many Kafka requests through each of `edges`, if all were answered in time; see probe.py."""
+        """Many Kafka requests through each of `edges` and past it, if all were answered; see probe.py."""
         return self._edge_probe.transfers(self._known(edges), requests=requests, within_s=within_s)
 
     def disturbed(self) -> Mapping[Edge, str]:
@@ -137,6 +137,7 @@ class ToxiproxyMesh:
 
     def moved(self, node: int, address: str) -> None:
         """Let every edge to `node` lead to its new `address`."""
+        self._edge_probe.moved(node, address)
         for edge, proxies in self._proxies.items():
             if edge.target == node:
                 with self._changing[edge]:

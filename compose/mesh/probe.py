@@ -2,14 +2,16 @@
 
 Counters prove nothing on an edge without traffic, such as the one to a leader that leads nothing any more.
 So a request is sent from the proxy's own network to the address on which the edge listens: it crosses
-that edge and no other.
+that edge and no other. What is timed is sent at the same moment to where the edge leads as well, past the
+proxy, which stands in the network of every node: a node that is slow itself is slow in both.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import get_args
 
 from compose.errors import MeshError
-from compose.protocols import REQUEST_BYTES, Edge, Reached, Transfer
+from compose.protocols import REQUEST_BYTES, Edge, Reached, RoundTrip, Transfer
 
 SCRIPT = "/highwater/probe.pl"
 REACHED = "/highwater/reached.pl"
@@ -22,21 +24,31 @@ FARTHEST: tuple[Reached, ...] = get_args(Reached)
 class EdgeProbe:
     """Sends a request through edges. `places` maps the address:port on which an edge listens to that edge.
 
-    `run` runs a command where the proxy's addresses are reachable, and returns what it printed.
+    `upstreams` maps it to the address:port where the edge leads. `run` runs a command where all of these
+    addresses are reachable, and returns what it printed.
     """
 
-    def __init__(self, places: Mapping[str, Edge], run: Callable[[Sequence[str]], str]) -> None:
-        self._places, self._run = places, run
+    def __init__(
+        self, places: Mapping[str, Edge], upstreams: Mapping[str, str], run: Callable[[Sequence[str]], str]
+    ) -> None:
+        self._places, self._upstreams, self._run = places, dict(upstreams), run
+
+    def moved(self, node: int, address: str) -> None:
+        """The node has another address."""
+        for place, edge in self._places.items():
+            if edge.target == node:
+                self._upstreams[place] = f"{address}:{self._upstreams[place].rpartition(':')[2]}"
 
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         """Those of `edges` through which an answer came in time; an edge of two proxies needs one answer."""
-        return frozenset(self.round_trips(edges, within_s=within_s))
+        return frozenset(edge for edge, _ in self._asked(edges, SCRIPT, str(within_s)))
 
-    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> dict[Edge, float]:
-        """Seconds to the answer by edge, if one came in time; of an edge of two proxies, the sooner one."""
-        found: dict[Edge, float] = {}
-        for edge, (seconds,) in self._asked(edges, SCRIPT, str(within_s)):
-            found[edge] = min(float(seconds), found.get(edge, within_s))
+    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> dict[Edge, RoundTrip]:
+        """By edge, if both answers came in time; of an edge of two proxies, the sooner one."""
+        found: dict[Edge, RoundTrip] = {}
+        for edge, (took,), (direct,) in self._compared(edges, SCRIPT, str(within_s)):
+            trip = RoundTrip(took_s=float(took), direct_s=float(direct))
+            found[edge] = min(trip, found.get(edge, trip), key=attrgetter("took_s"))
         return found
 
     def reached(self, edges: Collection[Edge], *, within_s: float) -> dict[Edge, Reached]:
@@ -47,24 +59,43 @@ class EdgeProbe:
         return found
 
     def transfers(self, edges: Collection[Edge], *, requests: int, within_s: float) -> dict[Edge, Transfer]:
-        """Many requests by edge, if all were answered in time; of an edge of two proxies, the sooner ones."""
+        """By edge, if all answers came in time both ways; of an edge of two proxies, the sooner one."""
         found: dict[Edge, Transfer] = {}
         words = (str(within_s), str(requests), str(REQUEST_BYTES))
-        for edge, (answered, seconds) in self._asked(edges, TRANSFER, *words):
+        for edge, (answered, took), (_, direct) in self._compared(edges, TRANSFER, *words):
             transfer = Transfer(
-                request_bytes=requests * REQUEST_BYTES, answer_bytes=int(answered), took_s=float(seconds)
+                request_bytes=requests * REQUEST_BYTES,
+                answer_bytes=int(answered),
+                took_s=float(took),
+                direct_s=float(direct),
             )
-            found[edge] = min(transfer, found.get(edge, transfer), key=lambda each: each.took_s)
+            found[edge] = min(transfer, found.get(edge, transfer), key=attrgetter("took_s"))
         return found
 
     def _asked(self, edges: Collection[Edge], script: str, *words: str) -> Iterator[tuple[Edge, list[str]]]:
         """What a script prints of each place of the edges, by the edge."""
-        places = [place for place, edge in self._places.items() if edge in edges]
-        if not places:
-            return
-        for line in self._run(["perl", script, *words, *places]).splitlines():
-            place, *shown = line.split()
+        for place, shown in self._printed(self._places_of(edges), script, *words).items():
             yield self._places[place], shown
+
+    def _compared(
+        self, edges: Collection[Edge], script: str, *words: str
+    ) -> Iterator[tuple[Edge, list[str], list[str]]]:
+        """The same, with what it prints of where the place leads; of those of which it prints both."""
+        leads_to = {place: self._upstreams[place] for place in self._places_of(edges)}
+        printed = self._printed([*leads_to, *dict.fromkeys(leads_to.values())], script, *words)
+        for place, upstream in leads_to.items():
+            if place in printed and upstream in printed:
+                yield self._places[place], printed[place], printed[upstream]
+
+    def _places_of(self, edges: Collection[Edge]) -> list[str]:
+        return [place for place, edge in self._places.items() if edge in edges]
+
+    def _printed(self, addresses: Sequence[str], script: str, *words: str) -> dict[str, list[str]]:
+        """The words after each address."""
+        if not addresses:
+            return {}
+        lines = self._run(["perl", script, *words, *addresses]).splitlines()
+        return {address: shown for address, *shown in map(str.split, lines)}
 
 
 def _reached(word: str) -> Reached:

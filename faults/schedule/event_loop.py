@@ -36,12 +36,12 @@ class EventLoop:
         self._clock, self._threads = clock, threads
         self._queue: list[tuple[int, int, Callable[[], None]]] = []
         self._order = itertools.count()
-        self._running: list[Running] = []
+        self._running: set[Running] = set()
 
     def start(self, task: Task[None]) -> Running:
         """Run `task` to its first wait; `run` resumes it."""
         running = Running(task=task)
-        self._running.append(running)
+        self._running.add(running)
         self._resume(running)
         return running
 
@@ -75,6 +75,8 @@ class EventLoop:
         if not running.is_abandoned:
             self._advance(running)
             self._schedule(running)
+        if running.has_ended:
+            self._running.discard(running)
 
     def _advance(self, running: Running) -> None:
         """Run the task to its next wait, or to its end."""

@@ -345,6 +345,7 @@ class StepRunner:
         state.over_ns = self.clock.now_ns()
         self._report(state, stage, detail)
         state.moments["recovered"].come(state.over_ns)
+        state.let_go()
 
     def skip(self, state: StepState, reason: str) -> None:
         """Report that the step is not injected; nor are those that wait for it."""

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from faults.clock import ns
 from faults.errors import NotInjected
@@ -29,7 +30,7 @@ class StepState:
     found, at `prepared_ns`; `delayed`: why it was not injected when it was due; `postponed`: whose recovery
     made it due by `postponed_ns` later. `before`: for an event that it waits for, what was known just before
     the moment from which on that counts. `probe`: the last probe of the effect, which may go on; `probes`:
-    how many have returned.
+    how many have returned. `final`: the record, once all that it was made from is let go.
     """
 
     index: int
@@ -62,6 +63,7 @@ class StepState:
     probe: Future[Evidence] | None = None
     probes: int = 0
     moments: Mapping[Moment, Signal[int]] = field(default_factory=_moments)
+    final: FaultRecord | None = None
 
     @property
     def is_over(self) -> bool:
@@ -77,6 +79,15 @@ class StepState:
     def in_force(self) -> bool:
         """Whether it was injected, if only in part, and is not healed."""
         return self.inject_ns >= 0 and self.heal_ns < 0
+
+    def let_go(self) -> None:
+        """Nothing happens in this step any more: keep its record, and not all that its stages have needed.
+
+        A night has thousands of steps.
+        """
+        self.final = self.record()
+        self.fault = self.prepared = self.preparing = self.before = self.probe = None
+        self.effect = self.recovery = MappingProxyType({})
 
     def give_up_moments(self, reason: str) -> None:
         """None of the moments that have not come ever comes: steps that wait for them are not injected."""
@@ -99,6 +110,8 @@ class StepState:
 
     def record(self) -> FaultRecord:
         """The step as a row of the history."""
+        if self.final is not None:
+            return self.final
         evidence: dict[str, object] = {"effect": dict(self.effect), "recovery": dict(self.recovery)}
         if self.reason:
             evidence["reason"] = self.reason

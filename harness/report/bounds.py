@@ -65,12 +65,18 @@ def measured_bounds(manifest: Manifest, metrics: Metrics) -> Bounds:
 
 
 def unaccepted(
-    lines: Sequence[MeasuredLine], gaps: Sequence[Gap], pressure: Sequence[Pressure]
+    lines: Sequence[MeasuredLine], gaps: Sequence[Gap], pressure: Sequence[Pressure], *, disturbed: bool
 ) -> Iterator[Reason]:
-    """The acceptance lines that do not hold, or that this run cannot decide."""
+    """The acceptance lines that do not hold, or that this run cannot decide.
+
+    It decides none that is missed if it was `disturbed` from outside: Kafka may have done all it could.
+    """
     for line in lines:
         if line.holds is None:
             yield Reason(Verdict.UNKNOWN, f"acceptance: {line.in_words}")
+        elif not line.holds and disturbed:
+            after = "in a cluster that was disturbed from outside"
+            yield Reason(Verdict.UNKNOWN, f"acceptance: {line.in_words}, {after}")
         elif not line.holds:
             yield _missed(line, gaps, pressure)
 

@@ -74,7 +74,12 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
         problem=manifest.problem,
         more=(
             *node_ends.reasons(context.node_events, context.faults, facts.clock),
-            *unaccepted(bounds.accepted, exposure.gaps, context.pressure),
+            *unaccepted(
+                bounds.accepted,
+                exposure.gaps,
+                context.pressure,
+                disturbed=node_ends.disturbed(context.node_events),
+            ),
             *_unrecorded(manifest, context),
             *missing(
                 manifest,

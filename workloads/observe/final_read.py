@@ -16,8 +16,7 @@ leader's disk, is undecided, and shows in the proof's log_end.
 """
 
 import time
-from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,13 +28,14 @@ from compose.kafka.brokers import Brokers
 from workloads.clients.consumer import exact_reader
 from workloads.clients.protocol import OpenLogReader
 from workloads.observe.leaders import LeaderState
-from workloads.observe.partition_log import PartitionLog
+from workloads.observe.partition_logs import LogsHere, PartitionLogs, Reached
+from workloads.observe.read_apart import LogsApart, processors
 from workloads.observe.replica_offsets import ReplicaState, columns
 from workloads.observe.survey import Survey, survey
 from workloads.record.journal import Journal
 
-AT_ONCE = 3
-"""Partitions read at the same time: the decoding holds the interpreter's lock, more would only queue."""
+APART_RECORDS = 1_000_000
+"""So many take longer to read here, at 2 us each, than other processes take to start, a second for two."""
 
 LEAST_READ_PER_S = 10_000
 """Records a second, of all partitions together: two busy processors read more than ten times as many."""
@@ -63,18 +63,22 @@ def final_read(
     run's id `run`. The proofs are only returned: see `write_proofs`. `open_reader` None: librdkafka's. How
     far each replica reached when the read ended goes to `replica_offsets`.
     """
-    logs = [PartitionLog(tp, history, open_reader or exact_reader(bootstrap), run) for tp in partitions]
-    reading = _FinalRead(partitions, logs)
+
+    def open_logs(records: Mapping[TopicPartition, int]) -> PartitionLogs:
+        if open_reader is None and processors() > 1 and sum(records.values()) >= APART_RECORDS:
+            return LogsApart(records, bootstrap, history, run, count=processors())
+        return LogsHere(partitions, history, open_reader or exact_reader(bootstrap), run)
+
     begin = time.monotonic()
     with (
+        _FinalRead(partitions, open_logs) as reading,
         Brokers(bootstrap, within_s=ANSWER_WITHIN_S) as brokers,
-        ThreadPoolExecutor(AT_ONCE, "final-read") as pool,
     ):
         while reading.open and time.monotonic() < (deadline := begin + within_s + reading.takes_s):
-            reading.round(brokers, pool, deadline)
-    if replica_offsets is not None and reading.replicas:
-        replica_offsets.write(columns(list(reading.replicas.values())))
-    return reading.finish()
+            reading.round(brokers, deadline)
+        if replica_offsets is not None and reading.replicas:
+            replica_offsets.write(columns(list(reading.replicas.values())))
+        return reading.finish()
 
 
 def write_proofs(history: Path, proofs: Sequence[Proof], run: str = "") -> None:
@@ -83,11 +87,17 @@ def write_proofs(history: Path, proofs: Sequence[Proof], run: str = "") -> None:
     write_table(unit_path(history, "proofs"), "proofs", rows, run=run)
 
 
+OpenLogs = Callable[[Mapping[TopicPartition, int]], PartitionLogs]
+"""By how many records there are of each partition."""
+
+
 class _FinalRead:
     """What is known so far of each partition."""
 
-    def __init__(self, partitions: Sequence[TopicPartition], logs: Sequence[PartitionLog]) -> None:
-        self._logs = dict(zip(partitions, logs, strict=True))
+    def __init__(self, partitions: Sequence[TopicPartition], open_logs: OpenLogs) -> None:
+        self._partitions, self._open_logs = partitions, open_logs
+        self._logs: PartitionLogs | None = None
+        self._reached = dict.fromkeys(partitions, Reached())
         self._proven: dict[TopicPartition, Proof] = {}
         self._reasons = dict.fromkeys(partitions, "the time was up before the first question")
         self._newest: dict[TopicPartition, LeaderState] = {}
@@ -98,37 +108,44 @@ class _FinalRead:
     @property
     def open(self) -> list[TopicPartition]:
         """Partitions without a proof."""
-        return [tp for tp in self._logs if tp not in self._proven]
+        return [tp for tp in self._partitions if tp not in self._proven]
 
     @property
     def takes_s(self) -> float:
         """How long reading all that is there takes a slow machine, as far as it is known yet."""
         return sum(_records(state) for state in self._newest.values()) / LEAST_READ_PER_S
 
-    def round(self, brokers: Brokers, pool: ThreadPoolExecutor, deadline: float) -> None:
+    def round(self, brokers: Brokers, deadline: float) -> None:
         """Survey, read what is settled, survey again; then a partition that is as it was is proven."""
         self._unreplicated.clear()
         before = self._survey(brokers, self.open)
         self._newest |= before.newest
         self._reasons |= before.unsettled
         ready = list(before.settled.values())
-        reached = list(pool.map(lambda state: self._logs[state.tp].read(state, deadline), ready))
         if ready:
+            self._reached |= self._opened().read(ready, deadline)
             after = self._survey(brokers, [state.tp for state in ready])
-            for state, short in zip(ready, reached, strict=True):
-                self._decide(state, short, after)
+            for state in ready:
+                self._decide(state, after)
         if not any(state.tp in self._proven for state in ready):
             time.sleep(ROUND_S)
+
+    def _opened(self) -> PartitionLogs:
+        """The logs, opened when it is known how much there is to read."""
+        if self._logs is None:
+            records = {tp: _records(self._newest[tp]) if tp in self._newest else 0 for tp in self._partitions}
+            self._logs = self._open_logs(records)
+        return self._logs
 
     def _survey(self, brokers: Brokers, partitions: Collection[TopicPartition]) -> Survey:
         found = survey(brokers, partitions)
         self.replicas |= {(state.tp, state.broker): (found.at_ns, state) for state in found.replicas}
         return found
 
-    def _decide(self, before: LeaderState, short: str, after: Survey) -> None:
+    def _decide(self, before: LeaderState, after: Survey) -> None:
         """Prove a partition that was read, or note why it is not proven."""
         tp = before.tp
-        if reason := short or after.unsettled.get(tp) or moved(before, after.settled[tp]):
+        if reason := self._reached[tp].short or after.unsettled.get(tp) or moved(before, after.settled[tp]):
             self._reasons[tp] = reason
             return
         state = after.settled[tp]
@@ -140,10 +157,10 @@ class _FinalRead:
 
     def finish(self) -> tuple[Proof, ...]:
         """Close the files; the proofs, incomplete ones for what is still open."""
-        for log in self._logs.values():
-            log.finish()
+        self._opened().finish()
         return tuple(
-            self._proven.get(tp) or self._unreplicated.get(tp) or self._unproven(tp) for tp in self._logs
+            self._proven.get(tp) or self._unreplicated.get(tp) or self._unproven(tp)
+            for tp in self._partitions
         )
 
     def _unproven(self, tp: TopicPartition) -> Proof:
@@ -153,6 +170,15 @@ class _FinalRead:
         at_ns = time.monotonic_ns() if asked_ns == NONE else asked_ns
         return self._proof(tp, at_ns, state, self._reasons[tp])
 
+    def __enter__(self) -> "_FinalRead":
+        """Nothing to do yet."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End what reads."""
+        if self._logs is not None:
+            self._logs.close()
+
     def _proof(self, tp: TopicPartition, at_ns: int, state: LeaderState | None, reason: str) -> Proof:
         return Proof(
             **tp._asdict(),
@@ -161,7 +187,7 @@ class _FinalRead:
             high_watermark=state.high_watermark if state else NONE,
             last_stable=state.last_stable if state else NONE,
             log_end=max(state.high_watermark, state.log_end) if state else NONE,
-            read_to=self._logs[tp].read_to,
+            read_to=self._reached[tp].read_to,
             replicas=state.replicas if state else (),
             isr=state.isr if state else (),
             complete=not reason,

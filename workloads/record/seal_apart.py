@@ -8,14 +8,13 @@ sealed as JSON; its exit code is DAMAGED, and its last line the reason, where a 
 """
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from compose.host.shell import BEHIND_OTHERS, Running
+from compose.host.shell import BEHIND_OTHERS, Running, own_modules
 from workloads.errors import JournalUnreadable, SealEnded
 from workloads.record.recorder import RecordedSends
 from workloads.record.seal import ProducerFacts, Sealed, seal_load
@@ -29,8 +28,7 @@ class SealApart:
     def __init__(self, run_dir: Path, run: str) -> None:
         """As `seal_load` of a load that has ended."""
         program = [sys.executable, "-m", "workloads.record.seal_apart", str(run_dir), run]
-        modules = os.pathsep.join(filter(None, sys.path))
-        self._process = Running([*BEHIND_OTHERS, *program], env={"PYTHONPATH": modules})
+        self._process = Running([*BEHIND_OTHERS, *program], env=own_modules())
 
     def result(self) -> Sealed:
         """Wait for it. JournalUnreadable as `seal_load`; SealEnded if the process has ended by itself."""

@@ -1,8 +1,9 @@
 """Latency: answers, or requests, over directed edges arrive late, by a delay and up to a jitter more or less.
 
-Effect: a request through each edge is answered, as it was before, and takes longer than before by about
-the delay, twice in a row. With an edge that did not answer before, which was shut already, it is not proven.
-Recovery: the requests take about as long as before, and the ISR is what it was.
+Effect: a request through each edge is answered, as it was before, and takes longer than one that is sent
+past the edge at the same moment, by about the delay more than before, twice in a row. With an edge that did
+not answer before, which was shut already, it is not proven.
+Recovery: the edge adds about as little as before, and the ISR is what it was.
 
 The delays of faults on one edge add up, so each is proven by what it adds. An edge is back to what it was
 when every fault that followed on it is healed too.
@@ -14,14 +15,14 @@ from random import Random
 from typing import ClassVar, Self
 
 from compose.impairments import Delayed, Direction
-from compose.protocols import Edge
+from compose.protocols import Edge, RoundTrip
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.network.directions import parse_direction
-from faults.kinds.network.samples import SAMPLES, samples_before
+from faults.kinds.network.samples import SAMPLES, compared, least_added_before
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.targets.draw import draw_edges_of
@@ -92,25 +93,24 @@ class Latency:
     """Holds the injection's edges slow."""
 
     injection: Injection[LatencyStep]
-    _before: Mapping[Edge, float] = field(default_factory=dict)
+    _before: Mapping[Edge, RoundTrip] = field(default_factory=dict)
     _late: int = 0
     _late_since_ns: int = -1
 
     @property
     def _least_s(self) -> float:
-        """By how much a round trip is longer at least."""
+        """How much more the edge adds to a round trip at least."""
         return self.injection.step.delay_s - self.injection.step.jitter_s - RESOLUTION_S
 
     def prepare(self) -> None:
-        """Measure the round trip of each edge that answers: the shortest of some, of more if they differ."""
-        edges = self.injection.edges
-        trips = samples_before(lambda: self._measure(edges), _agree, self.injection.clock)
-        answered = set[Edge]().union(*trips)
-        self._before = {edge: min(each[edge] for each in trips if edge in each) for edge in sorted(answered)}
+        """Time round trips over each edge that answers."""
+        injection = self.injection
+        self._before = least_added_before(lambda: self._measure(injection.edges), _agree, injection.clock)
 
-    def _measure(self, edges: tuple[Edge, ...]) -> Mapping[Edge, float]:
+    def _measure(self, edges: tuple[Edge, ...]) -> Mapping[Edge, RoundTrip]:
         step = self.injection.step
-        within_s = PROBE_S + step.delay_s + step.jitter_s + max(self._before.values(), default=0.0)
+        took_s = max((each.took_s for each in self._before.values()), default=0.0)
+        within_s = PROBE_S + step.delay_s + step.jitter_s + took_s
         return self.injection.cluster.mesh.round_trips(edges, within_s=within_s)
 
     @as_job
@@ -121,22 +121,23 @@ class Latency:
         injection.cluster.mesh.impair(injection.edges, delayed, owner=injection.owner)
 
     def effect(self) -> Evidence:
-        """Do answers through all edges take longer by the delay, twice in a row?"""
+        """Do all edges add the delay to round trips, twice in a row?"""
         if silent := [str(edge) for edge in self.injection.edges if edge not in self._before]:
             return NotYet(instead=f"no request through {', '.join(silent)} was answered before the delay")
         began_ns = self.injection.clock.now_ns()
         trips = self._measure(tuple(self._before))
-        for edge, before_s in self._before.items():
-            if trips.get(edge, 0.0) < before_s + self._least_s:
+        for edge, before in self._before.items():
+            if edge not in trips or trips[edge].added_s < before.added_s + self._least_s:
                 self._late = 0
-                return NotYet(instead=_compared(edge, trips, before_s))
+                return NotYet(instead=compared("a request", edge, trips.get(edge), before))
         self._late_since_ns = self._late_since_ns if self._late else began_ns
         self._late += 1
         if self._late < SAMPLES:
             return NotYet(instead=f"round trips longer {self._late} times; needed {SAMPLES}")
         values = {
-            "round_trip_before_s": by_name(self._before),
-            "round_trip_during_s": by_name({edge: trips[edge] for edge in self._before}),
+            "round_trip_before_s": by_name({edge: each.took_s for edge, each in self._before.items()}),
+            "round_trip_during_s": by_name({edge: trips[edge].took_s for edge in self._before}),
+            "past_the_edge_s": by_name({edge: trips[edge].direct_s for edge in self._before}),
         }
         return Proven(since_ns=self._late_since_ns, values=values)
 
@@ -146,26 +147,20 @@ class Latency:
         self.injection.cluster.mesh.mend(self.injection.edges, owner=self.injection.owner)
 
     def recovery(self) -> Evidence:
-        """Do answers take about as long as before, and is the ISR what it was?"""
+        """Do the edges add about as little as before, and is the ISR what it was?"""
         trips = self._measure(tuple(self._before))
-        for edge, before_s in self._before.items():
-            if edge not in trips or trips[edge] > before_s + self._least_s / 2:
-                return NotYet(instead=_compared(edge, trips, before_s))
+        for edge, before in self._before.items():
+            if edge not in trips or trips[edge].added_s > before.added_s + self._least_s / 2:
+                return NotYet(instead=compared("a request", edge, trips.get(edge), before))
         if lacking := isr_is_short(self.injection):
             return NotYet(instead=lacking)
-        values = {"round_trip_since_heal_s": by_name({edge: trips[edge] for edge in self._before})}
+        values = {"round_trip_since_heal_s": by_name({edge: trips[edge].took_s for edge in self._before})}
         return Proven(since_ns=self.injection.clock.now_ns(), values=values)
 
 
-def _agree(trips: Sequence[Mapping[Edge, float]]) -> bool:
-    """Whether the two shortest round trips of each edge are about the same."""
-    by_edge = [sorted(each[edge] for each in trips if edge in each) for edge in set().union(*trips)]
-    return all(len(its) < SAMPLES or its[1] - its[0] <= RESOLUTION_S for its in by_edge)
-
-
-def _compared(edge: Edge, trips: Mapping[Edge, float], before_s: float) -> str:
-    now = f"takes {trips[edge]:.2f} s" if edge in trips else "is not answered"
-    return f"a request through {edge} {now}, took {before_s:.2f} s before"
+def _agree(trips: Sequence[RoundTrip]) -> bool:
+    """Whether an edge has added about the same to those two to which it has added least."""
+    return len(trips) < SAMPLES or trips[1].added_s - trips[0].added_s <= RESOLUTION_S
 
 
 def _draw(rng: Random, head: Head, node: Target, facts: Facts) -> Step:
@@ -189,8 +184,9 @@ LATENCY = FaultKind(
     storm=StormRule(draw=_draw, weight=2, leaves_open=True),
     does="answers over directed edges arrive late, by `delay`, give or take `jitter` (0s), or with "
     "`direction: to` requests; delays of several faults on one edge add up",
-    effect="a Kafka request through each edge takes longer by at least `delay` minus `jitter` than before, "
-    "twice in a row. Where an edge did not answer before, the fault is not proven",
+    effect="a Kafka request through each edge takes longer than one past it at the same moment, by at least "
+    "`delay` minus `jitter` more than before, twice in a row. Where an edge did not answer before, the fault "
+    "is not proven",
     healing="the bytes are delayed no more, except by other faults",
-    recovery="the requests take about as long as before",
+    recovery="the edges add about as little to the requests as before",
 )

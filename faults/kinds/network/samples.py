@@ -1,25 +1,53 @@
-"""How often what passes over edges is timed: before a fault, and in a row while it holds."""
+"""How often what passes over edges is timed, before a fault and while it holds, and what that says."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import TypeVar
 
+from compose.protocols import Edge, Timed
 from faults.clock import Clock, ns
 
-Timed = TypeVar("Timed")
+TimedT = TypeVar("TimedT", bound=Timed)
 
 SAMPLES = 2
-"""Before and during: one alone may be long by chance."""
+"""Before and during: what an edge adds to one alone may be much by chance."""
 MOST_SAMPLES, MOST_S = 6, 0.4
-"""On a busy machine two may be long, and hide the fault if they were before it: then more are taken, so many
-in all, and for so long. A step is prepared 1.2 s ahead, and that includes more than this."""
+"""On a busy machine it may be much in two, and hide the fault if they were before it: then more are taken, so
+many in all, and for so long. A step is prepared 1.2 s ahead, and that includes more than this."""
 
 
-def samples_before(
-    take: Callable[[], Timed], enough: Callable[[Sequence[Timed]], bool], clock: Clock
-) -> Sequence[Timed]:
-    """SAMPLES, and more until they are `enough`, MOST_SAMPLES are taken, or MOST_S more have passed."""
+def least_added_before(
+    take: Callable[[], Mapping[Edge, TimedT]],
+    enough: Callable[[Sequence[TimedT]], bool],
+    clock: Clock,
+) -> Mapping[Edge, TimedT]:
+    """Of SAMPLES the one to which each edge has added least, by edge that has answered, in order.
+
+    More are taken until those of each edge, by what it has added, are `enough`.
+    """
     found = [take() for _ in range(SAMPLES)]
     until_ns = clock.now_ns() + ns(MOST_S)
-    while len(found) < MOST_SAMPLES and not enough(found) and clock.now_ns() < until_ns:
+    while len(found) < MOST_SAMPLES and not all(map(enough, by_edge(found).values())):
+        if clock.now_ns() >= until_ns:
+            break
         found.append(take())
-    return found
+    return {edge: its[0] for edge, its in sorted(by_edge(found).items())}
+
+
+def by_edge(samples: Sequence[Mapping[Edge, TimedT]]) -> dict[Edge, list[TimedT]]:
+    """The samples of each edge, the one first to which it has added least."""
+    found: dict[Edge, list[TimedT]] = {}
+    for sample in samples:
+        for edge, timed in sample.items():
+            found.setdefault(edge, []).append(timed)
+    return {edge: sorted(its, key=attrgetter("added_s")) for edge, its in found.items()}
+
+
+def compared(what: str, edge: Edge, now: Timed | None, before: Timed) -> str:
+    """How long `what` takes over the edge now, and took before, with what the edge has added to it."""
+    shown = "is not answered in time" if now is None else f"takes {_shown(now)}"
+    return f"{what} through {edge} {shown}, took {_shown(before)} before"
+
+
+def _shown(timed: Timed) -> str:
+    return f"{timed.took_s:.2f} s ({timed.direct_s:.2f} s past it)"

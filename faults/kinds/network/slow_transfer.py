@@ -1,19 +1,19 @@
 """Bytes that pass a few at a time: what bandwidth and slicing have in common, and how both are proven.
 
 Effect: some requests and their answers, sent through each edge over one connection, take at least as long as
-the fault makes so many bytes take, and longer than before by half of that, twice in a row. With an edge whose
-requests were not answered before, which was shut already, it is not proven.
-Recovery: they take about as long as before, and the ISR is what it was.
+the fault makes so many bytes take; and longer than the same requests that are sent past the edge at the same
+moment, by half of that more than before, twice in a row. With an edge whose requests were not answered
+before, which was shut already, it is not proven.
+Recovery: the edges add about as little as before, and the ISR is what it was.
 
-A node that is busy, or has just been started, may take nearly as long before. Then four transfers in a row
-have to take what the fault makes them take, and what shows that it was the fault is the recovery: afterwards
-they have to be shorter by half of that.
+A broker that is busy, or has just started, can take as long as the fault would make it take, and be quick
+again at any moment: what it takes past the edge tells it from the fault.
 
 Each connection is slowed for itself, so traffic besides the transfer changes little of what is measured.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Generic, TypeVar
@@ -23,20 +23,16 @@ from compose.protocols import REQUEST_BYTES, Edge, Transfer
 from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.network.samples import SAMPLES, samples_before
+from faults.kinds.network.samples import SAMPLES, compared, least_added_before
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep
 from faults.sizes import write_rate
 from faults.tasks import as_job
 
 SHORTEST_HOLD_S = 1.5
-CLEARLY = 0.5
-"""SAMPLES transfers are clearly longer than others by so much of what the fault makes them take."""
-MORE_SAMPLES = 4
-"""During, where they are not clearly longer than before."""
 QUICK = 0.4
-"""Where a broker was busy in all transfers before, these are no measure of the edge: more are made, until
-each edge has one that takes at most so much of what the fault will make it take."""
+"""More transfers are made before until each edge has one to which it adds at most so much of what the fault
+will make it take."""
 
 TRANSFER_S = 0.25
 """What the requests of a transfer take, and a broker's answers: several times as long as on an open edge, and
@@ -96,25 +92,23 @@ class SlowTransfer(Generic[SlowStep]):
 
     injection: Injection[SlowStep]
     _before: Mapping[Edge, Transfer] = field(default_factory=dict)
-    _during: list[Mapping[Edge, Transfer]] = field(default_factory=list)
-    """In a row, each slow on every edge."""
-    _clear: int = 0
-    """How many of them, the last ones, were clearly longer than before on every edge."""
+    _slow: int = 0
     _slow_since_ns: int = -1
 
     def prepare(self) -> None:
-        """Time the shortest of some transfers through each edge that answers; no other is waited for."""
-        edges = tuple(sorted(self.injection.cluster.mesh.probe(self.injection.edges, within_s=PROBE_S)))
-        made = samples_before(lambda: self._measure(edges), self._are_quick, self.injection.clock)
-        self._before = _shortest(made)
+        """Time transfers through each edge that answers; no other is waited for."""
+        answering = sorted(self.injection.cluster.mesh.probe(self.injection.edges, within_s=PROBE_S))
+        self._before = least_added_before(
+            lambda: self._measure(tuple(answering)), self._is_quick, self.injection.clock
+        )
 
-    def _are_quick(self, made: Sequence[Mapping[Edge, Transfer]]) -> bool:
-        must_take_s = self.injection.step.must_take_s
-        return all(each.took_s <= QUICK * must_take_s(each) for each in _shortest(made).values())
+    def _is_quick(self, transfers: Sequence[Transfer]) -> bool:
+        return transfers[0].added_s <= QUICK * self.injection.step.must_take_s(transfers[0])
 
     def _measure(self, edges: tuple[Edge, ...]) -> Mapping[Edge, Transfer]:
         """Answers may have more bytes than requests, and the halves of a block be smaller than a slice."""
-        within_s = PROBE_S + 5 * TRANSFER_S + max(map(_took_s, self._before.values()), default=0.0)
+        took_s = max((each.took_s for each in self._before.values()), default=0.0)
+        within_s = PROBE_S + 5 * TRANSFER_S + took_s
         requests = self.injection.step.requests
         return self.injection.cluster.mesh.transfers(edges, requests=requests, within_s=within_s)
 
@@ -125,49 +119,31 @@ class SlowTransfer(Generic[SlowStep]):
         injection.cluster.mesh.impair(injection.edges, injection.step.impairment, owner=injection.owner)
 
     def effect(self) -> Evidence:
-        """Do transfers through all edges take as long as they must, as often in a row as it needs?"""
+        """Do transfers take as long as they must, by what all edges add to them, twice in a row?"""
         if silent := [str(edge) for edge in self.injection.edges if edge not in self._before]:
             return NotYet(instead=f"no requests through {', '.join(silent)} were answered before")
         began_ns = self.injection.clock.now_ns()
         during = self._measure(tuple(self._before))
-        if quick := self._first(during, self._is_too_quick):
-            self._during, self._clear = [], 0
-            return NotYet(instead=_compared(quick, during, self._before[quick]))
-        hidden = self._first(during, self._is_hidden)
-        self._slow_since_ns = self._slow_since_ns if self._during else began_ns
-        self._during.append(during)
-        self._clear = 0 if hidden else self._clear + 1
-        if self._clear >= SAMPLES or len(self._during) >= MORE_SAMPLES:
-            return Proven(since_ns=self._slow_since_ns, values=self._values(during))
-        if hidden:
-            seen = f"{_compared(hidden, during, self._before[hidden])}, {len(self._during)} times"
-            return NotYet(instead=f"{seen}; needed {MORE_SAMPLES}")
-        return NotYet(instead=f"transfers slower {self._clear} times; needed {SAMPLES}")
-
-    def _first(
-        self, during: Mapping[Edge, Transfer], what: Callable[[Transfer, Transfer], bool]
-    ) -> Edge | None:
-        """The first edge without an answer in time, or with a transfer that is so, compared with before."""
         for edge, before in self._before.items():
-            if edge not in during or what(during[edge], before):
-                return edge
-        return None
+            if edge not in during or not self._is_slow(during[edge], before):
+                self._slow = 0
+                return NotYet(instead=compared("a transfer", edge, during.get(edge), before))
+        self._slow_since_ns = self._slow_since_ns if self._slow else began_ns
+        self._slow += 1
+        if self._slow < SAMPLES:
+            return NotYet(instead=f"transfers slower {self._slow} times; needed {SAMPLES}")
+        return Proven(since_ns=self._slow_since_ns, values=self._values(during))
 
-    def _is_too_quick(self, during: Transfer, before: Transfer) -> bool:
-        """Or slower before than this fault makes it, by another one beside which this one has no effect."""
+    def _is_slow(self, during: Transfer, before: Transfer) -> bool:
         least_s = self.injection.step.must_take_s(during)
-        return during.took_s < SHARE * least_s or (
-            before.took_s > least_s and self._is_hidden(during, before)
-        )
-
-    def _is_hidden(self, during: Transfer, before: Transfer) -> bool:
-        return during.took_s < before.took_s + CLEARLY * self.injection.step.must_take_s(during)
+        return during.took_s >= SHARE * least_s and during.added_s >= before.added_s + least_s / 2
 
     def _values(self, during: Mapping[Edge, Transfer]) -> dict[str, object]:
         step = self.injection.step
         return {
             "took_before_s": by_name({edge: each.took_s for edge, each in self._before.items()}),
             "took_during_s": by_name({edge: during[edge].took_s for edge in self._before}),
+            "past_the_edge_s": by_name({edge: during[edge].direct_s for edge in self._before}),
             "must_take_s": by_name({edge: round(step.must_take_s(during[edge]), 3) for edge in self._before}),
         }
 
@@ -177,34 +153,13 @@ class SlowTransfer(Generic[SlowStep]):
         self.injection.cluster.mesh.mend(self.injection.edges, owner=self.injection.owner)
 
     def recovery(self) -> Evidence:
-        """Do transfers take about as long as before, and is the ISR what it was?"""
+        """Do the edges add about as little as before, and is the ISR what it was?"""
         since = self._measure(tuple(self._before))
         for edge, before in self._before.items():
-            if edge not in since or since[edge].took_s > self._most_s(edge, before):
-                return NotYet(instead=_compared(edge, since, before))
+            most_s = before.added_s + self.injection.step.must_take_s(before) / 2
+            if edge not in since or since[edge].added_s > most_s:
+                return NotYet(instead=compared("a transfer", edge, since.get(edge), before))
         if lacking := isr_is_short(self.injection):
             return NotYet(instead=lacking)
         values = {"took_since_heal_s": by_name({edge: since[edge].took_s for edge in self._before})}
         return Proven(since_ns=self.injection.clock.now_ns(), values=values)
-
-    def _most_s(self, edge: Edge, before: Transfer) -> float:
-        """About as long as before; and clearly shorter than during, if those were not clearly longer."""
-        half_s = CLEARLY * self.injection.step.must_take_s(before)
-        if self._clear >= SAMPLES or len(self._during) < MORE_SAMPLES:
-            return before.took_s + half_s
-        return min(before.took_s, *(each[edge].took_s - half_s for each in self._during))
-
-
-def _shortest(made: Sequence[Mapping[Edge, Transfer]]) -> Mapping[Edge, Transfer]:
-    """The shortest transfer through each edge."""
-    edges = sorted(set[Edge]().union(*made))
-    return {edge: min((each[edge] for each in made if edge in each), key=_took_s) for edge in edges}
-
-
-def _took_s(transfer: Transfer) -> float:
-    return transfer.took_s
-
-
-def _compared(edge: Edge, transfers: Mapping[Edge, Transfer], before: Transfer) -> str:
-    now = f"takes {transfers[edge].took_s:.2f} s" if edge in transfers else "is not answered in time"
-    return f"a transfer through {edge} {now}, took {before.took_s:.2f} s before"

@@ -33,6 +33,7 @@ from compose.protocols import (
     ProcessEvent,
     Reached,
     Role,
+    RoundTrip,
     StartTimings,
     Status,
     Transfer,
@@ -104,9 +105,12 @@ class FakeMesh:
     def probe(self, edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
         return frozenset(edge for edge in edges if not self.is_cut(edge))
 
-    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
-        trips = {edge: 0.01 + self.delay_s(edge) for edge in self.probe(edges, within_s=within_s)}
-        return {edge: seconds for edge, seconds in trips.items() if seconds < within_s}
+    def round_trips(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, RoundTrip]:
+        trips = {
+            edge: RoundTrip(took_s=0.01 + self.delay_s(edge), direct_s=0.01)
+            for edge in self.probe(edges, within_s=within_s)
+        }
+        return {edge: trip for edge, trip in trips.items() if trip.took_s < within_s}
 
     def reached(self, edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, Reached]:
         answered = self.probe(edges, within_s=within_s)
@@ -140,7 +144,9 @@ class FakeMesh:
                 sliced = isinstance(each, Sliced)
                 per_s = each.size_bytes / each.delay_s if sliced else each.bytes_per_s
                 took_s = max(took_s, passing / per_s)
-        return Transfer(request_bytes=request_bytes, answer_bytes=answer_bytes, took_s=round(took_s, 3))
+        return Transfer(
+            request_bytes=request_bytes, answer_bytes=answer_bytes, took_s=round(took_s, 3), direct_s=0.05
+        )
 
     def bytes(self) -> Mapping[Edge, int]:
         return {edge: self.traffic.get(edge, 0) for edge in self.edges}

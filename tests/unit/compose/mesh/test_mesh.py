@@ -13,7 +13,7 @@ from compose.mesh.probe import EdgeProbe
 from compose.mesh.toxics import Setting, Toxic
 from compose.mesh.toxiproxy import ProxyState
 from compose.mesh.traffic import Traffic
-from compose.protocols import Edge, Transfer
+from compose.protocols import Edge, RoundTrip, Transfer
 from compose.spec.mesh_plan import proxies
 from compose.spec.topology import Topology
 
@@ -51,7 +51,7 @@ class FakeServer:
 def make_mesh(server: FakeServer, topology: Topology | None = None) -> ToxiproxyMesh:
     """A mesh of `topology` over `server`, in which nothing flows."""
     return ToxiproxyMesh(
-        proxies(topology or Topology()), server, Traffic({}, str), EdgeProbe({}, lambda argv: "")
+        proxies(topology or Topology()), server, Traffic({}, str), EdgeProbe({}, {}, lambda argv: "")
     )
 
 
@@ -185,18 +185,24 @@ def test_mend_all_ends_impairments() -> None:
 
 
 def test_round_trips() -> None:
-    """By edge, in seconds; of an edge of two proxies the sooner answer; none of an edge that is silent."""
+    """By edge, and past it; of an edge of two proxies the sooner one; of none that is silent."""
     asked: list[list[str]] = []
 
     def run(argv: Sequence[str]) -> str:
         asked.append(list(argv))
-        return "a:1 0.26\na:2 0.02\nb:1 0.00\n"
+        past = "x:1 0.03\ny:1 0.01\n" if "x:1" in argv else ""
+        return f"a:1 0.26\na:2 0.02\nb:1 0.00\n{past}"
 
     one, other, silent = Edge.parse("1->2"), Edge.parse("1->3"), Edge.parse("2->3")
-    probe = EdgeProbe({"a:1": one, "a:2": one, "b:1": other, "c:1": silent, "d:1": Edge.parse("3->1")}, run)
-    assert probe.round_trips([one, other, silent], within_s=0.5) == {one: 0.02, other: 0.0}
+    places = {"a:1": one, "a:2": one, "b:1": other, "c:1": silent, "d:1": Edge.parse("3->1")}
+    upstreams = {"a:1": "x:1", "a:2": "x:1", "b:1": "y:1", "c:1": "y:1", "d:1": "z:1"}
+    probe = EdgeProbe(places, upstreams, run)
+    trips = probe.round_trips([one, other, silent], within_s=0.5)
+    assert trips == {one: RoundTrip(took_s=0.02, direct_s=0.03), other: RoundTrip(took_s=0.0, direct_s=0.01)}
+    assert [each.added_s for each in trips.values()] == [0.0, 0.0]
     assert probe.probe([one, other, silent], within_s=0.5) == {one, other}
-    assert asked[0] == ["perl", "/highwater/probe.pl", "0.5", "a:1", "a:2", "b:1", "c:1"]
+    through = ["perl", "/highwater/probe.pl", "0.5", "a:1", "a:2", "b:1", "c:1"]
+    assert asked == [[*through, "x:1", "y:1"], through]
     assert probe.round_trips([], within_s=0.5) == {}
 
 
@@ -204,10 +210,10 @@ def test_how_far_requests_came() -> None:
     """By edge; of an edge of two proxies the farther one; an unknown word is an error."""
     one, other = Edge.parse("1->2"), Edge.parse("1->3")
     places = {"a:1": one, "a:2": one, "b:1": other}
-    probe = EdgeProbe(places, lambda argv: "a:1 target\na:2 proxy\nb:1 reset\n")
+    probe = EdgeProbe(places, {}, lambda argv: "a:1 target\na:2 proxy\nb:1 reset\n")
     assert probe.reached([one, other], within_s=0.5) == {one: "target", other: "reset"}
     with pytest.raises(MeshError, match="unknown answer 'lost'"):
-        EdgeProbe(places, lambda argv: "a:1 lost\n").reached([one], within_s=0.5)
+        EdgeProbe(places, {}, lambda argv: "a:1 lost\n").reached([one], within_s=0.5)
 
 
 def test_transfers() -> None:
@@ -216,14 +222,31 @@ def test_transfers() -> None:
 
     def run(argv: Sequence[str]) -> str:
         asked.append(list(argv))
-        return "a:1 900 0.50\na:2 1000 0.40\n"
+        return "a:1 900 0.50\na:2 1000 0.40\nb:1 700 0.10\nx:1 700 0.20\nx:2 800 0.15\n"
 
     one, silent = Edge.parse("1->2"), Edge.parse("1->3")
-    probe = EdgeProbe({"a:1": one, "a:2": one, "b:1": silent}, run)
-    assert probe.transfers([one, silent], requests=3, within_s=2.5) == {
-        one: Transfer(request_bytes=1536, answer_bytes=1000, took_s=0.4)
-    }
-    assert asked == [["perl", "/highwater/transfer.pl", "2.5", "3", "512", "a:1", "a:2", "b:1"]]
+    places = {"a:1": one, "a:2": one, "b:1": silent}
+    probe = EdgeProbe(places, {"a:1": "x:1", "a:2": "x:2", "b:1": "y:1"}, run)
+    (transfer,) = probe.transfers([one, silent], requests=3, within_s=2.5).items()
+    assert transfer == (one, Transfer(request_bytes=1536, answer_bytes=1000, took_s=0.4, direct_s=0.15))
+    assert transfer[1].added_s == 0.25
+    words = ["perl", "/highwater/transfer.pl", "2.5", "3", "512"]
+    assert asked == [[*words, "a:1", "a:2", "b:1", "x:1", "x:2", "y:1"]]
+
+
+def test_where_an_edge_leads_moves_with_its_node() -> None:
+    asked: list[list[str]] = []
+
+    def run(argv: Sequence[str]) -> str:
+        asked.append(list(argv))
+        return ""
+
+    to_it, to_another = Edge.parse("1->2"), Edge.parse("1->3")
+    probe = EdgeProbe({"a:1": to_it, "b:1": to_another}, {"a:1": "x:7", "b:1": "y:8"}, run)
+    mesh = ToxiproxyMesh(proxies(Topology()), FakeServer(), Traffic({}, str), probe)
+    mesh.moved(2, "z")
+    assert mesh.round_trips([to_it, to_another], within_s=1) == {}
+    assert asked[0][3:] == ["a:1", "b:1", "z:7", "y:8"]
 
 
 def test_an_edge_that_takes_long_delays_no_other() -> None:

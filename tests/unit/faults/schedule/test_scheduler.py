@@ -1,5 +1,6 @@
 """A plan is run in time, and always healed: ten minutes of it in milliseconds, on a virtual clock."""
 
+import gc
 import json
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from compose.errors import NodeStateError
 from compose.protocols import Edge, ProcessEvent
 from faults.clock import SystemClock, ns
 from faults.kinds import registry
+from faults.kinds.base import Injection
 from faults.kinds.kind import Cost
 from faults.kinds.registry import KINDS
 from faults.kinds.step import Step
@@ -119,6 +121,24 @@ def test_a_ten_minute_storm_takes_a_moment() -> None:
     assert max(record.inject_ns - record.planned_begin_ns for record in records) <= ns(0.1)
     assert ns(550) < world.clock.now_ns() < ns(600)
     assert is_healed(world)
+
+
+def test_what_a_step_has_needed_is_let_go_when_it_has_recovered() -> None:
+    """Of the injections those stay that are prepared or in work, a round's; the records are whole."""
+    world, kept = World(), list[int]()
+    others = {id(each) for each in gc.get_objects() if isinstance(each, Injection)}
+
+    def count(event: FaultEvent) -> None:
+        if event.stage == "recovered":
+            injections = (each for each in gc.get_objects() if isinstance(each, Injection))
+            kept.append(sum(id(each) not in others for each in injections))
+
+    steps = storm(Storm(duration_s=300.0), seed=11, facts=facts_of(world))
+    noted: dict[str, FaultRecord] = {}
+    records = run(world, steps, log=count, note=lambda record: noted.update({record.name: record}))
+    assert len(kept) == len(records) > 30
+    assert 1 <= max(kept[-10:]) <= 6
+    assert {record.name: record for record in records} == noted
 
 
 @pytest.mark.parametrize("boot_s", [3.0, 40.0])

@@ -236,6 +236,25 @@ def test_a_node_that_ends_unplanned_decides_a_run_that_lost_nothing(
     assert sentences(report)[0].startswith(sentence)
 
 
+@pytest.mark.parametrize(
+    ("ended", "verdict", "ending"),
+    [
+        ({"exit_code": 137}, "ERROR", ", in a cluster that was disturbed from outside"),
+        ({"exit_code": 1}, "FAIL", ""),
+        ({"exit_code": 137, "planned": True, "fault": "kill"}, "FAIL", ""),
+    ],
+)
+def test_a_missed_acceptance_line_is_not_held_against_kafka_after_a_kill_from_outside(
+    tmp_path: Path, ended: dict[str, object], verdict: str, ending: str
+) -> None:
+    facts = {"at_ns": SECOND, "node": 2, "role": "broker", "event": "exited", "planned": False, "detail": ""}
+    rows = replace(four_seconds_without_an_ack(stall_s=0.1), node_events=[NodeEvent(**(facts | ended))])
+    report = judged(make_run(tmp_path, rows, accept=["unavailable.max <= 3s"]))
+    assert report.verdict == verdict
+    (sentence,) = [each for each in sentences(report) if each.startswith("acceptance: ")]
+    assert sentence == f"acceptance: unavailable.max <= 3s: measured 4 s on orders-0{ending}"
+
+
 def test_a_fault_of_the_schedule_that_nobody_recorded_is_unknown(tmp_path: Path) -> None:
     report = judged(make_run(tmp_path, KEPT, schedule=["kill"]))
     assert report.verdict is Verdict.UNKNOWN

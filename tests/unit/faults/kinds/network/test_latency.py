@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from threading import Event
 
 import pytest
 from fakes.world.cluster import full_mesh
 from fakes.world.fault_world import Inline, World, WorldView
 
-from compose.protocols import Edge
+from compose.protocols import Edge, RoundTrip
 from faults.clock import ns
 from faults.errors import BadStep
 from faults.plan.parse import parse_step, parse_steps, write_step
@@ -45,6 +46,7 @@ def test_slow_edges_are_proven_by_round_trips() -> None:
     assert shown(slow) == {
         "round_trip_before_s": {"2->1": 0.01, "3->1": 0.01},
         "round_trip_during_s": {"2->1": 0.26, "3->1": 0.26},
+        "past_the_edge_s": {"2->1": 0.01, "3->1": 0.01},
     }
     assert shown(slow, "recovery") == {"round_trip_since_heal_s": {"2->1": 0.01, "3->1": 0.01}}
     assert [call for call in world.calls if call.startswith(("impair", "mend"))] == [
@@ -61,24 +63,27 @@ def test_a_delay_without_effect_is_unproven() -> None:
     """Answers that come as soon as before are no evidence."""
     (slow,) = run(World(ignores={"impair"}), SLOW)
     assert (slow.proven, slow.recovered) == (False, True)
-    assert "a request through 2->1 takes 0.01 s, took 0.01 s before" in slow.evidence
+    expected = "a request through 2->1 takes 0.01 s (0.01 s past it), took 0.01 s (0.01 s past it) before"
+    assert expected in slow.evidence
 
 
 def test_a_delay_that_stays_is_no_recovery() -> None:
     """Answers that are late after the healing are named."""
     (slow,) = run(World(ignores={"mend"}), SLOW)
     assert (slow.proven, slow.recovered) == (True, False)
-    assert shown(slow, "recovery") == {"lacking": "a request through 2->1 takes 0.26 s, took 0.01 s before"}
+    expected = "a request through 2->1 takes 0.26 s (0.01 s past it), took 0.01 s (0.01 s past it) before"
+    assert shown(slow, "recovery") == {"lacking": expected}
 
 
 def test_before_the_delay_it_is_measured_until_two_round_trips_agree() -> None:
-    """Two that are long since the machine is busy would hide the delay."""
+    """Two to which the edge adds much, since the machine is busy, would hide the delay."""
     world = World()
     measure, busy = world.mesh.round_trips, [0.12, 0.2, 0.09]
 
-    def measured_when_busy(edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, float]:
+    def measured_when_busy(edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, RoundTrip]:
         more_s = busy.pop(0) if busy else 0.0
-        return {edge: trip_s + more_s for edge, trip_s in measure(edges, within_s=within_s).items()}
+        trips = measure(edges, within_s=within_s)
+        return {edge: replace(trip, took_s=trip.took_s + more_s) for edge, trip in trips.items()}
 
     world.mesh.round_trips = measured_when_busy  # type: ignore[method-assign]
     (slow,) = run(world, SLOW)
@@ -86,14 +91,29 @@ def test_before_the_delay_it_is_measured_until_two_round_trips_agree() -> None:
     assert shown(slow) == {
         "round_trip_before_s": {"2->1": 0.01, "3->1": 0.01},
         "round_trip_during_s": {"2->1": 0.26, "3->1": 0.26},
+        "past_the_edge_s": {"2->1": 0.01, "3->1": 0.01},
     }
+
+
+def test_a_node_that_is_busy_is_no_evidence() -> None:
+    """It answers late past the edge as well, however soon it answered before."""
+    world, trips = World(ignores={"impair"}), [(0.01, 0.01), (0.01, 0.01), *[(0.4, 0.39)] * 40]
+
+    def busy(edges: Collection[Edge], *, within_s: float) -> Mapping[Edge, RoundTrip]:
+        took_s, direct_s = trips.pop(0)
+        return dict.fromkeys(edges, RoundTrip(took_s=took_s, direct_s=direct_s))
+
+    world.mesh.round_trips = busy  # type: ignore[method-assign]
+    (slow,) = run(world, SLOW)
+    assert not slow.proven
+    assert slow.recovered
 
 
 def test_one_late_answer_is_no_evidence() -> None:
     """It takes two probes in a row in which every edge is late."""
     world, trips = World(ignores={"impair"}), [0.01, 0.01, 0.4, 0.01, 0.4, 0.01, 0.4]
     world.mesh.round_trips = lambda edges, *, within_s: dict.fromkeys(  # type: ignore[method-assign]
-        edges, trips.pop(0) if trips else 0.01
+        edges, RoundTrip(took_s=trips.pop(0) if trips else 0.01, direct_s=0.01)
     )
     (slow,) = run(world, SLOW)
     assert not slow.proven
@@ -117,6 +137,7 @@ def test_two_delays_of_one_edge_add_up() -> None:
     assert shown(second_record) == {
         "round_trip_before_s": {"2->1": 0.26, "3->1": 0.26},
         "round_trip_during_s": {"2->1": 0.36, "3->1": 0.36},
+        "past_the_edge_s": {"2->1": 0.01, "3->1": 0.01},
     }
     assert first.heal_ns == ns(8)
     assert first.recovered_ns >= second_record.heal_ns == ns(12)

@@ -1,38 +1,66 @@
-"""How often something is timed before a fault: twice, and more while that is not enough, within bounds."""
+"""How often edges are timed before a fault: twice, and more while that is not enough, within bounds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 from fakes.world.virtual_clock import VirtualClock
 
+from compose.protocols import Edge, RoundTrip
 from faults.clock import ns
-from faults.kinds.network.samples import samples_before
+from faults.kinds.network.samples import compared, least_added_before
+
+EDGE, OTHER = Edge.parse("1->2"), Edge.parse("2->1")
+Enough = Callable[[Sequence[RoundTrip]], bool]
 
 
-def numbered(clock: VirtualClock, takes_s: float) -> Callable[[], int]:
-    """1, 2, 3, …, each of which takes so long."""
-    taken: list[int] = []
-
-    def take() -> int:
-        clock.advance(ns(takes_s))
-        taken.append(len(taken) + 1)
-        return taken[-1]
-
-    return take
+def trip(added_s: float) -> RoundTrip:
+    return RoundTrip(took_s=1.0 + added_s, direct_s=1.0)
 
 
 @pytest.mark.parametrize(
-    ("takes_s", "enough", "found"),
+    ("takes_s", "enough", "taken"),
     [
-        (0.01, lambda found: True, [1, 2]),
-        (0.01, lambda found: len(found) >= 4, [1, 2, 3, 4]),
-        (0.01, lambda found: False, [1, 2, 3, 4, 5, 6]),
-        (0.15, lambda found: False, [1, 2, 3, 4, 5]),
-        (0.5, lambda found: False, [1, 2, 3]),
+        (0.01, lambda found: True, 2),
+        (0.01, lambda found: len(found) >= 4, 4),
+        (0.01, lambda found: False, 6),
+        (0.15, lambda found: False, 5),
+        (0.5, lambda found: False, 3),
     ],
 )
 def test_two_are_taken_and_more_until_they_are_enough_or_too_many_or_too_late(
-    takes_s: float, enough: Callable[[Sequence[int]], bool], found: list[int]
+    takes_s: float, enough: Enough, taken: int
 ) -> None:
-    clock = VirtualClock()
-    assert samples_before(numbered(clock, takes_s), enough, clock) == found
+    clock, left = VirtualClock(), [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]
+
+    def take() -> Mapping[Edge, RoundTrip]:
+        clock.advance(ns(takes_s))
+        return {EDGE: trip(left.pop(0))}
+
+    assert least_added_before(take, enough, clock) == {EDGE: trip([0.9, 0.8, 0.7, 0.6, 0.5, 0.4][taken - 1])}
+    assert len(left) == 7 - taken
+
+
+def test_the_one_counts_to_which_an_edge_has_added_least() -> None:
+    """Whatever it took: a busy node is as slow past the edge. What answers once counts as well."""
+    slow = RoundTrip(took_s=3.0, direct_s=2.95)
+    left = [{EDGE: trip(0.2)}, {EDGE: slow, OTHER: trip(0.1)}]
+    found = least_added_before(lambda: left.pop(0), lambda its: True, VirtualClock())
+    assert list(found.items()) == [(EDGE, slow), (OTHER, trip(0.1))]
+
+
+def test_each_edge_must_have_enough() -> None:
+    left = [{EDGE: trip(0.1), OTHER: trip(added_s)} for added_s in (0.9, 0.9, 0.1)]
+    found = least_added_before(lambda: left.pop(0), lambda its: its[0].added_s < 0.5, VirtualClock())
+    assert (found, left) == ({EDGE: trip(0.1), OTHER: trip(0.1)}, [])
+
+
+def test_what_is_compared_is_written_with_what_it_takes_past_the_edge() -> None:
+    now = RoundTrip(took_s=0.35, direct_s=0.1)
+    before = RoundTrip(took_s=0.02, direct_s=0.01)
+    took = "took 0.02 s (0.01 s past it) before"
+    assert compared("a request", EDGE, now, before) == (
+        f"a request through 1->2 takes 0.35 s (0.10 s past it), {took}"
+    )
+    assert compared("a request", EDGE, None, before) == (
+        f"a request through 1->2 is not answered in time, {took}"
+    )

@@ -53,6 +53,7 @@ def test_a_throttled_edge_takes_the_time_of_its_bytes(cluster: DockerCluster, di
         assert during[edge].answer_bytes == before[edge].answer_bytes >= REQUESTS * 100
         assert 0.9 * bytes_passed / 20_000 <= during[edge].took_s <= bytes_passed / 20_000 + 1.0
         assert before[edge].took_s < during[edge].took_s / 2
+        assert during[edge].direct_s < during[edge].took_s / 2
 
 
 @pytest.mark.parametrize("direction", ["to", "from"])
@@ -72,12 +73,14 @@ def test_impairments_of_several_owners_compose(cluster: DockerCluster) -> None:
     mesh.impair([edge], Throttled(bytes_per_s=20_000), owner="narrow")
     both = mesh.transfers([edge], requests=REQUESTS, within_s=WITHIN_S)[edge]
     assert both.took_s >= 0.9 * both.answer_bytes / 20_000 > 0.3
-    assert mesh.round_trips([edge], within_s=5)[edge] >= 0.3
+    assert mesh.round_trips([edge], within_s=5)[edge].took_s >= 0.3
     mesh.cut([edge], mode="blackhole", owner="cut", directions=("from",))
     assert mesh.reached([edge], within_s=1) == {edge: "target"}
     mesh.mend([edge], owner="cut")
     mesh.mend([edge], owner="late")
-    assert mesh.round_trips([edge], within_s=5)[edge] < 0.3
+    trip = mesh.round_trips([edge], within_s=5)[edge]
+    assert trip.took_s < 0.3
+    assert trip.added_s < 0.1
     narrow = mesh.transfers([edge], requests=REQUESTS, within_s=WITHIN_S)[edge]
     assert narrow.took_s >= 0.9 * narrow.answer_bytes / 20_000
     mesh.mend([edge], owner="narrow")
