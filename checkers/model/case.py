@@ -52,6 +52,8 @@ class ModelSettings:
     log_dirs: int = 1
     """Of each broker; where a partition's replicas lie, `log_dir_of` says."""
     retention_s: float = 7 * 86_400.0
+    first_leader: int | None = None
+    """Of the first partition, when the topic is created; None: any broker, by the seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,7 +121,8 @@ class Cluster:
         if any(not self.controller.is_active(number) for number in BROKERS):
             self.loop.after(0.1, self._create_topic)
             return
-        first = self.rng.randrange(len(BROKERS))
+        drawn, asked = self.rng.randrange(len(BROKERS)), self.case.settings.first_leader
+        first = drawn if asked is None else BROKERS.index(asked)
         states = []
         for partition in range(self.case.settings.partitions):
             turn = (first + partition) % len(BROKERS)

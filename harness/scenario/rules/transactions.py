@@ -1,7 +1,8 @@
-"""Transactions that cannot be made: by their producers, by the brokers' settings, or at their rate."""
+"""Transactions that cannot be made or judged: by producers, settings, rate, or beside a clock that is set."""
 
 from collections.abc import Iterator
 
+from checkers.history.node_clocks import KIND as CLOCK_SKEW
 from checkers.history.transactions import CLEANUP_NS
 from compose.releases.settings import settings_of
 from compose.spec.server_properties import server_properties
@@ -27,6 +28,7 @@ def transactions(scenario: Scenario) -> Iterator[Contradiction]:
     yield from _of_producers(scenario)
     yield from _of_time(scenario, asked)
     yield from _of_log(scenario)
+    yield from _of_clocks(scenario)
 
 
 def _of_producers(scenario: Scenario) -> Iterator[Contradiction]:
@@ -79,6 +81,15 @@ def _of_log(scenario: Scenario) -> Iterator[Contradiction]:
         text = f"{least} in-sync replicas of the transaction log's {copies}: no transaction could begin"
         given = LOG_MIN_ISR if LOG_MIN_ISR in scenario.cluster.broker_config else LOG_REPLICATION
         yield Contradiction(path=("cluster", "broker_config", given), text=text)
+
+
+def _of_clocks(scenario: Scenario) -> Iterator[Contradiction]:
+    """A coordinator times transactions out by its wall clock, and how long one may hang is judged by ours."""
+    for index, step in enumerate(scenario.faults):
+        if step.get("do") == CLOCK_SKEW:
+            text = "a coordinator counts a transaction's time-out by the clock that this sets; "
+            text += "leave one of them out"
+            yield Contradiction(path=("faults", index, "do"), text=text)
 
 
 def _milliseconds(scenario: Scenario, key: str) -> int:

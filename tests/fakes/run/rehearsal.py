@@ -1,6 +1,6 @@
 """A scenario on the simulated Kafka: its schedule, with the times that events and recoveries really take.
 
-Roles are those of the first partition, which broker 1 leads first. The scenario has three brokers and three
+Roles are those of the first partition, which FIRST_LEADER leads first. The scenario has three brokers and three
 controllers, and one topic. A wiped disk is one that was emptied: the model's has no directory id. The model
 knows no releases: of a roll it has the restarts of the brokers, and what the nodes say of their releases is
 added to its history.
@@ -51,6 +51,7 @@ from faults.targets.moments import StepMoment, time_of
 from faults.targets.roles import Roles
 from harness.scenario.resolve import Resolved
 
+FIRST_LEADER = 1
 ELECTED_S = 4.5
 """After a kill: the session and the election. Measured: 3.4 to 4.3 s."""
 RECOVERED_S = 6.0
@@ -76,7 +77,7 @@ OF_NODES: Mapping[str, type[Pause | Kill | CleanStop | DiskStall | PowerLoss | D
 class _Leadership:
     """Who leads the partition, and when leadership moves away from a node that ends or is missed."""
 
-    leader: int = 1
+    leader: int = FIRST_LEADER
     ends: list[tuple[float, int]] = field(default_factory=list)
 
     def at(self, at_s: float) -> int:
@@ -167,6 +168,7 @@ def _settings(resolved: Resolved, load_s: float) -> ModelSettings:
         load_s=load_s,
         lag_max_s=int(lag_ms) / 1000,
         log_dirs=resolved.topology.log_dirs,
+        first_leader=FIRST_LEADER,
         **flush,
     )
 

@@ -101,3 +101,13 @@ def test_a_transaction_version_is_of_a_release_that_has_the_feature() -> None:
 def test_transactions_that_can_be_made_are_taken() -> None:
     asked = "ids: payments, records: 20, aborts: 0.25, takeover_every: 5s, timeout: 8s, readers: 2"
     assert complaints(workload=f"rate: 400/s, transactions: {{{asked}}}") == ()
+
+
+def test_a_clock_by_which_a_coordinator_counts_is_not_set_beside_transactions() -> None:
+    step = "{name: clock, at: 1s, do: clock-skew, target: broker 1, offset: +5m, for: 3s}"
+    rest = f"faults: [{step}]"
+    assert complaints(rest=rest) == ()
+    assert complaints(workload="transactions: {}", rest=rest) == (
+        "demo.yaml:5:36: faults[0].do: a coordinator counts a transaction's time-out by the clock that this "
+        "sets; leave one of them out",
+    )
