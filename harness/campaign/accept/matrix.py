@@ -23,7 +23,8 @@ from harness.campaign.accept.proofs import MISSED_S
 from harness.campaign.accept.record import status_of
 from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Loss, Setup, duration, setup
 from harness.campaign.suites.directory import Suite
-from harness.campaign.suites.made import read_beside, suite_of
+from harness.campaign.suites.json_record import read_json_record
+from harness.campaign.suites.made import suite_of
 from harness.campaign.suites.record import RunRow
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
@@ -178,7 +179,7 @@ def read_matrix(directory: Path) -> MatrixRecord:
     """The record of the matrix in `directory`. RunDirectoryError if there is none; HistoryError if
     damaged.
     """
-    return read_beside(directory / FILE, MatrixRecord, SCHEMA_VERSION, "a matrix")
+    return read_json_record(directory / FILE, MatrixRecord, SCHEMA_VERSION, "a matrix")
 
 
 def table(record: MatrixRecord, judged: Mapping[int, RunRow] | None = None) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.campaign.suites.made import read_beside
+from harness.campaign.suites.json_record import read_json_record
 from harness.campaign.suites.record import RunRow
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
@@ -85,7 +85,7 @@ def read_accept(directory: Path) -> AcceptRecord:
     """The record of the acceptance in `directory`. RunDirectoryError if there is none; HistoryError if
     damaged.
     """
-    return read_beside(directory / FILE, AcceptRecord, SCHEMA_VERSION, "an acceptance")
+    return read_json_record(directory / FILE, AcceptRecord, SCHEMA_VERSION, "an acceptance")
 
 
 STATUS: Mapping[str, Status] = {

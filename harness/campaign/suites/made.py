@@ -4,27 +4,19 @@ As an acceptance, a matrix, or an upgrade. It can be interrupted and resumed lik
 for is a record of its own, in a file beside suite.json.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import ValidationError
 
 from harness.campaign.suites.directory import Suite, create
 from harness.campaign.suites.draw import Shard
 from harness.campaign.suites.plan import Entry, SuitePlan
 from harness.campaign.suites.record import RunRow, Source, SuiteRecord
-from harness.errors import HistoryError, RunDirectoryError
 from harness.run_directory.layout import write_whole
-from harness.run_directory.manifest import ManifestPart
 from harness.scenario.model import Scenario
 from harness.scenario.resolve import resolve, scenario_text
 
 SCENARIOS = "scenarios"
 """The directory of the scenario files, below the suite's."""
-
-Record = TypeVar("Record", bound=ManifestPart)
 
 
 def suite_of(
@@ -64,19 +56,3 @@ def suite_of(
 def judged_entries(suite: SuiteRecord) -> Mapping[int, RunRow]:
     """The runs that are done, by the place of their scenario in the suite."""
     return {row.entry: row for row in suite.runs if row.state == "judged"}
-
-
-def read_beside(file: Path, kind: type[Record], schema_version: int, what: str) -> Record:
-    """The record of what a suite is for. RunDirectoryError if there is no such file; HistoryError if it is
-    damaged, or of another schema.
-    """
-    if not file.is_file():
-        raise RunDirectoryError(f"{file.parent}: not the directory of {what}: it has no {file.name}")
-    try:
-        found: Any = json.loads(file.read_text())
-        its = found.get("schema_version") if isinstance(found, dict) else None
-        if its != schema_version:
-            raise HistoryError(f"{file}: unknown schema_version {its!r}, this version reads {schema_version}")
-        return kind.model_validate_json(file.read_text())
-    except (OSError, ValueError, ValidationError) as error:
-        raise HistoryError(f"{file}: not a readable record: {error}") from None

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.campaign.suites.made import read_beside
+from harness.campaign.suites.json_record import read_json_record
 from harness.campaign.suites.record import VerdictName
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
@@ -119,4 +119,4 @@ def read_upgrade(directory: Path) -> UpgradeRecord:
     """The record of the upgrade in `directory`. RunDirectoryError if there is none; HistoryError if
     damaged.
     """
-    return read_beside(directory / FILE, UpgradeRecord, SCHEMA_VERSION, "an upgrade")
+    return read_json_record(directory / FILE, UpgradeRecord, SCHEMA_VERSION, "an upgrade")

@@ -199,7 +199,7 @@ def test_a_directory_without_an_upgrade_or_with_a_damaged_one_is_refused(tmp_pat
     with pytest.raises(RunDirectoryError, match=r"not the directory of an upgrade: it has no upgrade\.json"):
         read_upgrade(tmp_path)
     (tmp_path / "upgrade.json").write_text('{"schema_version": 1}')
-    with pytest.raises(HistoryError, match="not a readable record"):
+    with pytest.raises(HistoryError, match="tool_version: Field required"):
         read_upgrade(tmp_path)
 
 
