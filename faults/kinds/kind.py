@@ -64,7 +64,8 @@ class Cost:
 class FaultKind(Generic[StepT]):
     """One kind of fault.
 
-    `counter` proves its effect, if a counter does; `shortest_hold_s` is how long it must hold to be proven.
+    `counter` proves its effect, if a counter does; `shortest_hold_s` is how long it must hold to be proven;
+    `prepares_s` what its preparation takes on a busy machine, where that is more than other kinds need.
     `storm` is None if no storm may draw it. `cost` is the most that a step of the kind costs, `cost_of_step`
     what a certain one does, if that depends on the step. `does`, `effect`, `healing` and `recovery` are the
     sentences of docs/faults.md, in Markdown.
@@ -74,6 +75,7 @@ class FaultKind(Generic[StepT]):
     make: Callable[[Injection[StepT]], Fault]
     counter: Counter | None = None
     shortest_hold_s: float = 0.0
+    prepares_s: float = 0.0
     storm: StormRule | None = None
     cost: Cost = Cost()
     cost_of_step: Callable[[StepT], Cost] | None = None

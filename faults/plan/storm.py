@@ -39,8 +39,9 @@ Intensity = Literal["gentle", "normal", "hard"]
 SHORTEST_HOLD_S = 1.5
 """A shorter fault of some kinds could not be proven."""
 
-FIRST_S = 4.0
-"""The first round begins no sooner: its faults are prepared before, and the first questions take longest."""
+FIRST_S = 8.0
+"""The first round begins no sooner: its faults are prepared before, and brokers that have just begun to take
+a load answer slowly, for up to ten seconds on two processors."""
 
 DRAWS = 60
 """So often a whole storm is drawn until one holds every kind that was asked for."""

@@ -1,8 +1,8 @@
 """The life of one step, top to bottom: prepared, due, injected, held, healed, recovered.
 
-What takes time before an injection is done before it is due: from AHEAD_NS before its instant on, the fault
-is kept ready, prepared anew when its roles move or another fault changes its nodes. At its instant it is
-injected at once.
+What takes time before an injection is done before it is due: from AHEAD_NS before its instant on, or longer
+where its kind needs that, the fault is kept ready, prepared anew when its roles move or another fault changes
+its nodes. At its instant it is injected at once.
 
 Each method is a task on the event loop. What raises, other than an error of the cluster, ends the schedule;
 the scheduler then heals what is in force.
@@ -128,7 +128,7 @@ class StepRunner:
     def _others_recovered(self, state: StepState) -> Task[None]:
         """Wait for the steps that must have recovered first; NotInjected if one of them never does.
 
-        The step is due AHEAD_NS after the last of them has, if that is later than it would be due.
+        The step is due `_ahead_ns` after the last of them has, if that is later than it would be due.
         """
         drawn_ns = state.due_ns
         once = () if isinstance(state.step.start, When) else state.step.start.once
@@ -141,13 +141,13 @@ class StepRunner:
                 continue  # it was not injected either, and so impairs nothing
             if earlier.recovered_ns < 0:
                 raise NotInjected(f"{earlier.step.name} did not recover")
-            if recovered_ns + AHEAD_NS > state.due_ns:
-                state.due_ns = recovered_ns + AHEAD_NS
+            if recovered_ns + _ahead_ns(state) > state.due_ns:
+                state.due_ns = recovered_ns + _ahead_ns(state)
                 state.postponed_ns, state.postponed = state.due_ns - drawn_ns, earlier.step.name
 
     def _until_due(self, state: StepState) -> Task[None]:
-        """Keep the step ready from AHEAD_NS before it is due until it is."""
-        yield from sleep_until(state.due_ns - AHEAD_NS)
+        """Keep the step ready from `_ahead_ns` before it is due until it is."""
+        yield from sleep_until(state.due_ns - _ahead_ns(state))
         while self.clock.now_ns() < state.due_ns:
             yield from self._keep_ready(state)
             yield from sleep_until(min(state.due_ns, self.clock.now_ns() + READY_EVERY_NS))
@@ -368,6 +368,11 @@ class StepRunner:
 def _fault(state: StepState) -> Fault:
     assert state.fault is not None, "only what was injected is probed and healed"
     return state.fault
+
+
+def _ahead_ns(state: StepState) -> int:
+    """How long before it is due a step is kept ready."""
+    return max(AHEAD_NS, ns(kind_of(state.step).prepares_s))
 
 
 def _probe(probe: Callable[[], Evidence]) -> Evidence:

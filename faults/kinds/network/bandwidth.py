@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 from compose.impairments import Throttled
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.network.directions import parse_direction
+from faults.kinds.network.samples import PREPARES_S
 from faults.kinds.network.slow_transfer import SHORTEST_HOLD_S, SlowTransfer, SlowTransferStep, check_rate
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.sizes import parse_rate, write_rate
@@ -79,6 +80,7 @@ BANDWIDTH = FaultKind(
     step=BandwidthStep,
     make=SlowTransfer,
     shortest_hold_s=SHORTEST_HOLD_S,
+    prepares_s=PREPARES_S,
     storm=StormRule(draw=_draw, weight=1, leaves_open=True),
     does="each connection over directed edges passes at most `rate` (10KB/s to 500KB/s) of answers, or with "
     "`direction: to` of requests; of several faults on one edge the lowest rate counts",

@@ -22,7 +22,7 @@ from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.network.directions import parse_direction
-from faults.kinds.network.samples import SAMPLES, compared, least_added_before
+from faults.kinds.network.samples import PREPARES_S, SAMPLES, compared, least_added_before
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.targets.draw import draw_edges_of
@@ -181,6 +181,7 @@ LATENCY = FaultKind(
     step=LatencyStep,
     make=Latency,
     shortest_hold_s=1.0,
+    prepares_s=PREPARES_S,
     storm=StormRule(draw=_draw, weight=2, leaves_open=True),
     does="answers over directed edges arrive late, by `delay`, give or take `jitter` (0s), or with "
     "`direction: to` requests; delays of several faults on one edge add up",

@@ -13,7 +13,9 @@ SAMPLES = 2
 """Before and during: what an edge adds to one alone may be much by chance."""
 MOST_SAMPLES, MOST_S = 6, 0.4
 """On a busy machine it may be much in two, and hide the fault if they were before it: then more are taken, so
-many in all, and for so long. A step is prepared 1.2 s ahead, and that includes more than this."""
+many in all, and for so long."""
+PREPARES_S = 2.0
+"""What two to six of them take on a busy machine, after a probe of what answers at all: 0.2 to 0.6 s each."""
 
 
 def least_added_before(

@@ -14,6 +14,7 @@ from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.network.directions import parse_direction
+from faults.kinds.network.samples import PREPARES_S
 from faults.kinds.network.slow_transfer import SHORTEST_HOLD_S, SlowTransfer, SlowTransferStep, check_rate
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.sizes import parse_size, write_size
@@ -97,6 +98,7 @@ SLICING = FaultKind(
     step=SlicingStep,
     make=SlowTransfer,
     shortest_hold_s=SHORTEST_HOLD_S,
+    prepares_s=PREPARES_S,
     storm=StormRule(draw=_draw, weight=1, leaves_open=True),
     does="answers over directed edges, or with `direction: to` requests, pass in slices of at most `size` "
     "bytes, with `delay` after each (10KB/s to 500KB/s); of several faults on one edge the smallest size and "

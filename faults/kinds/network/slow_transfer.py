@@ -7,7 +7,8 @@ before, which was shut already, it is not proven.
 Recovery: the edges add about as little as before, and the ISR is what it was.
 
 A broker that is busy, or has just started, can take as long as the fault would make it take, and be quick
-again at any moment: what it takes past the edge tells it from the fault.
+again at any moment: what it takes past the edge tells it from the fault. It is slow at the same time as the
+edge is, and so hides what the edge adds where that is little more: then longer transfers are sent.
 
 Each connection is slowed for itself, so traffic besides the transfer changes little of what is measured.
 """
@@ -33,6 +34,11 @@ SHORTEST_HOLD_S = 1.5
 QUICK = 0.4
 """More transfers are made before until each edge has one to which it adds at most so much of what the fault
 will make it take."""
+
+HIDING = 0.25
+MOST_TIMES = 4
+"""What takes at most so much of what the fault makes a transfer take hides nothing: half of that is to be
+seen. Where it takes more past an edge, the next transfers have twice the requests, up to so many times."""
 
 TRANSFER_S = 0.25
 """What the requests of a transfer take, and a broker's answers: several times as long as on an open edge, and
@@ -92,6 +98,7 @@ class SlowTransfer(Generic[SlowStep]):
 
     injection: Injection[SlowStep]
     _before: Mapping[Edge, Transfer] = field(default_factory=dict)
+    _times: int = 1
     _slow: int = 0
     _slow_since_ns: int = -1
 
@@ -105,11 +112,11 @@ class SlowTransfer(Generic[SlowStep]):
     def _is_quick(self, transfers: Sequence[Transfer]) -> bool:
         return transfers[0].added_s <= QUICK * self.injection.step.must_take_s(transfers[0])
 
-    def _measure(self, edges: tuple[Edge, ...]) -> Mapping[Edge, Transfer]:
+    def _measure(self, edges: tuple[Edge, ...], *, times: int = 1) -> Mapping[Edge, Transfer]:
         """Answers may have more bytes than requests, and the halves of a block be smaller than a slice."""
         took_s = max((each.took_s for each in self._before.values()), default=0.0)
-        within_s = PROBE_S + 5 * TRANSFER_S + took_s
-        requests = self.injection.step.requests
+        within_s = PROBE_S + times * (5 * TRANSFER_S + took_s)
+        requests = times * self.injection.step.requests
         return self.injection.cluster.mesh.transfers(edges, requests=requests, within_s=within_s)
 
     @as_job
@@ -123,10 +130,12 @@ class SlowTransfer(Generic[SlowStep]):
         if silent := [str(edge) for edge in self.injection.edges if edge not in self._before]:
             return NotYet(instead=f"no requests through {', '.join(silent)} were answered before")
         began_ns = self.injection.clock.now_ns()
-        during = self._measure(tuple(self._before))
+        during = self._measure(tuple(self._before), times=self._times)
         for edge, before in self._before.items():
             if edge not in during or not self._is_slow(during[edge], before):
                 self._slow = 0
+                if any(map(self._is_hidden, during.values())):
+                    self._times = min(2 * self._times, MOST_TIMES)
                 return NotYet(instead=compared("a transfer", edge, during.get(edge), before))
         self._slow_since_ns = self._slow_since_ns if self._slow else began_ns
         self._slow += 1
@@ -135,8 +144,14 @@ class SlowTransfer(Generic[SlowStep]):
         return Proven(since_ns=self._slow_since_ns, values=self._values(during))
 
     def _is_slow(self, during: Transfer, before: Transfer) -> bool:
+        """As many requests as `during` has would have added so many times as much before."""
         least_s = self.injection.step.must_take_s(during)
-        return during.took_s >= SHARE * least_s and during.added_s >= before.added_s + least_s / 2
+        added_s = before.added_s * during.request_bytes / before.request_bytes
+        return during.took_s >= SHARE * least_s and during.added_s >= added_s + least_s / 2
+
+    def _is_hidden(self, during: Transfer) -> bool:
+        """Whether the node is so slow itself that it may hide what the edge adds."""
+        return during.direct_s > HIDING * self.injection.step.must_take_s(during)
 
     def _values(self, during: Mapping[Edge, Transfer]) -> dict[str, object]:
         step = self.injection.step

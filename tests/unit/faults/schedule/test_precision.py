@@ -144,7 +144,7 @@ def test_without_a_quick_view_a_silent_broker_makes_faults_late() -> None:
 
 def test_faults_that_are_not_prepared_before_are_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """So the figure can fail."""
-    monkeypatch.setattr(step_runner, "AHEAD_NS", 0)
+    monkeypatch.setattr(step_runner, "_ahead_ns", lambda state: 0)
     records = run_slowly(World(), plan_of(40))
     late = [record for record in records if record.inject_ns - record.planned_begin_ns > LIMIT_NS]
     assert len(late) == 40
