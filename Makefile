@@ -37,7 +37,7 @@ faults: setup
 soak: setup
 	$(BIN)/python -m harness.bench.soak
 
-# Eighteen storms of every intensity: what they lost, and how late their faults began. Some 45 minutes.
+# Twenty storms of every intensity: what they lost, and how late their faults began. Some 50 minutes.
 storms: setup
 	$(BIN)/python -m harness.bench.storms
 

@@ -39,9 +39,9 @@ Intensity = Literal["gentle", "normal", "hard"]
 SHORTEST_HOLD_S = 1.5
 """A shorter fault of some kinds could not be proven."""
 
-FIRST_S = 8.0
+FIRST_S = 14.0
 """The first round begins no sooner: its faults are prepared before, and brokers that have just begun to take
-a load answer slowly, for up to ten seconds on two processors."""
+a load have no processor time to spare, for ten seconds and more on two processors."""
 
 DRAWS = 60
 """So often a whole storm is drawn until one holds every kind that was asked for."""

@@ -25,7 +25,8 @@ RESTART_S = 14.0
 """As well, of one that ends processes: 3 to 6.4 s, once 13 s."""
 
 PROOF_S = 2.0
-"""Between two begins: in it the first is proven, by 0.75 s of stillness, and probes on a busy machine."""
+"""Between two begins: in it the first is proven, by 0.75 s of stillness, and probes on a busy machine. What
+takes longer to prepare takes as much longer to prove: it is timed as often."""
 
 CHANGE_S, START_S = 1.0, 2.0
 """What a change may take, and the start of a node's process: nothing begins so soon after an end."""
@@ -78,8 +79,9 @@ def _begins_late(fault: Planned) -> bool:
 
 def _are_apart(one: Planned, other: Planned) -> bool:
     """Whether neither begins while the other is changed, and both do not end at one time."""
+    first, second = sorted((one, other), key=lambda each: each.begin_s)
     return (
-        abs(one.begin_s - other.begin_s) >= PROOF_S
+        second.begin_s - first.begin_s >= PROOF_S + kind_of(first.step).prepares_s
         and not one.end_s - EARLY_S < other.begin_s < one.end_s + one.change_s
         and not other.end_s - EARLY_S < one.begin_s < other.end_s + other.change_s
         and abs(one.end_s - other.end_s) >= max(one.change_s, other.change_s)

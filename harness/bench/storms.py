@@ -25,8 +25,8 @@ ALL_AWAY = (11, 14, 15)
 PLAN = (
     *(("hard", "within-promise", seed) for seed in range(1, 11)),
     *(("hard", "beyond-promise", seed) for seed in ALL_AWAY),
-    *(("normal", "within-promise", seed) for seed in range(21, 24)),
-    *(("gentle", "within-promise", seed) for seed in range(31, 33)),
+    *(("normal", "within-promise", seed) for seed in range(21, 25)),
+    *(("gentle", "within-promise", seed) for seed in range(31, 34)),
 )
 LOSING = "storm.kinds=[power-loss]"
 """Replicas of a partition are lost only together, and among all kinds there are few power losses."""

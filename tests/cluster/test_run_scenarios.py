@@ -15,7 +15,7 @@ from harness.scenario.resolve import find
 SCENARIOS = ("acks1-leader-kill", "storm")
 KINDS = {"partition", "disk-stall"}
 SHIPPED = "storm: {duration: 60s, intensity: normal, "
-SHORTER = f"storm: {{duration: 25s, kinds: [{', '.join(sorted(KINDS))}], "
+SHORTER = f"storm: {{duration: 35s, kinds: [{', '.join(sorted(KINDS))}], "
 SEED = "7"
 """One storm, the same in each run of the tests. What a seed draws is the business of longer campaigns."""
 SUITE_S = 580.0

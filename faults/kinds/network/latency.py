@@ -22,7 +22,7 @@ from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.network.directions import parse_direction
-from faults.kinds.network.samples import PREPARES_S, SAMPLES, compared, least_added_before
+from faults.kinds.network.samples import PREPARES_S, SAMPLES, Shown, compared, least_added_before
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.targets.draw import draw_edges_of
@@ -94,8 +94,8 @@ class Latency:
 
     injection: Injection[LatencyStep]
     _before: Mapping[Edge, RoundTrip] = field(default_factory=dict)
-    _late: int = 0
-    _late_since_ns: int = -1
+    _shown: Shown[RoundTrip] = field(default_factory=Shown)
+    _quick: Shown[RoundTrip] = field(default_factory=lambda: Shown(needed=1))
 
     @property
     def _least_s(self) -> float:
@@ -121,25 +121,29 @@ class Latency:
         injection.cluster.mesh.impair(injection.edges, delayed, owner=injection.owner)
 
     def effect(self) -> Evidence:
-        """Do all edges add the delay to round trips, twice in a row?"""
+        """Does each edge add the delay to round trips, twice in a row?"""
         if silent := [str(edge) for edge in self.injection.edges if edge not in self._before]:
             return NotYet(instead=f"no request through {', '.join(silent)} was answered before the delay")
         began_ns = self.injection.clock.now_ns()
-        trips = self._measure(tuple(self._before))
-        for edge, before in self._before.items():
-            if edge not in trips or trips[edge].added_s < before.added_s + self._least_s:
-                self._late = 0
-                return NotYet(instead=compared("a request", edge, trips.get(edge), before))
-        self._late_since_ns = self._late_since_ns if self._late else began_ns
-        self._late += 1
-        if self._late < SAMPLES:
-            return NotYet(instead=f"round trips longer {self._late} times; needed {SAMPLES}")
+        asked = self._shown.lacking(self._before)
+        trips = self._measure(asked)
+        quick = self._shown.look(asked, trips, self._is_late, began_ns)
+        if quick:
+            return NotYet(
+                instead=compared("a request", quick[0], trips.get(quick[0]), self._before[quick[0]])
+            )
+        if lacking := self._shown.lacking(self._before):
+            return NotYet(instead=f"round trips through {lacking[0]} longer once; needed {SAMPLES} in a row")
+        during = self._shown.latest
         values = {
             "round_trip_before_s": by_name({edge: each.took_s for edge, each in self._before.items()}),
-            "round_trip_during_s": by_name({edge: trips[edge].took_s for edge in self._before}),
-            "past_the_edge_s": by_name({edge: trips[edge].direct_s for edge in self._before}),
+            "round_trip_during_s": by_name({edge: during[edge].took_s for edge in self._before}),
+            "past_the_edge_s": by_name({edge: during[edge].direct_s for edge in self._before}),
         }
-        return Proven(since_ns=self._late_since_ns, values=values)
+        return Proven(since_ns=self._shown.since_ns, values=values)
+
+    def _is_late(self, edge: Edge, trip: RoundTrip) -> bool:
+        return trip.added_s >= self._before[edge].added_s + self._least_s
 
     @as_job
     def heal(self) -> None:
@@ -147,15 +151,23 @@ class Latency:
         self.injection.cluster.mesh.mend(self.injection.edges, owner=self.injection.owner)
 
     def recovery(self) -> Evidence:
-        """Do the edges add about as little as before, and is the ISR what it was?"""
-        trips = self._measure(tuple(self._before))
-        for edge, before in self._before.items():
-            if edge not in trips or trips[edge].added_s > before.added_s + self._least_s / 2:
-                return NotYet(instead=compared("a request", edge, trips.get(edge), before))
+        """Has each edge added about as little as before, and is the ISR what it was?"""
+        began_ns = self.injection.clock.now_ns()
+        asked = self._quick.lacking(self._before)
+        trips = self._measure(asked)
+        if late := self._quick.look(asked, trips, self._is_quick_again, began_ns):
+            return NotYet(instead=compared("a request", late[0], trips.get(late[0]), self._before[late[0]]))
         if lacking := isr_is_short(self.injection):
             return NotYet(instead=lacking)
-        values = {"round_trip_since_heal_s": by_name({edge: trips[edge].took_s for edge in self._before})}
+        values = {
+            "round_trip_since_heal_s": by_name(
+                {edge: self._quick.latest[edge].took_s for edge in self._before}
+            )
+        }
         return Proven(since_ns=self.injection.clock.now_ns(), values=values)
+
+    def _is_quick_again(self, edge: Edge, trip: RoundTrip) -> bool:
+        return trip.added_s <= self._before[edge].added_s + self._least_s / 2
 
 
 def _agree(trips: Sequence[RoundTrip]) -> bool:

@@ -1,8 +1,9 @@
 """How often what passes over edges is timed, before a fault and while it holds, and what that says."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from compose.protocols import Edge, Timed
 from faults.clock import Clock, ns
@@ -14,7 +15,7 @@ SAMPLES = 2
 MOST_SAMPLES, MOST_S = 6, 0.4
 """On a busy machine it may be much in two, and hide the fault if they were before it: then more are taken, so
 many in all, and for so long."""
-PREPARES_S = 2.0
+PREPARES_S = 2.5
 """What two to six of them take on a busy machine, after a probe of what answers at all: 0.2 to 0.6 s each."""
 
 
@@ -43,6 +44,48 @@ def by_edge(samples: Sequence[Mapping[Edge, TimedT]]) -> dict[Edge, list[TimedT]
         for edge, timed in sample.items():
             found.setdefault(edge, []).append(timed)
     return {edge: sorted(its, key=attrgetter("added_s")) for edge, its in found.items()}
+
+
+@dataclass(slots=True)
+class Shown(Generic[TimedT]):
+    """What is shown by `needed` samples in a row, of each edge for itself, whatever the others show.
+
+    `latest`: by edge, the newest of its row.
+    """
+
+    needed: int = SAMPLES
+    latest: dict[Edge, TimedT] = field(default_factory=dict)
+    _rows: dict[Edge, list[int]] = field(default_factory=dict)
+
+    def look(
+        self,
+        asked: Sequence[Edge],
+        sample: Mapping[Edge, TimedT],
+        shows: Callable[[Edge, TimedT], bool],
+        began_ns: int,
+    ) -> Sequence[Edge]:
+        """Go on with the rows of the edges that were asked, by a sample begun at a time.
+
+        Returns those that have not shown it, or have not answered: their rows begin anew.
+        """
+        others: list[Edge] = []
+        for edge in asked:
+            if edge in sample and shows(edge, sample[edge]):
+                self.latest[edge] = sample[edge]
+                self._rows.setdefault(edge, []).append(began_ns)
+            else:
+                self._rows.pop(edge, None)
+                others.append(edge)
+        return others
+
+    def lacking(self, edges: Iterable[Edge]) -> tuple[Edge, ...]:
+        """Those without a whole row."""
+        return tuple(edge for edge in edges if len(self._rows.get(edge, ())) < self.needed)
+
+    @property
+    def since_ns(self) -> int:
+        """Since when all rows go on."""
+        return max(row[0] for row in self._rows.values())
 
 
 def compared(what: str, edge: Edge, now: Timed | None, before: Timed) -> str:

@@ -2,8 +2,8 @@
 
 Effect: some requests and their answers, sent through each edge over one connection, take at least as long as
 the fault makes so many bytes take; and longer than the same requests that are sent past the edge at the same
-moment, by half of that more than before, twice in a row. With an edge whose requests were not answered
-before, which was shut already, it is not proven.
+moment, by half of that more than before, twice in a row for each edge. With an edge whose requests were not
+answered before, which was shut already, it is not proven.
 Recovery: the edges add about as little as before, and the ISR is what it was.
 
 A broker that is busy, or has just started, can take as long as the fault would make it take, and be quick
@@ -24,7 +24,7 @@ from compose.protocols import REQUEST_BYTES, Edge, Transfer
 from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.network.samples import SAMPLES, compared, least_added_before
+from faults.kinds.network.samples import SAMPLES, Shown, compared, least_added_before
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep
 from faults.sizes import write_rate
@@ -35,7 +35,7 @@ QUICK = 0.4
 """More transfers are made before until each edge has one to which it adds at most so much of what the fault
 will make it take."""
 
-HIDING = 0.25
+HIDING = 0.3
 MOST_TIMES = 4
 """What takes at most so much of what the fault makes a transfer take hides nothing: half of that is to be
 seen. Where it takes more past an edge, the next transfers have twice the requests, up to so many times."""
@@ -99,8 +99,8 @@ class SlowTransfer(Generic[SlowStep]):
     injection: Injection[SlowStep]
     _before: Mapping[Edge, Transfer] = field(default_factory=dict)
     _times: int = 1
-    _slow: int = 0
-    _slow_since_ns: int = -1
+    _shown: Shown[Transfer] = field(default_factory=Shown)
+    _quick: Shown[Transfer] = field(default_factory=lambda: Shown(needed=1))
 
     def prepare(self) -> None:
         """Time transfers through each edge that answers; no other is waited for."""
@@ -108,6 +108,8 @@ class SlowTransfer(Generic[SlowStep]):
         self._before = least_added_before(
             lambda: self._measure(tuple(answering)), self._is_quick, self.injection.clock
         )
+        while self._times < MOST_TIMES and any(map(self._would_hide, self._before.values())):
+            self._times *= 2
 
     def _is_quick(self, transfers: Sequence[Transfer]) -> bool:
         return transfers[0].added_s <= QUICK * self.injection.step.must_take_s(transfers[0])
@@ -126,32 +128,36 @@ class SlowTransfer(Generic[SlowStep]):
         injection.cluster.mesh.impair(injection.edges, injection.step.impairment, owner=injection.owner)
 
     def effect(self) -> Evidence:
-        """Do transfers take as long as they must, by what all edges add to them, twice in a row?"""
+        """Do transfers take as long as they must, by what each edge adds to them, twice in a row?"""
         if silent := [str(edge) for edge in self.injection.edges if edge not in self._before]:
             return NotYet(instead=f"no requests through {', '.join(silent)} were answered before")
         began_ns = self.injection.clock.now_ns()
-        during = self._measure(tuple(self._before), times=self._times)
-        for edge, before in self._before.items():
-            if edge not in during or not self._is_slow(during[edge], before):
-                self._slow = 0
-                if any(map(self._is_hidden, during.values())):
-                    self._times = min(2 * self._times, MOST_TIMES)
-                return NotYet(instead=compared("a transfer", edge, during.get(edge), before))
-        self._slow_since_ns = self._slow_since_ns if self._slow else began_ns
-        self._slow += 1
-        if self._slow < SAMPLES:
-            return NotYet(instead=f"transfers slower {self._slow} times; needed {SAMPLES}")
-        return Proven(since_ns=self._slow_since_ns, values=self._values(during))
+        asked = self._shown.lacking(self._before)
+        during = self._measure(asked, times=self._times)
+        quick = self._shown.look(asked, during, self._is_slow, began_ns)
+        if quick:
+            if any(edge in during and self._is_hidden(during[edge]) for edge in quick):
+                self._times = min(2 * self._times, MOST_TIMES)
+            return NotYet(
+                instead=compared("a transfer", quick[0], during.get(quick[0]), self._before[quick[0]])
+            )
+        if lacking := self._shown.lacking(self._before):
+            return NotYet(instead=f"transfers through {lacking[0]} slower once; needed {SAMPLES} in a row")
+        return Proven(since_ns=self._shown.since_ns, values=self._values(self._shown.latest))
 
-    def _is_slow(self, during: Transfer, before: Transfer) -> bool:
+    def _is_slow(self, edge: Edge, during: Transfer) -> bool:
         """As many requests as `during` has would have added so many times as much before."""
-        least_s = self.injection.step.must_take_s(during)
+        before, least_s = self._before[edge], self.injection.step.must_take_s(during)
         added_s = before.added_s * during.request_bytes / before.request_bytes
         return during.took_s >= SHARE * least_s and during.added_s >= added_s + least_s / 2
 
     def _is_hidden(self, during: Transfer) -> bool:
         """Whether the node is so slow itself that it may hide what the edge adds."""
         return during.direct_s > HIDING * self.injection.step.must_take_s(during)
+
+    def _would_hide(self, before: Transfer) -> bool:
+        """The same of the next transfer, if the node is as slow as it was before."""
+        return before.direct_s > HIDING * self._times * self.injection.step.must_take_s(before)
 
     def _values(self, during: Mapping[Edge, Transfer]) -> dict[str, object]:
         step = self.injection.step
@@ -168,13 +174,19 @@ class SlowTransfer(Generic[SlowStep]):
         self.injection.cluster.mesh.mend(self.injection.edges, owner=self.injection.owner)
 
     def recovery(self) -> Evidence:
-        """Do the edges add about as little as before, and is the ISR what it was?"""
-        since = self._measure(tuple(self._before))
-        for edge, before in self._before.items():
-            most_s = before.added_s + self.injection.step.must_take_s(before) / 2
-            if edge not in since or since[edge].added_s > most_s:
-                return NotYet(instead=compared("a transfer", edge, since.get(edge), before))
+        """Has each edge added about as little as before, and is the ISR what it was?"""
+        began_ns = self.injection.clock.now_ns()
+        asked = self._quick.lacking(self._before)
+        since = self._measure(asked)
+        if slow := self._quick.look(asked, since, self._is_quick_again, began_ns):
+            return NotYet(instead=compared("a transfer", slow[0], since.get(slow[0]), self._before[slow[0]]))
         if lacking := isr_is_short(self.injection):
             return NotYet(instead=lacking)
-        values = {"took_since_heal_s": by_name({edge: since[edge].took_s for edge in self._before})}
+        values = {
+            "took_since_heal_s": by_name({edge: self._quick.latest[edge].took_s for edge in self._before})
+        }
         return Proven(since_ns=self.injection.clock.now_ns(), values=values)
+
+    def _is_quick_again(self, edge: Edge, since: Transfer) -> bool:
+        before = self._before[edge]
+        return since.added_s <= before.added_s + self.injection.step.must_take_s(before) / 2

@@ -7,7 +7,7 @@ from fakes.world.virtual_clock import VirtualClock
 
 from compose.protocols import Edge, RoundTrip
 from faults.clock import ns
-from faults.kinds.network.samples import compared, least_added_before
+from faults.kinds.network.samples import Shown, compared, least_added_before
 
 EDGE, OTHER = Edge.parse("1->2"), Edge.parse("2->1")
 Enough = Callable[[Sequence[RoundTrip]], bool]
@@ -64,3 +64,23 @@ def test_what_is_compared_is_written_with_what_it_takes_past_the_edge() -> None:
     assert compared("a request", EDGE, None, before) == (
         f"a request through 1->2 is not answered in time, {took}"
     )
+
+
+def test_each_edge_has_a_row_of_its_own() -> None:
+    """What is shown by two in a row: an edge that shows nothing, or does not answer, begins anew."""
+    rows, long = Shown[RoundTrip](), trip(0.5)
+
+    def look(began_ns: int, sample: Mapping[Edge, RoundTrip]) -> Sequence[Edge]:
+        asked = rows.lacking((EDGE, OTHER))
+        return rows.look(asked, sample, lambda edge, its: its.added_s > 0.3, began_ns)
+
+    assert look(10, {EDGE: long, OTHER: long}) == []
+    assert rows.lacking((EDGE, OTHER)) == (EDGE, OTHER)
+    assert look(20, {EDGE: long, OTHER: trip(0.1)}) == [OTHER]
+    assert rows.lacking((EDGE, OTHER)) == (OTHER,)
+    assert look(30, {EDGE: trip(0.1), OTHER: long}) == []
+    assert look(40, {}) == [OTHER]
+    assert look(50, {OTHER: long}) == []
+    assert look(60, {OTHER: trip(0.6)}) == []
+    assert rows.lacking((EDGE, OTHER)) == ()
+    assert (rows.since_ns, rows.latest) == (50, {EDGE: long, OTHER: trip(0.6)})

@@ -140,6 +140,15 @@ def test_one_slow_transfer_is_no_evidence() -> None:
     assert not slow.proven
 
 
+def test_each_edge_is_proven_for_itself() -> None:
+    """When one of them was slow twice in a row the other had not been; it is not waited for again."""
+    world = World()
+    measured(world, "3->1", [0.05] * 5)
+    measured(world, "2->1", [0.05, 0.05, 0.2, 0.2, *[0.05] * 30])
+    (slow,) = run(world, NARROW | {"for": "2s"})
+    assert slow.proven, slow.evidence
+
+
 def test_where_an_edge_was_slow_more_transfers_are_made_before() -> None:
     """A transfer of 0.2 s is no longer than one of 0.15 s by half of what it must take, but than one of
     0.05 s."""
@@ -180,16 +189,19 @@ def test_an_edge_that_is_slow_until_the_healing_is_no_evidence() -> None:
 
 
 def test_a_node_that_was_busy_before_hides_nothing() -> None:
-    """It took nearly as long as the fault makes a transfer take, past the edge too; and does so once more."""
+    """It took nearly as long as the fault makes a transfer take, past the edge too, and does so once more.
+
+    So the transfers have four times as many requests.
+    """
     world = World()
     measured(world, "2->1", [0.19] * 3, direct_s=0.18)
     (narrow,) = run(world, NARROW | {"edges": "2 -> leader"})
     assert narrow.proven, narrow.evidence
     assert shown(narrow) == {
         "took_before_s": {"2->1": 0.19},
-        "took_during_s": {"2->1": 0.4},
+        "took_during_s": {"2->1": 0.8},
         "past_the_edge_s": {"2->1": 0.05},
-        "must_take_s": {"2->1": 0.4},
+        "must_take_s": {"2->1": 0.8},
     }
 
 
