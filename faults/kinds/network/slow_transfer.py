@@ -108,7 +108,9 @@ class SlowTransfer(Generic[SlowStep]):
         self._before = least_added_before(
             lambda: self._measure(tuple(answering)), self._is_quick, self.injection.clock
         )
-        while self._times < MOST_TIMES and any(map(self._would_hide, self._before.values())):
+        while self._times < MOST_TIMES and any(
+            self._hides(each, times=self._times) for each in self._before.values()
+        ):
             self._times *= 2
 
     def _is_quick(self, transfers: Sequence[Transfer]) -> bool:
@@ -136,7 +138,7 @@ class SlowTransfer(Generic[SlowStep]):
         during = self._measure(asked, times=self._times)
         quick = self._shown.look(asked, during, self._is_slow, began_ns)
         if quick:
-            if any(edge in during and self._is_hidden(during[edge]) for edge in quick):
+            if any(edge in during and self._hides(during[edge]) for edge in quick):
                 self._times = min(2 * self._times, MOST_TIMES)
             return NotYet(
                 instead=compared("a transfer", quick[0], during.get(quick[0]), self._before[quick[0]])
@@ -151,13 +153,9 @@ class SlowTransfer(Generic[SlowStep]):
         added_s = before.added_s * during.request_bytes / before.request_bytes
         return during.took_s >= SHARE * least_s and during.added_s >= added_s + least_s / 2
 
-    def _is_hidden(self, during: Transfer) -> bool:
-        """Whether the node is so slow itself that it may hide what the edge adds."""
-        return during.direct_s > HIDING * self.injection.step.must_take_s(during)
-
-    def _would_hide(self, before: Transfer) -> bool:
-        """The same of the next transfer, if the node is as slow as it was before."""
-        return before.direct_s > HIDING * self._times * self.injection.step.must_take_s(before)
+    def _hides(self, transfer: Transfer, *, times: int = 1) -> bool:
+        """Whether the node is so slow itself that it may hide what the edge adds to so many times as much."""
+        return transfer.direct_s > HIDING * times * self.injection.step.must_take_s(transfer)
 
     def _values(self, during: Mapping[Edge, Transfer]) -> dict[str, object]:
         step = self.injection.step

@@ -1,7 +1,7 @@
 """Bandwidth and slicing: what may be asked for, what proves it, and how faults on one edge compose."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from threading import Event
 
@@ -99,36 +99,32 @@ def test_what_stays_is_no_recovery(words: dict[str, str]) -> None:
     assert shown(slow, "recovery") == {"lacking": expected}
 
 
+def altered(world: World, edge: str, alter: Callable[[Transfer], Transfer]) -> None:
+    """Let the world's transfers through an edge be others."""
+    measure = world.mesh.transfers
+
+    def transfers(edges: Collection[Edge], *, requests: int, within_s: float) -> Mapping[Edge, Transfer]:
+        found = measure(edges, requests=requests, within_s=within_s)
+        return {each: alter(its) if str(each) == edge else its for each, its in found.items()}
+
+    world.mesh.transfers = transfers  # type: ignore[method-assign]
+
+
 def measured(world: World, edge: str, took_s: list[float], *, direct_s: float = 0.05) -> None:
     """Let the world's transfers through an edge take so long, one after the other, and then as they do.
 
     Past the edge they take `direct_s` meanwhile.
     """
-    measure = world.mesh.transfers
 
-    def transfers(edges: Collection[Edge], *, requests: int, within_s: float) -> Mapping[Edge, Transfer]:
-        found = dict(measure(edges, requests=requests, within_s=within_s))
-        if took_s and Edge.parse(edge) in found:
-            found[Edge.parse(edge)] = replace(
-                found[Edge.parse(edge)], took_s=took_s.pop(0), direct_s=direct_s
-            )
-        return found
+    def alter(its: Transfer) -> Transfer:
+        return replace(its, took_s=took_s.pop(0), direct_s=direct_s) if took_s else its
 
-    world.mesh.transfers = transfers  # type: ignore[method-assign]
+    altered(world, edge, alter)
 
 
 def always_slow(world: World, edge: str, *, direct_s: float) -> None:
     """Let the edge's target need so long for any transfer, in which slow bytes pass meanwhile."""
-    measure = world.mesh.transfers
-
-    def transfers(edges: Collection[Edge], *, requests: int, within_s: float) -> Mapping[Edge, Transfer]:
-        found = dict(measure(edges, requests=requests, within_s=within_s))
-        if slow := found.get(Edge.parse(edge)):
-            took_s = max(slow.took_s, direct_s + 0.01)
-            found[Edge.parse(edge)] = replace(slow, took_s=took_s, direct_s=direct_s)
-        return found
-
-    world.mesh.transfers = transfers  # type: ignore[method-assign]
+    altered(world, edge, lambda its: replace(its, took_s=max(its.took_s, direct_s + 0.01), direct_s=direct_s))
 
 
 def test_one_slow_transfer_is_no_evidence() -> None:
