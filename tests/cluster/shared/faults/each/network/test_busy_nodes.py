@@ -8,12 +8,13 @@ import pytest
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
-from compose.protocols import Edge
+from compose.protocols import Edge, Passing
 from faults.schedule.record import FaultRecord
 from shared.faults.fault_runs import Ignoring, run
 from shared.faults.fault_traffic import traffic
 
 NODE = 3
+PASSING = Passing(direction="to", size_bytes=25 * 512, at_once_bytes=512, pause_s=0.005)
 KINDS = {
     "bandwidth": {"do": "bandwidth", "rate": "50KB/s"},
     "slicing": {"do": "slicing", "size": "200B", "delay": "3ms"},
@@ -66,7 +67,7 @@ def test_a_starved_node_is_slow_past_its_edges_too(cluster: DockerCluster) -> No
     edges = edges_to_the_node(cluster)
     cluster.limit_cpu(NODE, 0.1)
     try:
-        seen = [cluster.mesh.transfers(edges, requests=25, within_s=10) for _ in range(5)]
+        seen = [cluster.mesh.transfers(edges, PASSING, within_s=10) for _ in range(5)]
     finally:
         cluster.limit_cpu(NODE, None)
     slowest = max((transfer for each in seen for transfer in each.values()), key=lambda each: each.took_s)
