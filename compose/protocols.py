@@ -63,7 +63,7 @@ REQUEST_BYTES = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """How long something takes through an edge, and at the same moment past its proxy, both to 0.01 s.
+    """How long something takes through an edge, and at the same moment past its proxy, both in seconds.
 
     A node that is busy, or has just started, is slow in both; what the edge adds is the difference.
     """

@@ -95,6 +95,6 @@ while ($listening->count) {
         $listening->remove($socket);
         $asking->remove($socket);
         delete $paused{$socket};
-        printf "%s %d %d %.2f\n", @$one{qw(place count bytes took)} if $is_done;
+        printf "%s %d %d %.3f\n", @$one{qw(place count bytes took)} if $is_done;
     }
 }
