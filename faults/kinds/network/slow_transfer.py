@@ -2,8 +2,8 @@
 
 Effect: some requests and their answers, sent through each edge over one connection, take at least as long as
 the fault makes so many bytes take; and longer than the same requests that are sent past the edge at the same
-moment, by half of that more than before, twice in a row for each edge. With an edge whose requests were not
-answered before, which was shut already, it is not proven.
+moment, by 0.6 of that more than before, twice in a row for each edge. A node that is starved proves nothing.
+With an edge whose requests were not answered before, which was shut already, it is not proven.
 Recovery: the edges add about as little as before, and the ISR is what it was.
 
 A broker that is busy, or has just started, can take as long as the fault would make it take, and be quick
@@ -36,9 +36,9 @@ QUICK = 0.4
 """More transfers are made before until each edge has one to which it adds at most so much of what the fault
 will make it take."""
 
-TRANSFER_S = 0.15
+TRANSFER_S = 0.2
 """What the bytes of a transfer take: several times as long as on an open edge. Through all edges of a node it
-is done in 0.6 s on a busy machine, and two are before and two after the beginning of the fault."""
+is done in 0.7 s on a busy machine, and two are before and two after the beginning of the fault."""
 
 AT_ONCE_S = 0.01
 """What the bytes that are sent at a time take: more than the way of a request through proxy and node, on a
@@ -58,8 +58,13 @@ SLOWEST, FASTEST = 10_000, 500_000
 """Bytes a second. Toxiproxy hands on blocks of 32 KiB; when a toxic is changed, it loses what the next one
 does not take within 5 s, as with 5 KB/s. What is faster than FASTEST hardly differs from a busy broker."""
 
-SHARE = 0.9
-"""Of the time that the fault makes a transfer take, so much must be seen: clocks have steps of 0.01 s."""
+SHARE, ADDED = 0.9, 0.6
+"""Of the time that the fault makes a transfer take, so much must be seen in all, and so much more than before
+must the edge add: on a busy machine it adds up to half of it without a fault, and with it three quarters."""
+
+STARVED = 3.0
+"""A node that takes so many times as long as the fault would is served by turns, now this connection and now
+that one: the edge adds anything to it then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +169,11 @@ class SlowTransfer(Generic[SlowStep]):
 
     def _is_slow(self, edge: Edge, during: Transfer) -> bool:
         before, least_s = self._before[edge], self.injection.step.must_take_s(during)
-        return during.took_s >= SHARE * least_s and during.added_s >= before.added_s + least_s / 2
+        return (
+            during.took_s >= SHARE * least_s
+            and during.added_s >= before.added_s + ADDED * least_s
+            and during.direct_s < STARVED * least_s
+        )
 
     def _values(self, during: Mapping[Edge, Transfer]) -> dict[str, object]:
         step = self.injection.step
