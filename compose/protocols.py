@@ -63,7 +63,7 @@ REQUEST_BYTES = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """How long something takes through an edge, and at the same moment past its proxy, both to 0.01 s.
+    """How long something takes through an edge, and at the same moment past its proxy, both in seconds.
 
     A node that is busy, or has just started, is slow in both; what the edge adds is the difference.
     """
@@ -83,8 +83,23 @@ class RoundTrip(Timed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Passing:
+    """What a transfer lets pass: at least so many bytes of requests ("to"), or of answers ("from").
+
+    So many requests as have `at_once_bytes`, or one, are sent at a time, the next `pause_s` after all are
+    answered; pauses are not counted. With one at a time, what a slow edge takes and what the node takes add
+    up; with all, the one hides the other.
+    """
+
+    direction: Direction
+    size_bytes: int
+    at_once_bytes: int
+    pause_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer(Timed):
-    """Some requests sent over one connection without waiting in between, until the end of the last answer."""
+    """Some requests sent over one connection, each until the end of its answer."""
 
     request_bytes: int
     answer_bytes: int
@@ -267,9 +282,9 @@ class Mesh(Protocol):
         """How far one Kafka request came through each of `edges` in time; all are sent at once."""
 
     def transfers(
-        self, edges: Collection[Edge], *, requests: int, within_s: float
+        self, edges: Collection[Edge], passing: Passing, *, within_s: float
     ) -> Mapping[Edge, Transfer]:
-        """So many Kafka requests through each of `edges`, and past it, where all are answered both ways."""
+        """Let so much pass through each of `edges`, and past it; those where all was answered both ways."""
 
 
 class Watch(Protocol):

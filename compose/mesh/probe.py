@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import get_args
 
 from compose.errors import MeshError
-from compose.protocols import REQUEST_BYTES, Edge, Reached, RoundTrip, Transfer
+from compose.protocols import REQUEST_BYTES, Edge, Passing, Reached, RoundTrip, Transfer
 
 SCRIPT = "/highwater/probe.pl"
 REACHED = "/highwater/reached.pl"
@@ -58,14 +58,17 @@ class EdgeProbe:
             found[edge] = max(_reached(word), found.get(edge, FARTHEST[0]), key=FARTHEST.index)
         return found
 
-    def transfers(self, edges: Collection[Edge], *, requests: int, within_s: float) -> dict[Edge, Transfer]:
+    def transfers(
+        self, edges: Collection[Edge], passing: Passing, *, within_s: float
+    ) -> dict[Edge, Transfer]:
         """By edge, if all answers came in time both ways; of an edge of two proxies, the sooner one."""
         found: dict[Edge, Transfer] = {}
-        words = (str(within_s), str(requests), str(REQUEST_BYTES))
-        for edge, (answered, took), (_, direct) in self._compared(edges, TRANSFER, *words):
+        numbers = (passing.size_bytes, passing.at_once_bytes, passing.pause_s, REQUEST_BYTES)
+        words = (str(within_s), passing.direction, *map(str, numbers))
+        for edge, (requests, answers, took), (*_, direct) in self._compared(edges, TRANSFER, *words):
             transfer = Transfer(
-                request_bytes=requests * REQUEST_BYTES,
-                answer_bytes=int(answered),
+                request_bytes=int(requests) * REQUEST_BYTES,
+                answer_bytes=int(answers),
                 took_s=float(took),
                 direct_s=float(direct),
             )

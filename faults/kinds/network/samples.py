@@ -12,9 +12,9 @@ TimedT = TypeVar("TimedT", bound=Timed)
 
 SAMPLES = 2
 """Before and during: what an edge adds to one alone may be much by chance."""
-MOST_SAMPLES, MOST_S = 6, 0.4
+MOST_SAMPLES, MOST_S = 6, 1.0
 """On a busy machine it may be much in two, and hide the fault if they were before it: then more are taken, so
-many in all, and for so long."""
+many in all, if they begin so soon after the first."""
 PREPARES_S = 2.5
 """What two to six of them take on a busy machine, after a probe of what answers at all: 0.2 to 0.6 s each."""
 
@@ -28,8 +28,8 @@ def least_added_before(
 
     More are taken until those of each edge, by what it has added, are `enough`.
     """
-    found = [take() for _ in range(SAMPLES)]
     until_ns = clock.now_ns() + ns(MOST_S)
+    found = [take() for _ in range(SAMPLES)]
     while len(found) < MOST_SAMPLES and not all(map(enough, by_edge(found).values())):
         if clock.now_ns() >= until_ns:
             break

@@ -2,13 +2,14 @@
 
 Effect: some requests and their answers, sent through each edge over one connection, take at least as long as
 the fault makes so many bytes take; and longer than the same requests that are sent past the edge at the same
-moment, by half of that more than before, twice in a row for each edge. With an edge whose requests were not
-answered before, which was shut already, it is not proven.
+moment, by 0.6 of that more than before, twice in a row for each edge. A node that is starved proves nothing.
+With an edge whose requests were not answered before, which was shut already, it is not proven.
 Recovery: the edges add about as little as before, and the ISR is what it was.
 
 A broker that is busy, or has just started, can take as long as the fault would make it take, and be quick
-again at any moment: what it takes past the edge tells it from the fault. It is slow at the same time as the
-edge is, and so hides what the edge adds where that is little more: then longer transfers are sent.
+again at any moment: what it takes past the edge tells it from the fault. If it were at work while slow bytes
+pass, it would hide what the edge adds: so few requests are under way at a time, and the times add up. Over
+an edge that is also late that would take too long: there all are sent at once.
 
 Each connection is slowed for itself, so traffic besides the transfer changes little of what is measured.
 """
@@ -20,7 +21,7 @@ from math import ceil
 from typing import Generic, TypeVar
 
 from compose.impairments import Direction, Impairment
-from compose.protocols import REQUEST_BYTES, Edge, Transfer
+from compose.protocols import Edge, Passing, Transfer
 from faults.errors import BadStep
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
@@ -35,21 +36,35 @@ QUICK = 0.4
 """More transfers are made before until each edge has one to which it adds at most so much of what the fault
 will make it take."""
 
-HIDING = 0.3
-MOST_TIMES = 4
-"""What takes at most so much of what the fault makes a transfer take hides nothing: half of that is to be
-seen. Where it takes more past an edge, the next transfers have twice the requests, up to so many times."""
+TRANSFER_S = 0.2
+"""What the bytes of a transfer take: several times as long as on an open edge. Through all edges of a node it
+is done in 0.7 s on a busy machine, and two are before and two after the beginning of the fault."""
 
-TRANSFER_S = 0.25
-"""What the requests of a transfer take, and a broker's answers: several times as long as on an open edge, and
-two of them are over before the next fault of a storm begins."""
+AT_ONCE_S = 0.01
+"""What the bytes that are sent at a time take: more than the way of a request through proxy and node, on a
+busy machine too."""
+
+PAUSE_S = 0.005
+"""Without a pause the requests that no fault slows, as those before it, would make the machine busy."""
+
+FAST = 150_000
+"""Bytes a second. What is faster passes more requests in AT_ONCE_S than a node answers: so all are sent at
+once, and it is proven only on a node that is quicker than its edge."""
+
+LATE_S = 0.05
+"""An edge that adds so much to a round trip, twice, is late."""
 
 SLOWEST, FASTEST = 10_000, 500_000
 """Bytes a second. Toxiproxy hands on blocks of 32 KiB; when a toxic is changed, it loses what the next one
 does not take within 5 s, as with 5 KB/s. What is faster than FASTEST hardly differs from a busy broker."""
 
-SHARE = 0.9
-"""Of the time that the fault makes a transfer take, so much must be seen: clocks have steps of 0.01 s."""
+SHARE, ADDED = 0.9, 0.6
+"""Of the time that the fault makes a transfer take, so much must be seen in all, and so much more than before
+must the edge add: on a busy machine it adds up to half of it without a fault, and with it three quarters."""
+
+STARVED = 3.0
+"""A node that takes so many times as long as the fault would is served by turns, now this connection and now
+that one: the edge adds anything to it then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +87,15 @@ class SlowTransferStep(EdgesStep, ABC):
     def least_s(self, passing: int) -> float:
         """How long so many bytes take at least."""
 
-    @property
-    def requests(self) -> int:
-        """How many requests of a transfer take TRANSFER_S."""
-        return ceil(self.bytes_per_s * TRANSFER_S / REQUEST_BYTES)
+    def passing(self, *, all_at_once: bool) -> Passing:
+        """What takes TRANSFER_S."""
+        all_at_once = all_at_once or self.bytes_per_s > FAST
+        return Passing(
+            direction=self.direction,
+            size_bytes=ceil(self.bytes_per_s * TRANSFER_S),
+            at_once_bytes=ceil(self.bytes_per_s * (TRANSFER_S if all_at_once else AT_ONCE_S)),
+            pause_s=0.0 if all_at_once else PAUSE_S,
+        )
 
     def must_take_s(self, transfer: Transfer) -> float:
         """How long a transfer takes at least."""
@@ -98,28 +118,32 @@ class SlowTransfer(Generic[SlowStep]):
 
     injection: Injection[SlowStep]
     _before: Mapping[Edge, Transfer] = field(default_factory=dict)
-    _times: int = 1
+    _all_at_once: bool = False
     _shown: Shown[Transfer] = field(default_factory=Shown)
     _quick: Shown[Transfer] = field(default_factory=lambda: Shown(needed=1))
 
     def prepare(self) -> None:
         """Time transfers through each edge that answers; no other is waited for."""
-        answering = sorted(self.injection.cluster.mesh.probe(self.injection.edges, within_s=PROBE_S))
+        answering, late = self._asked_once(self.injection.edges)
+        self._all_at_once = bool(late and self._asked_once(late)[1])
         self._before = least_added_before(
-            lambda: self._measure(tuple(answering)), self._is_quick, self.injection.clock
+            lambda: self._measure(answering), self._is_quick, self.injection.clock
         )
-        while self._times < MOST_TIMES and any(map(self._would_hide, self._before.values())):
-            self._times *= 2
+
+    def _asked_once(self, edges: tuple[Edge, ...]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+        """Those that answer, and of them the late ones."""
+        trips = self.injection.cluster.mesh.round_trips(edges, within_s=PROBE_S)
+        return tuple(sorted(trips)), tuple(edge for edge, trip in trips.items() if trip.added_s >= LATE_S)
 
     def _is_quick(self, transfers: Sequence[Transfer]) -> bool:
         return transfers[0].added_s <= QUICK * self.injection.step.must_take_s(transfers[0])
 
-    def _measure(self, edges: tuple[Edge, ...], *, times: int = 1) -> Mapping[Edge, Transfer]:
-        """Answers may have more bytes than requests, and the halves of a block be smaller than a slice."""
+    def _measure(self, edges: tuple[Edge, ...]) -> Mapping[Edge, Transfer]:
+        """The halves of a block may be smaller than a slice."""
         took_s = max((each.took_s for each in self._before.values()), default=0.0)
-        within_s = PROBE_S + times * (5 * TRANSFER_S + took_s)
-        requests = times * self.injection.step.requests
-        return self.injection.cluster.mesh.transfers(edges, requests=requests, within_s=within_s)
+        within_s = PROBE_S + 5 * TRANSFER_S + took_s
+        passing = self.injection.step.passing(all_at_once=self._all_at_once)
+        return self.injection.cluster.mesh.transfers(edges, passing, within_s=within_s)
 
     @as_job
     def inject(self) -> None:
@@ -133,11 +157,9 @@ class SlowTransfer(Generic[SlowStep]):
             return NotYet(instead=f"no requests through {', '.join(silent)} were answered before")
         began_ns = self.injection.clock.now_ns()
         asked = self._shown.lacking(self._before)
-        during = self._measure(asked, times=self._times)
+        during = self._measure(asked)
         quick = self._shown.look(asked, during, self._is_slow, began_ns)
         if quick:
-            if any(edge in during and self._is_hidden(during[edge]) for edge in quick):
-                self._times = min(2 * self._times, MOST_TIMES)
             return NotYet(
                 instead=compared("a transfer", quick[0], during.get(quick[0]), self._before[quick[0]])
             )
@@ -146,18 +168,12 @@ class SlowTransfer(Generic[SlowStep]):
         return Proven(since_ns=self._shown.since_ns, values=self._values(self._shown.latest))
 
     def _is_slow(self, edge: Edge, during: Transfer) -> bool:
-        """As many requests as `during` has would have added so many times as much before."""
         before, least_s = self._before[edge], self.injection.step.must_take_s(during)
-        added_s = before.added_s * during.request_bytes / before.request_bytes
-        return during.took_s >= SHARE * least_s and during.added_s >= added_s + least_s / 2
-
-    def _is_hidden(self, during: Transfer) -> bool:
-        """Whether the node is so slow itself that it may hide what the edge adds."""
-        return during.direct_s > HIDING * self.injection.step.must_take_s(during)
-
-    def _would_hide(self, before: Transfer) -> bool:
-        """The same of the next transfer, if the node is as slow as it was before."""
-        return before.direct_s > HIDING * self._times * self.injection.step.must_take_s(before)
+        return (
+            during.took_s >= SHARE * least_s
+            and during.added_s >= before.added_s + ADDED * least_s
+            and during.direct_s < STARVED * least_s
+        )
 
     def _values(self, during: Mapping[Edge, Transfer]) -> dict[str, object]:
         step = self.injection.step

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from compose.protocols import (
     LogExtent,
     MemoryUse,
     MetadataLog,
+    Passing,
     ProcessEvent,
     Reached,
     Role,
@@ -50,6 +52,7 @@ def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge,
 
 
 ANSWER_BYTES = 400
+DIRECT_S = 0.05
 """Of the fake's brokers and controllers."""
 
 
@@ -128,24 +131,30 @@ class FakeMesh:
         return "target" if swallowed == {"from"} else "proxy"
 
     def transfers(
-        self, edges: Collection[Edge], *, requests: int, within_s: float
+        self, edges: Collection[Edge], passing: Passing, *, within_s: float
     ) -> Mapping[Edge, Transfer]:
-        found = {
-            edge: self._transfer(edge, requests * REQUEST_BYTES, requests * ANSWER_BYTES)
-            for edge in self.probe(edges, within_s=within_s)
-        }
+        found = {edge: self._transfer(edge, passing) for edge in self.probe(edges, within_s=within_s)}
         return {edge: transfer for edge, transfer in found.items() if transfer.took_s < within_s}
 
-    def _transfer(self, edge: Edge, request_bytes: int, answer_bytes: int) -> Transfer:
-        took_s = 0.05 + self.delay_s(edge)
+    def _transfer(self, edge: Edge, passing: Passing) -> Transfer:
+        """Requests one after the other, or all at once: then what is slower hides the rest."""
+        one_bytes = {"to": REQUEST_BYTES, "from": ANSWER_BYTES}
+        requests = ceil(passing.size_bytes / one_bytes[passing.direction])
+        slow_s = 0.0
         for each in self.held[edge].values():
             if isinstance(each, Throttled | Sliced):
-                passing = request_bytes if each.direction == "to" else answer_bytes
                 sliced = isinstance(each, Sliced)
                 per_s = each.size_bytes / each.delay_s if sliced else each.bytes_per_s
-                took_s = max(took_s, passing / per_s)
+                slow_s = max(slow_s, requests * one_bytes[each.direction] / per_s)
+        if passing.at_once_bytes < passing.size_bytes:
+            took_s = DIRECT_S + slow_s + requests * self.delay_s(edge)
+        else:
+            took_s = max(DIRECT_S, slow_s) + self.delay_s(edge)
         return Transfer(
-            request_bytes=request_bytes, answer_bytes=answer_bytes, took_s=round(took_s, 3), direct_s=0.05
+            request_bytes=requests * REQUEST_BYTES,
+            answer_bytes=requests * ANSWER_BYTES,
+            took_s=round(took_s, 3),
+            direct_s=DIRECT_S,
         )
 
     def bytes(self) -> Mapping[Edge, int]:

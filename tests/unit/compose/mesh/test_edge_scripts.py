@@ -122,23 +122,63 @@ def test_how_far_a_request_comes(places: dict[str, str]) -> None:
 
 def test_a_transfer_counts_the_bytes_of_all_answers(places: dict[str, str]) -> None:
     """Of places that answer every request in time; 300 of them do not fit into the buffers at once."""
-    ((place, size, seconds),) = printed("transfer.pl", "2", "300", "512", *places.values())
-    assert (place, int(size)) == (places["answer_all"], 300 * 400)
+    words = ("transfer.pl", "2", "from", "120000", "120000", "0", "512", *places.values())
+    ((place, requests, size, seconds),) = printed(*words)
+    assert (place, int(requests), int(size)) == (places["answer_all"], 300, 300 * 400)
     assert 0.0 <= float(seconds) <= 2.0
 
 
 def test_a_transfer_lasts_until_the_last_answer() -> None:
-    """Each answer a twentieth of a second after the one before."""
+    """Each answer comes a twentieth of a second after its request; the pauses between are not counted."""
 
     def answer_slowly(connection: socket.socket) -> None:
         wait = threading.Event()
         with connection:
-            connection.recv(65536)
-            for _ in range(10):
+            while connection.recv(64):
                 wait.wait(0.05)
                 connection.sendall(ANSWER)
 
     with listening(answer_slowly) as place:
-        ((_, _, seconds),) = printed("transfer.pl", "5", "10", "64", place)
-        assert printed("transfer.pl", "0.2", "10", "64", place) == []
-    assert 0.48 <= float(seconds) <= 2.0
+        ((_, requests, _, seconds),) = printed("transfer.pl", "5", "to", "640", "64", "0.2", "64", place)
+        assert printed("transfer.pl", "0.2", "to", "640", "64", "0.2", "64", place) == []
+    assert requests == "10"
+    assert 0.48 <= float(seconds) <= 1.8
+
+
+@pytest.mark.parametrize(
+    ("direction", "size", "at_once", "bursts"),
+    [
+        ("from", 3900, 1300, [1, 3, 3, 3]),
+        ("from", 4000, 399, [1] * 10),
+        ("from", 4000, 4000, [1, 9]),
+        ("to", 641, 640, [1, 10]),
+        ("to", 1, 1, [1]),
+    ],
+)
+def test_so_many_requests_are_sent_at_a_time(
+    direction: str, size: int, at_once: int, bursts: list[int]
+) -> None:
+    """The first alone, and the next ones when all are answered, each with 400 bytes."""
+    seen: list[int] = []
+
+    def answer_bursts(connection: socket.socket) -> None:
+        with connection:
+            connection.settimeout(0.1)
+            received = connection.recv(65536)
+            while received:
+                with suppress(TimeoutError):
+                    while part := connection.recv(65536):
+                        received += part
+                    return
+                seen.append(len(received) // 64)
+                connection.sendall(ANSWER * seen[-1])
+                connection.settimeout(2)
+                received = connection.recv(65536)
+                connection.settimeout(0.1)
+
+    with listening(answer_bursts) as place:
+        ((_, requests, answered, _),) = printed(
+            "transfer.pl", "5", direction, str(size), str(at_once), "0", "64", place
+        )
+    assert seen == bursts
+    assert (int(requests), int(answered)) == (sum(bursts), 400 * sum(bursts))

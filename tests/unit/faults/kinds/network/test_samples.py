@@ -23,8 +23,9 @@ def trip(added_s: float) -> RoundTrip:
         (0.01, lambda found: True, 2),
         (0.01, lambda found: len(found) >= 4, 4),
         (0.01, lambda found: False, 6),
-        (0.15, lambda found: False, 5),
-        (0.5, lambda found: False, 3),
+        (0.15, lambda found: False, 6),
+        (0.4, lambda found: False, 3),
+        (0.5, lambda found: False, 2),
     ],
 )
 def test_two_are_taken_and_more_until_they_are_enough_or_too_many_or_too_late(
