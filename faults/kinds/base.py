@@ -86,8 +86,8 @@ class Injection(Generic[StepT]):
     """One injection of a step: what its roles meant at that moment, and what the counters were.
 
     `before` is from about a second earlier, `now` from just before the injection; `isr` is what was in sync
-    then, by topic and partition. `broken_off` is set when the schedule ends before its time: an injection of
-    several parts begins no further one.
+    then, by topic and partition. It is due at `due_ns`, -1 where that is not known. `broken_off` is set when
+    the schedule ends before its time: an injection of several parts begins no further one.
     """
 
     step: StepT
@@ -100,6 +100,7 @@ class Injection(Generic[StepT]):
     before: CounterSample
     now: CounterSample
     isr: Mapping[tuple[str, int], tuple[int, ...]]
+    due_ns: int = -1
     outages: Outages = field(default_factory=Outages)
     broken_off: Event = field(default_factory=Event)
 

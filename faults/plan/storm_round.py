@@ -82,10 +82,16 @@ def _are_apart(one: Planned, other: Planned) -> bool:
     first, second = sorted((one, other), key=lambda each: each.begin_s)
     return (
         second.begin_s - first.begin_s >= PROOF_S + kind_of(first.step).prepares_s
-        and not one.end_s - EARLY_S < other.begin_s < one.end_s + one.change_s
-        and not other.end_s - EARLY_S < one.begin_s < other.end_s + other.change_s
+        and not _disturbs(one, other)
+        and not _disturbs(other, one)
         and abs(one.end_s - other.end_s) >= max(one.change_s, other.change_s)
     )
+
+
+def _disturbs(ending: Planned, beginning: Planned) -> bool:
+    """Whether the one ends while the other is prepared or begins, or begins to be undone then."""
+    after_s = max(ending.change_s, kind_of(beginning.step).prepares_s)
+    return ending.end_s - EARLY_S < beginning.begin_s < ending.end_s + after_s
 
 
 def _overlaps(fault: Planned, earlier: Sequence[Planned]) -> bool:

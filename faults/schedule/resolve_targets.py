@@ -62,12 +62,12 @@ class Resolver:
     probes: Probes
     broken_off: Event = field(default_factory=Event)
 
-    def ready(self, step: Step) -> Ready | Vacant:
+    def ready(self, step: Step, due_ns: int) -> Ready | Vacant:
         """Resolve the roles, and make and prepare the fault. If that takes long, resolve them again."""
         since_ns = self.clock.now_ns()
         try:
             targets, good_until_ns = self._resolve(step)
-            injection = self._injection(step, targets)
+            injection = self._injection(step, targets, due_ns)
             fault = kind_of(step).make(injection)
             fault.prepare()
             if not self._is_good(good_until_ns):
@@ -132,7 +132,7 @@ class Resolver:
     def _is_good(self, until_ns: int) -> bool:
         return self.clock.now_ns() <= until_ns
 
-    def _injection(self, step: Step, targets: ResolvedTargets) -> Injection[Step]:
+    def _injection(self, step: Step, targets: ResolvedTargets, due_ns: int) -> Injection[Step]:
         before, now = self._before_and_now(kind_of(step).counter, targets.nodes)
         return Injection(
             step=step,
@@ -145,6 +145,7 @@ class Resolver:
             before=before,
             now=now,
             isr=self._isr(),
+            due_ns=due_ns,
             broken_off=self.broken_off,
         )
 

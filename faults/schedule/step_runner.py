@@ -170,7 +170,7 @@ class StepRunner:
     def _keep_ready(self, state: StepState) -> Task[None]:
         """Begin to prepare the fault in the background, unless it is ready or is being prepared."""
         if state.preparing is None and self._should_prepare(state):
-            state.preparing = yield from submit(partial(self.resolver.ready, state.step))
+            state.preparing = yield from submit(partial(self.resolver.ready, state.step, state.due_ns))
         if state.preparing is not None and state.preparing.done():
             state.prepared, state.prepared_ns = state.preparing.result(), self.clock.now_ns()
             state.preparing = None

@@ -105,7 +105,9 @@ class Latency:
     def prepare(self) -> None:
         """Time round trips over each edge that answers."""
         injection = self.injection
-        self._before = least_added_before(lambda: self._measure(injection.edges), _agree, injection.clock)
+        self._before = least_added_before(
+            lambda: self._measure(injection.edges), _agree, injection.clock, injection.due_ns
+        )
 
     def _measure(self, edges: tuple[Edge, ...]) -> Mapping[Edge, RoundTrip]:
         step = self.injection.step

@@ -23,17 +23,26 @@ def least_added_before(
     take: Callable[[], Mapping[Edge, TimedT]],
     enough: Callable[[Sequence[TimedT]], bool],
     clock: Clock,
+    due_ns: int = -1,
 ) -> Mapping[Edge, TimedT]:
     """Of SAMPLES the one to which each edge has added least, by edge that has answered, in order.
 
-    More are taken until those of each edge, by what it has added, are `enough`.
+    More are taken until those of each edge, by what it has added, are `enough`. None after the first is begun
+    that would end after `due_ns` if it took as long as the one before it: an edge seems to have added more
+    then, and the fault has to show more.
     """
     until_ns = clock.now_ns() + ns(MOST_S)
-    found = [take() for _ in range(SAMPLES)]
-    while len(found) < MOST_SAMPLES and not all(map(enough, by_edge(found).values())):
-        if clock.now_ns() >= until_ns:
-            break
+    found: list[Mapping[Edge, TimedT]] = []
+    while True:
+        began_ns = clock.now_ns()
         found.append(take())
+        now_ns = clock.now_ns()
+        if 0 <= due_ns < 2 * now_ns - began_ns:
+            break
+        if len(found) >= SAMPLES and (
+            len(found) == MOST_SAMPLES or now_ns >= until_ns or all(map(enough, by_edge(found).values()))
+        ):
+            break
     return {edge: its[0] for edge, its in sorted(by_edge(found).items())}
 
 

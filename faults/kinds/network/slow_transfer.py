@@ -127,7 +127,10 @@ class SlowTransfer(Generic[SlowStep]):
         answering, late = self._asked_once(self.injection.edges)
         self._all_at_once = bool(late and self._asked_once(late)[1])
         self._before = least_added_before(
-            lambda: self._measure(answering), self._is_quick, self.injection.clock
+            lambda: self._measure(answering),
+            self._is_quick,
+            self.injection.clock,
+            self.injection.due_ns,
         )
 
     def _asked_once(self, edges: tuple[Edge, ...]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:

@@ -200,6 +200,18 @@ def test_no_fault_begins_while_another_one_is_changed() -> None:
             assert not any(busy[0] < begin_s < busy[1] for begin_s in begins)
 
 
+def test_no_fault_ends_while_another_one_is_prepared() -> None:
+    """What is measured before a fault would have to be measured again, and it would be late."""
+    seen = 0
+    for plan in plans():
+        for each in plan:
+            prepares_s = KINDS[each.step.kind].prepares_s
+            ends = [one.end_s for one in plan if one is not each]
+            assert not any(each.begin_s - prepares_s + 0.001 < end_s < each.begin_s for end_s in ends)
+            seen += prepares_s > 0
+    assert seen > 100
+
+
 def test_what_a_fault_is_proven_by_is_there_when_it_begins() -> None:
     """No fault on a node that another one silences, nor on an edge to such a node or from it."""
     for plan in plans():

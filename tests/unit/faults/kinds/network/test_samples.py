@@ -41,6 +41,19 @@ def test_two_are_taken_and_more_until_they_are_enough_or_too_many_or_too_late(
     assert len(left) == 7 - taken
 
 
+@pytest.mark.parametrize(("due_s", "taken"), [(-1.0, 6), (0.1, 1), (0.29, 1), (0.31, 2), (0.46, 3), (9.0, 6)])
+def test_none_is_begun_that_would_end_when_the_fault_is_due(due_s: float, taken: int) -> None:
+    clock, left = VirtualClock(), [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
+    began_ns = clock.now_ns()
+
+    def take() -> Mapping[Edge, RoundTrip]:
+        clock.advance(ns(0.15))
+        return {EDGE: trip(left.pop(0))}
+
+    least_added_before(take, lambda found: False, clock, began_ns + ns(due_s) if due_s > 0 else -1)
+    assert len(left) == 6 - taken
+
+
 def test_the_one_counts_to_which_an_edge_has_added_least() -> None:
     """Whatever it took: a busy node is as slow past the edge. What answers once counts as well."""
     slow = RoundTrip(took_s=3.0, direct_s=2.95)
