@@ -104,8 +104,8 @@ SLICING = FaultKind(
     "bytes, with `delay` after each (10KB/s to 500KB/s); of several faults on one edge the smallest size and "
     "the longest delay count",
     effect="requests through each edge, with their answers, take as long as the delays between their slices, "
-    "twice in a row, and longer than the same requests past the edge at the same moment, by 0.6 of that "
-    "more than before. Where an edge did not answer before, the fault is not proven",
+    "twice in a row, and longer than the same requests past the edge at the same moment, by 0.7 of that, "
+    "and by 0.4 of it more than before. Where an edge did not answer before, the fault is not proven",
     healing="the edges slice no more, except for other faults; connections stay",
     recovery="the edges add about as little to the requests as before",
 )

@@ -133,6 +133,18 @@ def always_slow(world: World, edge: str, *, direct_s: float) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("before_s", "during_s", "proven"),
+    [(0.05, 0.195, True), (0.05, 0.185, False), (0.14, 0.225, True), (0.14, 0.215, False)],
+)
+def test_how_much_an_edge_must_add(before_s: float, during_s: float, proven: bool) -> None:
+    """Of 0.2 s 0.14, and 0.08 more than before."""
+    world, taken = World(), [before_s, before_s]
+    altered(world, "2->1", lambda its: replace(its, took_s=taken.pop() if taken else during_s))
+    (narrow,) = run(world, NARROW | {"edges": "2 -> leader"})
+    assert narrow.proven is proven, narrow.evidence
+
+
 def test_one_slow_transfer_is_no_evidence() -> None:
     """It takes two in a row in which every edge is slow."""
     world = World(ignores={"impair"})
@@ -152,10 +164,10 @@ def test_each_edge_is_proven_for_itself() -> None:
 
 
 def test_where_an_edge_was_slow_more_transfers_are_made_before() -> None:
-    """A transfer of 0.25 s is no longer than one of 0.15 s by 0.6 of what it must take, but than one of
+    """A transfer of 0.25 s is no longer than one of 0.2 s by 0.4 of what it must take, but than one of
     0.05 s."""
     world = World()
-    measured(world, "2->1", [0.15, 0.15, 0.15, 0.05])
+    measured(world, "2->1", [0.2, 0.2, 0.2, 0.05])
     (narrow,) = run(world, NARROW | {"edges": "2 -> leader"})
     assert narrow.proven, narrow.evidence
     assert json.loads(narrow.evidence)["effect"]["took_before_s"] == {"2->1": 0.05}
@@ -163,10 +175,10 @@ def test_where_an_edge_was_slow_more_transfers_are_made_before() -> None:
 
 def test_an_edge_that_stays_slow_is_not_measured_for_ever() -> None:
     world = World()
-    measured(world, "2->1", [0.15] * 6)
+    measured(world, "2->1", [0.2] * 6)
     (narrow,) = run(world, NARROW | {"edges": "2 -> leader"})
     assert not narrow.proven
-    assert "takes 0.25 s (0.05 s past it), took 0.15 s (0.05 s past it) before" in narrow.evidence
+    assert "takes 0.25 s (0.05 s past it), took 0.20 s (0.05 s past it) before" in narrow.evidence
 
 
 @pytest.mark.parametrize("quick_before", [0, 2], ids=["busy before", "busy since"])
