@@ -106,13 +106,18 @@ def _row(intensity: str, limit: str, seed: int, verdict: Mapping[str, Any]) -> d
         "limit": limit,
         "seed": seed,
         "verdict": verdict["verdict"],
-        "outcome": "; ".join([verdict["outcome"], *(each["sentence"] for each in verdict["reasons"])]),
+        "outcome": "; ".join([verdict["outcome"], *_amiss(verdict)]),
         "faults": len(faults),
         "proven": proven,
         "late": sorted(late),
         "permitted": loss["permitted"],
         "as it has to be": proven == len(faults) and is_as_it_has_to_be(verdict, limit),
     }
+
+
+def _amiss(verdict: Mapping[str, Any]) -> Iterator[str]:
+    if verdict["verdict"] != "PASS":
+        yield from (reason["sentence"] for reason in verdict["reasons"])
 
 
 def page(rows: Sequence[Mapping[str, Any]]) -> str:

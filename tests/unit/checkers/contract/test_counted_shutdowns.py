@@ -71,8 +71,8 @@ def test_a_broker_that_was_in_sync_again_before_the_election_does_not_count():
 
 def seen_when_too_few_were_in_sync(*first_end):
     """Broker 1, which leads, ends by `first_end` at 4 s; broker 3, in sync, is elected at 6 s. The first
-    sample above offset 20 is its, at 7 s, when it is in sync alone. It loses its power at 9 s, and leads again
-    without a record at 14 s."""
+    sample above offset 20 is its, at 7 s, when it is in sync alone. It loses its power at 9 s, and leads
+    again without a record at 14 s."""
     run = world(
         led(0, 1, 5, (1, 3)),
         sampled(3, 20, isr=(1, 3)),
