@@ -57,10 +57,6 @@ Reached = Literal["refused", "reset", "closed", "proxy", "target", "source"]
 proxy has taken the request; the target has it too, and has answered; the source has the answer."""
 
 
-REQUEST_BYTES = 512
-"""Of each request of a transfer. A broker's answer has about as many, a controller's about half as many."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
     """How long something takes through an edge, and at the same moment past its proxy, both in seconds.
@@ -79,30 +75,19 @@ class Timed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundTrip(Timed):
-    """A request, until the first byte of its answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passing:
-    """What a transfer lets pass: at least so many bytes of requests ("to"), or of answers ("from").
-
-    So many requests as have `at_once_bytes`, or one, are sent at a time, the next `pause_s` after all are
-    answered; pauses are not counted. With one at a time, what a slow edge takes and what the node takes add
-    up; with all, the one hides the other.
-    """
-
-    direction: Direction
-    size_bytes: int
-    at_once_bytes: int
-    pause_s: float
+    """A small request, until its answer comes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer(Timed):
-    """Some requests sent over one connection, each until the end of its answer."""
+    """A large request, until the end of its answer, which is as large and costs the node little work.
+
+    `small`: a small one just before it, until the end of its answer.
+    """
 
     request_bytes: int
     answer_bytes: int
+    small: RoundTrip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,9 +267,9 @@ class Mesh(Protocol):
         """How far one Kafka request came through each of `edges` in time; all are sent at once."""
 
     def transfers(
-        self, edges: Collection[Edge], passing: Passing, *, within_s: float
+        self, edges: Collection[Edge], size_bytes: int, *, within_s: float
     ) -> Mapping[Edge, Transfer]:
-        """Let so much pass through each of `edges`, and past it; those where all was answered both ways."""
+        """Let at least so much pass each way through each of `edges`, and past it; those that passed all."""
 
 
 class Watch(Protocol):

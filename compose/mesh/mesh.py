@@ -10,7 +10,7 @@ from compose.mesh.probe import EdgeProbe
 from compose.mesh.toxics import Setting, setting_of
 from compose.mesh.toxiproxy import ProxyState
 from compose.mesh.traffic import Traffic
-from compose.protocols import CutMode, Edge, Passing, Reached, RoundTrip, Transfer
+from compose.protocols import CutMode, Edge, Reached, RoundTrip, Transfer
 from compose.spec.mesh_plan import Proxy
 
 
@@ -109,10 +109,10 @@ class ToxiproxyMesh:
         return self._edge_probe.reached(self._known(edges), within_s=within_s)
 
     def transfers(
-        self, edges: Collection[Edge], passing: Passing, *, within_s: float
+        self, edges: Collection[Edge], size_bytes: int, *, within_s: float
     ) -> Mapping[Edge, Transfer]:
-        """Many Kafka requests through each of `edges` and past it, if all were answered; see probe.py."""
-        return self._edge_probe.transfers(self._known(edges), passing, within_s=within_s)
+        """A large Kafka request through each of `edges` and past it, if both were answered; see probe.py."""
+        return self._edge_probe.transfers(self._known(edges), size_bytes, within_s=within_s)
 
     def disturbed(self) -> Mapping[Edge, str]:
         """Edges that are not simply open, by the proxy server's own word or by an owner. Raises MeshError."""

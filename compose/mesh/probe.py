@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import get_args
 
 from compose.errors import MeshError
-from compose.protocols import REQUEST_BYTES, Edge, Passing, Reached, RoundTrip, Transfer
+from compose.protocols import Edge, Reached, RoundTrip, Transfer
 
 SCRIPT = "/highwater/probe.pl"
 REACHED = "/highwater/reached.pl"
@@ -58,19 +58,18 @@ class EdgeProbe:
             found[edge] = max(_reached(word), found.get(edge, FARTHEST[0]), key=FARTHEST.index)
         return found
 
-    def transfers(
-        self, edges: Collection[Edge], passing: Passing, *, within_s: float
-    ) -> dict[Edge, Transfer]:
-        """By edge, if all answers came in time both ways; of an edge of two proxies, the sooner one."""
+    def transfers(self, edges: Collection[Edge], size_bytes: int, *, within_s: float) -> dict[Edge, Transfer]:
+        """By edge, if the whole answer came in time both ways; of an edge of two proxies, the sooner one."""
         found: dict[Edge, Transfer] = {}
-        numbers = (passing.size_bytes, passing.at_once_bytes, passing.pause_s, REQUEST_BYTES)
-        words = (str(within_s), passing.direction, *map(str, numbers))
-        for edge, (requests, answers, took), (*_, direct) in self._compared(edges, TRANSFER, *words):
+        words = (str(within_s), str(size_bytes))
+        for edge, through, (_, _, small, large) in self._compared(edges, TRANSFER, *words):
+            request, answer, small_took, took = through
             transfer = Transfer(
-                request_bytes=int(requests) * REQUEST_BYTES,
-                answer_bytes=int(answers),
+                request_bytes=int(request),
+                answer_bytes=int(answer),
+                small=RoundTrip(took_s=float(small_took), direct_s=float(small)),
                 took_s=float(took),
-                direct_s=float(direct),
+                direct_s=float(large),
             )
             found[edge] = min(transfer, found.get(edge, transfer), key=attrgetter("took_s"))
         return found

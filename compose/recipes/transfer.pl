@@ -1,9 +1,10 @@
-# Sends Kafka requests of SIZE bytes to each ADDRESS:PORT, until at least BYTES of requests ("to") or of answers
-# ("from") have passed. After the first, whose answer says how many that takes, as many are sent at a time as
-# have AT_ONCE bytes in that direction, or one, and the next ones PAUSE seconds after all of these are answered.
-# Prints the places where all were answered in time: "ADDRESS:PORT REQUESTS BYTES SECONDS", the bytes of the
-# answers, and the time in which answers were waited for.
-# Usage: transfer.pl SECONDS to|from BYTES AT_ONCE PAUSE SIZE ADDRESS:PORT...
+# Sends a small Kafka request to each ADDRESS:PORT, and when it is answered a large one: at least BYTES pass in
+# each direction. It asks about topics that cannot exist, and the answer repeats their names, so a node has
+# hardly any work with it. Brokers are asked for metadata, controllers, which have none to tell, for the quorum;
+# which of both it is tells the answer to the small request.
+# Prints the places where both were answered in time: "ADDRESS:PORT REQUEST_BYTES ANSWER_BYTES SMALL LARGE",
+# the bytes of the large ones, and the seconds from the first byte of each request to the last of its answer.
+# Usage: transfer.pl SECONDS BYTES ADDRESS:PORT...
 # Runs in the proxy's network; needs perl-base only.
 use strict;
 use warnings;
@@ -22,79 +23,90 @@ sub now {
 }
 
 my $deadline = now() + shift;
-my ($direction, $bytes, $at_once, $pause, $size) = splice @ARGV, 0, 5;
+my $bytes = shift;
 
-# ApiVersionsRequest v0: size, then header v1 of API key 18, version 0, correlation id 1, and a long client id.
-my $request = pack('N/a*', pack('n n N n/a*', 18, 0, 1, 'p' x ($size - 14)));
-die "a request has at least 14 bytes" if length $request != $size;
+my ($METADATA, $API_VERSIONS, $DESCRIBE_QUORUM) = (3, 18, 55);
 
-# How many answers `$buffer` holds in whole; they are cut from its beginning.
-sub answers {
-    my ($buffer) = @_;
-    my $found = 0;
-    while (length $$buffer >= 4 and length $$buffer >= 4 + unpack 'N', $$buffer) {
-        substr($$buffer, 0, 4 + unpack('N', $$buffer), '');
-        $found++;
+# Of 249 bytes, the longest that is not refused for its length; with a character that no topic's name has.
+my @names = map { my $number = "~$_~"; $number . 'x' x (249 - length $number) } 1 .. 1 + int $bytes / 249;
+
+# Its size, and header v1: API key, version, correlation id 1 and no client id. `body` follows.
+sub request {
+    my ($key, $version, $body) = @_;
+    return pack 'N/a*', pack 'n n N n a*', $key, $version, 1, 0xffff, $body;
+}
+
+sub unsigned_varint {
+    my ($value) = @_;
+    my $found = '';
+    for (; $value > 127; $value >>= 7) {
+        $found .= chr($value & 127 | 128);
     }
-    return $found;
+    return $found . chr $value;
 }
 
-# All requests so far are answered: asks on, if more have to be.
-sub ask_on {
-    my ($one) = @_;
-    my $passes = $direction eq 'to' ? $size : $one->{bytes} / $one->{asked};
-    $one->{count} //= int(($bytes + $passes - 1) / $passes) || 1;
-    my $next = int($at_once / $passes) || 1;
-    my $left = $one->{count} - $one->{asked};
-    $next = $left if $next > $left;
-    $one->{unsent} = $request x $next;
-    $one->{asked} += $next;
+# MetadataRequest v4 of the names, none of which is to be created.
+sub metadata_request {
+    return request($METADATA, 4, pack('N', scalar @names) . pack('(n/a*)*', @names) . "\0");
 }
 
-my ($asking, $listening, %of, %paused) = (IO::Select->new, IO::Select->new);
+# DescribeQuorumRequest v0 of partition 0 of each: with compact arrays and strings, which have 1 more than their
+# length before them, and no tagged field ("\0") after the header, each partition, each topic and all of it.
+sub quorum_request {
+    my $partitions = unsigned_varint(1 + 1) . pack('N', 0) . "\0";
+    my $topics = join '', map { unsigned_varint(1 + length) . $_ . $partitions . "\0" } @names;
+    return request($DESCRIBE_QUORUM, 0, "\0" . unsigned_varint(1 + @names) . $topics . "\0");
+}
+
+# What a node can be asked that answers ApiVersionsRequest v0 so (error, and an array of API key, lowest and
+# highest version), if anything.
+sub large_request {
+    my ($answer) = @_;
+    my (undef, undef, $error, undef, @apis) = unpack 'N N n N n*', $answer;
+    return if $error;
+    my %serves;
+    while (my ($key, $lowest, $highest) = splice @apis, 0, 3) {
+        $serves{$key} = [$lowest, $highest];
+    }
+    my $serves = sub {
+        my ($lowest, $highest) = @{ $serves{ $_[0] } || return };
+        return $lowest <= $_[1] && $_[1] <= $highest;
+    };
+    return metadata_request() if $serves->($METADATA, 4);
+    return quorum_request() if $serves->($DESCRIBE_QUORUM, 0);
+    return;
+}
+
+my ($asking, $listening, %of) = (IO::Select->new, IO::Select->new);
 for my $place (@ARGV) {
     my $socket = IO::Socket::INET->new(PeerAddr => $place, Proto => 'tcp', Blocking => 0) or next;
-    $of{$socket} = {
-        place => $place, socket => $socket, unsent => $request, asked => 1, answered => 0, buffer => '',
-        bytes => 0, took => 0,
-    };
+    $of{$socket} = { place => $place, unsent => request($API_VERSIONS, 0, ''), answer => '' };
     $asking->add($socket);
     $listening->add($socket);
 }
-while ($listening->count) {
-    for my $one (grep { $paused{$_->{socket}} <= now() } map { $of{$_} } keys %paused) {
-        delete $paused{$one->{socket}};
-        $asking->add($one->{socket});
-    }
-    my $now = now();
-    last if $now >= $deadline;
-    my ($next) = sort { $a <=> $b } $deadline, values %paused;
-    my ($readable, $writable) = IO::Select->select($listening, $asking, undef, $next > $now ? $next - $now : 0);
+while ($listening->count and (my $left = $deadline - now()) > 0) {
+    my ($readable, $writable) = IO::Select->select($listening, $asking, undef, $left);
     for my $socket (@{ $writable || [] }) {
         my $one = $of{$socket};
         $one->{began} //= now();
-        my $sent = syswrite($socket, $one->{unsent});
+        my $sent = syswrite $socket, $one->{unsent};
         substr($one->{unsent}, 0, $sent, '') if defined $sent;
         $asking->remove($socket) if !defined $sent || !length $one->{unsent};
     }
     for my $socket (@{ $readable || [] }) {
         my $one = $of{$socket};
-        my $read = sysread($socket, $one->{buffer}, 65536, length $one->{buffer});
-        $one->{bytes} += $read || 0;
-        $one->{answered} += answers(\$one->{buffer});
-        my $is_done = $one->{answered} == $one->{asked};
-        if ($is_done) {
-            $one->{took} += now() - delete $one->{began};
-            ask_on($one);
-            if (length $one->{unsent}) {
-                $paused{$socket} = now() + $pause;
-                $is_done = 0;
-            }
+        my $read = sysread $socket, $one->{answer}, 65536, length $one->{answer};
+        my $answered = length $one->{answer} >= 4 && length $one->{answer} >= 4 + unpack 'N', $one->{answer};
+        next if $read && !$answered;
+        my $took = now() - $one->{began};
+        if ($answered and !$one->{size} and my $large = large_request($one->{answer})) {
+            @$one{qw(size unsent answer small began)} = (length $large, $large, '', $took, undef);
+            $asking->add($socket);
+            next;
         }
-        next if $read && !$is_done;
-        $listening->remove($socket);
+        printf "%s %d %d %.3f %.3f\n", @$one{qw(place size)}, length $one->{answer}, $one->{small}, $took
+            if $answered && $one->{size};
         $asking->remove($socket);
-        delete $paused{$socket};
-        printf "%s %d %d %.3f\n", @$one{qw(place count bytes took)} if $is_done;
+        $listening->remove($socket);
     }
 }

@@ -84,9 +84,10 @@ BANDWIDTH = FaultKind(
     storm=StormRule(draw=_draw, weight=1, leaves_open=True),
     does="each connection over directed edges passes at most `rate` (10KB/s to 500KB/s) of answers, or with "
     "`direction: to` of requests; of several faults on one edge the lowest rate counts",
-    effect="requests through each edge, with their answers, take as long as `rate` says for their bytes, "
-    "twice in a row, and longer than the same requests past the edge at the same moment, by 0.7 of that, "
-    "and by 0.4 of it more than before. Where an edge did not answer before, the fault is not proven",
+    effect="a large request through each edge, with its answer, takes as long as `rate` says for its bytes, "
+    "longer than the same request past the edge at the same moment, by 0.7 of that, and by 0.1 s more than "
+    "before, and 0.125 s longer than a small request through the edge: twice in a row. Where an edge did not "
+    "answer before, the fault is not proven",
     healing="the edges are throttled no more, except by other faults; connections stay",
     recovery="the edges add about as little to the requests as before",
 )

@@ -22,7 +22,7 @@ from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.network.directions import parse_direction
-from faults.kinds.network.samples import PREPARES_S, SAMPLES, Shown, compared, least_added_before
+from faults.kinds.network.samples import PREPARES_S, SAMPLES, Shown, least_added_before
 from faults.kinds.recovery import PROBE_S, isr_is_short
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.targets.draw import draw_edges_of
@@ -94,8 +94,8 @@ class Latency:
 
     injection: Injection[LatencyStep]
     _before: Mapping[Edge, RoundTrip] = field(default_factory=dict)
-    _shown: Shown[RoundTrip] = field(default_factory=Shown)
-    _quick: Shown[RoundTrip] = field(default_factory=lambda: Shown(needed=1))
+    _late: Shown[RoundTrip] = field(default_factory=lambda: Shown("a request"))
+    _quick: Shown[RoundTrip] = field(default_factory=lambda: Shown("a request", needed=1))
 
     @property
     def _least_s(self) -> float:
@@ -126,23 +126,15 @@ class Latency:
         """Does each edge add the delay to round trips, twice in a row?"""
         if silent := [str(edge) for edge in self.injection.edges if edge not in self._before]:
             return NotYet(instead=f"no request through {', '.join(silent)} was answered before the delay")
-        began_ns = self.injection.clock.now_ns()
-        asked = self._shown.lacking(self._before)
-        trips = self._measure(asked)
-        quick = self._shown.look(asked, trips, self._is_late, began_ns)
-        if quick:
-            return NotYet(
-                instead=compared("a request", quick[0], trips.get(quick[0]), self._before[quick[0]])
-            )
-        if lacking := self._shown.lacking(self._before):
-            return NotYet(instead=f"round trips through {lacking[0]} longer once; needed {SAMPLES} in a row")
-        during = self._shown.latest
+        if lacks := self._late.lacks(self._before, self._measure, self._is_late, self.injection.clock):
+            return lacks
+        during = self._late.latest
         values = {
             "round_trip_before_s": by_name({edge: each.took_s for edge, each in self._before.items()}),
             "round_trip_during_s": by_name({edge: during[edge].took_s for edge in self._before}),
             "past_the_edge_s": by_name({edge: during[edge].direct_s for edge in self._before}),
         }
-        return Proven(since_ns=self._shown.since_ns, values=values)
+        return Proven(since_ns=self._late.since_ns, values=values)
 
     def _is_late(self, edge: Edge, trip: RoundTrip) -> bool:
         return trip.added_s >= self._before[edge].added_s + self._least_s
@@ -154,11 +146,10 @@ class Latency:
 
     def recovery(self) -> Evidence:
         """Has each edge added about as little as before, and is the ISR what it was?"""
-        began_ns = self.injection.clock.now_ns()
-        asked = self._quick.lacking(self._before)
-        trips = self._measure(asked)
-        if late := self._quick.look(asked, trips, self._is_quick_again, began_ns):
-            return NotYet(instead=compared("a request", late[0], trips.get(late[0]), self._before[late[0]]))
+        if lacks := self._quick.lacks(
+            self._before, self._measure, self._is_quick_again, self.injection.clock
+        ):
+            return lacks
         if lacking := isr_is_short(self.injection):
             return NotYet(instead=lacking)
         values = {

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from compose.protocols import Edge, Timed
 from faults.clock import Clock, ns
+from faults.kinds.evidence import NotYet
 
 TimedT = TypeVar("TimedT", bound=Timed)
 
@@ -59,24 +60,28 @@ def by_edge(samples: Sequence[Mapping[Edge, TimedT]]) -> dict[Edge, list[TimedT]
 class Shown(Generic[TimedT]):
     """What is shown by `needed` samples in a row, of each edge for itself, whatever the others show.
 
-    `latest`: by edge, the newest of its row.
+    `what` is timed; `latest`: by edge, the newest of its row.
     """
 
+    what: str
     needed: int = SAMPLES
     latest: dict[Edge, TimedT] = field(default_factory=dict)
     _rows: dict[Edge, list[int]] = field(default_factory=dict)
 
-    def look(
+    def lacks(
         self,
-        asked: Sequence[Edge],
-        sample: Mapping[Edge, TimedT],
+        before: Mapping[Edge, TimedT],
+        measure: Callable[[tuple[Edge, ...]], Mapping[Edge, TimedT]],
         shows: Callable[[Edge, TimedT], bool],
-        began_ns: int,
-    ) -> Sequence[Edge]:
-        """Go on with the rows of the edges that were asked, by a sample begun at a time.
+        clock: Clock,
+    ) -> NotYet | None:
+        """Measure the edges without a whole row once more: what is there instead, or None if none is left.
 
-        Returns those that have not shown it, or have not answered: their rows begin anew.
+        The row of an edge that does not show it, or does not answer, begins anew.
         """
+        began_ns = clock.now_ns()
+        asked = self._without_row(before)
+        sample = measure(asked)
         others: list[Edge] = []
         for edge in asked:
             if edge in sample and shows(edge, sample[edge]):
@@ -85,10 +90,13 @@ class Shown(Generic[TimedT]):
             else:
                 self._rows.pop(edge, None)
                 others.append(edge)
-        return others
+        if others:
+            return NotYet(instead=_compared(self.what, others[0], sample.get(others[0]), before[others[0]]))
+        if left := self._without_row(before):
+            return NotYet(instead=f"{self.what} through {left[0]} shows it once, not {self.needed} times")
+        return None
 
-    def lacking(self, edges: Iterable[Edge]) -> tuple[Edge, ...]:
-        """Those without a whole row."""
+    def _without_row(self, edges: Iterable[Edge]) -> tuple[Edge, ...]:
         return tuple(edge for edge in edges if len(self._rows.get(edge, ())) < self.needed)
 
     @property
@@ -97,8 +105,8 @@ class Shown(Generic[TimedT]):
         return max(row[0] for row in self._rows.values())
 
 
-def compared(what: str, edge: Edge, now: Timed | None, before: Timed) -> str:
-    """How long `what` takes over the edge now, and took before, with what the edge has added to it."""
+def _compared(what: str, edge: Edge, now: Timed | None, before: Timed) -> str:
+    """How long `what` takes over the edge now, and took before, with what it takes past it."""
     shown = "is not answered in time" if now is None else f"takes {_shown(now)}"
     return f"{what} through {edge} {shown}, took {_shown(before)} before"
 

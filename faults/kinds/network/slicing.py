@@ -103,9 +103,10 @@ SLICING = FaultKind(
     does="answers over directed edges, or with `direction: to` requests, pass in slices of at most `size` "
     "bytes, with `delay` after each (10KB/s to 500KB/s); of several faults on one edge the smallest size and "
     "the longest delay count",
-    effect="requests through each edge, with their answers, take as long as the delays between their slices, "
-    "twice in a row, and longer than the same requests past the edge at the same moment, by 0.7 of that, "
-    "and by 0.4 of it more than before. Where an edge did not answer before, the fault is not proven",
+    effect="a large request through each edge, with its answer, takes as long as the delays between its "
+    "slices, longer than the same request past the edge at the same moment, by 0.7 of that, and by 0.1 s "
+    "more than before, and 0.125 s longer than a small request through the edge: twice in a row. Where an "
+    "edge did not answer before, the fault is not proven",
     healing="the edges slice no more, except for other faults; connections stay",
     recovery="the edges add about as little to the requests as before",
 )

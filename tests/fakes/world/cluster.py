@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from compose.impairments import (
 )
 from compose.protocols import (
     CLIENT,
-    REQUEST_BYTES,
     ClockAhead,
     ClockReading,
     ContainerState,
@@ -31,7 +29,6 @@ from compose.protocols import (
     LogExtent,
     MemoryUse,
     MetadataLog,
-    Passing,
     ProcessEvent,
     Reached,
     Role,
@@ -51,9 +48,8 @@ def full_mesh(brokers: Sequence[int], controllers: Sequence[int]) -> tuple[Edge,
     return (*(Edge(source=CLIENT, target=b) for b in brokers), *kept)
 
 
-ANSWER_BYTES = 400
-DIRECT_S = 0.05
-"""Of the fake's brokers and controllers."""
+DIRECT_S, SMALL_S = 0.05, 0.03
+"""What the fake's brokers and controllers take for a large request, and for a small one."""
 
 
 @dataclass
@@ -131,29 +127,25 @@ class FakeMesh:
         return "target" if swallowed == {"from"} else "proxy"
 
     def transfers(
-        self, edges: Collection[Edge], passing: Passing, *, within_s: float
+        self, edges: Collection[Edge], size_bytes: int, *, within_s: float
     ) -> Mapping[Edge, Transfer]:
-        found = {edge: self._transfer(edge, passing) for edge in self.probe(edges, within_s=within_s)}
+        found = {edge: self._transfer(edge, size_bytes) for edge in self.probe(edges, within_s=within_s)}
         return {edge: transfer for edge, transfer in found.items() if transfer.took_s < within_s}
 
-    def _transfer(self, edge: Edge, passing: Passing) -> Transfer:
-        """Requests one after the other, or all at once: then what is slower hides the rest."""
-        one_bytes = {"to": REQUEST_BYTES, "from": ANSWER_BYTES}
-        requests = ceil(passing.size_bytes / one_bytes[passing.direction])
+    def _transfer(self, edge: Edge, size_bytes: int) -> Transfer:
+        """The request is larger than its answer. What is slow passes while what is late is waited for."""
+        its_bytes = {"to": size_bytes * 6 // 5, "from": size_bytes}
         slow_s = 0.0
         for each in self.held[edge].values():
             if isinstance(each, Throttled | Sliced):
                 sliced = isinstance(each, Sliced)
                 per_s = each.size_bytes / each.delay_s if sliced else each.bytes_per_s
-                slow_s = max(slow_s, requests * one_bytes[each.direction] / per_s)
-        if passing.at_once_bytes < passing.size_bytes:
-            took_s = DIRECT_S + slow_s + requests * self.delay_s(edge)
-        else:
-            took_s = max(DIRECT_S, slow_s) + self.delay_s(edge)
+                slow_s = max(slow_s, its_bytes[each.direction] / per_s)
         return Transfer(
-            request_bytes=requests * REQUEST_BYTES,
-            answer_bytes=requests * ANSWER_BYTES,
-            took_s=round(took_s, 3),
+            request_bytes=its_bytes["to"],
+            answer_bytes=its_bytes["from"],
+            small=RoundTrip(took_s=round(SMALL_S + self.delay_s(edge), 3), direct_s=SMALL_S),
+            took_s=round(DIRECT_S + max(slow_s, self.delay_s(edge)), 3),
             direct_s=DIRECT_S,
         )
 

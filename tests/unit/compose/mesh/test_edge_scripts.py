@@ -1,10 +1,12 @@
 """The scripts that send requests through edges, against sockets of this machine that answer, or do worse."""
 
+import re
 import socket
 import struct
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -120,65 +122,111 @@ def test_how_far_a_request_comes(places: dict[str, str]) -> None:
     }
 
 
-def test_a_transfer_counts_the_bytes_of_all_answers(places: dict[str, str]) -> None:
-    """Of places that answer every request in time; 300 of them do not fit into the buffers at once."""
-    words = ("transfer.pl", "2", "from", "120000", "120000", "0", "512", *places.values())
-    ((place, requests, size, seconds),) = printed(*words)
-    assert (place, int(requests), int(size)) == (places["answer_all"], 300, 300 * 400)
-    assert 0.0 <= float(seconds) <= 2.0
+class Node:
+    """Answers what a Kafka node would, of those APIs that it has by key, and keeps what it was asked."""
+
+    def __init__(self, apis: Mapping[int, tuple[int, int]], *, last_byte_after_s: float = 0.0) -> None:
+        self.asked: list[tuple[int, int, list[str]]] = []
+        self._apis, self._last_byte_after_s = apis, last_byte_after_s
+
+    def __call__(self, connection: socket.socket) -> None:
+        with connection, connection.makefile("rb") as stream:
+            while size := stream.read(4):
+                request = stream.read(*struct.unpack(">i", size))
+                key, version, correlation, client = struct.unpack_from(">hhih", request)
+                assert (correlation, client) == (1, -1)
+                answer, names = self._answer(key, request[10:])
+                self.asked.append((key, version, names))
+                answer = struct.pack(">ii", 4 + len(answer), correlation) + answer
+                connection.sendall(answer[:-1])
+                time.sleep(self._last_byte_after_s if names else 0.0)
+                connection.sendall(answer[-1:])
+
+    def _answer(self, key: int, body: bytes) -> tuple[bytes, list[str]]:
+        if key == API_VERSIONS:
+            listed = [struct.pack(">hhh", each, *span) for each, span in self._apis.items()]
+            return struct.pack(">hi", 0, len(listed)) + b"".join(listed), []
+        return body, metadata_names(body) if key == METADATA else quorum_names(body)
 
 
-def test_a_transfer_lasts_until_the_last_answer() -> None:
-    """Each answer comes a twentieth of a second after its request; the pauses between are not counted."""
+def metadata_names(body: bytes) -> list[str]:
+    """Of MetadataRequest v4, which must not create any."""
+    (count,), at, names = struct.unpack_from(">i", body), 4, []
+    for _ in range(count):
+        (length,) = struct.unpack_from(">h", body, at)
+        names.append(body[at + 2 : at + 2 + length].decode())
+        at += 2 + length
+    assert body[at:] == b"\0", "no topic is created"
+    return names
 
-    def answer_slowly(connection: socket.socket) -> None:
-        wait = threading.Event()
-        with connection:
-            while connection.recv(64):
-                wait.wait(0.05)
-                connection.sendall(ANSWER)
 
-    with listening(answer_slowly) as place:
-        ((_, requests, _, seconds),) = printed("transfer.pl", "5", "to", "640", "64", "0.2", "64", place)
-        assert printed("transfer.pl", "0.2", "to", "640", "64", "0.2", "64", place) == []
-    assert requests == "10"
-    assert 0.48 <= float(seconds) <= 1.8
+def quorum_names(body: bytes) -> list[str]:
+    """Of DescribeQuorumRequest v0, each with partition 0; after the tags of its header."""
+    count, at, names = *uvarint(body, 1), []
+    assert body[0] == 0
+    for _ in range(count - 1):
+        length, at = uvarint(body, at)
+        names.append(body[at : at + length - 1].decode())
+        at += length - 1
+        assert body[at : at + 7] == b"\2" + bytes(6), "one partition, 0, and no tags"
+        at += 7
+    assert body[at:] == b"\0"
+    return names
+
+
+def uvarint(body: bytes, at: int) -> tuple[int, int]:
+    """The number that begins there, and where it ends."""
+    value = shift = 0
+    while True:
+        value |= (body[at] & 127) << shift
+        shift += 7
+        at += 1
+        if body[at - 1] < 128:
+            return value, at
+
+
+METADATA, API_VERSIONS, DESCRIBE_QUORUM = 3, 18, 55
+BROKER = {API_VERSIONS: (0, 4), METADATA: (0, 13), DESCRIBE_QUORUM: (0, 2)}
+CONTROLLER = {API_VERSIONS: (0, 4), DESCRIBE_QUORUM: (0, 2)}
 
 
 @pytest.mark.parametrize(
-    ("direction", "size", "at_once", "bursts"),
-    [
-        ("from", 3900, 1300, [1, 3, 3, 3]),
-        ("from", 4000, 399, [1] * 10),
-        ("from", 4000, 4000, [1, 9]),
-        ("to", 641, 640, [1, 10]),
-        ("to", 1, 1, [1]),
-    ],
+    ("apis", "key", "version"), [(BROKER, METADATA, 4), (CONTROLLER, DESCRIBE_QUORUM, 0)]
 )
-def test_so_many_requests_are_sent_at_a_time(
-    direction: str, size: int, at_once: int, bursts: list[int]
+@pytest.mark.parametrize(("size", "names"), [(1, 1), (2_000, 9), (100_000, 402)])
+def test_a_transfer_asks_a_node_what_it_can_answer(
+    apis: Mapping[int, tuple[int, int]], key: int, version: int, size: int, names: int
 ) -> None:
-    """The first alone, and the next ones when all are answered, each with 400 bytes."""
-    seen: list[int] = []
+    """About topics that cannot exist, as many as have so many bytes; in requests that say nothing else."""
+    node = Node(apis)
+    with listening(node) as place:
+        ((_, request_bytes, answer_bytes, small_s, large_s),) = printed("transfer.pl", "5", str(size), place)
+    assert [(asked, its_version, len(its)) for asked, its_version, its in node.asked] == [
+        (API_VERSIONS, 0, 0),
+        (key, version, names),
+    ]
+    asked_about = node.asked[1][2]
+    assert len(set(asked_about)) == names
+    assert all(re.fullmatch(r"~\d+~x+", name) and len(name) == 249 for name in asked_about)
+    assert size <= int(answer_bytes) < int(request_bytes) <= size + 16 + 520 + names * 9
+    assert 0.0 <= float(small_s) <= 5.0
+    assert 0.0 <= float(large_s) <= 5.0
 
-    def answer_bursts(connection: socket.socket) -> None:
-        with connection:
-            connection.settimeout(0.1)
-            received = connection.recv(65536)
-            while received:
-                with suppress(TimeoutError):
-                    while part := connection.recv(65536):
-                        received += part
-                    return
-                seen.append(len(received) // 64)
-                connection.sendall(ANSWER * seen[-1])
-                connection.settimeout(2)
-                received = connection.recv(65536)
-                connection.settimeout(0.1)
 
-    with listening(answer_bursts) as place:
-        ((_, requests, answered, _),) = printed(
-            "transfer.pl", "5", direction, str(size), str(at_once), "0", "64", place
-        )
-    assert seen == bursts
-    assert (int(requests), int(answered)) == (sum(bursts), 400 * sum(bursts))
+def test_of_a_transfer_each_request_is_timed_to_the_last_byte_of_its_answer() -> None:
+    """Which is late here for the large one."""
+    node = Node(BROKER, last_byte_after_s=0.6)
+    with listening(node) as place:
+        ((_, _, _, small_s, large_s),) = printed("transfer.pl", "5", "20000", place)
+        assert printed("transfer.pl", "0.3", "20000", place) == [], "that was too late"
+    assert float(small_s) < 0.5
+    assert 0.59 <= float(large_s) <= 3.0
+
+
+def test_of_a_transfer_only_places_that_answer_are_told(places: dict[str, str]) -> None:
+    """Not those that answer with an error, or that serve neither API."""
+    alone, neither = Node(CONTROLLER), Node({API_VERSIONS: (0, 4), METADATA: (5, 13)})
+    with listening(alone) as answers, listening(neither) as other:
+        lines = printed("transfer.pl", "1", "2000", *places.values(), other, answers)
+    assert [place for place, *_ in lines] == [answers]
+    assert [key for key, *_ in neither.asked] == [API_VERSIONS]

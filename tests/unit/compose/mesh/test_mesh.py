@@ -13,7 +13,7 @@ from compose.mesh.probe import EdgeProbe
 from compose.mesh.toxics import Setting, Toxic
 from compose.mesh.toxiproxy import ProxyState
 from compose.mesh.traffic import Traffic
-from compose.protocols import Edge, Passing, RoundTrip, Transfer
+from compose.protocols import Edge, RoundTrip, Transfer
 from compose.spec.mesh_plan import proxies
 from compose.spec.topology import Topology
 
@@ -217,21 +217,30 @@ def test_how_far_requests_came() -> None:
 
 
 def test_transfers() -> None:
-    """By edge, with the bytes that were sent; of an edge of two proxies the sooner ones."""
+    """By edge, with the bytes that passed; of an edge of two proxies the sooner one."""
     asked: list[list[str]] = []
+
+    lines = [
+        "a:1 850 900 0.05 0.50",
+        "a:2 900 1000 0.04 0.40",
+        "b:1 800 700 0.01 0.10",
+        "x:1 800 700 0.02 0.20",
+        "x:2 800 800 0.01 0.15",
+    ]
 
     def run(argv: Sequence[str]) -> str:
         asked.append(list(argv))
-        return "a:1 3 900 0.50\na:2 3 1000 0.40\nb:1 3 700 0.10\nx:1 3 700 0.20\nx:2 3 800 0.15\n"
+        return "\n".join(lines)
 
     one, silent = Edge.parse("1->2"), Edge.parse("1->3")
     places = {"a:1": one, "a:2": one, "b:1": silent}
     probe = EdgeProbe(places, {"a:1": "x:1", "a:2": "x:2", "b:1": "y:1"}, run)
-    passing = Passing(direction="from", size_bytes=800, at_once_bytes=500, pause_s=0.005)
-    (transfer,) = probe.transfers([one, silent], passing, within_s=2.5).items()
-    assert transfer == (one, Transfer(request_bytes=1536, answer_bytes=1000, took_s=0.4, direct_s=0.15))
+    (transfer,) = probe.transfers([one, silent], 800, within_s=2.5).items()
+    small = RoundTrip(took_s=0.04, direct_s=0.01)
+    passed = Transfer(request_bytes=900, answer_bytes=1000, small=small, took_s=0.4, direct_s=0.15)
+    assert transfer == (one, passed)
     assert transfer[1].added_s == 0.25
-    words = ["perl", "/highwater/transfer.pl", "2.5", "from", "800", "500", "0.005", "512"]
+    words = ["perl", "/highwater/transfer.pl", "2.5", "800"]
     assert asked == [[*words, "a:1", "a:2", "b:1", "x:1", "x:2", "y:1"]]
 
 

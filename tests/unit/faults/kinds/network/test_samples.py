@@ -7,7 +7,8 @@ from fakes.world.virtual_clock import VirtualClock
 
 from compose.protocols import Edge, RoundTrip
 from faults.clock import ns
-from faults.kinds.network.samples import Shown, compared, least_added_before
+from faults.kinds.evidence import NotYet
+from faults.kinds.network.samples import Shown, least_added_before
 
 EDGE, OTHER = Edge.parse("1->2"), Edge.parse("2->1")
 Enough = Callable[[Sequence[RoundTrip]], bool]
@@ -68,33 +69,42 @@ def test_each_edge_must_have_enough() -> None:
     assert (found, left) == ({EDGE: trip(0.1), OTHER: trip(0.1)}, [])
 
 
-def test_what_is_compared_is_written_with_what_it_takes_past_the_edge() -> None:
-    now = RoundTrip(took_s=0.35, direct_s=0.1)
-    before = RoundTrip(took_s=0.02, direct_s=0.01)
-    took = "took 0.02 s (0.01 s past it) before"
-    assert compared("a request", EDGE, now, before) == (
-        f"a request through 1->2 takes 0.35 s (0.10 s past it), {took}"
-    )
-    assert compared("a request", EDGE, None, before) == (
-        f"a request through 1->2 is not answered in time, {took}"
-    )
+BEFORE = {EDGE: RoundTrip(took_s=0.02, direct_s=0.01), OTHER: RoundTrip(took_s=0.04, direct_s=0.03)}
+
+
+def look(
+    rows: Shown[RoundTrip], clock: VirtualClock, sample: Mapping[Edge, RoundTrip]
+) -> tuple[tuple[Edge, ...], NotYet | None]:
+    """The edges that were measured, and what they lack; each look takes 10 s."""
+    measured: list[Edge] = []
+
+    def measure(edges: tuple[Edge, ...]) -> Mapping[Edge, RoundTrip]:
+        measured.extend(edges)
+        clock.advance(ns(10))
+        return sample
+
+    lacks = rows.lacks(BEFORE, measure, lambda edge, its: its.added_s > 0.3, clock)
+    return tuple(measured), lacks
+
+
+def test_what_is_there_instead_is_written_with_what_it_takes_past_the_edge() -> None:
+    for sample, shown in (
+        ({EDGE: RoundTrip(took_s=0.35, direct_s=0.1)}, "takes 0.35 s (0.10 s past it)"),
+        ({}, "is not answered in time"),
+    ):
+        _, lacks = look(Shown("a request"), VirtualClock(), sample)
+        assert lacks == NotYet(instead=f"a request through 1->2 {shown}, took 0.02 s (0.01 s past it) before")
 
 
 def test_each_edge_has_a_row_of_its_own() -> None:
     """What is shown by two in a row: an edge that shows nothing, or does not answer, begins anew."""
-    rows, long = Shown[RoundTrip](), trip(0.5)
-
-    def look(began_ns: int, sample: Mapping[Edge, RoundTrip]) -> Sequence[Edge]:
-        asked = rows.lacking((EDGE, OTHER))
-        return rows.look(asked, sample, lambda edge, its: its.added_s > 0.3, began_ns)
-
-    assert look(10, {EDGE: long, OTHER: long}) == []
-    assert rows.lacking((EDGE, OTHER)) == (EDGE, OTHER)
-    assert look(20, {EDGE: long, OTHER: trip(0.1)}) == [OTHER]
-    assert rows.lacking((EDGE, OTHER)) == (OTHER,)
-    assert look(30, {EDGE: trip(0.1), OTHER: long}) == []
-    assert look(40, {}) == [OTHER]
-    assert look(50, {OTHER: long}) == []
-    assert look(60, {OTHER: trip(0.6)}) == []
-    assert rows.lacking((EDGE, OTHER)) == ()
-    assert (rows.since_ns, rows.latest) == (50, {EDGE: long, OTHER: trip(0.6)})
+    rows, clock, long = Shown[RoundTrip]("a request"), VirtualClock(), trip(0.5)
+    once = "a request through 1->2 shows it once, not 2 times"
+    assert look(rows, clock, {EDGE: long, OTHER: long}) == ((EDGE, OTHER), NotYet(instead=once))
+    assert look(rows, clock, {EDGE: long, OTHER: trip(0.1)})[0] == (EDGE, OTHER)
+    assert look(rows, clock, {EDGE: trip(0.1), OTHER: long})[0] == (OTHER,)
+    assert look(rows, clock, {})[0] == (OTHER,)
+    began_ns = clock.now_ns()
+    assert look(rows, clock, {OTHER: long})[0] == (OTHER,)
+    assert look(rows, clock, {OTHER: trip(0.6)}) == ((OTHER,), None)
+    assert (rows.since_ns, rows.latest) == (began_ns, {EDGE: long, OTHER: trip(0.6)})

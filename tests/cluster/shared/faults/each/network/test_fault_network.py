@@ -17,6 +17,7 @@ PARTITIONS = 3
 
 BANDWIDTH = {"do": "bandwidth", "rate": "20KB/s"}
 SLICING = {"do": "slicing", "size": "100B", "delay": "5ms"}
+LATENCY = {"do": "latency", "delay": "300ms", "jitter": "50ms"}
 RESET = {"do": "reset"}
 HALF_OPEN = {"do": "partition", "mode": "blackhole"}
 
@@ -146,4 +147,24 @@ def test_an_edge_is_narrow_and_reset_at_once(
         first, second = run(cluster, view, narrow, reset)
     assert (first.proven, second.proven) == (True, True), (first.evidence, second.evidence)
     assert (first.recovered, second.recovered) == (True, True), (first.evidence, second.evidence)
+    assert cluster.mesh.disturbed() == {}
+
+
+@pytest.mark.parametrize("late_at", ["1500ms", "4600ms"], ids=["late before", "late since"])
+@pytest.mark.parametrize("words", [BANDWIDTH, SLICING], ids=lambda words: words["do"])
+def test_an_edge_is_late_and_slow(
+    cluster: DockerCluster,
+    view: ClusterView,
+    make_topic: Callable[..., str],
+    words: dict[str, str],
+    late_at: str,
+) -> None:
+    """Each is proven by what it adds, though slow bytes pass while late ones are waited for."""
+    topic = make_topic(partitions=PARTITIONS)
+    slow = step(topic, words | {"name": "slow", "at": "4500ms"}, seconds=5)
+    late = step(topic, LATENCY | {"name": "late", "at": late_at}, seconds=9)
+    with traffic(cluster.bootstrap, topic, partitions=PARTITIONS):
+        records = run(cluster, view, slow, late)
+    assert [record.proven for record in records] == [True, True], [each.evidence for each in records]
+    assert [record.recovered for record in records] == [True, True], [each.evidence for each in records]
     assert cluster.mesh.disturbed() == {}
