@@ -5,7 +5,8 @@
                          that lost its own pages may take it before
     min.insync.replicas  unsynced pages may go where so many of those who held the record shut down uncleanly
                          before they were in sync again (KIP-966); never where each record was flushed first,
-                         unless the elected leader had lost its disk
+                         unless the elected leader had lost its disk. With ELR those count who were in sync
+                         when the high watermark could pass it last: not while fewer than so many were
     last standing        without ELR, the only in-sync replica may come back emptier
     unclean election     where the topic allows it, or a person asked for it
     retention            where the leader's clock was so far ahead that the record was too old by it
@@ -192,12 +193,13 @@ def _unsynced(
     if not fate.replicated:
         clause = f"acks={record.acks}: broker {outage.node} lost it with its process; {removal}"
         return Ruling(kind="permitted", causes=(UNREPLICATED_TAIL,), clause=clause)
-    counted = _not_back(record, fate, evidence, realised, record.written_ns)
+    committed_ns = _committed_ns(record, realised, terms)
+    counted = _not_back(record, fate, evidence, realised, committed_ns)
     unclean = [outage for outage in counted if _held(record, outage)]
     if len(unclean) >= terms.min_isr:
         return Ruling(
             kind="permitted",
-            causes=_causes(record, fate, evidence, realised, counted),
+            causes=_causes(record, fate, evidence, realised, counted, committed_ns),
             clause=f"{_counted(unclean, terms.min_isr)}; {removal}",
         )
     election = fate.removed_by
@@ -207,6 +209,15 @@ def _unsynced(
         return Ruling(kind="permitted", causes=(LAST_STANDING,), clause=clause)
     clause = f"{removal} without it, after {_counted(unclean, terms.min_isr)}"
     return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=clause)
+
+
+def _committed_ns(record: LostRecord, realised: Realised, terms: Terms) -> int:
+    """When it was below the high watermark at the latest. With ELR that does not advance while fewer than
+    min.insync.replicas are in sync: what was seen below it then was so before."""
+    if not terms.elr or record.acks not in ("", "all"):
+        return record.written_ns
+    enough_ns = realised.timeline.last_enough_ns(record.tp, record.written_ns, terms.min_isr)
+    return enough_ns if record.since_ns <= enough_ns else record.written_ns
 
 
 def _not_back(
@@ -259,16 +270,19 @@ def _causes(
     evidence: PartitionEvidence,
     realised: Realised,
     counted: Sequence[Outage],
+    committed_ns: int,
 ) -> tuple[str, ...]:
     """What enough unclean shutdowns are called. It follows from who shut down after the record was appended,
     and from who was in sync when that was known; where either lies within what was measured, both names."""
     at_most = _not_back(record, fate, evidence, realised, record.since_ns)
     at_least = tuple(outage for outage in counted if record.since_ns <= outage.since_ns)
     slack_ns = realised.timeline.slack_ns
+    latest_ns = committed_ns + slack_ns * (committed_ns == record.written_ns)  # later too few were in sync
     in_sync = [
         state.isr if state else frozenset[int]()
         for state in (
-            realised.timeline.at(record.tp, record.written_ns + shift) for shift in (0, -slack_ns, slack_ns)
+            realised.timeline.at(record.tp, at_ns)
+            for at_ns in (committed_ns, committed_ns - slack_ns, latest_ns)
         )
     ]
     alone = _stood_alone(fate, evidence, realised)
@@ -283,7 +297,7 @@ def _causes(
 
 
 def _cause(isr: frozenset[int], fate: Fate, not_back: Sequence[Outage]) -> str:
-    """The first that applies. `isr` was in sync when it was acknowledged, or first given to a reader."""
+    """The first that applies. `isr` was in sync when it was committed at the latest."""
     lost = [outage for outage in not_back if outage.data_lost and outage.node in isr]
     if isr and isr <= {outage.node for outage in lost}:
         return DISK_LOSS if any(outage.wiped for outage in lost) else POWER_LOSS

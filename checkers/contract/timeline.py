@@ -178,6 +178,17 @@ class Timeline:
         during = (state for state in self.states(tp) if since_ns < state.since_ns <= until_ns)
         return any(node not in state.isr for state in (first, *during) if state)
 
+    def last_enough_ns(self, tp: TopicPartition, at_ns: int, least: int) -> int:
+        """The last time until `at_ns` at which so many replicas were in sync; NONE if they never were."""
+        states = self.states(tp)
+        ends = (*(state.since_ns - 1 for state in states[1:]), at_ns)
+        enough = (
+            min(at_ns, end)
+            for state, end in zip(states, ends, strict=True)
+            if state.since_ns <= at_ns and len(state.isr) >= least
+        )
+        return max(enough, default=NONE)
+
     def in_sync(self, tp: TopicPartition, node: int, since_ns: int, until_ns: int) -> bool:
         """Whether a node was in sync at a time, or at any time from then until a later one."""
         first = self.at(tp, since_ns)

@@ -69,6 +69,43 @@ def test_a_broker_that_was_in_sync_again_before_the_election_does_not_count():
     assert "1 unclean shutdown < min.insync.replicas 2 before the ISR recovered: broker 1" in its.clause
 
 
+def seen_when_too_few_were_in_sync(*first_end):
+    """Broker 1, which leads, ends by `first_end` at 4 s; broker 3, in sync, is elected at 6 s. The first
+    sample above offset 20 is its, at 7 s, when it is in sync alone. It loses its power at 9 s, and leads
+    again without a record at 14 s."""
+    run = world(
+        led(0, 1, 5, (1, 3)),
+        sampled(3, 20, isr=(1, 3)),
+        *first_end,
+        led(6, 3, 6, (3,), elr=(1,)),
+        sampled(7, 24, leader=3, epoch=6, isr=(3,)),
+        down(9, 3, kind="power-loss", recovered=14),
+        *power_cut(9, 3, before=30, after=0, mounted=13),
+        led(11, -1, 7, (), last_known=(3,)),
+        led(14, 3, 8, (3,)),
+        LogRun(8, 0, 20),
+    )
+    fall = lost("hw-monotone", offset=0, last=23, sent=None, acked=15, seen=7, producer=-1, sequence=-1)
+    return label(replace(fall, acked_offset=-1, under_epoch=6), run)
+
+
+def test_what_is_first_seen_when_too_few_are_in_sync_was_replicated_when_enough_were():
+    """With ELR a high watermark does not advance below min.insync.replicas: broker 1 had all of it."""
+    killed = down(4, 1, kind="kill", recovered=20)
+    its = seen_when_too_few_were_in_sync(killed)
+    assert (its.kind, its.cause) == ("permitted", "last known ELR elected without the data")
+    assert "2 unclean shutdowns ≥ min.insync.replicas 2 before the ISR recovered: brokers 1, 3" in its.clause
+    without_power = down(4, 1, kind="power-loss", recovered=20)
+    its = seen_when_too_few_were_in_sync(without_power, *power_cut(4, 1, before=30, after=0, mounted=18))
+    assert (its.kind, its.cause) == ("permitted", "power loss of all in-sync replicas")
+
+
+def test_a_clean_shutdown_of_who_was_in_sync_then_does_not_count():
+    its = seen_when_too_few_were_in_sync(down(4, 1, kind="stop", recovered=20))
+    assert (its.kind, its.cause) == IN_SYNC_WITHOUT
+    assert "1 unclean shutdown < min.insync.replicas 2 before the ISR recovered: broker 3" in its.clause
+
+
 def alone_at_last(followers_reached):
     """Brokers 2 and 3 lose their power at 4 s, and are in the ISR until 6 s; broker 1 acknowledges offset 35
     with acks=1 at 4.1 s, and loses its power, alone in the ISR, at 9 s."""

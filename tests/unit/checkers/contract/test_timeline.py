@@ -52,6 +52,19 @@ def test_an_election_is_clean_from_the_isr_or_the_elr_just_before_it(isr, elr, u
     assert [e.unclean for e in observed.elections(TP)] == [unclean]
 
 
+@pytest.mark.parametrize(
+    ("at", "least", "wanted"),
+    [(0.5, 2, 0.5), (3, 3, 2), (3, 2, 3), (4.5, 2, 4), (7, 2, 7), (7, 3, 2), (7, 1, 7), (7, 4, None)],
+)
+def test_the_last_time_at_which_so_many_were_in_sync(at, least, wanted):
+    """Until the change that made them fewer."""
+    observed = timeline(
+        led(0, 1, 5, EVERYBODY), led(2, 1, 5, (1, 3)), led(4, 3, 6, (3,)), led(6, 3, 6, (2, 3))
+    )
+    changed = wanted in (2, 4)
+    assert observed.last_enough_ns(TP, ns(at), least) == (-1 if wanted is None else ns(wanted) - changed)
+
+
 FOR_EVER = 1 << 62
 
 
