@@ -147,7 +147,7 @@ def _produce(
         outcome = its.outcome_of_send(rng) if its else rng.choices(tuple(Outcome), (16, 1, 3))[0]
         offset = log.start + len(log.records)
         checksum = rng.getrandbits(32)
-        reported = outcome is Outcome.OK and rng.random() < 0.95
+        reported = outcome is Outcome.OK and rng.random() < 0.9
         finished = outcome is not Outcome.INFO or rng.random() < 0.5
         send = Send(
             topic=log.tp.topic,

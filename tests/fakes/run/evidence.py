@@ -95,7 +95,7 @@ def whole_history() -> History:
         ],
         producers=[Producer(producer=1, acks="all", idempotence=True)],
         node_events=[
-            NodeEvent(at_ns=SECOND, node=node, role="broker", event="started")
+            NodeEvent(at_ns=SECOND, node=node, role="controller" if node > 100 else "broker", event="started")
             for node in (*BROKERS, CONTROLLER)
         ],
         clocks=[ClockPair(at_ns=at * SECOND, wall_ns=at * SECOND) for at in range(2, 34, 2)],

@@ -11,7 +11,7 @@ from checkers.damage.editable_history import EditableHistory, NotApplicable
 from checkers.properties import DECIDED, Property
 from checkers.reference import check
 
-SEEDS = range(120)
+SEEDS = range(200)
 ENOUGH = 40
 """Damaged histories of one kind; some kinds fit fewer. The fuzz damages others, by each kind alone too."""
 HARMLESS = {

@@ -318,7 +318,7 @@ def test_a_state_that_a_wrong_clock_dated_and_that_has_two_places_is_named(tmp_p
         )
         return {"faults": (skew,)}
 
-    sentences = [reason.sentence for reason in judged(tmp_path, ahead).reasons]
+    sentences = [reason.sentence for reason in judged(tmp_path, ahead, schedule=["ahead"]).reasons]
     assert (
         "metadata: nobody knows when the record at offset 41 and 1 more were written: a clock was off then"
         in sentences

@@ -104,7 +104,7 @@ def test_transactions_that_can_be_made_are_taken() -> None:
 
 
 def test_a_clock_by_which_a_coordinator_counts_is_not_set_beside_transactions() -> None:
-    step = "{name: clock, at: 1s, do: clock-skew, target: broker 1, offset: +5m, for: 3s}"
+    step = "{name: clock, at: 1s, do: clock-skew, target: node 1, offset: +5m, for: 3s}"
     rest = f"faults: [{step}]"
     assert complaints(rest=rest) == ()
     assert complaints(workload="transactions: {}", rest=rest) == (
