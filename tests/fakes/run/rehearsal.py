@@ -1,9 +1,9 @@
 """A scenario on the simulated Kafka: its schedule, with the times that events and recoveries really take.
 
 Roles are those of the first partition, which FIRST_LEADER leads first. The scenario has three brokers and
-three controllers, and one topic. A wiped disk is one that was emptied: the model's has no directory id. The model
-knows no releases: of a roll it has the restarts of the brokers, and what the nodes say of their releases is
-added to its history.
+three controllers, and one topic. A wiped disk is one that was emptied: the model's has no directory id. The
+model knows no releases: of a roll it has the restarts of the brokers, and what the nodes say of their
+releases is added to its history.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
