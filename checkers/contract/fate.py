@@ -1,8 +1,9 @@
 """The fate of a lost record: which election removed it, and why the elected leader did not have it.
 
 A log is cut only at its end, and only to follow a leader (KIP-101): so a record at offset o of epoch e is
-gone because a leader of a later epoch began its log at or below o. The first such leader removed it, and it
-lacked the record for one of few reasons. Which of them the contract permits is decided in clauses.py.
+gone because a leader of a later epoch began its log at or below o, or had at o what an older epoch had
+written. The first such leader removed it, and it lacked the record for one of few reasons. Which of them the
+contract permits is decided in clauses.py.
 
 Invariant: every surviving record at or behind o has an epoch not below the removing one. Where no election
 fits, the record was taken from the middle of the log: no configuration permits it.
@@ -159,8 +160,13 @@ def _was_down(
 def _removals(
     record: LostRecord, epoch: int, evidence: PartitionEvidence, realised: Realised
 ) -> Iterator[Election]:
-    """The elections that may have removed it: the first whose log begins at or below its offset."""
+    """The elections that may have removed it: the first whose log begins at or below its offset, or any
+    before that, if what is there now is of an epoch before its own."""
     oldest = min((run.epoch for run in evidence.survivors_from(record.offset)), default=FAR)
+    older_there = NONE < evidence.epoch_at(record.offset) < epoch
+    if older_there:
+        behind = (run.epoch for run in evidence.survivors_from(record.offset) if run.epoch >= epoch)
+        oldest = min(behind, default=FAR)
     if record.missed_ns != NONE:
         oldest = FAR
     for election in realised.timeline.elections(record.tp):
@@ -173,7 +179,7 @@ def _removals(
         if oldest < election.leader_epoch:
             return
         start = evidence.start_of(election.leader_epoch)
-        if start.low <= record.offset:
+        if start.low <= record.offset or older_there:
             yield election
         if start.high <= record.offset:
             return

@@ -66,7 +66,7 @@ class LossLabels:
             return BlockLabels.all_alike(label, len(block))
         evidence = self.evidence(block.tp)
         placed = _under_epochs(_placed(block, self._reads), self._reads)
-        written_ns = _written(placed, evidence)
+        placed, written_ns = _written(placed, evidence)
         last_since = self._since(placed, placed.last_offset, written_ns, evidence)
         placed = replace(placed, invoked_ns=self._since(placed, placed.offset, written_ns, evidence))
         rows, of = classes_of(self._columns(placed, written_ns, last_since, evidence, topic))
@@ -291,12 +291,14 @@ def _key(producer: Ints, sequence: Ints) -> Ints:
     return (producer << 40) ^ sequence
 
 
-def _written(block: AnomalyBlock, evidence: PartitionEvidence) -> Ints:
+def _written(block: AnomalyBlock, evidence: PartitionEvidence) -> tuple[AnomalyBlock, Ints]:
     """When each record was there at the latest, shape (rows,): acknowledged or given to a reader, whichever
-    came first; of a record that nobody knows, when the first sample was above its offset."""
-    written = block.written_ns()
+    came first; of a record that nobody knows, when the first sample was above its offset. Under the epoch of
+    that sample it was there: the block says so."""
+    written, under = block.written_ns(), block.under_epoch.copy()
     for row in np.flatnonzero(written == NONE).tolist():
         offset = int(block.offset[row])
-        above = [each.first_above(offset) for each in evidence.high_watermarks.values()]
-        written[row] = min((at_ns for at_ns in above if at_ns != NONE), default=NONE)
-    return written
+        above = [(each.first_above(offset), epoch) for epoch, each in evidence.high_watermarks.items()]
+        written[row], epoch = min((first for first in above if first[0] != NONE), default=(NONE, NONE))
+        under[row] = max(under[row], epoch)
+    return replace(block, under_epoch=under), written

@@ -125,6 +125,36 @@ def test_a_record_taken_from_the_middle_of_the_log_is_a_violation_whatever_happe
     assert "from the middle of the log" in found.clause
 
 
+def of_two_leaders(acks, behind):
+    """Broker 1 leads epoch 6 from offset 7 on, where brokers 2 and 3 have what epoch 5 has written. It
+    acknowledges offset 7 at 5 s, and is killed; broker 2 is elected, whose epoch 7 begins at offset 8."""
+    return world(
+        led(0, 3, 5, (1, 2, 3)),
+        sampled(3, 5, leader=3),
+        led(4, 1, 6, (1, 2)),
+        sampled(4.8, 6, epoch=6, isr=(1, 2)),
+        down(6, 1, recovered=20),
+        led(8, 2, 7, (2,)),
+        LogRun(5, 0, 7),
+        *behind,
+        acks=acks,
+    )
+
+
+@pytest.mark.parametrize(
+    ("acks", "behind", "wanted"),
+    [
+        ("1", [LogRun(7, 8, 40)], ("permitted", "acks=1 unreplicated tail")),
+        ("1", [], ("permitted", "acks=1 unreplicated tail")),
+        ("all", [LogRun(7, 8, 40)], ("violation", "in-sync replica elected without the data")),
+        ("1", [LogRun(6, 8, 9), LogRun(7, 10, 40)], ("violation", "hole")),
+    ],
+    ids=["acks=1", "the last one", "acks=all", "more of its epoch survives"],
+)
+def test_what_an_older_epoch_has_written_may_come_back_in_its_place(acks, behind, wanted):
+    assert verdict(lost(offset=7, sent=4.9, acked=5), of_two_leaders(acks, behind)) == wanted
+
+
 @pytest.mark.parametrize("wanted", ["acked-loss", "hw-loss", "read-uncommitted"])
 def test_the_unsynced_pages_of_as_many_as_min_isr_may_go_together(wanted):
     found = label(lost(wanted, offset=7, acked=3.9), world(*ALL_CUT))
@@ -515,6 +545,13 @@ def test_the_epoch_of_a_sample_shows_that_no_election_before_it_removed_what_was
     fell = lost("hw-monotone", offset=2, last=29, sent=None, acked=11, producer=-1, sequence=-1, seen=3.9)
     run = world(*MOVED_JUST_THEN, sampled(3.4, 25, leader=2, epoch=4), sampled(3.9, 30, epoch=5))
     assert label(replace(fell, under_epoch=5), run).permitted
+
+
+def test_the_epoch_of_a_sample_shows_the_same_of_what_nobody_knows():
+    """Without it broker 2 may have written offset 8 under epoch 4, which broker 1 lacked."""
+    nameless = lost("hw-loss", offset=8, sent=None, acked=None, producer=-1, sequence=-1)
+    run = world(*MOVED_JUST_THEN, sampled(3.45, 8, leader=2, epoch=4), sampled(3.6, 30, epoch=5))
+    assert verdict(nameless, run) == ("permitted", "power loss of all in-sync replicas")
 
 
 def test_only_those_who_held_the_record_count_as_unclean_shutdowns():
