@@ -161,8 +161,7 @@ def test_each_edge_is_proven_for_itself() -> None:
 
 
 def test_where_an_edge_was_slow_more_transfers_are_made_before() -> None:
-    """A transfer of 0.3 s is not longer than one of 0.25 s by 0.4 of what it must take, but than one of
-    0.05 s."""
+    """A transfer of 0.3 s is not longer than one of 0.25 s by 0.1 s, but than one of 0.05 s."""
     world = World()
     measured(world, "2->1", [0.25, 0.25, 0.25, 0.05])
     (narrow,) = run(world, NARROW | {"edges": "2 -> leader"})
