@@ -93,7 +93,13 @@ def test_a_process_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -
 
 
 def children() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children() if "workloads.observe.read_apart" in each.cmdline()]
+    """The processes that read. The kernel has no command line of one that has only just begun."""
+    begin = time.monotonic()
+    while time.monotonic() < begin + 5:
+        commands = {each: each.cmdline() for each in psutil.Process().children()}
+        if all(commands.values()):
+            break
+    return [each for each, command in commands.items() if "workloads.observe.read_apart" in command]
 
 
 def test_closed_in_the_middle_they_are_gone(tmp_path: Path) -> None:
