@@ -161,7 +161,8 @@ def _end(timings: Mapping[str, float | None], moments: Moments) -> str:
     """How long it took from the end of the load, and what of that: some of it goes on side by side."""
     parts = ", ".join(f"{what} {timings[name] or 0.0:.0f}" for name, what in ENDING.items())
     judged_s, gone_s = moments.judged_s - moments.load_ended_s, moments.gone_s - moments.judged_s
-    return f"- from the end of the load to the verdict: {judged_s:.0f} s ({parts}), to the end: {gone_s:.0f} s more"
+    end = f"- from the end of the load to the verdict: {judged_s:.0f} s ({parts})"
+    return f"{end}, to the end: {gone_s:.0f} s more"
 
 
 def _growth(loaded: Sequence[Sample]) -> Iterator[str]:
