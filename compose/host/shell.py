@@ -4,6 +4,7 @@ A command is a list of words, never a shell line. It has a deadline, and it cann
 """
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -115,6 +116,11 @@ class Answering:
         with suppress(BrokenPipeError):
             self._process.stdin.write(f"{line}\n")
             self._process.stdin.flush()
+
+    def has_answered(self, *, within_s: float) -> bool:
+        """Whether there is a line, or it has ended, in so many seconds at most. At most one is asked for."""
+        assert self._process.stdout is not None
+        return bool(select.select([self._process.stdout], [], [], within_s)[0])
 
     def answer(self) -> str:
         """Wait for its next line. CommandFailed if it has ended instead."""

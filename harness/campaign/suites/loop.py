@@ -45,10 +45,13 @@ MOST_BEHIND = 1
 
 
 class SuiteSteps(RunSteps, Protocol):
-    """The steps of runs that can leave their cluster to the next one."""
+    """The steps of runs that can leave their cluster to the next one, and be concluded behind it."""
 
     def end_kept_cluster(self) -> None:
         """End the cluster that a run has left for another one, if there is any."""
+
+    def abandon(self) -> None:
+        """End what seals or judges a run on another thread, which raises; nothing is judged after that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +96,11 @@ class SuiteLoop:
             try:
                 self._settle()
                 self._run_all(behind)
-            finally:
                 with self._interrupts.orderly():
                     self._wait(0)
+            except Interrupted:
+                self._steps.abandon()
+                raise
         with suppress(Interrupted), self._interrupts.orderly():
             self._end_cluster()
         return self._finish()
@@ -178,9 +183,10 @@ class SuiteLoop:
             )
             try:
                 observed = observe(job, down)
-            except Interrupted:
+            except BaseException as error:
                 down.close(at_once=True)
-                self._replace(row, interrupted(row, record.manifest.problem))
+                if isinstance(error, Interrupted):
+                    self._replace(row, interrupted(row, record.manifest.problem))
                 raise
         if choice.keeps_cluster:
             down.close()
@@ -226,7 +232,7 @@ class SuiteLoop:
         if row.seconds is not None:
             behind_s = round(time.monotonic() - began, 3)
             done = done.model_copy(update={"seconds": row.seconds.model_copy(update={"behind_s": behind_s})})
-        if job.record.manifest.cut_short:
+        if job.record.manifest.cut_short or self._interrupts.at_once:
             done = interrupted(done, report.headline)
         self._replace(row, done)
 

@@ -7,6 +7,7 @@ for a run waits for that.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from threading import Event
 from types import TracebackType
@@ -24,6 +25,7 @@ from compose.kafka.view import ClusterView
 from compose.protocols import Cluster, MetadataLog
 from compose.spec import images
 from faults.clock import SystemClock
+from faults.kinds.base import try_all
 from faults.schedule.events import no_acks
 from faults.schedule.record import FaultEvent, FaultRecord
 from faults.schedule.scheduler import run_schedule
@@ -195,20 +197,18 @@ class LiveRunSteps:
 
         A broker that has ended and that no fault had ended stays down: StepFailed.
         """
-        cluster.mesh.mend_all()
-        for node in {*cluster.brokers, *cluster.controllers}:
-            cluster.thaw(node)
-            cluster.unpause(node)
-            if (owner := cluster.ended_by(node)) is not None:
-                cluster.start(node, owner=owner)
+        nodes = sorted({*cluster.brokers, *cluster.controllers})
+        try_all([cluster.mesh.mend_all, *(partial(_heal, cluster, node) for node in nodes)])
         if gone := ended_unplanned(cluster):
-            nodes = ", ".join(map(str, gone))
-            raise StepFailed("settle", f"brokers that ended unplanned stay down, not all is in sync: {nodes}")
+            named = ", ".join(map(str, gone))
+            raise StepFailed("settle", f"brokers that ended unplanned stay down, not all is in sync: {named}")
         names = [topic.name for topic in resolved.scenario.topics]
         with _view(cluster) as view:
             view.wait_for_full_isr(names, within_s=resolved.scenario.settle.full_isr_s)
 
-    def final_read(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[Proof, ...]:
+    def final_read(
+        self, cluster: Cluster, resolved: Resolved, run: RunDir, *, stop: Event
+    ) -> tuple[Proof, ...]:
         """Read every partition to a proven end; without one of the brokers there is none to wait for."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
         within_s = resolved.scenario.settle.final_read_s
@@ -222,6 +222,7 @@ class LiveRunSteps:
                 within_s=within_s,
                 replica_offsets=journal,
                 run=run.id,
+                stop=stop,
             )
 
     def copy_metadata(self, cluster: Cluster) -> MetadataLog:
@@ -267,6 +268,11 @@ class LiveRunSteps:
         self._sealing = SealApart(run.path, run.id)
         return producers_of(self._sealing.result())
 
+    def abandon(self) -> None:
+        """End what seals or judges on another thread; nothing can be judged after that."""
+        self.abandon_seal()
+        self._verifier.close()
+
     def abandon_seal(self) -> None:
         """End what `seal_load` waits for."""
         if self._sealing is not None:
@@ -284,6 +290,18 @@ class LiveRunSteps:
     def judge(self, run: RunDir) -> Report:
         """Verify with Spark, and judge."""
         return judge(run, self._verifier, self._verifier.audit)
+
+
+def _heal(cluster: Cluster, node: int) -> None:
+    """Let a node go on, whatever a fault has done to it."""
+    try_all(
+        [partial(cluster.thaw, node), partial(cluster.unpause, node), partial(_start_again, cluster, node)]
+    )
+
+
+def _start_again(cluster: Cluster, node: int) -> None:
+    if (owner := cluster.ended_by(node)) is not None:
+        cluster.start(node, owner=owner)
 
 
 def ended_unplanned(cluster: Cluster) -> tuple[int, ...]:

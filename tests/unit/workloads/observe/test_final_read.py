@@ -283,7 +283,7 @@ def read(
 ) -> tuple[list[str], int]:
     """Read towards each of `states` in turn: why each was not reached, and where the read ended."""
     log = PartitionLog(TP, tmp_path, exact_reader("x:1", clients.make))
-    short = [log.read(target, time.monotonic() + within_s) for target in states]
+    short = [log.read(target, time.monotonic() + within_s, threading.Event()) for target in states]
     log.finish()
     return short, log.read_to
 
