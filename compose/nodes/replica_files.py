@@ -145,7 +145,8 @@ def _moved(here: Path, into: Path) -> bool:
 
 def _gather(disks: Disks, node: int, files: Mapping[str, int], like: str = "") -> str:
     names = tuple(dict.fromkeys(PurePosixPath(path).parts[0] for path in files))
-    return disks.gather(node, names, to=f"replicas-{node}", like=like)
+    size = sum(files.values())
+    return disks.gather(node, names, size_bytes=size, to=f"replicas-{node}", like=like)
 
 
 def _take(disks: Disks, path: str, files: Mapping[str, int], into: Path) -> None:

@@ -17,7 +17,7 @@ from faults.clock import ns
 from faults.errors import NoTarget
 from faults.kinds.base import Injection, alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import Cost, FaultKind, Takes
 from faults.kinds.outage import bring_back_ended, close_edges, exit_codes, note_end
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
@@ -113,6 +113,7 @@ class DiskFull:
 DISK_FULL = FaultKind(
     step=DiskFullStep,
     make=DiskFull,
+    takes=Takes(inject_s=2.0, heal_s=3.0),
     shortest_hold_s=2.0,
     cost=Cost(may_end_node=True),
     does="all space of the node's file system is taken: what needs a new block fails with ENOSPC",

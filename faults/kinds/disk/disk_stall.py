@@ -11,7 +11,7 @@ from typing import ClassVar
 from faults.errors import NoTarget
 from faults.kinds.base import Injection, alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
-from faults.kinds.kind import FaultKind, one_node
+from faults.kinds.kind import FaultKind, Takes, one_node
 from faults.kinds.recovery import growing
 from faults.kinds.step import TargetStep
 from faults.tasks import as_job
@@ -93,6 +93,7 @@ class DiskStall:
 DISK_STALL = FaultKind(
     step=DiskStallStep,
     make=DiskStall,
+    takes=Takes(inject_s=3.0, heal_s=2.0),
     counter="logs",
     shortest_hold_s=1.5,
     storm=one_node(DiskStallStep, weight=2, brokers_only=True, needs_peers=True),

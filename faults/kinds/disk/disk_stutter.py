@@ -13,7 +13,7 @@ from typing import ClassVar
 from faults.errors import NoTarget
 from faults.kinds.base import Injection, alive
 from faults.kinds.evidence import Evidence
-from faults.kinds.kind import FaultKind
+from faults.kinds.kind import FaultKind, Takes
 from faults.kinds.pulse_train import PulsedStep, PulseTrain, Switch
 from faults.kinds.recovery import growing
 from faults.tasks import Task, as_job
@@ -76,6 +76,7 @@ class DiskStutter:
 DISK_STUTTER = FaultKind(
     step=DiskStutterStep,
     make=DiskStutter,
+    takes=Takes(inject_s=3.0, heal_s=2.0),
     shortest_hold_s=DiskStutterStep.shortest_hold_s(),
     does="the node's file system is frozen for `on`, thawed for `off`, and so in turn (each 100ms to 10s)",
     effect="in two pulses in a row the log stands still, and it grows between them",

@@ -21,7 +21,7 @@ from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
 from faults.kinds.base import Injection, alive
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import Cost, FaultKind, Takes
 from faults.kinds.outage import (
     SIGKILLED,
     STOPPED,
@@ -44,6 +44,9 @@ PATIENCE_S = 60.0
 """Restart to full ISR took 3 to 6.4 s, once 13 s."""
 
 AGAIN_NS = ns(0.25)
+
+ASKED_S = 2.0
+"""What a question to all brokers takes, one of which has just begun to serve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +113,7 @@ class RollingRestart:
         began_ns = self.injection.clock.now_ns()
         for node in self._nodes:
             if node != self._nodes[0]:
-                yield from sleep_until(self.injection.clock.now_ns() + ns(self.injection.step.pause_s))
+                yield from self._wait(ns(self.injection.step.pause_s))
             if self.injection.broken_off.is_set():
                 return
             yield from self._restart(node)
@@ -146,12 +149,22 @@ class RollingRestart:
         """Wait until nothing is lacking; NodeNotReady after PATIENCE_S, with what still is."""
         clock = self.injection.clock
         by_ns = clock.now_ns() + ns(PATIENCE_S)
-        while found := (yield from in_background(partial(_or_error, lacking, node))):
+        while found := (yield from self._asked(lacking, node)):
             if self.injection.broken_off.is_set():
                 return
             if clock.now_ns() >= by_ns:
                 raise NodeNotReady(f"{PATIENCE_S:g} s after the restart of node {node}: {found}")
-            yield from sleep_until(clock.now_ns() + AGAIN_NS)
+            yield from self._wait(AGAIN_NS)
+
+    def _asked(self, lacking: Callable[[int], str], node: int) -> Task[str]:
+        began_ns = self.injection.clock.now_ns()
+        found = yield from in_background(partial(_or_error, lacking, node))
+        self.injection.outages.waited(self.injection.clock.now_ns() - began_ns, at_most_s=ASKED_S)
+        return found
+
+    def _wait(self, for_ns: int) -> Task[None]:
+        self.injection.outages.waited_ns += for_ns
+        yield from sleep_until(self.injection.clock.now_ns() + for_ns)
 
     def _not_well(self, node: int) -> str:
         return not_serving(self.injection, (node,)) or under_replicated(self.injection.view)
@@ -198,6 +211,7 @@ def _or_error(lacking: Callable[[int], str], node: int) -> str:
 ROLLING_RESTART = FaultKind(
     step=RollingRestartStep,
     make=RollingRestart,
+    takes=Takes(inject_s=3.5, heal_s=2.5, waits=True),
     cost=Cost(ends_process=True),
     does="every broker of the target is restarted, one after the other: `how: stop` (SIGTERM) or `how: kill` "
     "(SIGKILL, unclean shutdowns). `patient: true` waits for the full ISR of all partitions before the next, "

@@ -18,7 +18,7 @@ from typing import Protocol, TextIO
 from compose.errors import ComposeError
 from faults.kinds.registry import kind_of
 from harness.campaign.suite import first_manifest
-from harness.campaign.suites.budget import Budget, expected_s, schedule_s
+from harness.campaign.suites.budget import Budget, expected_s
 from harness.campaign.suites.directory import Suite, judged, settled
 from harness.campaign.suites.draw import Drawn, by_cluster, draw, of_shard
 from harness.campaign.suites.fresh_topics import with_topics_of
@@ -36,6 +36,7 @@ from harness.run_directory import layout
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest
 from harness.run_directory.manifest_writer import ManifestWriter
+from harness.scenario.load_size import schedule_s
 from harness.scenario.resolve import Resolved, resolve
 from harness.terminal.progress import ProgressLines
 from harness.terminal.summary import report_text

@@ -8,6 +8,7 @@ from itertools import combinations
 from checkers.verdict.metrics.metric import ERRORS
 from faults.durations import write_duration
 from harness.scenario.acceptance import Bound, parse_accepted, parse_required, refuse_foregone
+from harness.scenario.load_size import LoadLength
 from harness.scenario.model import Scenario
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
@@ -16,6 +17,7 @@ from workloads.clients.outcome import error_names
 LONGEST_DELIVERY_S = 2_147_483.647
 """What librdkafka's 32 bits hold of milliseconds; a larger number would be taken for another one."""
 LONGEST_LOAD_S = 365 * 86_400.0
+ACKED = "acked.count"
 SHARES = frozenset({"indeterminate.ratio", "failed.ratio"})
 """Of all sends; no send is counted in both, so together they are at most 1."""
 
@@ -58,10 +60,32 @@ def evidence(scenario: Scenario) -> Iterator[Contradiction]:
         if error != bound.metric.name and error not in error_names():
             text = f"no client reports an error {error!r}; write {ERRORS}NOT_ENOUGH_REPLICAS, for example"
             yield Contradiction(path=path, text=text)
-        try:
-            refuse_foregone(bound, greatest.get(bound.metric.name, math.inf))
-        except ValueError as refusal:
-            yield Contradiction(path=path, text=str(refusal))
+        yield from _foregone(bound, greatest.get(bound.metric.name, math.inf), path)
+
+
+def counts(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
+    """Lines about the number of acknowledgements that the rate decides beforehand.
+
+    Nothing is made up for after an outage, so there are never more records than the rate gives in the
+    longest time that the load can last.
+    """
+    if scenario.workload.rate is None:
+        return
+    most = math.ceil(scenario.workload.rate * length.most_s)
+    for key, texts, parse in (
+        ("accept", scenario.accept, parse_accepted),
+        ("require", scenario.require, parse_required),
+    ):
+        for index, bound in enumerate(map(parse, texts)):
+            if bound.metric.name == ACKED:
+                yield from _foregone(bound, most, (key, index))
+
+
+def _foregone(bound: Bound, greatest: float, path: Path) -> Iterator[Contradiction]:
+    try:
+        refuse_foregone(bound, greatest)
+    except ValueError as refusal:
+        yield Contradiction(path=path, text=str(refusal))
 
 
 def _greatest(scenario: Scenario) -> Mapping[str, float]:

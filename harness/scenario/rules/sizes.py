@@ -10,7 +10,7 @@ from faults.durations import write_duration
 from harness.scenario.deletion import SHORTEST_RETENTION_S
 from harness.scenario.kafka_settings import OF_BROKERS, effective
 from harness.scenario.load_plan import WARM_S
-from harness.scenario.load_size import GIB, copies, load_s, volume_bytes
+from harness.scenario.load_size import GIB, LoadLength, copies, volume_bytes
 from harness.scenario.model import Scenario, TopicPart
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
@@ -73,21 +73,30 @@ def _too_large(scenario: Scenario, size: int, limit: str, where: Path) -> Contra
     return Contradiction(path=where, text=f"a record of {record} bytes makes a batch of {size}, and {limit}")
 
 
-def volumes(scenario: Scenario) -> Iterator[Contradiction]:
+def volumes(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
     """A rate that fills all volumes of the cluster before the load has lasted as long as it must."""
     load, cluster = scenario.workload, scenario.cluster
     if load.rate is None or _compressed(scenario):
         return
-    lasts_s = load_s(scenario)
+    lasts_s = length.planned_s
     written = load.rate * lasts_s * load.record * copies(scenario)
-    room = volume_bytes(scenario) * cluster.brokers
+    room = volume_bytes(scenario, lasts_s) * cluster.brokers
     if written > room:
         yield Contradiction(
-            path=("workload", "rate"),
+            path=_asked_size(scenario, lasts_s),
             text=f"{rate_text(load.rate)} of {load.record} bytes for {write_duration(lasts_s)} is "
             f"{written / GIB:.3g} GiB with its replicas, and the {cluster.brokers} volumes hold "
             f"{room / GIB:.3g} GiB",
         )
+
+
+def _asked_size(scenario: Scenario, lasts_s: float) -> Path:
+    """Where it is written how much the load writes, or what the volumes hold of it."""
+    if "rate" in scenario.workload.model_fields_set:
+        return ("workload", "rate")
+    if "volume" in scenario.cluster.model_fields_set:
+        return ("cluster", "volume")
+    return _asked_length(scenario, lasts_s)
 
 
 def _compressed(scenario: Scenario) -> bool:
@@ -111,9 +120,9 @@ def warm_up(scenario: Scenario) -> Iterator[Contradiction]:
         )
 
 
-def retention_outlasts_the_load(scenario: Scenario) -> Iterator[Contradiction]:
+def retention_outlasts_the_load(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
     """A load so long that Kafka deletes its first records by default."""
-    lasts_s = load_s(scenario)
+    lasts_s = length.planned_s
     default_s = int(settings_of(scenario.cluster.kafka, "topic")["retention.ms"].default) / 1000
     if lasts_s + SHORTEST_RETENTION_S <= default_s:
         return
@@ -122,7 +131,14 @@ def retention_outlasts_the_load(scenario: Scenario) -> Iterator[Contradiction]:
             f"{write_duration(lasts_s)} comes within a day of the {write_duration(default_s)} after which "
             "Kafka deletes records by default; set retention.ms: -1"
         )
-        yield Contradiction(path=("workload", "lasts"), text=text)
+        yield Contradiction(path=_asked_length(scenario, lasts_s), text=text)
+
+
+def _asked_length(scenario: Scenario, lasts_s: float) -> Path:
+    """Where it is written that the load lasts so long."""
+    if lasts_s <= scenario.workload.lasts_s:
+        return ("workload", "lasts")
+    return ("faults",) if scenario.storm is None else ("storm", "duration")
 
 
 def _keeps_for_default_time(topic: TopicPart, scenario: Scenario) -> bool:

@@ -86,6 +86,21 @@ def test_evidence_that_a_run_can_lack_is_taken(line: str) -> None:
     assert complaints(rest=f"require: [{line}]\n") == ()
 
 
+@pytest.mark.parametrize("lines", ["accept", "require"])
+def test_more_acknowledgements_than_the_rate_can_ever_give_are_refused(lines: str) -> None:
+    """2,000/s for 10 s, which may take twice as long and ten minutes more."""
+    bound = "acked.count > 1000000000"
+    assert complaints(rest=f"{lines}: [{bound}]\n") == (
+        f"demo.yaml:5:{len(lines) + 4}: {lines}[0]: '{bound}' never holds: acked.count is from 0 to "
+        "1.24e+06; give a bound within",
+    )
+    late = "faults: [{at: 200h, do: kill, target: leader, for: 8s}]"
+    kept = "{name: orders, config: {retention.ms: -1}}"
+    assert complaints(topics=kept, cluster="volume: 1024GiB", rest=f"{lines}: [{bound}]\n{late}\n") == ()
+    assert complaints(workload="rate: max", rest=f"{lines}: [{bound}]\n") == ()
+    assert complaints(rest=f"{lines}: [acked.count > 20000]\n") == ()
+
+
 @pytest.mark.parametrize(
     ("workload", "rest", "complaint"),
     [
