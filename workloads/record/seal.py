@@ -8,6 +8,7 @@ without an end is what a killed run leaves; in a run that came to its end it is 
 """
 
 import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,7 @@ from checkers.history.tables import (
     NONE,
     OPTIONAL,
     TABLES,
+    TOPIC_NAME,
     Outcome,
     file_schema,
     open_writer,
@@ -39,6 +41,8 @@ from workloads.record.journal import JournalState, Portion
 from workloads.record.recorder import INVOKED, READ, RecordedSends
 
 SLICE = 1_000_000
+REMOVED = ".journal.sealed"
+"""What the directory of the journals is called while it is removed: it is no journal any more."""
 OBSERVED = ("node_events", "clocks", "pressure", "replica_offsets")
 """Tables that others than the load write to as well, or alone. Their journals have their columns; one that
 has no journal was not collected."""
@@ -76,6 +80,12 @@ def seal(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     return sealed
 
 
+def remove_sealed(run_dir: Path) -> None:
+    """Remove what is left of journals whose removal was interrupted; all of them had been sealed."""
+    if (left := run_dir / REMOVED).is_dir():
+        shutil.rmtree(left)
+
+
 def seal_load(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     """The part of `seal` whose journals end with the load, as soon as it has; the journals stay.
 
@@ -110,7 +120,14 @@ def seal_observed(run_dir: Path, run: str = "", *, ended: bool = False) -> None:
     _, observed = _journals(directory)
     states = _inspected(observed, run, ended=ended)
     _seal_tables(OBSERVED, states, history, run)
-    shutil.rmtree(directory)
+    _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    """Remove the journals at once: of half of them, another seal would make tables without the rest."""
+    remove_sealed(directory.parent)
+    directory.rename(directory.with_name(REMOVED))
+    remove_sealed(directory.parent)
 
 
 def _journals(directory: Path) -> tuple[list[Path], list[Path]]:
@@ -142,7 +159,24 @@ def _partitions(directory: Path, states: Mapping[Path, JournalState]) -> tuple[T
     lists = {state.facts.get("partitions", "") for state in states.values()}
     if len(lists) != 1 or "" in lists:
         raise JournalUnreadable(f"{directory}: journals of different runs, partitions {lists}")
-    return tuple(TopicPartition(*item) for item in json.loads(lists.pop()))
+    text = lists.pop()
+    try:
+        partitions = tuple(_partition(item) for item in json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        partitions = ()
+    if not partitions or len(set(partitions)) < len(partitions):
+        raise JournalUnreadable(
+            f"{directory}: the journals are of partitions that no run has: {text[:200]!r}"
+        )
+    return partitions
+
+
+def _partition(item: object) -> TopicPartition:
+    """A partition that a journal names. ValueError if it is none of Kafka's: it becomes part of a path."""
+    match item:
+        case [str(topic), int(number)] if re.fullmatch(TOPIC_NAME, topic) and number in range(1 << 31):
+            return TopicPartition(topic, int(number))
+    raise ValueError(item)
 
 
 def _named_after(name: str, states: Mapping[Path, JournalState]) -> list[JournalState]:

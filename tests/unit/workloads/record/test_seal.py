@@ -14,6 +14,7 @@ from checkers.history.tables import TABLES, unit_path, write_table
 from workloads.clients.protocol import Delivered
 from workloads.errors import JournalUnreadable
 from workloads.record import seal as sealing
+from workloads.record.journal import Journal
 from workloads.record.recorder import FLUSH_NS, RecordedSends, Recorder, SendRecorder, table_journal
 from workloads.record.seal import ProducerFacts, seal
 
@@ -302,6 +303,32 @@ def test_the_journals_are_gone_when_all_is_sealed_and_a_second_seal_says_so(tmp_
     assert not (tmp_path / "journal").exists()
     with pytest.raises(JournalUnreadable, match="nothing was ever sent"):
         seal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        '[["a", "0/../../x"]]',
+        '[["a", -1]]',
+        '[["a", 2147483648]]',
+        '[["a"]]',
+        '[["a", 0], ["a", 0]]',
+        '{"a": 0}',
+        "[7]",
+        "[]",
+        "7",
+        "no JSON",
+        "[" * 100_000,
+    ],
+)
+def test_journals_of_partitions_that_no_run_has_are_refused(tmp_path: Path, listed: str) -> None:
+    """What they name becomes part of the path of a file."""
+    facts = {"run": "r1", "partitions": listed}
+    Journal(tmp_path / "journal/watermarks.arrow", TABLES["watermarks"], facts).close()
+    directory = tmp_path / "journal"
+    said = f"{directory}: the journals are of partitions that no run has: {listed[:200]!r}"
+    assert refusal(tmp_path, ended=False) == said
+    assert not (tmp_path / "history").exists()
 
 
 def test_a_run_killed_before_its_first_journal_has_a_head_is_named(tmp_path: Path) -> None:
