@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -101,15 +101,12 @@ class JournalState:
     portions: tuple[Portion, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    place: int
+class _Frame(NamedTuple):
+    """A tuple, as a long journal has millions of them; `end` is the place behind it."""
+
+    end: int
     magic: bytes
     message: bytes
-
-    @property
-    def end(self) -> int:
-        return self.place + HEAD_BYTES + len(self.message)
 
 
 def inspect(path: Path) -> JournalState | None:
@@ -215,9 +212,8 @@ def _frames(path: Path) -> Iterator[_Frame]:
             message = file.read(length)
             if zlib.crc32(message) != crc:
                 raise _damaged(path, place, f"frame {number} is not what was written")
-            frame = _Frame(place, magic, message)
-            yield frame
-            place, number = frame.end, number + 1
+            place, number = place + HEAD_BYTES + length, number + 1
+            yield _Frame(place, magic, message)
     if head and (magic == END_MAGIC or not _begins_a_frame(head)):
         raise _damaged(path, place, "bytes that no writer wrote")
 
