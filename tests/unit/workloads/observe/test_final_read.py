@@ -22,7 +22,7 @@ from workloads.observe.leaders import BrokerReport, LeaderState
 from workloads.observe.partition_log import PartitionLog
 from workloads.observe.survey import unsettled
 from workloads.payload import Encoder
-from workloads.record.journal import Journal
+from workloads.record.journal import Journal, inspect
 from workloads.record.journal import read as read_journal
 from workloads.record.recorder import table_journal
 
@@ -186,7 +186,7 @@ def test_how_far_each_replica_reached_is_kept(tmp_path: Path) -> None:
     before_ns = time.monotonic_ns()
     with ReplicaBrokers(log_start=10, log_ends={1: 10, 2: 10, 3: 9}) as brokers, journal_of as journal:
         read_nothing(brokers, tmp_path, journal=journal)
-    (batch,) = read_journal(tmp_path / "run/journal/replica_offsets-final-read.arrow")
+    (batch,) = read_journal(inspect(tmp_path / "run/journal/replica_offsets-final-read.arrow"))
     rows = batch.to_pylist()
     assert [(row["broker"], row["log_end"], row["source"]) for row in rows] == [
         (1, 10, "live"),
