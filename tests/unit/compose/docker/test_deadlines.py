@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from fakes.world.engine import FakeEngine
-from fakes.world.engine_server import MUTE, EngineServer, Pieces, engine_server
+from fakes.world.engine_server import MUTE, EngineServer, Pieces
 
-from compose.docker import api, containers, images, reach
+from compose.docker import api, containers, images
 from compose.docker.containers import ContainerSpec
 from compose.docker.events import SECOND_NS, EventStream, Inspected
 from compose.errors import EngineUnreachable, ImageUnavailable, NodeStateError
@@ -32,27 +32,11 @@ def is_silent_over(what: str, within_s: float) -> str:
     return f"{what}.*: the Docker Engine has not answered for {within_s:g} s"
 
 
-@pytest.fixture
-def engine(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[EngineServer]:
-    """The engine of this process, for which it waits only briefly; at a port, or at a socket."""
-    at = getattr(request, "param", "port")
-    with engine_server(tmp_path / "s" if at == "socket" else None) as server:
-        monkeypatch.setenv("DOCKER_HOST", server.address)
-        monkeypatch.setattr(api, "host", lambda: server.address)
-        monkeypatch.setattr(api, "API_TIMEOUT_S", SHORT_S)
-        monkeypatch.setattr(images, "LONG_TIMEOUT_S", LONG_S)
-        api.client.cache_clear()
-        reach.is_direct.cache_clear()
-        yield server
-        api.client.cache_clear()
-        reach.is_direct.cache_clear()
-
-
 @pytest.fixture(autouse=True)
-def quick() -> Iterator[None]:
-    """Each test ends long before the engine hangs up."""
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The engine is waited for only briefly, and each test ends long before it hangs up."""
+    monkeypatch.setattr(api, "API_TIMEOUT_S", SHORT_S)
+    monkeypatch.setattr(images, "LONG_TIMEOUT_S", LONG_S)
     begin_s = time.monotonic()
     yield
     assert time.monotonic() - begin_s < AT_ONCE_S
