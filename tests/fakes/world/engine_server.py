@@ -105,12 +105,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
 
-class _Tcp(ThreadingMixIn, TCPServer):
+class _Quiet(ThreadingMixIn):
     daemon_threads = True
 
+    def handle_error(self, *_: object) -> None:
+        """Who asked has given up, as it should."""
 
-class _Unix(ThreadingMixIn, UnixStreamServer):
-    daemon_threads = True
+
+class _Tcp(_Quiet, TCPServer):
+    pass
+
+
+class _Unix(_Quiet, UnixStreamServer):
+    pass
 
 
 @contextmanager

@@ -19,7 +19,8 @@ from compose.nodes.node_watch import NodeWatch, Watched
 from compose.nodes.planned_ends import PlannedEnds
 from compose.protocols import ProcessEvent
 
-SHORT_S, LONG_S = 0.3, 0.5
+SHORT_S, LONG_S = 0.5, 0.7
+"""A busy machine takes some of it for what is answered at once."""
 AT_ONCE_S = 8.0
 """Less than the silence of the pretended engine, after which it hangs up."""
 
