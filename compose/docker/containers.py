@@ -41,6 +41,7 @@ class ContainerSpec:
     ports: Mapping[int, int | None] = field(default_factory=dict)
     volumes: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
     capabilities: Sequence[str] = ()
     device_rules: Sequence[str] = ()
     security: Sequence[str] = ()
@@ -82,6 +83,8 @@ def start(spec: ContainerSpec) -> Container:
         container.ports[str(port)] = (published_at(), host_port)  # type: ignore[assignment]
     for path, text in spec.files.items():
         container.with_copy_into_container(text.encode(), path)
+    for name, value in spec.environment.items():
+        container.with_env(name, value)
     network: dict[str, Any] = {}
     if spec.network.startswith("container:") or spec.network in ("none", "host"):
         network["network_mode"] = spec.network

@@ -75,6 +75,7 @@ def test_a_proxy_that_is_killed_while_all_is_read(tmp_path: Path) -> None:
         output = rest_of(process, within_s=LINE_S)
     assert process.returncode == EXIT_ERROR, output
     assert "ERROR  final_read: watch: the proxy was ended from outside" in output, output
+    assert '"level":"trace"' not in output
     assert left_by(process.pid) == []
 
 
