@@ -28,6 +28,7 @@ from faults.kinds.outage import (
     bring_back,
     bring_back_ended,
     close_edges,
+    close_edges_behind,
     kill,
     stop_or_kill,
 )
@@ -130,7 +131,7 @@ class RollingRestart:
             yield from in_background(partial(self._kill, node))
         else:
             yield from stop_or_kill(self.injection, node)
-            yield from in_background(partial(close_edges, self.injection, node))
+            yield from close_edges_behind(self.injection, node)
         yield from in_background(partial(self._start, node))
 
     def _note_epoch(self, node: int) -> None:
