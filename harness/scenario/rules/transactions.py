@@ -7,6 +7,7 @@ from checkers.history.transactions import CLEANUP_NS
 from compose.releases.settings import settings_of
 from compose.spec.server_properties import server_properties
 from faults.durations import write_duration
+from faults.plan.blocks import steps_as_written
 from harness.scenario.model import Scenario, TransactionsPart, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
@@ -85,11 +86,11 @@ def _of_log(scenario: Scenario) -> Iterator[Contradiction]:
 
 def _of_clocks(scenario: Scenario) -> Iterator[Contradiction]:
     """A coordinator times transactions out by its wall clock, and how long one may hang is judged by ours."""
-    for index, step in enumerate(scenario.faults):
+    for path, step in steps_as_written(scenario.faults):
         if step.get("do") == CLOCK_SKEW:
             text = "a coordinator counts a transaction's time-out by the clock that this sets; "
             text += "leave one of them out"
-            yield Contradiction(path=("faults", index, "do"), text=text)
+            yield Contradiction(path=("faults", *path, "do"), text=text)
 
 
 def _milliseconds(scenario: Scenario, key: str) -> int:

@@ -111,3 +111,17 @@ def test_a_clock_by_which_a_coordinator_counts_is_not_set_beside_transactions() 
         "demo.yaml:5:36: faults[0].do: a coordinator counts a transaction's time-out by the clock that this "
         "sets; leave one of them out",
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "path"),
+    [
+        ("{at: 1s, sequence: [%s]}", "faults[0].sequence[0].do"),
+        ("{at: 1s, parallel: [{sequence: [%s]}]}", "faults[0].parallel[0].sequence[0].do"),
+    ],
+)
+def test_nor_in_a_block_of_steps(written: str, path: str) -> None:
+    rest = f"faults: [{written % '{do: clock-skew, target: node 1, offset: +5m, for: 3s}'}]"
+    assert complaints(rest=rest) == ()
+    (complaint,) = complaints(workload="transactions: {}", rest=rest)
+    assert f"{path}: a coordinator counts a transaction's time-out by the clock that this sets" in complaint
