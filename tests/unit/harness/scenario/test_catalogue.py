@@ -26,6 +26,7 @@ GROUPS = {
         "last-leader-disk-loss-elr",
         "last-leader-disk-loss-elr-off",
         "last-leader-disk-loss-unclean",
+        "log-dir-failure",
     ],
     "general": ["baseline", "storm"],
     "leader-failure": [
@@ -71,7 +72,6 @@ GROUPS = {
         "controllers-clocks-ahead",
     ],
     "controllers": ["quorum-loss", "quorum-loss-follower-kill", "quorum-loss-leader-kill"],
-    "disks": ["log-dir-failure"],
     "restarts": ["acks1-rolling-restart", "rolling-kill", "rolling-restart", "rolling-restart-impatient"],
     "transactions": [
         "coordinator-isolated",
