@@ -93,7 +93,15 @@ def test_a_process_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -
 
 
 def children() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children() if "workloads.observe.read_apart" in each.cmdline()]
+    return [each for each in psutil.Process().children() if "workloads.observe.read_apart" in words_of(each)]
+
+
+def words_of(process: psutil.Process) -> list[str]:
+    """Its command line, of which a process shows nothing for an instant after it was started."""
+    by_s = time.monotonic() + 5
+    while not (words := process.cmdline()) and time.monotonic() < by_s:
+        time.sleep(0.01)
+    return words
 
 
 def test_closed_in_the_middle_they_are_gone(tmp_path: Path) -> None:
