@@ -18,12 +18,10 @@ from harness.campaign.suites.record import RunRow, SuiteRecord
 from harness.campaign.upgrade.observed import observed
 from harness.campaign.upgrade.page import write_page
 from harness.campaign.upgrade.pair import Pair
-from harness.campaign.upgrade.phases import left_out, phases_of
+from harness.campaign.upgrade.phases import Phase, left_out, phases_of
 from harness.campaign.upgrade.record import PhaseRow, UpgradeRecord, read_upgrade, write_upgrade
 from harness.errors import UsageError
-
-OF_THE_PAIR = ("cluster.kafka", "cluster.formatted")
-"""What the two releases decide, and no assignment."""
+from harness.scenario.resolve import resolve, scenario_text
 
 
 def planned(
@@ -40,10 +38,9 @@ def planned(
     `only` are names of phases, none for all; `sets` are assignments for every scenario. Raises UsageError,
     ScenarioError.
     """
-    for text in sets:
-        if text.partition("=")[0].strip() in OF_THE_PAIR:
-            raise UsageError(f"upgrade: --set {text}: the releases are {pair.older} and {pair.newer}")
     phases = phases_of(pair, only)
+    for phase in phases:
+        _check_releases(pair, phase, sets)
     suite = suite_of(
         pair.slug, [each.scenario for each in phases], sets=sets, out=out, seed=seed, budget_s=budget_s
     )
@@ -58,6 +55,17 @@ def planned(
     )
     write_upgrade(suite.path, record)
     return suite
+
+
+def _check_releases(pair: Pair, phase: Phase, sets: Sequence[str]) -> None:
+    """UsageError if an assignment changes what only the two releases decide, by whatever key."""
+    name = f"{phase.scenario.name}.yaml"
+    asked, given = (
+        resolve(scenario_text(phase.scenario), name, sets=each, seed=0).topology for each in ((), sets)
+    )
+    if (given.kafka, given.every_release) != (asked.kafka, asked.every_release):
+        assigned = " ".join(f"--set {text}" for text in sets)
+        raise UsageError(f"upgrade: {assigned}: the releases are {pair.older} and {pair.newer}")
 
 
 def concluded(directory: Path, suite: SuiteRecord) -> UpgradeRecord:

@@ -144,6 +144,12 @@ def test_settings_go_over_every_scenario_and_the_releases_are_none(tmp_path: Pat
         made_suite(tmp_path, sets=["cluster.kafka=4.1.0"])
 
 
+@pytest.mark.parametrize("text", ["cluster={kafka: 4.1.0}", "faults.1.release=4.2.0"])
+def test_nor_are_the_releases_set_by_another_key(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match=r": the releases are 4\.0\.0 and 4\.3\.1"):
+        made_suite(tmp_path, "up", sets=[text])
+
+
 def test_the_record_says_what_each_run_has_shown(tmp_path: Path) -> None:
     record, suite = upgraded(tmp_path)
     up, down, refused = (row.observed for row in record.phases)
