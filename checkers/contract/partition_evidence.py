@@ -369,7 +369,7 @@ def _of_fault(
     since_ns = _begin_of_outage(realised, fault, node, down)
     up_ns = down.up_ns if down.up_ns != NONE else fault.heal_ns
     runs_ns = up_ns if up_ns != NONE else NEVER_NS
-    until_ns = _in_sync_again(realised, tp, node, since_ns, recovered_ns)
+    until_ns = _in_sync_again(realised, tp, node, since_ns, recovered_ns, down.up_ns)
     last_write_ns = min(max(since_ns, down.down_ns), until_ns)
     before, after = _reached(offsets, node, since_ns, up_ns if up_ns != NONE else recovered_ns)
     return Outage(
@@ -397,7 +397,7 @@ def _of_directory(
     then."""
     lost = without_directory(realised.context, fault, node)
     recovered_ns = fault.recovered_ns if fault.recovered_ns != NONE else NEVER_NS
-    until_ns = _in_sync_again(realised, tp, node, fault.inject_ns, recovered_ns)
+    until_ns = _in_sync_again(realised, tp, node, fault.inject_ns, recovered_ns, lost.up_ns)
     _, after = _reached(offsets, node, fault.inject_ns, min(lost.up_ns, recovered_ns))
     return Outage(
         node=node,
@@ -454,7 +454,7 @@ def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime
         last_write_ns=down.down_ns + realised.timeline.slack_ns,
         up_ns=down.up_ns,
         leads_ns=realised.timeline.registered_ns(node, down.up_ns),
-        until_ns=_in_sync_again(realised, tp, node, down.down_ns, down.up_ns),
+        until_ns=_in_sync_again(realised, tp, node, down.down_ns, down.up_ns, down.up_ns),
         unclean=True,
         data_lost=False,
         wiped=False,
@@ -465,11 +465,14 @@ def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime
 
 
 def _in_sync_again(
-    realised: Realised, tp: TopicPartition, node: int, since_ns: int, recovered_ns: int
+    realised: Realised, tp: TopicPartition, node: int, since_ns: int, recovered_ns: int, up_ns: int
 ) -> int:
-    """A node that never left the ISR is in sync again when its fault has recovered."""
+    """A node that never left the ISR is in sync again when its fault has recovered; one that did, not before
+    the process has registered that was started at `up_ns`, where that is known."""
     timeline = realised.timeline
     if recovered_ns != NEVER_NS and not timeline.out_of_sync(tp, node, since_ns, recovered_ns):
         return recovered_ns
-    rejoined = timeline.rejoined(tp, node, since_ns)
+    is_known = NONE < up_ns < NEVER_NS
+    back_ns = timeline.registered_ns(node, up_ns) - timeline.slack_ns if is_known else since_ns
+    rejoined = timeline.rejoined(tp, node, since_ns, back_ns)
     return NEVER_NS if rejoined is None else rejoined

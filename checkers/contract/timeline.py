@@ -195,13 +195,16 @@ class Timeline:
         during = (state for state in self.states(tp) if since_ns < state.since_ns <= until_ns)
         return any(node in state.isr for state in (first, *during) if state)
 
-    def rejoined(self, tp: TopicPartition, node: int, after_ns: int) -> int | None:
-        """When a node that was out of the in-sync replicas at or after a time came back; None if never."""
+    def rejoined(self, tp: TopicPartition, node: int, after_ns: int, back_ns: int) -> int | None:
+        """When a node that was out of the in-sync replicas at or after a time came back; None if never.
+
+        It could from `back_ns` on: before, the controllers may take it for alive, and elect it from the ELR.
+        """
         at = self.at(tp, after_ns)
         out = at is not None and node not in at.isr
         for state in self.states(tp):
             if state.since_ns >= after_ns:
-                if out and node in state.isr:
+                if out and node in state.isr and state.since_ns >= back_ns:
                     return state.since_ns
                 out = out or node not in state.isr
         return None

@@ -8,7 +8,7 @@ the ISR, however many had it. What was flushed outlives a loss of power, and not
 leader had deleted before, for it was too old by its clock, retention has taken.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from checkers.history.rows import RecordId, TopicPartition
@@ -18,7 +18,7 @@ from checkers.model.case import BROKERS, TOPIC
 from checkers.model.clients.reader import Reader
 from checkers.model.in_sync import NEVER_S, InSync
 from checkers.model.kafka.cluster import Cluster, Deleted, Shutdown, Started
-from checkers.model.kafka.controller import Record
+from checkers.model.kafka.controller import Record, Registration
 from checkers.model.kafka.log import Batch, Sent
 from checkers.model.kafka.partition_change import PartitionState
 from checkers.model.observe.clock import nanoseconds
@@ -70,8 +70,9 @@ class _Fates:
                 of_partitions.setdefault(each.state.partition, []).append(each)
                 if each.election:
                     self._elected[each.state.partition, each.state.leader_epoch] = each
+        registered_s = _registered(cluster.controller.records)
         self._in_sync = {
-            number: InSync(changes, self._started.get(number, ()), _shutdowns(cluster, number))
+            number: InSync(changes, self._started.get(number, ()), _shutdowns(cluster, number), registered_s)
             for number, changes in of_partitions.items()
         }
 
@@ -234,6 +235,17 @@ class _Fates:
 def _shutdowns(cluster: Cluster, partition: int) -> list[Shutdown]:
     """The unclean shutdowns that a partition's replicas saw."""
     return [one for one in cluster.known.unclean if one.partitions is None or partition in one.partitions]
+
+
+def _registered(records: Iterable[Record]) -> Mapping[int, Sequence[float]]:
+    """When each broker's processes were registered: each has a broker epoch of its own."""
+    epochs: dict[int, int] = {}
+    found: dict[int, list[float]] = {}
+    for one in records:
+        if isinstance(one.state, Registration) and epochs.get(one.state.node) != one.state.broker_epoch:
+            epochs[one.state.node] = one.state.broker_epoch
+            found.setdefault(one.state.node, []).append(one.at_s)
+    return found
 
 
 def _leader(removal: Record) -> int:

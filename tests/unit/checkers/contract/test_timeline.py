@@ -138,21 +138,24 @@ def test_a_leader_that_is_elected_again_is_no_suspect():
 
 
 @pytest.mark.parametrize(
-    ("isrs", "back"),
+    ("isrs", "runs", "back"),
     [
-        ([(0, EVERYBODY), (4, (2, 3)), (9, EVERYBODY)], 9),
-        ([(0, EVERYBODY), (4, (2, 3))], None),
-        ([(0, EVERYBODY)], None),
-        ([(0, EVERYBODY), (5, EVERYBODY)], None),
-        ([(0, (2, 3)), (6, EVERYBODY)], 6),
-        ([(0, (2, 3)), (2, EVERYBODY), (6, (2, 3))], None),
-        ([(0, EVERYBODY), (3, (2, 3)), (6, EVERYBODY), (7, (2, 3)), (8, EVERYBODY)], 6),
+        ([(0, EVERYBODY), (4, (2, 3)), (9, EVERYBODY)], 3, 9),
+        ([(0, EVERYBODY), (4, (2, 3))], 3, None),
+        ([(0, EVERYBODY)], 3, None),
+        ([(0, EVERYBODY), (5, EVERYBODY)], 3, None),
+        ([(0, (2, 3)), (6, EVERYBODY)], 3, 6),
+        ([(0, (2, 3)), (2, EVERYBODY), (6, (2, 3))], 3, None),
+        ([(0, EVERYBODY), (3, (2, 3)), (6, EVERYBODY), (7, (2, 3)), (8, EVERYBODY)], 3, 6),
+        ([(0, EVERYBODY), (3, (2, 3)), (6, EVERYBODY), (7, (2, 3)), (8, EVERYBODY)], 7.5, 8),
+        ([(0, (2, 3)), (4, (1,)), (6, (2, 3))], 5, None),
     ],
 )
-def test_a_node_is_back_when_it_is_in_sync_after_having_been_out(isrs, back):
-    """Broker 1, counted from second 3; what was before does not count."""
+def test_a_node_is_back_when_it_is_in_sync_after_having_been_out(isrs, runs, back):
+    """Broker 1, counted from second 3; what was before does not count, nor that it is elected before a new
+    process of it runs."""
     observed = timeline(*(led(second, 2, 5, isr) for second, isr in isrs))
-    assert observed.rejoined(TP, 1, ns(3)) == (None if back is None else ns(back))
+    assert observed.rejoined(TP, 1, ns(3), ns(runs)) == (None if back is None else ns(back))
 
 
 def test_samples_tell_of_epochs_and_of_the_isr_where_there_is_no_metadata_log():
