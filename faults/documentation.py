@@ -25,7 +25,7 @@ _EVIDENCE = (
     "healing",
     "evidence of the recovery (within 60 s, counted from when no fault is in force)",
 )
-_TERMS = ("`do:`", "takes", "shortest `for`", "in a storm", "costs")
+_TERMS = ("`do:`", "takes", "shortest `for`", "in a storm", "costs", "begins, ends within")
 _STORMS = ("`intensity`", "faults in a round", "`hold`", "`gap`")
 
 
@@ -57,6 +57,7 @@ def _terms(kind: FaultKind[Any]) -> Iterator[str]:
     yield write_duration(kind.shortest_hold_s)
     yield _in_storms(kind.storm)
     yield ", ".join(_costs(kind.cost)) or "nothing"
+    yield kind.takes.in_words
 
 
 def _in_storms(rule: StormRule | None) -> str:

@@ -33,7 +33,8 @@ Errors, all of them `HighwaterError` but the last:
     HistoryError        a table of the history that cannot be read
     Interrupted         the user stopped a run before there was anything to judge
 
-A run that fails raises none of them: its verdict is ERROR.
+A run that fails raises none of them: its verdict is ERROR. Where there is no Linux nothing can be run, and
+that is a plain `HighwaterError`; `check` works there.
 """
 
 import sys
@@ -200,6 +201,7 @@ def run_all(
     from harness.campaign.suite import Options, run_suite
     from harness.run.live.live_steps import LiveRunSteps
 
+    _require_linux()
     stream = progress or sys.stderr
     options = Options(out=Path(out), progress=stream, panel=panel, argv=tuple(argv))
     _prepare(_releases(scenarios), stream)
@@ -230,6 +232,7 @@ def suite(
     from harness.campaign.suites.draw import Shard
     from harness.campaign.suites.plan import read_plan
 
+    _require_linux()
     try:
         part = Shard.parse(shard)
     except ValueError as error:
@@ -261,6 +264,7 @@ def resume_suite(
     """
     from harness.campaign.suites.directory import reopen
 
+    _require_linux()
     opened = reopen(Path(directory), budget_s=budget_s)
     _clear(opened, progress or sys.stderr)
     return _run_suite(opened, spark_master, progress or sys.stderr, argv)
@@ -328,6 +332,7 @@ def accept(
     from harness.campaign.accept.acceptance import Acceptance, planned, search_row, searched
     from harness.campaign.accept.record import read_accept
 
+    _require_linux()
     stream = progress or sys.stderr
     its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
     limit_s = TIME_LIMIT_S if search_s is None else search_s
@@ -378,6 +383,7 @@ def accept_matrix(
     """Run three schedules in each cell of the matrix; `sets` change what all cells have in common."""
     from harness.campaign.accept.matrix import planned_matrix, read_matrix
 
+    _require_linux()
     made = planned_matrix(_matrix(sets), out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)
     return read_matrix(made.path), _run_suite(made, spark_master, progress or sys.stderr, argv)
 
@@ -452,6 +458,17 @@ def resume_upgrade(
         directory, budget_s=budget_s, spark_master=spark_master, progress=progress, argv=argv
     )
     return concluded(Path(directory), suite), suite
+
+
+def _require_linux() -> None:
+    """Before anything is made: the files of a run name its process, as only Linux does."""
+    from compose.errors import MachineError
+    from compose.host.system import require_linux
+
+    try:
+        require_linux()
+    except MachineError as error:
+        raise HighwaterError(str(error)) from None
 
 
 def _matrix(sets: Sequence[str]) -> "Matrix":

@@ -50,9 +50,13 @@ def _failed(text: str, code: int) -> int:
 
 
 def _unforeseen(error: Exception) -> str:
-    with tempfile.NamedTemporaryFile("w", prefix="highwater-", suffix=".log", delete=False) as file:
-        file.write("".join(traceback.format_exception(error)))
-    return f"internal error: {type(error).__name__}: {error}; the traceback is in {file.name}"
+    what = f"internal error: {type(error).__name__}: {error}"
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="highwater-", suffix=".log", delete=False) as file:
+            file.write("".join(traceback.format_exception(error)))
+    except OSError as second:  # where a full disk was the error, it is one again
+        return f"{what}; the traceback could not be kept: {second}"
+    return f"{what}; the traceback is in {file.name}"
 
 
 def _after_broken_pipe() -> int:

@@ -194,7 +194,7 @@ def _unsynced(
         clause = f"acks={record.acks}: broker {outage.node} lost it with its process; {removal}"
         return Ruling(kind="permitted", causes=(UNREPLICATED_TAIL,), clause=clause)
     committed_ns = _committed_ns(record, realised, terms)
-    counted = _not_back(record, fate, evidence, realised, committed_ns, record.written_ns)
+    counted = _not_back(record, fate, evidence, realised, committed_ns)
     unclean = [outage for outage in counted if _held(record, outage)]
     if len(unclean) >= terms.min_isr:
         return Ruling(
@@ -225,10 +225,10 @@ def _not_back(
     fate: Fate,
     evidence: PartitionEvidence,
     realised: Realised,
-    *since_ns: int,
+    since_ns: int,
 ) -> tuple[Outage, ...]:
-    """The unclean shutdowns of those who were in sync at one of these times, or came into the ISR later, and
-    were not in sync again before the election: one for each node."""
+    """The unclean shutdowns of those who were in sync at `since_ns`, or came into the ISR later, and were not
+    in sync again before the election: one for each node."""
     election = fate.removed_by
     assert election is not None
     found = {
@@ -237,7 +237,7 @@ def _not_back(
         if outage.unclean
         and record.since_ns <= outage.last_write_ns
         and outage.since_ns <= election.at_ns <= outage.until_ns
-        and any(realised.timeline.in_sync(record.tp, outage.node, each, outage.since_ns) for each in since_ns)
+        and realised.timeline.in_sync(record.tp, outage.node, since_ns, outage.since_ns)
     }
     return tuple(found[node] for node in sorted(found))
 

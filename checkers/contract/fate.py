@@ -3,7 +3,8 @@
 A log is cut only at its end, and only to follow a leader (KIP-101): so a record at offset o of epoch e is
 gone because a leader of a later epoch began its log at or below o, or had at o what an older epoch had
 written. The first such leader removed it, and it lacked the record for one of few reasons. Which of them the
-contract permits is decided in clauses.py.
+contract permits is decided in clauses.py. But a leader that nobody has followed cuts no log but its own: the
+next one may have the record still, and what shows the record only then may be of that one.
 
 Invariant: every surviving record at or behind o has an epoch not below the removing one. Where no election
 fits, the record was taken from the middle of the log: no configuration permits it.
@@ -82,13 +83,16 @@ def _under(
     appended: Leadership, record: LostRecord, evidence: PartitionEvidence, realised: Realised
 ) -> tuple[Fate, ...]:
     """The fates of a record that was appended by this leader."""
-    removals = tuple(_removals(record, appended.epoch, evidence, realised))
+    removals = list(_removals(record, appended.epoch, evidence, realised))
     if not removals:
         below = record.missed_ns == NONE and record.offset < evidence.log_start
         return (Fate(appended=appended, reason=Reason.DELETED if below else Reason.NO_ELECTION),)
-    found = (_fates_by(election, record, appended, evidence, realised) for election in removals)
+    its_own = tuple(removals)
+    for epoch in _shown_later(appended.epoch, record, evidence, realised):
+        removals += _removals(record, epoch, evidence, realised)
+    found = (_fates_by(each, record, appended, evidence, realised) for each in dict.fromkeys(removals))
     by_elections = tuple(fate for each in found for fate in each)
-    if _may_be_deleted(record, removals, evidence, realised):
+    if _may_be_deleted(record, its_own, evidence, realised):
         return (*by_elections, Fate(appended=appended, reason=Reason.DELETED))
     return by_elections
 
@@ -155,6 +159,21 @@ def _was_down(
         and until_ns + realised.timeline.slack_ns < outage.leads_ns
         for outage in evidence.outages
     )
+
+
+def _shown_later(
+    epoch: int, record: LostRecord, evidence: PartitionEvidence, realised: Realised
+) -> Iterator[int]:
+    """The later epochs than its own under which a record may have been first shown to be there: they had
+    begun by then, with a log that reached it, of a leader that had not cut its log before."""
+    for election in realised.timeline.elections(record.tp) if record.shown_ns != NONE else ():
+        if election.at_ns > record.shown_ns + realised.timeline.slack_ns:
+            return
+        if election.leader_epoch <= epoch or _never_led(election, evidence, realised):
+            continue
+        least = evidence.log_ends.least(election.leader, range(epoch + 1, election.leader_epoch))
+        if record.offset < min(least, evidence.start_of(election.leader_epoch).high):
+            yield election.leader_epoch
 
 
 def _removals(

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from checkers.anomalies import AnomalyBlock, Ints
+from checkers.anomalies import Anomaly, AnomalyBlock, Ints
 from checkers.contract import clauses, retention
 from checkers.contract.classes import between, classes_of
 from checkers.contract.clauses import Ruling, rule
@@ -102,7 +102,8 @@ class LossLabels:
             between(block.offset, [0, *offsets]),
             between(block.last_offset, [0, *offsets]),
             promises[of.reshape(-1)],
-            (block.seen_ns != NONE).astype(np.int64),
+            between(block.seen_ns, times),
+            (block.completed_ns != NONE).astype(np.int64),
             block.under_epoch,
             between(_missed(block), times),
             *self._fell_short(block, written_ns, evidence),
@@ -187,14 +188,16 @@ class LossLabels:
                 return self._without_offset(evidence)
             if block.property is Property.ACK_OFFSET and promise.idempotence:
                 return Label("violation", "idempotence: a record has one place", clauses.MOVED)
+        acks = "" if anomaly.producer == NONE else promise.acks
         record = LostRecord(
             tp=block.tp,
             offset=anomaly.offset,
             invoked_ns=anomaly.invoked_ns,
             written_ns=written_ns,
-            acks="" if anomaly.producer == NONE else promise.acks,
+            acks=acks,
             seen=anomaly.seen_ns != NONE or block.property is Property.READ_UNCOMMITTED,
-            under_epoch=int(block.under_epoch[row]),
+            shown_ns=_shown_ns(anomaly, acks, written_ns, idempotence=promise.idempotence),
+            under_epoch=anomaly.under_epoch,
             missed_ns=int(_missed(block)[row]),
         )
         ends = [record, replace(record, offset=anomaly.last_offset, invoked_ns=last_since_ns)][
@@ -226,6 +229,16 @@ def _missed(block: AnomalyBlock) -> Ints:
     if block.property in FALLS:
         return block.completed_ns
     return np.full(len(block), NONE, np.int64)
+
+
+def _shown_ns(anomaly: Anomaly, acks: str, written_ns: int, *, idempotence: bool) -> int:
+    """`LostRecord.shown_ns`. A sample of what nobody knows shows its epoch too; and without idempotence only
+    the leader that has appended a record acknowledges it there."""
+    by_sample = anomaly.producer == NONE and anomaly.under_epoch != NONE
+    by_its_own = acks == "all" and not idempotence and anomaly.completed_ns != NONE
+    if by_sample or by_its_own:
+        return NONE
+    return written_ns if acks in ("", "all") else anomaly.seen_ns
 
 
 def _gravity(label: Label) -> int:

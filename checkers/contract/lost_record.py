@@ -32,6 +32,10 @@ class LostRecord:
     written_ns: int
     acks: str
     seen: bool
+    shown_ns: int = NONE
+    """When a client was first shown that it was below a high watermark, perhaps of a later leader than that
+    which had appended it: a reader was given it, or an idempotent producer got its acknowledgement, which any
+    leader gives that finds in its log what is sent again; -1: never, or it is known under which leader."""
     under_epoch: int = NONE
     """A leader epoch under which it was there: no election up to that epoch removed it; -1: none is known."""
     missed_ns: int = NONE

@@ -111,9 +111,10 @@ class LogEnds:
     leader_epoch: npt.NDArray[np.int64]
     log_end: npt.NDArray[np.int64]
 
-    def least(self, broker: int, epoch: int) -> int:
-        """The least log end that a broker reported under an epoch; FAR if none."""
-        own = self.log_end[(self.broker == broker) & (self.leader_epoch == epoch)]
+    def least(self, broker: int, epochs: range) -> int:
+        """The least log end that a broker reported under any of these epochs; FAR if none."""
+        under = (epochs.start <= self.leader_epoch) & (self.leader_epoch < epochs.stop)
+        own = self.log_end[(self.broker == broker) & under]
         return int(own.min()) if len(own) else FAR
 
     def last(self, broker: int, epoch: int) -> tuple[int, int] | None:
@@ -122,9 +123,15 @@ class LogEnds:
 
     def last_of_all(self) -> list[tuple[int, int]]:
         """`last` of every broker and epoch."""
-        pairs = set(zip(self.broker.tolist(), self.leader_epoch.tolist(), strict=True))
-        found = [self.last(broker, epoch) for broker, epoch in sorted(pairs)]
+        found = [self.last(broker, epoch) for broker, epoch in self._pairs()]
         return [each for each in found if each is not None]
+
+    def least_of_all(self) -> list[int]:
+        """`least` of every broker and epoch."""
+        return [self.least(broker, range(epoch, epoch + 1)) for broker, epoch in self._pairs()]
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        return sorted(set(zip(self.broker.tolist(), self.leader_epoch.tolist(), strict=True)))
 
     def leads_short(self, broker: int, epoch: int, since_ns: Ints, offset: Ints) -> Bools:
         """Whether a leader's first report under its epoch since a time was of a log that does not reach an
@@ -201,6 +208,7 @@ class PartitionEvidence:
         marks.update(each.highest for each in self.high_watermarks.values())
         marks.update(log_end for _, log_end in self.log_ends.last_of_all())
         marks.update(move.log_start for move in self.log_start_moves)
+        marks.update(self.log_ends.least_of_all())
         for outage in self.outages:
             marks.update(mark for mark in (outage.before, outage.after) if mark is not None)
         return sorted(marks - {NONE, FAR})
@@ -299,7 +307,8 @@ def _bounds(election: Election, log_ends: LogEnds, outages: Sequence[Outage], hi
     before = log_ends.last_before(election.leader, election.at_ns, election.deposed_epoch)
     if before is None or any(before[0] <= outage.last_write_ns <= election.at_ns for outage in outages):
         before = (NONE, 0)
-    return EpochStart(low=before[1], high=min(high, log_ends.least(election.leader, election.leader_epoch)))
+    its_own = range(election.leader_epoch, election.leader_epoch + 1)
+    return EpochStart(low=before[1], high=min(high, log_ends.least(election.leader, its_own)))
 
 
 def _high_watermarks(realised: Realised, tp: TopicPartition) -> dict[int, HighWatermark]:

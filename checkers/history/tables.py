@@ -35,6 +35,10 @@ VERSION_KEY, TABLE_KEY, TOPIC_KEY, PARTITION_KEY, RUN_KEY = (
 )
 
 
+TOPIC_NAME = r"^[a-zA-Z0-9._-]{1,200}$"
+"""What a topic of a run may be called: Kafka's names, but for those too long for the name of a file."""
+
+
 class Outcome(IntEnum):
     """What is known about a send: written, definitely not written, or unknown."""
 
@@ -310,8 +314,10 @@ def open_writer(
     """A `pq.ParquetWriter` for a file that is written batch by batch; the caller closes it (`with`).
 
     The file must be readable as a whole or not at all: write to another name and rename when it is closed.
+    What lies there already is removed first: it may be a link to another file, which stays as it is.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
     options = PLAIN_OPTIONS if plain else write_options(table)
     return pq.ParquetWriter(path, file_schema(table, topic, partition, run=run), **options)
 

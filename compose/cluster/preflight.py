@@ -1,5 +1,7 @@
 """What the machine must have before a cluster is started, so that a lack has a name and not a symptom."""
 
+from collections.abc import Iterator, Mapping
+
 from compose.docker import api as docker_api
 from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable, MachineError
@@ -9,13 +11,18 @@ from compose.nodes import clock_trial
 from compose.spec.images import kafka_image, tools_image, toxiproxy_image
 from compose.spec.topology import Topology, memory_mib
 
+HARNESS_MIB, SPARK_MIB = 400, 2048
+"""What a run needs beside its nodes: itself most while it reads and seals, Spark while it judges. Measured in
+docs/soak.md. In a suite one run is judged while the nodes of the next one start."""
+
 
 def check(topology: Topology) -> None:
     """Raise EngineUnreachable, ImageUnavailable or MachineError if `topology` cannot be started here."""
     require_linux()
     check_images(topology)
     check_clocks(topology)
-    check_memory(memory_mib(topology), available_mib())
+    for needed, free_mib in memory_needs(topology):
+        check_memory(needed, free_mib)
 
 
 def check_images(topology: Topology) -> None:
@@ -39,11 +46,27 @@ def check_clocks(topology: Topology) -> None:
         clock_trial.try_a_clock(kafka_image(release))
 
 
-def check_memory(needed_mib: int, free_mib: int) -> None:
-    """Raise MachineError if the nodes may need more than there is, and so one would be killed for it."""
-    if needed_mib > free_mib:
+def memory_needs(topology: Topology) -> Iterator[tuple[Mapping[str, int], int]]:
+    """For each machine what is needed of it, by who needs it, and what it has; in MiB.
+
+    Of a run and its Spark it is what they have yet to take: the second run of a suite finds them there.
+    """
+    nodes = {"the nodes": memory_mib(topology)}
+    here = {"the run and its Spark": max(0, HARNESS_MIB + SPARK_MIB - (memory.held_bytes() >> 20))}
+    if docker_api.is_local():
+        yield nodes | here, available_mib()
+        return
+    yield nodes, available_mib()
+    if (available := memory.available_bytes()) is not None:
+        yield here, available >> 20
+
+
+def check_memory(needed: Mapping[str, int], free_mib: int) -> None:
+    """Raise MachineError if more may be needed than there is, and so some process would be killed for it."""
+    if sum(needed.values()) > free_mib:
+        parts = ", ".join(f"{who} need up to {mib} MiB" for who, mib in needed.items())
         raise MachineError(
-            f"memory: the nodes need up to {needed_mib} MiB, {free_mib} MiB are available\n"
+            f"memory: {parts}, {free_mib} MiB are available\n"
             "    next step: end other programs, or use fewer nodes or smaller heaps"
         )
 

@@ -1,6 +1,6 @@
 """The connection to the Docker Engine, and the one place where the SDK's errors become ours.
 
-With containers.py, networks.py and images.py this is all that touches the Docker SDK.
+With its siblings this is all that touches the Docker SDK.
 """
 
 import functools
@@ -41,18 +41,24 @@ KNOWN_TROUBLE: tuple[tuple[str, type[ComposeError], str], ...] = (
 
 @functools.cache
 def client() -> "DockerClient":
-    """Return the connection to the Docker Engine at DOCKER_HOST, of its context, or at its usual socket.
+    """Return the connection to the Docker Engine that all calls share. Raises EngineUnreachable."""
+    return connect(API_TIMEOUT_S)
 
-    The SDK is imported here and not above, so that nothing which needs no Docker pays for it.
-    Raises EngineUnreachable.
+
+def connect(timeout_s: int) -> "DockerClient":
+    """Connect to the Docker Engine at DOCKER_HOST, of its context, or at its usual socket.
+
+    Each call then waits for the engine for `timeout_s` at most. The SDK is imported here and not above, so
+    that nothing which needs no Docker pays for it. Raises EngineUnreachable.
     """
-    import docker
     from docker.errors import DockerException
+
+    from compose.docker.timed_client import TimedClient
 
     if address := host():
         os.environ["DOCKER_HOST"] = address  # as Testcontainers does; for what the SDK reads from there
     try:
-        engine = docker.from_env(timeout=API_TIMEOUT_S)
+        engine = TimedClient.from_env(timeout=timeout_s)
         engine.ping()
     except (DockerException, OSError) as error:
         raise EngineUnreachable(
@@ -84,13 +90,14 @@ def answers() -> bool:
 
 
 @contextmanager
-def asking(what: str) -> Iterator[None]:
+def asking(what: str, *, within_s: float | None = None) -> Iterator[None]:
     """Turn every error of the SDK inside into one of ours whose message has `what` was asked.
 
     NotFound and Conflict pass as `Vanished` and `Refused`, since often they only mean that a thing is done
-    already.
+    already. `within_s` is the connection's time-out, API_TIMEOUT_S by default.
     """
     import requests
+    import urllib3
     from docker.errors import APIError, DockerException, NotFound
 
     try:
@@ -103,10 +110,20 @@ def asking(what: str) -> Iterator[None]:
         if error.status_code == 409:
             raise Refused(f"{what}: refused: {error.explanation}") from error
         raise _known(what, str(error.explanation or error)) from error
-    except requests.ReadTimeout as error:
-        raise NodeStateError(f"{what}: the Docker Engine has not answered for {API_TIMEOUT_S} s") from error
-    except (DockerException, requests.RequestException) as error:
+    except (DockerException, requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        if _is_silence(error):
+            waited_s = API_TIMEOUT_S if within_s is None else within_s
+            raise NodeStateError(f"{what}: the Docker Engine has not answered for {waited_s:g} s") from error
         raise EngineUnreachable(f"{what}: no Docker Engine answers: {error}") from error
+
+
+def _is_silence(error: Exception) -> bool:
+    """Whether an answer did not begin in time, or did not go on: read as a whole, in portions, or raw."""
+    import requests
+    from urllib3.exceptions import ReadTimeoutError
+
+    kinds = (requests.ReadTimeout, ReadTimeoutError)
+    return isinstance(error, kinds) or any(isinstance(each, kinds) for each in error.args)
 
 
 def _known(what: str, message: str) -> ComposeError:

@@ -79,6 +79,8 @@ def start(spec: ContainerSpec) -> Container:
         name=spec.name,
         volumes=[(name, path, "rw") for name, path in spec.volumes.items()],
     )
+    # Its own would wait without end for an image that it pulls.
+    container.get_docker_client().client = client()
     published = {} if _is_direct(spec) else spec.ports
     for port, host_port in published.items():
         container.ports[str(port)] = (published_at(), host_port)  # type: ignore[assignment]

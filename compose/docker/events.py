@@ -3,6 +3,9 @@
 The engine's event stream has each start, end and lack of memory of a container with the engine's own time, in
 nanoseconds. It keeps the last 256 events of all containers, so a stream that is opened again with `since_ns`
 brings what was missed, unless the engine itself was restarted (moby, daemon/events/events.go).
+
+A stream without events cannot be told from one whose engine stands still. So one that was silent for
+API_TIMEOUT_S ends with an error, and whoever reads it opens it again.
 """
 
 import re
@@ -57,14 +60,17 @@ class EventStream:
     """The events of the containers of one run, from `since_ns` on; iterating blocks until `close`."""
 
     def __init__(self, run_id: str, *, since_ns: int) -> None:
-        """Subscribed when this returns. Raises EngineUnreachable."""
+        """Subscribed when this returns. Raises EngineUnreachable, NodeStateError."""
         self._since_ns = since_ns
         filters = {"type": ["container"], "label": [f"{RUN}={run_id}"], "event": list(ACTIONS)}
         with asking(f"following the containers of run {run_id}"):
             self._stream = client().api.events(since=since_ns // SECOND_NS, filters=filters, decode=True)
 
     def __iter__(self) -> Iterator[ContainerEvent]:
-        """Each event once; ends when the engine closes the stream, or `close` is called."""
+        """Each event once; ends when the engine closes the stream, or `close` is called.
+
+        Raises EngineUnreachable, and NodeStateError after a long silence.
+        """
         with asking("reading the engine's events"):
             for raw in self._stream:
                 event = read_event(raw)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compose.docker.api import asking, client
+from compose.docker.api import asking, client, connect
 from compose.errors import ComposeError, EngineUnreachable, ImageUnavailable
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 LABEL = "highwater.image"
 STATUS_OK = 200
 LONG_TIMEOUT_S = 900
+"""How long the engine may say nothing while it makes an image: an import has its answer at the end only."""
 ASK_TIMEOUT_S = 8
 TAIL_LINES = 15
 
@@ -36,7 +37,7 @@ def registry_status(reference: str) -> int | None:
     from docker.errors import APIError
 
     try:
-        _engine(ASK_TIMEOUT_S).images.get_registry_data(reference)
+        connect(ASK_TIMEOUT_S).images.get_registry_data(reference)
     except APIError as error:
         return error.status_code
     except requests.RequestException:
@@ -46,14 +47,14 @@ def registry_status(reference: str) -> int | None:
 
 def pull(reference: str) -> None:
     """Pull `reference`. Raises ImageUnavailable, EngineUnreachable."""
-    with _obtaining(f"pulling {reference}"):
-        _engine(LONG_TIMEOUT_S).images.pull(reference)
+    with _obtaining(f"pulling {reference}") as engine:
+        engine.images.pull(reference)
 
 
 def tag(name: str, new_name: str) -> None:
     """Give the image `name` a second name. Raises ImageUnavailable, EngineUnreachable."""
-    with _obtaining(f"tagging {name}"):
-        client().images.get(name).tag(new_name)
+    with _obtaining(f"tagging {name}") as engine:
+        engine.images.get(name).tag(new_name)
 
 
 def build(context: Path, *, dockerfile: str, name: str, arguments: Mapping[str, str]) -> tuple[str, ...]:
@@ -63,9 +64,9 @@ def build(context: Path, *, dockerfile: str, name: str, arguments: Mapping[str, 
     """
     from docker.errors import BuildError
 
-    with _obtaining(f"building {name}"):
+    with _obtaining(f"building {name}") as engine:
         try:
-            _, log = _engine(LONG_TIMEOUT_S).images.build(
+            _, log = engine.images.build(
                 path=str(context),
                 dockerfile=dockerfile,
                 tag=name,
@@ -86,8 +87,8 @@ def import_root(archive: Path, name: str) -> None:
     Raises ImageUnavailable, EngineUnreachable.
     """
     repository, _, tag_name = name.rpartition(":")
-    with _obtaining(f"importing {name}"):
-        _engine(LONG_TIMEOUT_S).api.import_image(
+    with _obtaining(f"importing {name}") as engine:
+        engine.api.import_image(
             src=str(archive), repository=repository, tag=tag_name, changes=[f"LABEL {LABEL}={name}"]
         )
     if not exists(name):
@@ -99,8 +100,8 @@ def copy_out(image: str, path: str, archive: Path) -> None:
 
     Raises ImageUnavailable, EngineUnreachable.
     """
-    with _obtaining(f"copying {path} out of {image}"):
-        container = _engine(LONG_TIMEOUT_S).containers.create(image, ["true"], labels={LABEL: "copy"})
+    with _obtaining(f"copying {path} out of {image}") as engine:
+        container = engine.containers.create(image, ["true"], labels={LABEL: "copy"})
         try:
             chunks, _ = container.get_archive(path)
             with archive.open("wb") as file:
@@ -116,19 +117,20 @@ def remove_ours() -> tuple[str, ...]:
     Raises ImageUnavailable, EngineUnreachable.
     """
     removed: list[str] = []
-    with _obtaining("removing our images"):
-        for image in client().images.list(filters={"label": LABEL}):
+    with _obtaining("removing our images") as engine:
+        for image in engine.images.list(filters={"label": LABEL}):
             for name in image.tags or [str(image.id)]:
-                client().images.remove(name, force=True)
+                engine.images.remove(name, force=True)
                 removed.append(name)
     return tuple(removed)
 
 
 @contextmanager
-def _obtaining(what: str) -> Iterator[None]:
+def _obtaining(what: str) -> Iterator["DockerClient"]:
+    """Give a connection to the engine that waits for long."""
     try:
-        with asking(what):
-            yield
+        with asking(what, within_s=LONG_TIMEOUT_S):
+            yield connect(LONG_TIMEOUT_S)
     except (EngineUnreachable, ImageUnavailable):
         raise
     except ComposeError as error:
@@ -138,9 +140,3 @@ def _obtaining(what: str) -> Iterator[None]:
 def _lines(log: Iterable[object]) -> tuple[str, ...]:
     text = "".join(str(entry.get("stream", "")) for entry in log if isinstance(entry, dict))
     return tuple(text.splitlines())
-
-
-def _engine(timeout_s: int) -> "DockerClient":
-    import docker
-
-    return docker.from_env(timeout=timeout_s)

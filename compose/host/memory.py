@@ -6,12 +6,14 @@ What is only a copy of a file counts as available in both, since the kernel give
 
 import ctypes
 import functools
+import mmap
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+PAGE_BYTES = mmap.PAGESIZE
 M_ARENA_MAX = -8
 """Of mallopt(3)."""
 MOST_HEAPS = 2
@@ -26,6 +28,29 @@ def available_bytes(proc: Path = PROC, groups: Path = GROUPS) -> int | None:
     except OSError:
         return None
     return min((meminfo["MemAvailable"] * 1024, *_left_in_groups(proc, groups)))
+
+
+def held_bytes(proc: Path = PROC) -> int:
+    """The resident memory of this process and of all that it has started, and these in turn."""
+    mine = int(_first_line(proc / "self/stat").partition(" ")[0])
+    parents: dict[int, int] = {}
+    pages: dict[int, int] = {}
+    for stat in proc.glob("[0-9]*/stat"):
+        # The second field is the program's name in brackets, which may itself hold blanks (proc(5)).
+        if fields := _first_line(stat).rpartition(")")[2].split():
+            pid = int(stat.parent.name)
+            parents[pid], pages[pid] = int(fields[1]), int(fields[21])
+    return PAGE_BYTES * sum(pages[pid] for pid in pages if mine in _ancestry(pid, parents))
+
+
+def _ancestry(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
+    """The process, its parent, and so on; a table that was read while processes came and went has no circle
+    that it does not leave."""
+    seen: set[int] = set()
+    while pid in parents and pid not in seen:
+        yield pid
+        seen.add(pid)
+        pid = parents[pid]
 
 
 def keep_heaps_few() -> None:
@@ -103,6 +128,10 @@ def _fields(path: Path, separator: str) -> dict[str, int]:
     """The number that follows each name."""
     pairs = (line.split(separator, 1) for line in path.read_text().splitlines() if separator in line)
     return {name.strip(): int(rest.split()[0]) for name, rest in pairs}
+
+
+def _first_line(path: Path) -> str:
+    return next(iter(_lines(path)), "")
 
 
 def _lines(path: Path) -> list[str]:

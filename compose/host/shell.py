@@ -4,6 +4,7 @@ A command is a list of words, never a shell line. It has a deadline, and it cann
 """
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -76,16 +77,23 @@ def run(
 
 
 class Running:
-    """A command that goes on beside this program, in a session of its own: Ctrl-C is not for it."""
+    """A command that goes on beside this program, in a session of its own: Ctrl-C is not for it.
+
+    It gets nothing on its stdin, which ends with this program, however that ends.
+    """
 
     def __init__(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
         """Start it. `env` is added to the environment. Raises CommandFailed if it cannot be."""
         self._argv = tuple(argv)
-        self._process = _begun(argv, env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self._process = _begun(argv, env, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        # Held here, as `communicate` would close it at once.
+        self._stdin, self._process.stdin = self._process.stdin, None
 
     def wait(self) -> Completed:
         """Wait until it has ended."""
         stdout, stderr = self._process.communicate()
+        assert self._stdin is not None
+        self._stdin.close()
         return Completed(argv=self._argv, code=self._process.returncode, stdout=stdout, stderr=stderr)
 
     def kill(self) -> None:
@@ -115,6 +123,11 @@ class Answering:
         with suppress(BrokenPipeError):
             self._process.stdin.write(f"{line}\n")
             self._process.stdin.flush()
+
+    def has_answered(self, *, within_s: float) -> bool:
+        """Whether there is a line, or it has ended, in so many seconds at most. At most one is asked for."""
+        assert self._process.stdout is not None
+        return bool(select.select([self._process.stdout], [], [], within_s)[0])
 
     def answer(self) -> str:
         """Wait for its next line. CommandFailed if it has ended instead."""

@@ -20,8 +20,9 @@ from compose.spec.server_properties import disk_label
 
 OWNER_FILE = "owner.json"
 STAGE = "/highwater/fill"
-GATHER_S = 120.0
-"""A disk has 1 GiB by default; 10 MB/s would be a very slow copy of it."""
+GATHER_S, GATHERED_PER_S = 120.0, 10_000_000
+"""At least, and so many bytes a second: a very slow copy. A disk has 1 GiB by default, or as many as the load
+needs."""
 NOWHERE = "/nowhere"
 METADATA_LOG = "__cluster_metadata-0"
 
@@ -148,13 +149,17 @@ class Disks:
         lines = self.helper.disk("tree", *self._of(node, log_dir)).splitlines()
         return {path: int(size) for size, path in (line.split(" ", 1) for line in lines)}
 
-    def gather(self, node: int, log_dir: int, names: Sequence[str], *, to: str, like: str = "") -> str:
+    def gather(
+        self, node: int, log_dir: int, names: Sequence[str], *, size_bytes: int, to: str, like: str = ""
+    ) -> str:
         """As `copy_out`, for files and whole directories of a log directory; indexes are left out.
 
-        `like` is what this has returned for another node: what is the same there takes no room again.
+        All of them have `size_bytes`, by which it may take its time. `like` is what this has returned for
+        another node: what is the same there takes no room again.
         """
         path = f"{self.directory}/{to}"
-        self.helper.disk("gather", *self._of(node, log_dir), path, like or NOWHERE, *names, within_s=GATHER_S)
+        within_s, device = max(GATHER_S, size_bytes / GATHERED_PER_S), self._of(node, log_dir)
+        self.helper.disk("gather", *device, path, like or NOWHERE, *names, within_s=within_s)
         return path
 
     def free_bytes(self) -> int:

@@ -106,7 +106,16 @@ class Node:
         self._wait(f"is {wanted} after {action}", lambda state: state.status in done, CHANGE_S)
 
     def _wait(self, what: str, holds: Callable[[ContainerState], bool], within_s: float) -> None:
-        wait_until(f"{self.name} {what}", self.state, holds, within_s=within_s, error=NodeStateError)
+        """Or until it is gone: then nothing comes any more."""
+
+        def is_over(state: ContainerState) -> bool:
+            return holds(state) or state == MISSING
+
+        state = wait_until(
+            f"{self.name} {what}", self.state, is_over, within_s=within_s, error=NodeStateError
+        )
+        if not holds(state):
+            raise NodeStateError(f"{self.name} {what}: it never will, its container is gone")
 
 
 def read_state(state: dict[str, Any]) -> ContainerState:

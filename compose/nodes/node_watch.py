@@ -179,7 +179,10 @@ class NodeWatch:
             yield one.container, lives
 
     def _read(self) -> None:
-        """Pass on what the stream tells; when it breaks, open it again from its last event on."""
+        """Pass on what the stream tells; when it breaks, or was silent for long, open it again.
+
+        It goes on from its last event, which comes twice then: `Lives` knows it already.
+        """
         while not self._closing.is_set():
             self._told.put(_Stream(is_whole=True))
             with suppress(ComposeError):

@@ -170,7 +170,8 @@ def _moved(here: Path, into: Path) -> bool:
 def _gather(disks: Disks, place: Place, files: Mapping[str, int], like: str = "") -> str:
     node, number = place
     names = tuple(dict.fromkeys(PurePosixPath(path).parts[0] for path in files))
-    return disks.gather(node, number, names, to=f"replicas-{node}/{number}", like=like)
+    size, to = sum(files.values()), f"replicas-{node}/{number}"
+    return disks.gather(node, number, names, size_bytes=size, to=to, like=like)
 
 
 def _take(disks: Disks, path: str, files: Mapping[str, int], into: Path) -> None:

@@ -11,7 +11,7 @@ from compose.host.shell import run_logged
 OS_RELEASE = Path("/etc/os-release")
 APT_TIMEOUT_S = 900
 INSTALL = "HIGHWATER_INSTALL"
-"""The variable that, set to `no`, forbids set-up to install anything on the machine."""
+"""The variable that, set to `no`, forbids set-up to install anything that it would leave on the machine."""
 
 
 def is_debian(os_release: Path = OS_RELEASE) -> bool:
@@ -23,14 +23,14 @@ def is_debian(os_release: Path = OS_RELEASE) -> bool:
     return "debian" in (fields.get("ID", ""), *fields.get("ID_LIKE", "").split())
 
 
+def is_forbidden() -> bool:
+    """Whether the user forbids to install anything, from wherever."""
+    return os.environ.get(INSTALL) == "no"
+
+
 def may_install() -> bool:
     """Whether set-up may install Debian packages here."""
-    return (
-        os.environ.get(INSTALL) != "no"
-        and os.geteuid() == 0
-        and is_debian()
-        and shutil.which("apt-get") is not None
-    )
+    return not is_forbidden() and os.geteuid() == 0 and is_debian() and shutil.which("apt-get") is not None
 
 
 def need(command: str, *, package: str, on_line: OnLine) -> None:

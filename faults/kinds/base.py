@@ -13,7 +13,7 @@ from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from compose.errors import ComposeError
 from compose.protocols import Cluster, Edge, Status, View
-from faults.clock import Clock
+from faults.clock import Clock, ns
 from faults.errors import NoTarget
 from faults.kinds.evidence import CounterSample, Evidence
 from faults.kinds.node_holds import Holds
@@ -56,7 +56,8 @@ class Outages:
     `down`: the nodes whose process it ended; `unclean`: those that had no controlled shutdown; `data_lost`:
     those that lost unsynced pages, or their disk. Each is part of the one before, but that a node may lose a
     log directory and go on. `replicas`: by node, topic and partition, those that the fault concerns, if they
-    are not all of its nodes. `logs`: what those nodes held.
+    are not all of its nodes. `logs`: what those nodes held. `waited_ns`: how long the injection has waited
+    for what Kafka does in its own time.
     """
 
     down: dict[int, Outage] = field(default_factory=dict)
@@ -64,6 +65,11 @@ class Outages:
     data_lost: set[int] = field(default_factory=set)
     replicas: set[tuple[int, str, int]] = field(default_factory=set)
     logs: list[MeasuredLog] = field(default_factory=list)
+    waited_ns: int = 0
+
+    def waited(self, took_ns: int, *, at_most_s: float) -> None:
+        """It has waited. Beyond `at_most_s` it was not Kafka that took so long."""
+        self.waited_ns += min(took_ns, ns(at_most_s))
 
     def ending(self, node: int, *, unclean: bool) -> None:
         """The process is about to be ended. From here on it counts as down, whatever is raised."""

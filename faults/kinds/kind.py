@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Generic
 
+from faults.durations import write_duration
 from faults.kinds.base import Fault, Injection, StepT
 from faults.kinds.evidence import Counter
 from faults.kinds.step import Head, Step, TargetStep
@@ -61,11 +62,36 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Takes:
+    """What an injection and a healing of this kind need at most, in seconds, on a busy machine.
+
+    For each node that is hit; of a fault of edges or of the cluster, in all. What takes longer was held up,
+    as by an engine that stood still, and the run is not the one that was planned. `waits`: the injection also
+    waits for what Kafka does in its own time, as a shutdown; how long is in the record (`Outages.waited_ns`).
+    """
+
+    inject_s: float = 1.5
+    heal_s: float = 1.5
+    waits: bool = False
+
+    @property
+    def in_words(self) -> str:
+        """ "2s, 2.5s", or "2s and its wait, 2.5s"."""
+        wait = " and its wait" if self.waits else ""
+        return f"{write_duration(self.inject_s)}{wait}, {write_duration(self.heal_s)}"
+
+
+BY_CONTROLLERS = Takes(inject_s=6.0, heal_s=6.0)
+"""Of a change that the controllers are asked for: it waits while they elect one of themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FaultKind(Generic[StepT]):
     """One kind of fault.
 
     `counter` proves its effect, if a counter does; `shortest_hold_s` is how long it must hold to be proven;
-    `prepares_s` what its preparation takes on a busy machine, where that is more than other kinds need.
+    `prepares_s` what its preparation takes on a busy machine, where that is more than other kinds need;
+    `takes` what its changes take.
     `storm` is None if no storm may draw it. `cost` is the most that a step of the kind costs, `cost_of_step`
     what a certain one does, if that depends on the step. `does`, `effect`, `healing` and `recovery` are the
     sentences of docs/faults.md, in Markdown.
@@ -76,6 +102,7 @@ class FaultKind(Generic[StepT]):
     counter: Counter | None = None
     shortest_hold_s: float = 0.0
     prepares_s: float = 0.0
+    takes: Takes = Takes()
     storm: StormRule | None = None
     cost: Cost = Cost()
     cost_of_step: Callable[[StepT], Cost] | None = None

@@ -26,6 +26,9 @@ STOPPED = (0, 143)
 STOP_S = 30.0
 """A broker gives up moving its leaderships after three tries, 5 s apart; then it still closes its logs."""
 
+STOPPING_S = 10.0
+"""What a shutdown takes of itself: on a busy machine about 6 s, unless it cannot move its leaderships."""
+
 
 def thaw_before_end(injection: Injection[StepT], node: int) -> None:
     """A process that waits for a frozen disk cannot end, so its disk is thawed."""
@@ -49,6 +52,7 @@ def stop_or_kill(injection: Injection[StepT], node: int) -> Task[None]:
     """SIGTERM, in the background; SIGKILL if the node still runs STOP_S later."""
     yield from in_background(partial(thaw_before_end, injection, node))
     injection.outages.ending(node, unclean=False)
+    began_ns = injection.clock.now_ns()
     stop = partial(injection.cluster.stop, node, within_s=STOP_S, owner=injection.owner)
     try:
         yield from in_background(stop)
@@ -57,6 +61,7 @@ def stop_or_kill(injection: Injection[StepT], node: int) -> Task[None]:
         yield from in_background(partial(kill, injection, node))
     else:
         note_end(injection, node)
+    injection.outages.waited(injection.clock.now_ns() - began_ns, at_most_s=STOPPING_S)
 
 
 def note_end(injection: Injection[StepT], node: int) -> None:

@@ -4,8 +4,8 @@ Each step is a task of its own (`StepRunner.life`), and all tasks share the call
 run on other threads, so that a node that does not answer, or takes long to end or to start, delays no
 injection and no healing of another step.
 
-Healing is always done: when a hold is over, when `stop` is set, and when anything raises; latest fault first.
-A heal that fails is tried again, and reported.
+Healing is always done: when a hold is over, when `stop` is set, and when there is an error; latest fault
+first. A heal that fails is tried again, and reported.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -64,17 +64,32 @@ def run_schedule(
     them none ever comes. `on_event` is called on this thread at
     each stage of each step, and `on_record` with what is known of it by then, also when an injection begins.
     `stop`, set by another thread, ends the injections and heals. `threads` run the background jobs: by
-    default as many as there can be jobs at one time, so that none waits for another. Whatever is raised, here
-    or by what is called, is raised after healing.
+    default as many as there can be jobs at one time, so that none waits for another. Whatever error is
+    raised, here or by what is called, is raised after healing. What is no error, an interrupt, is raised at
+    once: nothing is healed or waited for, since the cluster goes.
     """
     most = JOBS_OF_A_STEP * len(steps) + SAMPLER_THREADS
-    pool = ThreadPoolExecutor(most, thread_name_prefix="faults") if threads is None else nullcontext(threads)
-    with pool as jobs:
+    with _pool(most) if threads is None else nullcontext(threads) as jobs:
         internal = internal_topics(steps)
         probes = Probes(cluster=cluster, view=view, clock=clock, quick=quick, internal=internal)
         reporter = Reporter(on_event=on_event, on_record=on_record)
         loop = EventLoop(clock, jobs)
         return Scheduler(steps, probes, loop, reporter, last_ack_ns, last_fencing_ns).run(stop)
+
+
+@contextmanager
+def _pool(most: int) -> Iterator[Executor]:
+    """Threads for background jobs, which are waited for at the end, but not after an interrupt."""
+    pool = ThreadPoolExecutor(most, thread_name_prefix="faults")
+    waits = False
+    try:
+        yield pool
+        waits = True
+    except Exception:
+        waits = True
+        raise
+    finally:
+        pool.shutdown(wait=waits, cancel_futures=not waits)
 
 
 class Scheduler:
@@ -113,7 +128,7 @@ class Scheduler:
         try:
             self._start()
             self._loop.run(stop, self._all_over)
-        except BaseException:
+        except Exception:
             self._heal_everything()
             raise
         self._heal_everything()

@@ -117,6 +117,8 @@ class StepState:
             evidence["reason"] = self.reason
         if self.inject_ns >= 0:
             evidence["late_s"] = seconds(self.inject_ns - self.due_ns)
+        if self.outages.waited_ns:
+            evidence["waited_s"] = seconds(self.outages.waited_ns)
         if self.delayed:
             evidence["delayed"] = self.delayed
         if self.postponed:

@@ -23,6 +23,8 @@ import psutil
 from harness.bench.bench import HIGHWATER
 from harness.bench.page import measured_on
 from harness.report.fault_times import in_words
+from harness.run_directory.layout import LATEST, RunDir
+from harness.run_directory.manifest import read_manifest
 
 PAGE = Path("docs/soak.md")
 OUT = Path("build/soak")
@@ -34,6 +36,14 @@ FIGURES = {
     "files": "open files",
     "threads": "threads",
 }
+ENDING = {
+    "settle_s": "in sync",
+    "final_read_s": "final read",
+    "disks_s": "disks",
+    "seal_s": "sealing",
+    "audit_s": "audit",
+}
+"""The phases behind the load, by their timing."""
 HEAD = """\
 # An hour of storm
 
@@ -44,13 +54,22 @@ below, its processes looked at every 5 s. MiB are resident memory; a row has the
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """The processes of the run at one moment; MiB of resident memory."""
+    """The processes of the run, so many seconds after it was started; MiB of resident memory."""
 
     at_s: float
     harness_mib: float
     spark_mib: float
     files: int
     threads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moments:
+    """Seconds after the run was started: its load had ended, its verdict was there, its process was gone."""
+
+    load_ended_s: float
+    judged_s: float
+    gone_s: float
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,12 +82,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = [*HIGHWATER, "run", "storm", "--out", str(OUT), "--json"]
     command += [word for each in sets for word in ("--set", each)]
     command += ["--seed", asked.seed] if asked.seed else []
+    begin_s, begin = time.time(), time.monotonic()
     with TemporaryFile() as verdict_json:  # a verdict of many reasons is larger than a pipe
         with subprocess.Popen(command, stdout=verdict_json) as run:
             samples = list(_sampled(run))
+        gone_s = time.monotonic() - begin
         verdict_json.seek(0)
         verdict = json.load(verdict_json)
-    PAGE.write_text(page(asked.duration, verdict, samples))
+    latest = RunDir(path=OUT / LATEST)
+    moments = Moments(
+        load_ended_s=(read_manifest(latest).load_ended_ns or 0) / 1e9 - begin,
+        judged_s=latest.verdict.stat().st_mtime - begin_s,
+        gone_s=gone_s,
+    )
+    PAGE.write_text(page(asked.duration, verdict, samples, moments))
     print(PAGE.read_text())
     return run.returncode
 
@@ -103,13 +130,11 @@ def _resident_mib(process: psutil.Process) -> float:
         return 0.0
 
 
-def page(duration: str, verdict: Mapping[str, Any], samples: Sequence[Sample]) -> str:
+def page(duration: str, verdict: Mapping[str, Any], samples: Sequence[Sample], moments: Moments) -> str:
     """The whole page."""
     windows = verdict["exposure"]["fault_windows"]
     proven = sum(window["proven"] and window["recovered"] for window in windows)
-    begun_s = sum(verdict["timings"].get(f"{name}_s") or 0.0 for name in ("cluster", "topics", "warm"))
-    load_ends_s = begun_s + verdict["timings"]["schedule_s"]
-    loaded = [one for one in samples if one.at_s < load_ends_s]
+    loaded = [one for one in samples if one.at_s < moments.load_ended_s]
     late = in_words(verdict["fault_times"])
     return "\n".join(
         [
@@ -120,7 +145,7 @@ def page(duration: str, verdict: Mapping[str, Any], samples: Sequence[Sample]) -
             f"{len(windows)} faults, {proven} of them with evidence of effect and recovery; {late}.",
             "",
             *_growth(loaded),
-            f"- from the end of the load to that of the run: {samples[-1].at_s - load_ends_s:.0f} s",
+            _end(verdict["timings"], moments),
             "",
             *_curve(loaded),
             "",
@@ -130,6 +155,14 @@ def page(duration: str, verdict: Mapping[str, Any], samples: Sequence[Sample]) -
             "",
         ]
     )
+
+
+def _end(timings: Mapping[str, float | None], moments: Moments) -> str:
+    """How long it took from the end of the load, and what of that: some of it goes on side by side."""
+    parts = ", ".join(f"{what} {timings[name] or 0.0:.0f}" for name, what in ENDING.items())
+    judged_s, gone_s = moments.judged_s - moments.load_ended_s, moments.gone_s - moments.judged_s
+    end = f"- from the end of the load to the verdict: {judged_s:.0f} s ({parts})"
+    return f"{end}, to the end: {gone_s:.0f} s more"
 
 
 def _growth(loaded: Sequence[Sample]) -> Iterator[str]:

@@ -1,7 +1,8 @@
-"""How late the faults of a run were: planned against realised begins and holds, from the table `faults`.
+"""How late the faults of a run were: planned against realised times, from the table `faults`.
 
 A fault that is late is still the fault that was asked for, and what it did is judged by its realised times.
-So nothing here decides a verdict; it explains a run that is not what its plan reads like.
+So nothing here decides a verdict; it explains a run that is not what its plan reads like. An injection and a
+healing take time of themselves, which each kind of fault declares: what is longer is named.
 """
 
 import json
@@ -11,9 +12,13 @@ from typing import Any
 
 from checkers.history.rows import Fault
 from checkers.history.tables import NONE
+from faults.kinds.registry import KINDS
 
 NAMED_S = 0.5
-"""A begin or a hold that differs by more than this is named."""
+"""A begin, a hold or an end that differs by more than this is named."""
+
+EDGE_S = 0.1
+"""What an edge takes of an injection or a healing, beside what the kind takes for all of them together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +79,39 @@ def _notes(fault: Fault) -> Iterator[str]:
     if abs(late_s) > NAMED_S:
         because = str(evidence.get("delayed", ""))
         yield f"{fault.name} began {late_s:.2f} s after its planned instant{because and f': {because}'}"
+    yield from _slow_changes(fault, evidence)
     if NONE in (fault.begin_ns, fault.end_ns):
         return
     planned_s = (fault.planned_end_ns - fault.planned_begin_ns) / 1e9
     held_s = (fault.end_ns - fault.begin_ns) / 1e9
     if abs(held_s - planned_s) > NAMED_S:
         yield f"{fault.name} was held for {held_s:.2f} s instead of {planned_s:.2f} s"
+
+
+def _slow_changes(fault: Fault, evidence: Mapping[str, Any]) -> Iterator[str]:
+    """An injection or a healing that took longer than its kind does; nothing of an unknown kind."""
+    if (kind := KINDS.get(fault.kind)) is None:
+        return
+    takes, waited = kind.takes, evidence.get("waited_s")
+    waited_s = waited if isinstance(waited, float) else 0.0
+    # A history from before the wait was written down does not say how long it was.
+    if not takes.waits or waited_s:
+        needed_s = _needed_s(takes.inject_s, fault) + waited_s
+        yield from _slow(fault, "inject", fault.inject_ns, fault.begin_ns, needed_s)
+    yield from _slow(fault, "heal", fault.end_ns, fault.heal_ns, _needed_s(takes.heal_s, fault))
+
+
+def _needed_s(each_s: float, fault: Fault) -> float:
+    """One change for each node, or one for all edges, whose nodes are those at their ends."""
+    changes = 1 if fault.edges else max(1, len(fault.nodes))
+    return each_s * changes + EDGE_S * len(fault.edges)
+
+
+def _slow(fault: Fault, change: str, from_ns: int, until_ns: int, needed_s: float) -> Iterator[str]:
+    took_s = (until_ns - from_ns) / 1e9
+    if NONE not in (from_ns, until_ns) and took_s - needed_s > NAMED_S:
+        more = f"{took_s - needed_s:.2f} s more than a fault of its kind needs"
+        yield f"{fault.name} took {took_s:.2f} s to {change}, {more}"
 
 
 def _evidence(fault: Fault) -> Mapping[str, Any]:

@@ -17,11 +17,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """Owns the signals while it is entered; `stop` is set by the first one."""
+    """Owns the signals while it is entered."""
 
     def __init__(self, on_signal: Callable[[str], None]) -> None:
         """`on_signal` gets one sentence for the user each time a signal arrives."""
-        self.stop = threading.Event()
+        self._stop = threading.Event()
         self.received: int | None = None
         self._on_signal = on_signal
         self._orderly = False
@@ -42,9 +42,24 @@ class Interrupts:
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # type: ignore[arg-type]  # it came from signal.signal
 
+    @property
+    def at_once(self) -> bool:
+        """Whether nothing is to be waited for any more."""
+        return self._raised
+
+    def new_stop(self) -> threading.Event:
+        """What the first signal sets from now on, at once if it has come.
+
+        Each run has its own: what else may end a run, as a proxy that dies, is not the end of the next.
+        """
+        self._stop = threading.Event()
+        if self.received is not None:
+            self._stop.set()
+        return self._stop
+
     @contextmanager
     def orderly(self) -> Iterator[None]:
-        """Within: a first signal only sets `stop`, and the code goes on to its orderly end."""
+        """Within: a first signal only sets what `new_stop` gave last, and the code goes on to its end."""
         self._orderly = True
         try:
             yield
@@ -57,7 +72,7 @@ class Interrupts:
             return
         first = self.received is None
         self.received = self.received or number
-        self.stop.set()
+        self._stop.set()
         if first and self._orderly:
             self._on_signal(
                 "stopping the load and healing all faults, then judging; once more tears down now"

@@ -18,9 +18,10 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from threading import Event
 
 from checkers.history.rows import Proof
 from checkers.verdict.algebra import Verdict
@@ -32,7 +33,7 @@ from harness.report.report import Report, crashed
 from harness.run.interrupts import Interrupts
 from harness.run.steps import Load, RunSteps, RunWatch
 from harness.run.teardown import TearDown
-from harness.run.watch.alarm import Alarm
+from harness.run.watch.alarm import Alarm, Check
 from harness.run_directory.layout import RunDir, write_whole
 from harness.run_directory.manifest import Phase
 from harness.run_directory.manifest_writer import ManifestWriter
@@ -114,14 +115,15 @@ def conclude(job: Job, down: TearDown, observed: Observed | None) -> Report:
 
 def _observe(job: Job, down: TearDown) -> Observed:
     cluster, watch = _start_cluster(job, down)
-    load = _start_load(job, cluster, down)
+    load = _start_load(job, cluster, watch, down)
     with job.interrupts.orderly():
         _run_schedule(job, cluster, load, watch)
-        _settle(job, cluster, load)
-        down.first_if_at_once(job.steps.abandon_seal)
-        with _meanwhile(job, down, partial(_seal_load, job)) as sealed:
-            proofs = _final_read(job, cluster)
-        timeline = _copy(job, cluster, load, watch, down)
+        with _alarm(job, [watch.check], Event()) as alarm:
+            _settle(job, cluster, load, alarm)
+            down.first_if_at_once(job.steps.abandon_seal)
+            with _meanwhile(job, down, partial(_seal_load, job)) as sealed:
+                proofs = _final_read(job, cluster, alarm)
+            timeline = _copy(job, cluster, load, watch, down, alarm)
     return Observed(saved=(sealed, timeline), proofs=proofs)
 
 
@@ -162,13 +164,18 @@ def _start_cluster(job: Job, down: TearDown) -> tuple[Cluster, RunWatch]:
     return cluster, watch
 
 
-def _start_load(job: Job, cluster: Cluster, down: TearDown) -> Load:
+def _alarm(job: Job, checks: list[Check], stop: Event) -> Alarm:
+    return Alarm(checks, stop, partial(_tell_trouble, job))
+
+
+def _start_load(job: Job, cluster: Cluster, watch: RunWatch, down: TearDown) -> Load:
     workload = job.resolved.scenario.workload
     with job.phase("warm", f"starting the load: {workload.producers} producers, acks={workload.acks}"):
         load = down.open(job.steps.load(cluster, job.resolved, job.run))
         down.first_if_at_once(load.abandon)
         if workload.warm:
-            load.wait_warm()
+            with _alarm(job, [load.check, watch.check], Event()):
+                load.wait_warm()
         job.progress.follow_load(load.figures)
     return load
 
@@ -178,8 +185,8 @@ def _run_schedule(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> No
     workload = job.resolved.scenario.workload
     begin = time.monotonic()
     with job.phase("schedule", f"running the schedule: {_faults_in_words(job.resolved)}"):
-        stop, on_event = job.interrupts.stop, job.progress.event
-        with Alarm([load.check, watch.check], stop, partial(_tell_trouble, job)) as alarm:
+        stop, on_event = job.interrupts.new_stop(), job.progress.event
+        with _alarm(job, [load.check, watch.check], stop):
             unproven = job.steps.run_faults(cluster, job.resolved, job.run, stop=stop, on_event=on_event)
             if unproven:
                 job.progress.event(f"no evidence: {first_of(unproven, MOST_NAMED)}")
@@ -187,7 +194,6 @@ def _run_schedule(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> No
             stop.wait(max(0.0, end - WARM_UP_AHEAD_S - time.monotonic()))
             job.steps.warm_up()
             stop.wait(max(0.0, end - time.monotonic()))
-        alarm.check()
     if job.interrupts.received is not None:
         job.record.cut_short()
 
@@ -205,7 +211,7 @@ def _faults_in_words(resolved: Resolved) -> str:
     return ", ".join(f"{step.kind} {step.asked}" for step in resolved.steps)
 
 
-def _settle(job: Job, cluster: Cluster, load: Load) -> None:
+def _settle(job: Job, cluster: Cluster, load: Load, alarm: Alarm) -> None:
     """The load ends, all is healed. A replica that stays behind is no error: the final read lacks a proof."""
     with job.phase("settle", "stopping the load, healing, waiting until every replica is in sync"):
         load.stop_producers()
@@ -216,18 +222,22 @@ def _settle(job: Job, cluster: Cluster, load: Load) -> None:
             job.progress.event(str(error))
         job.progress.follow_load(None)
         load.stop()
+        alarm.check()
 
 
-def _final_read(job: Job, cluster: Cluster) -> tuple[Proof, ...]:
+def _final_read(job: Job, cluster: Cluster, alarm: Alarm) -> tuple[Proof, ...]:
     with job.phase("final_read", "reading every partition to a proven end"):
-        proofs = job.steps.final_read(cluster, job.resolved, job.run)
+        proofs = job.steps.final_read(cluster, job.resolved, job.run, stop=alarm.stop)
+        alarm.check()
         for proof in proofs:
             if not proof.complete:
                 job.progress.event(f"no proof of {proof.tp}: {proof.reason}")
     return proofs
 
 
-def _copy(job: Job, cluster: Cluster, load: Load, watch: RunWatch, down: TearDown) -> Future[None]:
+def _copy(
+    job: Job, cluster: Cluster, load: Load, watch: RunWatch, down: TearDown, alarm: Alarm
+) -> Future[None]:
     """The last that the cluster is needed for. The metadata log is copied before any broker is stopped: what
     that brings is no part of the run."""
     stopping = "" if job.keeps_cluster else "stopping the brokers, "
@@ -235,6 +245,7 @@ def _copy(job: Job, cluster: Cluster, load: Load, watch: RunWatch, down: TearDow
         metadata = job.steps.copy_metadata(cluster)
         with _meanwhile(job, down, partial(_save_timeline, job, metadata)) as saved:
             _keep_disks(job, cluster)
+            alarm.end()
             watch.stop()
             job.record.recorded(load.recorded())
             if job.keeps_cluster:
@@ -310,10 +321,11 @@ def _note_interrupt(job: Job) -> None:
 
 def _note_crash(job: Job, error: Exception) -> None:
     phase = job.record.failed or job.record.manifest.phase
-    write_whole(job.run.path / "crash.log", "".join(traceback.format_exception(error)))
     problem = f"{phase or 'start'}: {reason_of(error)}"
     job.progress.event(f"failed: {problem.splitlines()[0]}")
-    job.record.finish("failed", problem)
+    with suppress(OSError):  # of a full disk the terminal tells, and whoever holds the manifest
+        job.record.finish("failed", problem)
+        write_whole(job.run.path / "crash.log", "".join(traceback.format_exception(error)))
 
 
 def reason_of(error: Exception) -> str:

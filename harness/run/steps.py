@@ -103,8 +103,10 @@ class RunSteps(Protocol):
     def wait_in_sync(self, cluster: Cluster, resolved: Resolved) -> None:
         """Heal whatever is still broken and wait until every replica is in sync; raises after a deadline."""
 
-    def final_read(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[Proof, ...]:
-        """Read every partition to a proven end and write it; one proof each."""
+    def final_read(
+        self, cluster: Cluster, resolved: Resolved, run: RunDir, *, stop: Event
+    ) -> tuple[Proof, ...]:
+        """Read every partition to a proven end, or until `stop`, and write it; one proof each."""
 
     def copy_metadata(self, cluster: Cluster) -> MetadataLog:
         """Copy the metadata log as it is now; the result decodes it, while the cluster is there."""

@@ -117,9 +117,13 @@ def open_run(path: Path) -> RunDir:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file that is either the old one or the whole new one, whatever happens."""
+    """Write a file that is either the old one or the whole new one, whatever happens.
+
+    What a killed writer left is removed first: in a directory from elsewhere it may be a link to any file.
+    """
     growing = path.with_name(f".{path.name}.growing")
-    with growing.open("w") as file:
+    growing.unlink(missing_ok=True)
+    with growing.open("x") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from checkers.contract.settings import Acks
+from checkers.history.tables import TOPIC_NAME
 from checkers.verdict.decide import Expectation
 from compose.docker.labels import Owner
 from harness.errors import HistoryError
@@ -84,7 +85,7 @@ class RunOwner(ManifestPart):
 class ManifestTopic(ManifestPart):
     """One topic of the load."""
 
-    name: str = Field(min_length=1, description="its name")
+    name: str = Field(pattern=TOPIC_NAME, description="its name")
     partitions: int = Field(ge=1, description="how many it has, numbered from 0")
     replication: int = Field(ge=1, description="replicas of each partition")
     config: KafkaSettings = Field(

@@ -4,40 +4,57 @@ Without proofs nothing is decided, so no empty table can hide a loss. A run whos
 nothing added: there, a file that is missing is damage.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from checkers.contract.settings import Acks
 from checkers.history.tables import OPTIONAL, PARTITIONED, TABLES, unit_path, write_table
 from harness.errors import HistoryError, RunDirectoryError
 from harness.run_directory.layout import RunDir
+from harness.run_directory.links import refuse_links
 from harness.run_directory.manifest import Manifest, ManifestProducer, read_manifest
 from harness.run_directory.manifest_writer import ManifestWriter
 from workloads.errors import JournalUnreadable
-from workloads.record.seal import Sealed, seal
+from workloads.record.seal import Sealed, remove_sealed, seal_load, seal_observed
 
 
 def complete_history(run: RunDir, audit: Callable[[str], None] = lambda _: None) -> Manifest:
     """The manifest, after the history has been made whole as far as it can be.
 
     `audit` reads the replicas of a run that ended before it could; it gets the run's id. RunDirectoryError if
-    the run still goes on; HistoryError if there is nothing to read.
+    the run still goes on; HistoryError if there is nothing to read, or what would be written lay elsewhere.
     """
     manifest = read_manifest(run)
-    if manifest.state == "complete":
-        return manifest
     if manifest.state == "running":
         _refuse_running(run, manifest)
+    if manifest.state == "complete" or manifest.files is not None:
+        return manifest
+    refuse_links(run.path)
+    with _naming_what_is_in_the_way(run):
+        return _completed(run, manifest, audit)
+
+
+def _completed(run: RunDir, manifest: Manifest, audit: Callable[[str], None]) -> Manifest:
+    remove_sealed(run.path)
     if run.journal.is_dir():
         manifest = _seal(run, manifest)
-    if manifest.files is not None:
-        return manifest
     if not run.history.is_dir():
         reason = manifest.problem or "its harness was killed"
         raise HistoryError(f"{run.path}: the run ended in phase {manifest.phase!r} before any load: {reason}")
     _fill(run, manifest)
     audit(manifest.run or "")
     return _noted(run, manifest)
+
+
+@contextmanager
+def _naming_what_is_in_the_way(run: RunDir) -> Iterator[None]:
+    """A file where a folder should be, or a folder where a file should be, is damage like any other."""
+    try:
+        yield
+    except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+        place = error.filename2 or error.filename or run.path
+        raise HistoryError(f"{place}: in the way of what is to be written: {error.strerror}") from None
 
 
 def _refuse_running(run: RunDir, manifest: Manifest) -> None:
@@ -47,11 +64,18 @@ def _refuse_running(run: RunDir, manifest: Manifest) -> None:
 
 
 def _seal(run: RunDir, manifest: Manifest) -> Manifest:
-    """Seal the journals. What was sent is known only if each producer had ended its own."""
+    """Seal the journals; they go last, when the manifest has what they say of the producers."""
+    run_id = manifest.run or ""
     try:
-        sealed = seal(run.path, manifest.run or "")
+        manifest = _with_producers(run, manifest, seal_load(run.path, run_id))
+        seal_observed(run.path, run_id)
     except JournalUnreadable as error:
         raise HistoryError(str(error)) from None
+    return manifest
+
+
+def _with_producers(run: RunDir, manifest: Manifest, sealed: Sealed) -> Manifest:
+    """What was sent is known only if each producer had ended its journals."""
     writer = ManifestWriter(run, manifest)
     writer.sealed(producers_of(sealed))
     counts = {each.producer: each.recorded for each in sealed.producers if each.recorded is not None}

@@ -1,15 +1,17 @@
-"""How long the load of a scenario lasts at least, and what it needs: volumes, room on the machine.
+"""How long the load of a scenario lasts, and what it needs: volumes, room on the machine.
 
 A broker has a volume for each of its log directories. A replica lies in one of them, and Kafka puts a new one
 where there are fewest, so that the load spreads by whole replicas.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from faults.durations import parse_duration
-from faults.errors import BadStep
-from harness.scenario.model import Scenario
+from faults.kinds.step import After, At, Step, When
+from faults.targets.moments import Combined, StepMoment, time_of
+from harness.scenario.model import Scenario, WorkloadPart
 
 GIB = 1 << 30
 BESIDE_THE_VALUE = 100
@@ -17,32 +19,71 @@ BESIDE_THE_VALUE = 100
 is all of them where a batch has one record."""
 SPARE = 1.25
 """Of a volume, for indexes, the metadata log, and the file system itself."""
-
+MOST_VOLUME_BYTES = 1 << 44
+"""16 TiB: the largest file of ext4, in which a node's file system is kept."""
 
 RECORDED_BYTES = 1000
 """Of a record in the journals of a run and in its history, which for a moment are both there."""
 
-
-def load_s(scenario: Scenario) -> float:
-    """As long as is asked for, and as a storm takes."""
-    return max(scenario.workload.lasts_s, *_storm_s(scenario), 0.0)
+MOST_LATE_S = 600.0
+"""Beyond twice its plan no load lasts longer than this: a warm-up, recoveries, restarts one by one."""
 
 
-def _storm_s(scenario: Scenario) -> Iterator[float]:
-    """A duration that cannot be read is refused where the storm is."""
-    if scenario.storm is not None:
-        try:
-            yield parse_duration(scenario.storm.get("duration"), "duration")
-        except BadStep:
-            return
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadLength:
+    """How long a load lasts: `planned_s` if each step begins when it is due, as every event comes at once;
+    `most_s` whatever holds the run up."""
+
+    planned_s: float
+    most_s: float
 
 
-def volume_bytes(scenario: Scenario) -> int:
-    """The size of each volume: as it is asked for, else the default, and more for a longer storm."""
-    cluster, written = scenario.cluster, _written_bytes(scenario)
-    if "volume" in cluster.model_fields_set or written is None or scenario.storm is None:
+def load_length(scenario: Scenario, steps: Sequence[Step]) -> LoadLength:
+    """As long as is asked for, as the `steps` of the schedule take, and as a storm takes that they are of."""
+    planned_s = max(schedule_s(steps, scenario.workload), _storm_s(scenario))
+    waits_s = sum(step.start.within_s for step in steps if isinstance(step.start, When))
+    return LoadLength(planned_s=planned_s, most_s=2 * planned_s + waits_s + MOST_LATE_S)
+
+
+def schedule_s(steps: Sequence[Step], workload: WorkloadPart) -> float:
+    """About how long a schedule takes, if steps begin when they are due and take no longer than they hold."""
+    begins: dict[str, float] = {}
+    ends: dict[str, float] = {}
+    last_s = 0.0
+
+    def moment_s(moment: StepMoment) -> float:
+        return (begins if moment.moment == "begin" else ends)[moment.step]
+
+    for step in steps:
+        match step.start:
+            case At(offset_s=offset_s, once=once):
+                last_s = max([offset_s, *(ends[name] for name in once)])
+            case After(of=of, delay_s=delay_s, once=once):
+                last_s = max([time_of(of, moment_s) + delay_s, *(ends[name] for name in once)])
+            case When(since=StepMoment() | Combined() as since):
+                last_s = time_of(since, moment_s)
+            case When():
+                pass  # with the step before, at the earliest
+        begins[step.name], ends[step.name] = last_s, last_s + step.hold_s
+    tail_s = workload.tail_s if steps else 0.0
+    return max(workload.lasts_s, max(ends.values(), default=0.0) + tail_s)
+
+
+def _storm_s(scenario: Scenario) -> float:
+    """With the load that goes on after it."""
+    if scenario.storm is None:
+        return 0.0
+    return parse_duration(scenario.storm.get("duration"), "duration") + scenario.workload.tail_s
+
+
+def volume_bytes(scenario: Scenario, load_s: float) -> int:
+    """The size of each volume: as it is asked for, else the default; more for a long schedule."""
+    cluster, written = scenario.cluster, _written_bytes(scenario, load_s)
+    has_schedule = scenario.storm is not None or bool(scenario.faults)
+    if "volume" in cluster.model_fields_set or written is None or not has_schedule:
         return cluster.volume
-    return max(cluster.volume, -(-int(written * fullest_share(scenario) * SPARE) // GIB) * GIB)
+    needed = -(-int(written * fullest_share(scenario) * SPARE) // GIB) * GIB
+    return min(max(cluster.volume, needed), MOST_VOLUME_BYTES)
 
 
 def volume_count(scenario: Scenario) -> int:
@@ -57,24 +98,25 @@ def fullest_share(scenario: Scenario) -> float:
     return math.ceil(replicas / volume_count(scenario)) / replicas
 
 
-def replicated_bytes(scenario: Scenario) -> int | None:
+def replicated_bytes(scenario: Scenario, load_s: float) -> int | None:
     """What the load writes to all volumes together, which hold no more; None as fast as it goes."""
-    written = _written_bytes(scenario)
-    return None if written is None else min(int(written), volume_bytes(scenario) * volume_count(scenario))
+    written = _written_bytes(scenario, load_s)
+    room = volume_bytes(scenario, load_s) * volume_count(scenario)
+    return None if written is None else min(int(written), room)
 
 
-def recorded_bytes(scenario: Scenario) -> int | None:
+def recorded_bytes(scenario: Scenario, load_s: float) -> int | None:
     """What is written down of the load, in the run's directory; None as fast as it goes."""
     rate = scenario.workload.rate
-    return None if rate is None else int(rate * load_s(scenario) * RECORDED_BYTES)
+    return None if rate is None else int(rate * load_s * RECORDED_BYTES)
 
 
-def _written_bytes(scenario: Scenario) -> float | None:
+def _written_bytes(scenario: Scenario, load_s: float) -> float | None:
     """With all replicas."""
     load = scenario.workload
     if load.rate is None:
         return None
-    return load.rate * load_s(scenario) * (load.record + BESIDE_THE_VALUE) * copies(scenario)
+    return load.rate * load_s * (load.record + BESIDE_THE_VALUE) * copies(scenario)
 
 
 def copies(scenario: Scenario) -> float:

@@ -29,9 +29,10 @@ from faults.plan.validate import validate_plan
 from faults.targets.facts import Facts, TopicFacts
 from harness.errors import ScenarioError, UsageError
 from harness.scenario.kafka_settings import MIN_ISR, effective
-from harness.scenario.load_size import volume_bytes
+from harness.scenario.load_size import LoadLength, load_length, volume_bytes
 from harness.scenario.model import ExpectPart, Scenario, topology_of
-from harness.scenario.rules.every import contradictions
+from harness.scenario.rules.contradiction import Contradiction
+from harness.scenario.rules.every import contradictions, contradictions_of_load
 from harness.scenario.text.complaints import at, complaints, unknown, unknown_key
 from harness.scenario.text.positions import Document, load, override
 from harness.scenario.text.positions import Path as KeyPath
@@ -83,12 +84,14 @@ def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | N
     """Check a scenario and draw every choice; raises ScenarioError with one complaint a line."""
     document = load(text, filename)
     override(document, sets)
-    asked = _sized(_validated(document))
+    asked = _validated(document)
     topology = topology_of(asked.cluster)
     chosen = next((each for each in (seed, asked.seed) if each is not None), None)
     chosen = draw_seed() if chosen is None else chosen
     steps = _steps(asked, _facts(asked, topology), chosen, document)
-    closed = _closed(asked, topology, steps, chosen)
+    length = load_length(asked, steps)
+    _refuse(contradictions_of_load(asked, length), document)
+    closed = _closed(_sized(asked, length), topology, steps, chosen)
     _refuse_too_long(closed, document)
     clocks = clocks_of(steps, topology.broker_ids, topology.controller_ids)
     return Resolved(
@@ -114,9 +117,9 @@ def _refuse_too_long(closed: Scenario, document: Document) -> None:
         raise ScenarioError([at(document, ("faults",), text)])
 
 
-def _sized(asked: Scenario) -> Scenario:
+def _sized(asked: Scenario, length: LoadLength) -> Scenario:
     """`asked` with the volumes that its load needs."""
-    cluster = asked.cluster.model_copy(update={"volume": volume_bytes(asked)})
+    cluster = asked.cluster.model_copy(update={"volume": volume_bytes(asked, length.planned_s)})
     return asked.model_copy(update={"cluster": cluster})
 
 
@@ -162,10 +165,14 @@ def _validated(document: Document) -> Scenario:
         scenario = Scenario.model_validate(document.data)
     except ValidationError as error:
         raise ScenarioError(complaints(error, document, Scenario)) from None
-    found = [at(document, each.path, each.text, of_key=each.of_key) for each in contradictions(scenario)]
-    if found:
-        raise ScenarioError(found)
+    _refuse(contradictions(scenario), document)
     return scenario
+
+
+def _refuse(found: Sequence[Contradiction], document: Document) -> None:
+    """ScenarioError with a complaint about each, if there is any."""
+    if found:
+        raise ScenarioError([at(document, each.path, each.text, of_key=each.of_key) for each in found])
 
 
 def _facts(scenario: Scenario, topology: Topology) -> Facts:

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from harness.run_directory.manifest import read_manifest
 
 SMALL = ("cluster.brokers=1", "cluster.controllers=1", "topics.0.replication=1", "topics.0.config={}")
 ENDED_S = 120.0
+SPARKS_PORTS = 3
 
 
 def until_a_node_is_there(process: subprocess.Popen[str]) -> None:
@@ -52,6 +54,21 @@ def reached_from_elsewhere() -> set[tuple[str, int]]:
     return {(address.ip, address.port) for address in at if not is_loopback(address.ip)}
 
 
+def until_spark_listens(process: subprocess.Popen[str]) -> None:
+    """Spark starts beside the schedule. Its Java listens for us, for its executors, and for their blocks."""
+    deadline = time.monotonic() + STARTED_S
+    while max(map(ports, psutil.Process(process.pid).children(recursive=True)), default=0) < SPARKS_PORTS:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def ports(process: psutil.Process) -> int:
+    """How many ports of this machine it listens at; none if it has ended meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        return sum(each.status == psutil.CONN_LISTEN for each in process.net_connections("inet"))
+    return 0
+
+
 def is_loopback(ip: str) -> bool:
     address = ip_address(ip)
     return (getattr(address, "ipv4_mapped", None) or address).is_loopback
@@ -62,7 +79,7 @@ def test_ctrl_c_under_load_heals_judges_and_leaves_nothing(tmp_path: Path) -> No
     before = reached_from_elsewhere()
     with running(tmp_path, "baseline", *long_and_small()) as process:
         read_until(process, "running the schedule")
-        time.sleep(1)
+        until_spark_listens(process)
         assert reached_from_elsewhere() == before
         process.send_signal(signal.SIGINT)
         output = rest_of(process, within_s=ENDED_S)

@@ -5,14 +5,16 @@ import subprocess
 import time
 from pathlib import Path
 
+import docker
 import junitparser
 import pyarrow.parquet as pq
 import pytest
-from fakes.run.highwater_process import HIGHWATER
+from fakes.run.highwater_process import HIGHWATER, left_by, read_until, rest_of
 
 from checkers.history.load import load
 from checkers.reference import check
 from compose.cleanup.leftovers import of_dead_runs
+from harness.errors import EXIT_ERROR
 
 WITHIN_S = 300.0
 SCENARIO = """\
@@ -76,6 +78,23 @@ def test_replicas_of_running_brokers_are_whole_and_the_reference_finds_nothing(s
 def test_the_file_for_dashboards_counts_two_runs_that_passed(suite: Path) -> None:
     (found,) = junitparser.JUnitXml.fromfile(str(suite / "junit.xml"))
     assert (found.tests, found.failures, found.errors, found.skipped) == (2, 0, 0, 0)
+
+
+def test_a_suite_goes_on_after_a_run_whose_proxy_died(tmp_path: Path) -> None:
+    """On a new cluster, with its whole schedule."""
+    (tmp_path / "small.yaml").write_text(SCENARIO)
+    (tmp_path / "two.yaml").write_text("name: two\nscenarios: [{scenario: small.yaml, at_most: 2}]\n")
+    argv = ("suite", str(tmp_path / "two.yaml"), "--budget", "10m", "--seed", "7")
+    command = [*HIGHWATER, *argv, "--out", str(tmp_path / "runs")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        read_until(process, "kill (kill of node")
+        (proxy,) = [name for name in left_by(process.pid) if name.endswith("-proxy")]
+        docker.from_env().containers.get(proxy).kill()
+        output = rest_of(process, within_s=WITHIN_S)
+    assert process.returncode == EXIT_ERROR, output
+    (made,) = (tmp_path / "runs").iterdir()
+    rows = json.loads((made / "suite.json").read_text())["runs"]
+    assert [(row["state"], row["verdict"]) for row in rows] == [("judged", "ERROR"), ("judged", "PASS")]
 
 
 def test_a_killed_suite_goes_on_without_what_it_had_left(tmp_path: Path) -> None:

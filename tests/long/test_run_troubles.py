@@ -65,6 +65,20 @@ def test_a_proxy_that_is_killed(tmp_path: Path) -> None:
         line(process, "the proxy was ended from outside just now: SIGKILL")
 
 
+def test_a_proxy_that_is_killed_while_all_is_read(tmp_path: Path) -> None:
+    """Nothing is read any more; the read would go on trying for minutes."""
+    much = ("workload.rate=max", "workload.lasts=10s")
+    with running(tmp_path, "baseline", *settings(*SMALL, *much)) as process:
+        read_until(process, "reading every partition")
+        docker.from_env().containers.get(of_run(process.pid, "-proxy")).kill()
+        line(process, "the proxy was ended from outside just now: SIGKILL")
+        output = rest_of(process, within_s=LINE_S)
+    assert process.returncode == EXIT_ERROR, output
+    assert "ERROR  final_read: watch: the proxy was ended from outside" in output, output
+    assert '"level":"trace"' not in output
+    assert left_by(process.pid) == []
+
+
 def test_an_engine_that_stands_still(tmp_path: Path) -> None:
     """It answers again before the run has to remove its containers; nobody else can do that."""
     daemon = engine.read_pid(engine.PID_FILE)

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 
@@ -54,10 +55,12 @@ def final_read(
     run: str = "",
     open_reader: OpenLogReader | None = None,
     replica_offsets: Journal | None = None,
+    stop: Event | None = None,
 ) -> tuple[Proof, ...]:
     """Read `partitions` to a proven end; one proof each, in their order.
 
     It may take `within_s` seconds, and as long as reading the records that there are takes a slow machine.
+    Once `stop` is set it is broken off: what has no proof by then gets none.
 
     Writes `history`/final_log, one file for each partition, whole or as far as it was read, stamped with the
     run's id `run`. The proofs are only returned: see `write_proofs`. `open_reader` None: librdkafka's. How
@@ -69,13 +72,15 @@ def final_read(
             return LogsApart(records, bootstrap, history, run, count=processors())
         return LogsHere(partitions, history, open_reader or exact_reader(bootstrap), run)
 
-    begin = time.monotonic()
+    begin, stop = time.monotonic(), stop or Event()
     with (
-        _FinalRead(partitions, open_logs) as reading,
+        _FinalRead(partitions, open_logs, stop) as reading,
         Brokers(bootstrap, within_s=ANSWER_WITHIN_S) as brokers,
     ):
         while reading.open and time.monotonic() < (deadline := begin + within_s + reading.takes_s):
             reading.round(brokers, deadline)
+            if stop.wait(0 if reading.moved else ROUND_S):
+                break
         if replica_offsets is not None and reading.replicas:
             replica_offsets.write(columns(list(reading.replicas.values())))
         return reading.finish()
@@ -94,8 +99,10 @@ OpenLogs = Callable[[Mapping[TopicPartition, int]], PartitionLogs]
 class _FinalRead:
     """What is known so far of each partition."""
 
-    def __init__(self, partitions: Sequence[TopicPartition], open_logs: OpenLogs) -> None:
-        self._partitions, self._open_logs = partitions, open_logs
+    def __init__(self, partitions: Sequence[TopicPartition], open_logs: OpenLogs, stop: Event) -> None:
+        self._partitions, self._open_logs, self._stop = partitions, open_logs, stop
+        self.moved = False
+        """Whether the last round has proven anything."""
         self._logs: PartitionLogs | None = None
         self._reached = dict.fromkeys(partitions, Reached())
         self._proven: dict[TopicPartition, Proof] = {}
@@ -123,12 +130,11 @@ class _FinalRead:
         self._reasons |= before.unsettled
         ready = list(before.settled.values())
         if ready:
-            self._reached |= self._opened().read(ready, deadline)
+            self._reached |= self._opened().read(ready, deadline, self._stop)
             after = self._survey(brokers, [state.tp for state in ready])
             for state in ready:
                 self._decide(state, after)
-        if not any(state.tp in self._proven for state in ready):
-            time.sleep(ROUND_S)
+        self.moved = any(state.tp in self._proven for state in ready)
 
     def _opened(self) -> PartitionLogs:
         """The logs, opened when it is known how much there is to read."""

@@ -7,6 +7,7 @@ partition there (where the last offsets hold no record: control batches, compact
 import time
 from dataclasses import fields
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -37,19 +38,20 @@ class PartitionLog:
         self.read_to = NONE
         """The next offset after what was read; -1 before anything was."""
 
-    def read(self, state: LeaderState, deadline: float) -> str:
-        """Go on to `state.high_watermark`; why it was not reached by `deadline` (time.monotonic()), or "".
+    def read(self, state: LeaderState, deadline: float, stop: Event) -> str:
+        """Go on to `state.high_watermark`; why it was not reached by `deadline` (time.monotonic()), or before
+        `stop` was set, or "".
 
         Under another leader, epoch or log start than before, everything is read anew.
         """
         if self._state is None or not _same_log(self._state, state):
             self._begin(state)
         self._state = state
-        while self.read_to < state.high_watermark and time.monotonic() < deadline:
+        while self.read_to < state.high_watermark and time.monotonic() < deadline and not stop.is_set():
             reader = self._open_reader([self._tp])
             try:
                 reader.place([self.read_to])
-                if not self._drain(reader, state.high_watermark, deadline):
+                if not self._drain(reader, state.high_watermark, deadline, stop):
                     self._begin(state)
             finally:
                 reader.close()
@@ -68,10 +70,11 @@ class PartitionLog:
         growing = self._path.with_suffix(".growing")
         return open_writer(growing, "final_log", *self._tp, run=self._run)
 
-    def _drain(self, reader: LogReader, end: int, deadline: float) -> bool:
-        """Read until `end`, a stall or the deadline; False if the log was truncated below what was read."""
+    def _drain(self, reader: LogReader, end: int, deadline: float, stop: Event) -> bool:
+        """Read until `end`, a stall, the deadline or `stop`; False if the log was truncated below what was
+        read."""
         moved = time.monotonic()
-        while self.read_to < end and time.monotonic() < min(deadline, moved + STALL_S):
+        while self.read_to < end and time.monotonic() < min(deadline, moved + STALL_S) and not stop.is_set():
             fetched, before = reader.fetch(BATCH, WAIT_S), self.read_to
             if len(fetched.records):
                 self._keep(arrivals(fetched.records), end)

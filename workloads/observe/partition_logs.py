@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple, Protocol
 
 from checkers.history.rows import TopicPartition
@@ -26,7 +27,9 @@ class Reached(NamedTuple):
 class PartitionLogs(Protocol):
     """Reads partitions to their ends, and writes each down as one file of the final log."""
 
-    def read(self, states: Sequence[LeaderState], deadline: float) -> Mapping[TopicPartition, Reached]:
+    def read(
+        self, states: Sequence[LeaderState], deadline: float, stop: Event
+    ) -> Mapping[TopicPartition, Reached]:
         """Go on with each of these to its high watermark; see PartitionLog.read."""
 
     def finish(self) -> None:
@@ -46,11 +49,13 @@ class LogsHere:
         self._logs = {tp: PartitionLog(tp, history, open_reader, run) for tp in partitions}
         self._pool = ThreadPoolExecutor(AT_ONCE, "final-read")
 
-    def read(self, states: Sequence[LeaderState], deadline: float) -> dict[TopicPartition, Reached]:
+    def read(
+        self, states: Sequence[LeaderState], deadline: float, stop: Event
+    ) -> dict[TopicPartition, Reached]:
         """As PartitionLogs."""
 
         def reached(state: LeaderState) -> Reached:
-            short = self._logs[state.tp].read(state, deadline)
+            short = self._logs[state.tp].read(state, deadline, stop)
             return Reached(self._logs[state.tp].read_to, short)
 
         tps = [state.tp for state in states]

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from checkers.history.rows import TopicPartition
@@ -23,6 +24,9 @@ from workloads.clients.consumer import exact_reader
 from workloads.errors import ReadEnded
 from workloads.observe.leaders import LeaderState
 from workloads.observe.partition_logs import LogsHere, Reached
+
+LOOK_S = 0.2
+"""How often somebody looks whether a read that may take minutes is to be broken off."""
 
 
 def processors() -> int:
@@ -50,18 +54,20 @@ class LogsApart:
             self.close()
             raise
 
-    def read(self, states: Sequence[LeaderState], deadline: float) -> dict[TopicPartition, Reached]:
-        """All at once; `deadline` is of a clock that all processes of a machine share."""
+    def read(
+        self, states: Sequence[LeaderState], deadline: float, stop: Event
+    ) -> dict[TopicPartition, Reached]:
+        """All at once; `deadline` is of a clock that all processes share. ReadEnded if it is broken off."""
         asked = [
             {"deadline": deadline, "states": [asdict(state) for state in states if state.tp in share]}
             for share in self._share
         ]
-        answers = [each for answer in self._asked(asked) for each in answer]
+        answers = [each for answer in self._asked(asked, stop) for each in answer]
         return {TopicPartition(*tp): Reached(*reached) for tp, reached in answers}
 
     def finish(self) -> None:
         """And have them end."""
-        self._asked([{} for _ in self._readers])
+        self._asked([{} for _ in self._readers], Event())
         self.close()
 
     def close(self) -> None:
@@ -69,14 +75,20 @@ class LogsApart:
         for reader in self._readers:
             reader.kill()
 
-    def _asked(self, questions: Sequence[Mapping[str, Any]]) -> list[Any]:
+    def _asked(self, questions: Sequence[Mapping[str, Any]], stop: Event) -> list[Any]:
         """The answers of all of them, who work at the same time."""
         for reader, question in zip(self._readers, questions, strict=True):
             reader.ask(json.dumps(question))
         try:
-            return [json.loads(reader.answer()) for reader in self._readers]
+            return [self._answer(reader, stop) for reader in self._readers]
         except CommandFailed as error:
             raise ReadEnded(f"a process that reads the final log has ended: {error}") from error
+
+    def _answer(self, reader: Answering, stop: Event) -> Any:  # noqa: ANN401 - as JSON has it
+        while not reader.has_answered(within_s=LOOK_S):
+            if stop.is_set():
+                raise ReadEnded("the final read was broken off")
+        return json.loads(reader.answer())
 
 
 def dealt(records: Mapping[TopicPartition, int], count: int) -> list[list[TopicPartition]]:
@@ -96,9 +108,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     tps = [TopicPartition(*tp) for tp in json.loads(partitions)]
     logs = LogsHere(tps, Path(history), exact_reader(bootstrap), run)
     questions: queue.SimpleQueue[str] = queue.SimpleQueue()
+    never = threading.Event()
     threading.Thread(target=_pass_on, args=(questions,), daemon=True).start()
     while question := json.loads(questions.get()):
-        reached = logs.read([_state(words) for words in question["states"]], question["deadline"])
+        states = [_state(words) for words in question["states"]]
+        reached = logs.read(states, question["deadline"], never)
         print(json.dumps(list(reached.items())), flush=True)
     logs.finish()
     print("[]", flush=True)

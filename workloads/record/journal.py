@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -80,26 +80,31 @@ class Journal:
         self.close()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalState:
-    """What a journal holds: its facts, its rows, and what its writer counted; None: it was killed."""
-
-    facts: Mapping[str, str]
-    rows: int
-    counted: Mapping[str, int] | None
-
-
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Some frames behind each other: the place of the first one in the file, and how many there are."""
+    """Some frames behind each other: the place of the first one in the file, and the bytes of all."""
 
     place: int
-    frames: int
+    length: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    place: int
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalState:
+    """A journal of which each byte was checked: its facts, and where its rows are.
+
+    `counted` is what its writer counted; None: it was killed.
+    """
+
+    path: Path
+    facts: Mapping[str, str]
+    counted: Mapping[str, int] | None
+    portions: tuple[Portion, ...]
+
+
+class _Frame(NamedTuple):
+    """A tuple, as a long journal has millions of them; `end` is the place behind it."""
+
+    end: int
     magic: bytes
     message: bytes
 
@@ -107,77 +112,75 @@ class _Frame:
 def inspect(path: Path) -> JournalState | None:
     """Check every byte of a journal; None if it was torn before its schema was whole.
 
-    JournalUnreadable, with the byte: it is missing, damaged, or not the rows that its writer counted.
+    Whoever reads it then need not check again. JournalUnreadable, with the byte: it is missing or damaged.
     """
-    frames = _frames(path, checked=True)
+    frames = _frames(path)
     first = next(frames, None)
     if first is None:
         return None
-    schema = pa.ipc.read_schema(pa.py_buffer(first.message))
-    facts = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
-    rows, counted = 0, None
-    for portion in _portions(frames):
-        if portion[-1].magic == END_MAGIC:
-            counted = json.loads(portion.pop().message)
-        rows += _decoded(first.message, (frame.message for frame in portion)).num_rows
-    if counted is not None and counted["rows"] != rows:
-        raise JournalUnreadable(f"{path}: damaged: it has {rows} rows, its writer counted {counted['rows']}")
-    return JournalState(facts=facts, rows=rows, counted=counted)
+    facts = _facts(path, first.message)
+    counted: Mapping[str, int] | None = None
+    portions: list[Portion] = []
+    begin = end = first.end
+    for frame in frames:
+        if frame.magic == END_MAGIC:
+            counted = json.loads(frame.message)
+            continue
+        end = frame.end
+        if end - begin >= PORTION_BYTES:
+            portions.append(Portion(begin, end - begin))
+            begin = end
+    if end > begin:
+        portions.append(Portion(begin, end - begin))
+    return JournalState(path=path, facts=facts, counted=counted, portions=tuple(portions))
 
 
-def read(path: Path) -> Iterator[pa.RecordBatch]:
-    """The rows of all whole frames of a journal in the order written; ends silently where it is torn.
+def read(state: JournalState | None) -> Iterator[pa.RecordBatch]:
+    """The rows of a journal in the order written; none of one without a whole schema.
 
     A batch has those of about PORTION_BYTES: clients write some tens of rows at a time, and it takes as long
-    to decode a batch of ten rows as one of a thousand. The CRCs are not checked again: `inspect` has done
-    that. One batch at a time is in memory.
+    to work on a batch of ten rows as on one of a thousand. One batch at a time is in memory. At the end,
+    JournalUnreadable if they are not as many as the writer counted.
     """
-    return (batch for _, batch in read_portions(path))
+    return (batch for _, batch in read_portions(state)) if state is not None else iter(())
 
 
-def read_portions(path: Path) -> Iterator[tuple[Portion, pa.RecordBatch]]:
+def read_portions(state: JournalState) -> Iterator[tuple[Portion, pa.RecordBatch]]:
     """The same, each with what `rows_at` finds it by again."""
-    frames = _frames(path, checked=False)
-    first = next(frames, None)
-    if first is None:
-        return  # torn within the schema: nothing was written
-    for portion in _portions(frame for frame in frames if frame.magic == MAGIC):
-        rows = _decoded(first.message, (frame.message for frame in portion))
+    found = 0
+    for portion, rows in _decoded(state.path, state.portions):
         if rows.num_rows:
-            yield Portion(portion[0].place, len(portion)), _joined(rows)
+            found += rows.num_rows
+            yield portion, _joined(rows)
+    counted = found if state.counted is None else state.counted["rows"]
+    if counted != found:
+        raise JournalUnreadable(f"{state.path}: damaged: it has {found} rows, its writer counted {counted}")
 
 
 def rows_at(path: Path, portions: Iterable[Portion]) -> Iterator[pa.RecordBatch]:
     """The rows of some portions of a journal, as `read_portions` gave them."""
+    return (_joined(rows) for _, rows in _decoded(path, portions))
+
+
+def _decoded(path: Path, portions: Iterable[Portion]) -> Iterator[tuple[Portion, pa.Table]]:
+    """The rows of frames: behind the message of the schema, their messages are a stream of Arrow's."""
     with path.open("rb") as file:
-        schema = _message(file)
+        _, _, length, _ = HEAD.unpack(file.read(HEAD_BYTES)[: HEAD.size])
+        schema = file.read(length)
         for portion in portions:
             file.seek(portion.place)
-            yield _joined(_decoded(schema, (_message(file) for _ in range(portion.frames))))
+            stream = b"".join([schema, *_messages(memoryview(file.read(portion.length)))])
+            yield portion, pa.ipc.open_stream(pa.py_buffer(stream)).read_all()
 
 
-def _message(file: BinaryIO) -> bytes:
-    _, _, length, _ = HEAD.unpack(file.read(HEAD_BYTES)[: HEAD.size])
-    return file.read(length)
-
-
-def _portions(frames: Iterable[_Frame]) -> Iterator[list[_Frame]]:
-    """Frames of about PORTION_BYTES together."""
-    held: list[_Frame] = []
-    size = 0
-    for frame in frames:
-        held.append(frame)
-        size += len(frame.message)
-        if size >= PORTION_BYTES:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
-
-
-def _decoded(schema: bytes, messages: Iterable[bytes]) -> pa.Table:
-    """The rows of messages: behind that of the schema they are a stream of Arrow's."""
-    return pa.ipc.open_stream(pa.py_buffer(b"".join([schema, *messages]))).read_all()
+def _messages(frames: memoryview) -> Iterator[memoryview]:
+    """The messages of whole frames behind each other."""
+    place = 0
+    while place < len(frames):
+        _, _, length, _ = HEAD.unpack_from(frames, place)
+        begin = place + HEAD_BYTES
+        place = begin + length
+        yield frames[begin:place]
 
 
 def _joined(rows: pa.Table) -> pa.RecordBatch:
@@ -186,8 +189,16 @@ def _joined(rows: pa.Table) -> pa.RecordBatch:
     return batch
 
 
-def _frames(path: Path, *, checked: bool) -> Iterator[_Frame]:
-    """Every whole frame of a journal; `checked`: that a message has its CRC."""
+def _facts(path: Path, schema: bytes) -> Mapping[str, str]:
+    try:
+        metadata = pa.ipc.read_schema(pa.py_buffer(schema)).metadata or {}
+    except pa.ArrowException:
+        raise _damaged(path, 0, "frame 0 has no schema") from None
+    return {key.decode(): value.decode() for key, value in metadata.items()}
+
+
+def _frames(path: Path) -> Iterator[_Frame]:
+    """Every whole frame of a journal; JournalUnreadable with the place of one that is not as written."""
     if not path.is_file():
         raise JournalUnreadable(f"{path}: no such journal")
     place, number, magic, size = 0, 0, MAGIC, path.stat().st_size
@@ -199,10 +210,10 @@ def _frames(path: Path, *, checked: bool) -> Iterator[_Frame]:
             if length > size - place - HEAD_BYTES:
                 return  # torn
             message = file.read(length)
-            if checked and zlib.crc32(message) != crc:
+            if zlib.crc32(message) != crc:
                 raise _damaged(path, place, f"frame {number} is not what was written")
-            yield _Frame(place, magic, message)
             place, number = place + HEAD_BYTES + length, number + 1
+            yield _Frame(place, magic, message)
     if head and (magic == END_MAGIC or not _begins_a_frame(head)):
         raise _damaged(path, place, "bytes that no writer wrote")
 

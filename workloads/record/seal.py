@@ -8,6 +8,7 @@ without an end is what a killed run leaves; in a run that came to its end it is 
 """
 
 import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,9 @@ from checkers.history.rows import TopicPartition
 from checkers.history.tables import (
     GROUP_ROWS,
     NONE,
+    OPTIONAL,
     TABLES,
+    TOPIC_NAME,
     Outcome,
     file_schema,
     open_writer,
@@ -38,7 +41,9 @@ from workloads.record.journal import JournalState, Portion
 from workloads.record.recorder import INVOKED, READ, RecordedSends
 
 SLICE = 1_000_000
-OF_LOAD = ("client_events",)
+REMOVED = ".journal.sealed"
+"""What the directory of the journals is called while it is removed: it is no journal any more."""
+OF_LOAD = ("watermarks", "client_events")
 OBSERVED = ("node_events", "clocks", "pressure", "replica_offsets", "transaction_reads")
 """Tables that the load alone writes to; and those that others write to as well, or alone. Their journals have
 their columns; one that has no journal was not collected."""
@@ -83,6 +88,12 @@ def seal(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     return sealed
 
 
+def remove_sealed(run_dir: Path) -> None:
+    """Remove what is left of journals whose removal was interrupted; all of them had been sealed."""
+    if (left := run_dir / REMOVED).is_dir():
+        shutil.rmtree(left)
+
+
 def seal_load(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     """The part of `seal` whose journals end with the load, as soon as it has; the journals stay.
 
@@ -92,21 +103,21 @@ def seal_load(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     of_load, observed = _journals(directory)
     states = _inspected(of_load, run, ended=ended)
     partitions = _partitions(directory, states | _inspected(observed, run, ended=False))
-    producers = [path for path in states if path.name.endswith(".invoked.arrow")]
-    readers = [path for path in states if path.name.startswith("reads-")]
-    facts = tuple(_producer(path, states) for path in producers)
-    errors = _error_names(directory / "errors.arrow")
+    producers = [state for path, state in states.items() if path.name.endswith(".invoked.arrow")]
+    readers = _named_after("reads-", states)
+    facts = tuple(_producer(each, states) for each in producers)
+    errors = _error_names(states.get(directory / "errors.arrow"))
     with ThreadPoolExecutor(1, "seal") as beside:
         sealing = beside.submit(_seal_all_reads, readers, _Units(history, "reads", partitions, run))
         with _Units(history, "sends", partitions, run) as units:
             sends = sum(
-                _seal_sends(path, its, errors, units) for path, its in zip(producers, facts, strict=True)
+                _seal_sends(each, states.get(_done_of(each.path)), its, errors, units)
+                for each, its in zip(producers, facts, strict=True)
             )
         reads = sealing.result()
-    _seal_watermarks(directory / "watermarks.arrow", history, run)
     _seal_tables(OF_LOAD, states, history, run)
     for table in LAST_OF:
-        _seal_last(table, _of_table(table, states), history, run)
+        _seal_last(table, _named_after(table, states), history, run)
     _write_producers(facts, history, run)
     return Sealed(producers=facts, sends=sends, reads=reads)
 
@@ -118,7 +129,14 @@ def seal_observed(run_dir: Path, run: str = "", *, ended: bool = False) -> None:
     _, observed = _journals(directory)
     states = _inspected(observed, run, ended=ended)
     _seal_tables(OBSERVED, states, history, run)
-    shutil.rmtree(directory)
+    _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    """Remove the journals at once: of half of them, another seal would make tables without the rest."""
+    remove_sealed(directory.parent)
+    directory.rename(directory.with_name(REMOVED))
+    remove_sealed(directory.parent)
 
 
 def _journals(directory: Path) -> tuple[list[Path], list[Path]]:
@@ -129,7 +147,7 @@ def _journals(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _inspected(journals: Iterable[Path], run: str, *, ended: bool) -> dict[Path, JournalState]:
-    """Those with a whole head, each byte of them checked."""
+    """Those with a whole head; each byte of them is checked here, and nowhere again."""
     states = {}
     for path in journals:
         state = journal.inspect(path)
@@ -150,25 +168,49 @@ def _partitions(directory: Path, states: Mapping[Path, JournalState]) -> tuple[T
     lists = {state.facts.get("partitions", "") for state in states.values()}
     if len(lists) != 1 or "" in lists:
         raise JournalUnreadable(f"{directory}: journals of different runs, partitions {lists}")
-    return tuple(TopicPartition(*item) for item in json.loads(lists.pop()))
+    text = lists.pop()
+    try:
+        partitions = tuple(_partition(item) for item in json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        partitions = ()
+    if not partitions or len(set(partitions)) < len(partitions):
+        raise JournalUnreadable(
+            f"{directory}: the journals are of partitions that no run has: {text[:200]!r}"
+        )
+    return partitions
 
 
-def _producer(invoked: Path, states: Mapping[Path, JournalState]) -> ProducerFacts:
+def _partition(item: object) -> TopicPartition:
+    """A partition that a journal names. ValueError if it is none of Kafka's: it becomes part of a path."""
+    match item:
+        case [str(topic), int(number)] if re.fullmatch(TOPIC_NAME, topic) and number in range(1 << 31):
+            return TopicPartition(topic, int(number))
+    raise ValueError(item)
+
+
+def _named_after(name: str, states: Mapping[Path, JournalState]) -> list[JournalState]:
+    return [state for path, state in states.items() if path.name.startswith(name)]
+
+
+def _producer(invoked: JournalState, states: Mapping[Path, JournalState]) -> ProducerFacts:
     """The instance whose sends are in the journal `invoked`; its completions must be there too."""
-    done, sends = _done_of(invoked), states[invoked]
-    if sends.rows and done not in states:
-        raise JournalUnreadable(f"{done}: missing or torn, though its producer has sent {sends.rows} records")
-    ended = sends.counted is not None and done in states and "ok" in (states[done].counted or {})
+    done = _done_of(invoked.path)
+    if invoked.portions and done not in states:
+        raise JournalUnreadable(f"{done}: missing or torn, though its producer has sent records")
     return ProducerFacts(
-        producer=int(sends.facts["producer"]),
-        acks=sends.facts["acks"],
-        idempotence=bool(json.loads(sends.facts["idempotence"])),
-        recorded=_recorded(sends.rows, states[done].counted or {}) if ended else None,
+        producer=int(invoked.facts["producer"]),
+        acks=invoked.facts["acks"],
+        idempotence=bool(json.loads(invoked.facts["idempotence"])),
+        recorded=_recorded(invoked, states.get(done)),
     )
 
 
-def _recorded(attempts: int, counted: Mapping[str, int]) -> RecordedSends:
-    return RecordedSends(attempts=attempts, ok=counted["ok"], fail=counted["fail"])
+def _recorded(invoked: JournalState, done: JournalState | None) -> RecordedSends | None:
+    """What a producer counted that ended both of its journals."""
+    ends = (done.counted if done is not None else None) or {}
+    if invoked.counted is None or "ok" not in ends:
+        return None
+    return RecordedSends(attempts=invoked.counted["rows"], ok=ends["ok"], fail=ends["fail"])
 
 
 def _done_of(invoked: Path) -> Path:
@@ -226,13 +268,18 @@ def _constant(text: str, count: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), [text]).cast(pa.string())
 
 
-def _seal_sends(path: Path, producer: ProducerFacts, errors: Sequence[str], units: _Units) -> int:
+def _seal_sends(
+    sends: JournalState,
+    ends: JournalState | None,
+    producer: ProducerFacts,
+    errors: Sequence[str],
+    units: _Units,
+) -> int:
     """Seal one producer instance, SLICE sequences at a time; how many sends it made."""
-    done_path = _done_of(path)
-    completions = _Completions(done_path)
+    completions = _Completions(ends)
     total = 0
     outcomes: NDArray[np.int64] = np.zeros(len(Outcome), np.int64)
-    for invoked in _slices(path, INVOKED, _INVOKED_TYPES):
+    for invoked in _slices(sends, INVOKED, _INVOKED_TYPES):
         lanes, invoked_ns, checksums = invoked
         count = len(lanes)
         done = completions.of(total, count)
@@ -249,7 +296,7 @@ def _seal_sends(path: Path, producer: ProducerFacts, errors: Sequence[str], unit
         units.write(lanes, columns)
         total += count
         outcomes += np.bincount(done["outcome"], minlength=len(Outcome))
-    _compare(done_path, producer, outcomes)
+    _compare(_done_of(sends.path), producer, outcomes)
     return total
 
 
@@ -270,11 +317,12 @@ class _Completions:
     """How the sends of one producer ended. They are in the order of their ends, so each portion of the
     journal has sequences near each other, and is read for one slice of them or two."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, state: JournalState | None) -> None:
+        """None: there are none."""
+        self._state = state
         self._portions: list[Portion] = []
         spans = []
-        for portion, batch in journal.read_portions(path) if path.is_file() else ():
+        for portion, batch in journal.read_portions(state) if state is not None else ():
             sequences = batch.column("sequence").to_numpy()
             self._portions.append(portion)
             spans.append((int(sequences.min()), int(sequences.max())))
@@ -290,7 +338,7 @@ class _Completions:
         }
         touching = (self._lowest < first + count) & (self._highest >= first)
         portions = [self._portions[at] for at in np.flatnonzero(touching).tolist()]
-        for batch in journal.rows_at(self._path, portions) if portions else ():
+        for batch in journal.rows_at(self._state.path, portions) if self._state is not None else ():
             place = batch.column("sequence").to_numpy() - first
             mine = (place >= 0) & (place < count)
             for name, column in ends.items():
@@ -298,10 +346,9 @@ class _Completions:
         return ends
 
 
-def _error_names(path: Path) -> list[str]:
+def _error_names(state: JournalState | None) -> list[str]:
     """The names of errors by their numbers; 0 is none."""
-    batches = journal.read(path) if path.is_file() else ()
-    return ["", *(name for batch in batches for name in batch.column("name").to_pylist())]
+    return ["", *(name for batch in journal.read(state) for name in batch.column("name").to_pylist())]
 
 
 def _named(numbers: NDArray[np.int16], names: Sequence[str]) -> pa.Array:
@@ -311,22 +358,22 @@ def _named(numbers: NDArray[np.int16], names: Sequence[str]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(places.astype(np.int32), known).cast(pa.string())
 
 
-def _seal_all_reads(readers: Sequence[Path], of_reads: _Units) -> int:
+def _seal_all_reads(readers: Sequence[JournalState], of_reads: _Units) -> int:
     with of_reads as units:
-        return sum(_seal_reads(path, units) for path in readers)
+        return sum(_seal_reads(each, units) for each in readers)
 
 
-def _seal_reads(path: Path, units: _Units) -> int:
+def _seal_reads(reads: JournalState, units: _Units) -> int:
     total = 0
-    for lanes, *rest in _slices(path, READ, tuple(field.type.to_pandas_dtype() for field in READ)):
+    for lanes, *rest in _slices(reads, READ, tuple(field.type.to_pandas_dtype() for field in READ)):
         units.write(lanes, dict(zip(READ.names[1:], rest, strict=True)))
         total += len(lanes)
     return total
 
 
-def _slices(path: Path, schema: pa.Schema, types: Sequence[type]) -> Iterator[list[NDArray[Any]]]:
+def _slices(state: JournalState, schema: pa.Schema, types: Sequence[type]) -> Iterator[list[NDArray[Any]]]:
     """The columns of a journal in portions of about SLICE rows."""
-    for batches in _portions(journal.read(path)):
+    for batches in _portions(journal.read(state)):
         yield _join(batches, schema, types)
 
 
@@ -335,30 +382,27 @@ def _join(batches: list[pa.RecordBatch], schema: pa.Schema, types: Sequence[type
     return [np.concatenate(column).astype(t, copy=False) for column, t in zip(columns, types, strict=True)]
 
 
-def _seal_tables(tables: Iterable[str], states: Iterable[Path], history: Path, run: str) -> None:
+def _seal_tables(tables: Iterable[str], states: Mapping[Path, JournalState], history: Path, run: str) -> None:
     """Each table from those of the journals that are named after it."""
     for table in tables:
-        _seal_table(table, _of_table(table, states), history, run)
+        _seal_table(table, _named_after(table, states), history, run)
 
 
-def _of_table(table: str, states: Iterable[Path]) -> list[Path]:
-    return [path for path in states if path.name.startswith(table)]
-
-
-def _seal_table(table: str, journals: Sequence[Path], history: Path, run: str) -> None:
-    """Write the rows of all journals of a table that is one file; nothing if it was not collected."""
-    if not journals:
+def _seal_table(table: str, journals: Sequence[JournalState], history: Path, run: str) -> None:
+    """Write the rows of all journals of a table that is one file. Without any it was not collected, and is
+    not there; where it must be there, it is empty."""
+    if table in OPTIONAL and not journals:
         return
     path = unit_path(history, table)
     growing = path.with_suffix(".growing")
     with open_writer(growing, table, run=run) as writer:
         for batches in _portions(batch for each in journals for batch in journal.read(each)):
-            rows = pa.Table.from_batches(batches)
-            writer.write_table(rows.replace_schema_metadata(file_schema(table, run=run).metadata))
+            rows = pa.Table.from_batches(batches).replace_schema_metadata(writer.schema.metadata)
+            writer.write_table(rows, row_group_size=GROUP_ROWS)
     growing.rename(path)
 
 
-def _seal_last(table: str, journals: Sequence[Path], history: Path, run: str) -> None:
+def _seal_last(table: str, journals: Sequence[JournalState], history: Path, run: str) -> None:
     """The last that was written down of each row; a schedule that came to its end has left its table."""
     path = unit_path(history, table)
     if path.exists() or not journals:
@@ -382,12 +426,6 @@ def _portions(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch
             held, rows = [], 0
     if held:
         yield held
-
-
-def _seal_watermarks(path: Path, history: Path, run: str) -> None:
-    batches = list(journal.read(path)) if path.is_file() else []
-    rows = pa.Table.from_batches(batches, schema=None if batches else TABLES["watermarks"])
-    write_table(unit_path(history, "watermarks"), "watermarks", rows, run=run)
 
 
 def _write_producers(facts: Sequence[ProducerFacts], history: Path, run: str) -> None:

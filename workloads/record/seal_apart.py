@@ -4,11 +4,15 @@ Who seals while the final read goes on would keep the interpreter's lock from it
 are busy: so it comes behind others, and catches up while the brokers stop. The process is a program
 (`python -m workloads.record.seal_apart RUN_DIR RUN`), not a fork or a copy of this one: what has threads
 cannot be forked, and the module that a user runs need not be one that may be run twice. It prints what it has
-sealed as JSON; its exit code is DAMAGED, and its last line the reason, where a journal is.
+sealed as JSON; its exit code is DAMAGED, and its last line the reason, where a journal is. It ends when its
+stdin does, which is when who waits for it has ended: whoever judges what that left seals it again, and must
+not find somebody at the same files.
 """
 
 import json
+import os
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -48,6 +52,7 @@ class SealApart:
 def main(argv: Sequence[str] | None = None) -> int:
     """The program."""
     run_dir, run = sys.argv[1:] if argv is None else argv
+    threading.Thread(target=_end_with_who_waits, name="stdin", daemon=True).start()
     try:
         sealed = seal_load(Path(run_dir), run, ended=True)
     except JournalUnreadable as error:
@@ -55,6 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return DAMAGED
     print(json.dumps(asdict(sealed)))
     return 0
+
+
+def _end_with_who_waits() -> None:
+    """Past Python's own stdin, whose lock must be free when the interpreter ends."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os._exit(1)
 
 
 def _sealed(facts: dict[str, Any]) -> Sealed:

@@ -23,7 +23,7 @@ from faults.kinds.admin.settings_text import (
 from faults.kinds.admin.topic_step import ClusterStep, check_free, claim, parse_topic, topic_facts
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import BY_CONTROLLERS, Cost, FaultKind
 from faults.kinds.recovery import and_in_sync
 from faults.kinds.step import Head, ResolvedTargets, Words
 from faults.targets.facts import Facts, check_target
@@ -188,6 +188,7 @@ class Config:
 CONFIG = FaultKind(
     step=ConfigStep,
     make=Config,
+    takes=BY_CONTROLLERS,
     shortest_hold_s=1.0,
     cost=Cost(changes_settings=True),
     does="dynamic settings are changed, `set: min.insync.replicas=1`: of a `topic`, or of a `target`: "

@@ -16,7 +16,7 @@ from faults.kinds.admin.placement import Placement, check_placement, parse_place
 from faults.kinds.admin.topic_step import TopicStep, check_free, claim, parse_topic, topic_facts
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven
-from faults.kinds.kind import FaultKind
+from faults.kinds.kind import BY_CONTROLLERS, FaultKind
 from faults.kinds.recovery import isr_is_short
 from faults.kinds.step import Head, Words
 from faults.targets.facts import Facts
@@ -134,6 +134,7 @@ def _by_partition(replicas: Mapping[Place, tuple[int, ...]]) -> dict[str, list[i
 REASSIGN = FaultKind(
     step=ReassignStep,
     make=Reassign,
+    takes=BY_CONTROLLERS,
     shortest_hold_s=1.0,
     does="the replicas of a topic are moved: `to` brokers, the preferred leader first (`2+1`), a number of "
     "them (`2 replicas`), or each to the next broker (`rotated`)",

@@ -24,7 +24,7 @@ from faults.kinds.base import Fault, Injection, alive, try_all
 from faults.kinds.disk.log_dir import METADATA, LogDirStep
 from faults.kinds.disk.offline import OfflineDirectory
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import Cost, FaultKind, Takes
 from faults.kinds.outage import bring_back_ended, close_edges, exit_codes, note_end
 from faults.kinds.recovery import answering
 from faults.tasks import Task, as_job, in_background, sleep_until
@@ -190,6 +190,7 @@ def _cost(step: DiskFullStep) -> Cost:
 DISK_FULL = FaultKind(
     step=DiskFullStep,
     make=_make,
+    takes=Takes(inject_s=2.0, heal_s=3.0),
     shortest_hold_s=2.0,
     cost=Cost(may_end_node=True),
     cost_of_step=_cost,

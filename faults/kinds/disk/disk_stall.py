@@ -24,7 +24,7 @@ from faults.kinds.evidence import (
     moved,
     seconds,
 )
-from faults.kinds.kind import FaultKind, one_node
+from faults.kinds.kind import FaultKind, Takes, one_node
 from faults.kinds.recovery import growing
 from faults.tasks import as_job
 
@@ -120,6 +120,7 @@ class DiskStall:
 DISK_STALL = FaultKind(
     step=DiskStallStep,
     make=DiskStall,
+    takes=Takes(inject_s=3.0, heal_s=2.0),
     counter="logs",
     shortest_hold_s=1.5,
     storm=one_node(DiskStallStep, weight=2, brokers_only=True, needs_peers=True),

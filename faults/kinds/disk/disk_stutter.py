@@ -16,7 +16,7 @@ from faults.errors import NoTarget
 from faults.kinds.base import Injection, alive
 from faults.kinds.disk.log_dir import KEY, check_log_dir, note_replicas, parse_log_dir, write_log_dir
 from faults.kinds.evidence import Evidence
-from faults.kinds.kind import FaultKind
+from faults.kinds.kind import FaultKind, Takes
 from faults.kinds.pulse_train import PulsedStep, PulseTrain, Switch, parse_length
 from faults.kinds.recovery import growing
 from faults.kinds.step import Head, Words
@@ -112,6 +112,7 @@ class DiskStutter:
 DISK_STUTTER = FaultKind(
     step=DiskStutterStep,
     make=DiskStutter,
+    takes=Takes(inject_s=3.0, heal_s=2.0),
     shortest_hold_s=DiskStutterStep.shortest_hold_s(),
     does="the node's file systems, or that of one `log_dir`, are frozen for `on`, thawed for `off`, and so "
     "in turn (each 100ms to 10s)",

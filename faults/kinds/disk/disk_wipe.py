@@ -24,7 +24,7 @@ from faults.errors import BadStep
 from faults.kinds.base import Injection, alive
 from faults.kinds.disk.log_dir import KEY, check_log_dir, note_replicas, parse_log_dir, write_log_dir
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import Cost, FaultKind, one_node
+from faults.kinds.kind import Cost, FaultKind, Takes, one_node
 from faults.kinds.outage import SIGKILLED, bring_back, close_edges, exit_codes, kill, measure_logs
 from faults.kinds.recovery import answering
 from faults.kinds.step import Head, TargetStep, Words
@@ -139,6 +139,7 @@ class DiskWipe:
 DISK_WIPE = FaultKind(
     step=DiskWipeStep,
     make=DiskWipe,
+    takes=Takes(inject_s=3.0, heal_s=2.5),
     storm=one_node(DiskWipeStep, weight=1, brokers_only=True, by_default=False),
     cost=Cost(ends_process=True, unclean=True, loses_all_data=True),
     does="SIGKILL, then the disk is replaced by an empty one, formatted for the same broker (`disk: new`), "

@@ -20,7 +20,7 @@ from faults.kinds.base import Injection
 from faults.kinds.disk.log_dir import KEY, METADATA, LogDirStep
 from faults.kinds.disk.offline import Lost, OfflineDirectory
 from faults.kinds.evidence import Evidence, Proven, by_name
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import Cost, FaultKind, Takes
 from faults.targets.facts import Facts
 from faults.tasks import Task, as_job
 
@@ -108,6 +108,7 @@ class LogDirFailure:
 LOG_DIR_FAILURE = FaultKind(
     step=LogDirFailureStep,
     make=LogDirFailure,
+    takes=Takes(inject_s=3.0, heal_s=12.0),
     shortest_hold_s=3.0,
     cost=Cost(ends_process=True, unclean=True, loses_unsynced_data=True),
     does="one log directory of a running broker fails: every read and write there is answered with EIO, and "

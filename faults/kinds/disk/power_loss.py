@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from faults.kinds.base import Injection, alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
-from faults.kinds.kind import Cost, FaultKind, one_node
+from faults.kinds.kind import Cost, FaultKind, Takes, one_node
 from faults.kinds.outage import (
     SIGKILLED,
     bring_back,
@@ -130,6 +130,7 @@ class PowerLoss:
 POWER_LOSS = FaultKind(
     step=PowerLossStep,
     make=PowerLoss,
+    takes=Takes(inject_s=2.5, heal_s=3.0),
     storm=one_node(PowerLossStep, weight=2, brokers_only=True),
     cost=Cost(ends_process=True, unclean=True, loses_unsynced_data=True),
     does="all nodes are paused, then every file system drops what was never synced, then all are killed",

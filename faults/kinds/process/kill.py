@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from faults.kinds.base import Injection, alive
 from faults.kinds.evidence import Evidence
-from faults.kinds.kind import Cost, FaultKind, one_node
+from faults.kinds.kind import Cost, FaultKind, Takes, one_node
 from faults.kinds.outage import SIGKILLED, all_ended, bring_back, close_edges, kill
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
@@ -59,6 +59,7 @@ class Kill:
 KILL = FaultKind(
     step=KillStep,
     make=Kill,
+    takes=Takes(inject_s=2.0, heal_s=2.5),
     storm=one_node(KillStep, weight=2),
     cost=Cost(ends_process=True, unclean=True),
     does="SIGKILL; the page cache survives",

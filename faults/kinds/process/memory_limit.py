@@ -19,7 +19,7 @@ from typing import ClassVar, Self
 from faults.errors import BadStep, NoTarget
 from faults.kinds.base import Injection, alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import FaultKind
+from faults.kinds.kind import FaultKind, Takes
 from faults.kinds.recovery import answering
 from faults.kinds.step import Head, TargetStep, Words
 from faults.sizes import parse_mib, write_mib
@@ -123,6 +123,7 @@ class MemoryLimit:
 MEMORY_LIMIT = FaultKind(
     step=MemoryLimitStep,
     make=MemoryLimit,
+    takes=Takes(inject_s=3.0),
     shortest_hold_s=2.0,
     does="the node may have `memory` at most (from 64MiB on), its cache of files included. It must be 32 MiB "
     "more than the node holds itself, or it is refused, as where control groups are of version 1; where the "

@@ -26,6 +26,9 @@ PATIENCE_S = 60.0
 
 AGAIN_NS = ns(0.25)
 
+ASKED_S = 2.0
+"""What a question to all brokers takes, one of which has just begun to serve."""
+
 
 @dataclass(slots=True)
 class Roll(ABC, Generic[TargetStepT]):
@@ -74,7 +77,7 @@ class Roll(ABC, Generic[TargetStepT]):
         began_ns = clock.now_ns()
         for node in self.nodes:
             if node != self.nodes[0]:
-                yield from sleep_until(clock.now_ns() + ns(self.pause_s))
+                yield from self._wait(ns(self.pause_s))
             if self.injection.broken_off.is_set():
                 return
             yield from in_background(partial(self.note, node))
@@ -94,12 +97,22 @@ class Roll(ABC, Generic[TargetStepT]):
         """Wait until nothing is lacking; NodeNotReady after PATIENCE_S, with what still is."""
         clock = self.injection.clock
         by_ns = clock.now_ns() + ns(PATIENCE_S)
-        while found := (yield from in_background(partial(_or_error, lacking, node))):
+        while found := (yield from self._asked(lacking, node)):
             if self.injection.broken_off.is_set():
                 return
             if clock.now_ns() >= by_ns:
                 raise NodeNotReady(f"{PATIENCE_S:g} s after the restart of node {node}: {found}")
-            yield from sleep_until(clock.now_ns() + AGAIN_NS)
+            yield from self._wait(AGAIN_NS)
+
+    def _asked(self, lacking: Callable[[int], str], node: int) -> Task[str]:
+        began_ns = self.injection.clock.now_ns()
+        found = yield from in_background(partial(_or_error, lacking, node))
+        self.injection.outages.waited(self.injection.clock.now_ns() - began_ns, at_most_s=ASKED_S)
+        return found
+
+    def _wait(self, for_ns: int) -> Task[None]:
+        self.injection.outages.waited_ns += for_ns
+        yield from sleep_until(self.injection.clock.now_ns() + for_ns)
 
     @as_job
     def heal(self) -> None:

@@ -16,7 +16,7 @@ from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
 from faults.kinds.base import alive
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import Cost, FaultKind, Takes
 from faults.kinds.outage import SIGKILLED, STOPPED, close_edges, kill, stop_or_kill
 from faults.kinds.process.roll import Roll
 from faults.kinds.recovery import not_serving, under_replicated
@@ -138,6 +138,7 @@ class RollingRestart(Roll[RollingRestartStep]):
 ROLLING_RESTART = FaultKind(
     step=RollingRestartStep,
     make=RollingRestart,
+    takes=Takes(inject_s=3.5, heal_s=2.5, waits=True),
     cost=Cost(ends_process=True),
     does="every broker of the target is restarted, one after the other: `how: stop` (SIGTERM) or `how: kill` "
     "(SIGKILL, unclean shutdowns). `patient: true` waits for the full ISR of all partitions before the next, "

@@ -25,7 +25,7 @@ from faults.choices import parse_choice
 from faults.errors import BadStep, NoTarget
 from faults.kinds.base import alive
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import Cost, FaultKind, Takes
 from faults.kinds.outage import STOPPED, close_edges, stop_or_kill
 from faults.kinds.process.roll import Roll
 from faults.kinds.recovery import not_serving, under_replicated
@@ -195,6 +195,7 @@ def in_order(nodes: Iterable[int], cluster: Cluster, release: str) -> tuple[int,
 ROLLING_UPGRADE = FaultKind(
     step=RollingUpgradeStep,
     make=RollingUpgrade,
+    takes=Takes(inject_s=5.0, heal_s=2.5, waits=True),
     cost=Cost(ends_process=True, changes_settings=True),
     does="every node of the target is stopped (SIGTERM) and started again with another Kafka `release`, one "
     "after the other: to a newer one the controllers first, to an older one the brokers. Each waits for the "

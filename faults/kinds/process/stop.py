@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from faults.kinds.base import Injection, alive
 from faults.kinds.evidence import Evidence
-from faults.kinds.kind import Cost, FaultKind, one_node
+from faults.kinds.kind import Cost, FaultKind, Takes, one_node
 from faults.kinds.outage import STOPPED, all_ended, bring_back, close_edges, stop_or_kill
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
@@ -61,6 +61,7 @@ class Stop:
 STOP = FaultKind(
     step=StopStep,
     make=Stop,
+    takes=Takes(inject_s=2.0, heal_s=2.5, waits=True),
     storm=one_node(StopStep, weight=1, needs_peers=True),
     cost=Cost(ends_process=True),
     does="SIGTERM, a controlled shutdown; after 30 s SIGKILL, and then it is unproven as a stop",

@@ -8,10 +8,6 @@ own schedule says; so a suite may end some seconds late, and not a whole run.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from faults.kinds.step import After, At, Step, When
-from faults.targets.moments import Combined, StepMoment, time_of
-from harness.scenario.model import WorkloadPart
-
 BEFORE_IT_IS_KNOWN_S = 25.0
 """What a run takes beyond its schedule, as long as no run of its scenario has shown it: a cluster start, most
 of all."""
@@ -34,27 +30,3 @@ class Budget:
 def expected_s(took_s: Sequence[float], schedule_s: float) -> float:
     """What a run will take: the longest of those of its scenario so far, else its schedule and a start."""
     return max(took_s) if took_s else schedule_s + BEFORE_IT_IS_KNOWN_S
-
-
-def schedule_s(steps: Sequence[Step], workload: WorkloadPart) -> float:
-    """About how long a schedule takes, if steps begin when they are due and take no longer than they hold."""
-    begins: dict[str, float] = {}
-    ends: dict[str, float] = {}
-    last_s = 0.0
-
-    def moment_s(moment: StepMoment) -> float:
-        return (begins if moment.moment == "begin" else ends)[moment.step]
-
-    for step in steps:
-        match step.start:
-            case At(offset_s=offset_s, once=once):
-                last_s = max([offset_s, *(ends[name] for name in once)])
-            case After(of=of, delay_s=delay_s, once=once):
-                last_s = max([time_of(of, moment_s) + delay_s, *(ends[name] for name in once)])
-            case When(since=StepMoment() | Combined() as since):
-                last_s = time_of(since, moment_s)
-            case When():
-                pass  # with the step before, at the earliest
-        begins[step.name], ends[step.name] = last_s, last_s + step.hold_s
-    tail_s = workload.tail_s if steps else 0.0
-    return max(workload.lasts_s, max(ends.values(), default=0.0) + tail_s)

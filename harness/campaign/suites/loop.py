@@ -18,7 +18,7 @@ from typing import Protocol, TextIO
 from compose.errors import ComposeError
 from faults.kinds.registry import kind_of
 from harness.campaign.suite import first_manifest
-from harness.campaign.suites.budget import Budget, expected_s, schedule_s
+from harness.campaign.suites.budget import Budget, expected_s
 from harness.campaign.suites.directory import Suite, judged, settled
 from harness.campaign.suites.draw import Drawn, by_cluster, draw, of_shard
 from harness.campaign.suites.fresh_topics import with_topics_of
@@ -36,6 +36,7 @@ from harness.run_directory import layout
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest
 from harness.run_directory.manifest_writer import ManifestWriter
+from harness.scenario.load_size import schedule_s
 from harness.scenario.resolve import Resolved, resolve
 from harness.terminal.progress import ProgressLines
 from harness.terminal.summary import report_text
@@ -45,10 +46,13 @@ MOST_BEHIND = 1
 
 
 class SuiteSteps(RunSteps, Protocol):
-    """The steps of runs that can leave their cluster to the next one."""
+    """The steps of runs that can leave their cluster to the next one, and be concluded behind it."""
 
     def end_kept_cluster(self) -> None:
         """End the cluster that a run has left for another one, if there is any."""
+
+    def abandon(self) -> None:
+        """End what seals or judges a run on another thread, which raises; nothing is judged after that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +97,11 @@ class SuiteLoop:
             try:
                 self._settle()
                 self._run_all(behind)
-            finally:
                 with self._interrupts.orderly():
                     self._wait(0)
+            except Interrupted:
+                self._steps.abandon()
+                raise
         with suppress(Interrupted), self._interrupts.orderly():
             self._end_cluster()
         return self._finish()
@@ -178,9 +184,10 @@ class SuiteLoop:
             )
             try:
                 observed = observe(job, down)
-            except Interrupted:
+            except BaseException as error:
                 down.close(at_once=True)
-                self._replace(row, interrupted(row, record.manifest.problem))
+                if isinstance(error, Interrupted):
+                    self._replace(row, interrupted(row, record.manifest.problem))
                 raise
         if choice.keeps_cluster:
             down.close()
@@ -226,7 +233,7 @@ class SuiteLoop:
         if row.seconds is not None:
             behind_s = round(time.monotonic() - began, 3)
             done = done.model_copy(update={"seconds": row.seconds.model_copy(update={"behind_s": behind_s})})
-        if job.record.manifest.cut_short:
+        if job.record.manifest.cut_short or self._interrupts.at_once:
             done = interrupted(done, report.headline)
         self._replace(row, done)
 

@@ -5,9 +5,10 @@ from pathlib import Path
 from compose.docker import api as docker_api
 from compose.nodes.helper import DISKS_DIR
 from faults.durations import write_duration
+from faults.plan.parse import parse_steps
 from harness.run.watch.room import Writes
 from harness.run_directory.layout import RunDir
-from harness.scenario.load_size import load_s, recorded_bytes, replicated_bytes
+from harness.scenario.load_size import load_length, recorded_bytes, replicated_bytes
 from harness.scenario.model import Scenario
 from harness.scenario.units import rate_text
 
@@ -18,15 +19,16 @@ def directories(run: RunDir) -> tuple[Path, ...]:
 
 
 def writes(scenario: Scenario, run: RunDir) -> Writes:
-    """What the load writes until its verdict; nothing is known of one that goes as fast as it can.
+    """What the load of a resolved scenario writes until its verdict; nothing if it goes as fast as it can.
 
     The replicas are on the nodes' disks, are gathered there at the end, and copied to the run.
     """
-    replicas, recorded, load = replicated_bytes(scenario), recorded_bytes(scenario), scenario.workload
+    load, load_s = scenario.workload, load_length(scenario, parse_steps(scenario.faults)).planned_s
+    replicas, recorded = replicated_bytes(scenario, load_s), recorded_bytes(scenario, load_s)
     if replicas is None or recorded is None or load.rate is None:
         return Writes(load="", by_directory={})
     own, *disks = directories(run)
-    words = f"a load of {rate_text(load.rate)} of {load.record} bytes for {write_duration(load_s(scenario))}"
+    words = f"a load of {rate_text(load.rate)} of {load.record} bytes for {write_duration(load_s)}"
     by_directory = {own: replicas + recorded, **dict.fromkeys(disks, 2 * replicas)}
     return Writes(load=words, by_directory=by_directory)
 

@@ -7,6 +7,7 @@ for a run waits for that.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from threading import Event
 from types import TracebackType
@@ -26,6 +27,7 @@ from compose.kafka.view import ClusterView
 from compose.protocols import Cluster, MetadataLog
 from compose.spec import images
 from faults.clock import SystemClock
+from faults.kinds.base import try_all
 from faults.schedule.events import no_acks, no_fencings
 from faults.schedule.record import FaultEvent, FaultRecord
 from faults.schedule.scheduler import run_schedule
@@ -202,22 +204,18 @@ class LiveRunSteps:
 
         A broker that has ended and that no fault had ended stays down: StepFailed.
         """
-        cluster.mesh.mend_all()
-        for node in {*cluster.brokers, *cluster.controllers}:
-            cluster.thaw(node)
-            cluster.unpause(node)
-            if cluster.clock_setting(node):
-                cluster.set_clock(node, 0)
-            if (owner := cluster.ended_by(node)) is not None:
-                cluster.start(node, owner=owner)
+        nodes = sorted({*cluster.brokers, *cluster.controllers})
+        try_all([cluster.mesh.mend_all, *(partial(_heal, cluster, node) for node in nodes)])
         if gone := ended_unplanned(cluster):
-            nodes = ", ".join(map(str, gone))
-            raise StepFailed("settle", f"brokers that ended unplanned stay down, not all is in sync: {nodes}")
+            named = ", ".join(map(str, gone))
+            raise StepFailed("settle", f"brokers that ended unplanned stay down, not all is in sync: {named}")
         names = [topic.name for topic in resolved.scenario.topics]
         with _view(cluster) as view:
             view.wait_for_full_isr(names, within_s=resolved.scenario.settle.full_isr_s)
 
-    def final_read(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[Proof, ...]:
+    def final_read(
+        self, cluster: Cluster, resolved: Resolved, run: RunDir, *, stop: Event
+    ) -> tuple[Proof, ...]:
         """Read every partition to a proven end; without one of the brokers there is none to wait for."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
         within_s = _final_read_s(resolved.scenario)
@@ -231,6 +229,7 @@ class LiveRunSteps:
                 within_s=within_s,
                 replica_offsets=journal,
                 run=run.id,
+                stop=stop,
             )
         if resolved.scenario.workload.transactions is None:
             return proofs
@@ -283,6 +282,11 @@ class LiveRunSteps:
         self._sealing = SealApart(run.path, run.id)
         return producers_of(self._sealing.result())
 
+    def abandon(self) -> None:
+        """End what seals or judges on another thread; nothing can be judged after that."""
+        self.abandon_seal()
+        self._verifier.close()
+
     def abandon_seal(self) -> None:
         """End what `seal_load` waits for."""
         if self._sealing is not None:
@@ -306,6 +310,22 @@ def _final_read_s(scenario: Scenario) -> float:
     """As long as is asked for, and for the longest transaction to have ended: before, nothing is proven."""
     asked, transactions = scenario.settle.final_read_s, scenario.workload.transactions
     return asked if transactions is None else asked + transactions.timeout_s + ENDED_WITHIN_NS / 1e9
+
+
+def _heal(cluster: Cluster, node: int) -> None:
+    """Let a node go on, whatever a fault has done to it."""
+    doings = (cluster.thaw, cluster.unpause, partial(_set_right, cluster), partial(_start_again, cluster))
+    try_all(partial(do, node) for do in doings)
+
+
+def _set_right(cluster: Cluster, node: int) -> None:
+    if cluster.clock_setting(node):
+        cluster.set_clock(node, 0)
+
+
+def _start_again(cluster: Cluster, node: int) -> None:
+    if (owner := cluster.ended_by(node)) is not None:
+        cluster.start(node, owner=owner)
 
 
 def ended_unplanned(cluster: Cluster) -> tuple[int, ...]:

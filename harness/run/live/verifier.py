@@ -26,12 +26,15 @@ class SparkVerifier:
         """Nothing is started yet."""
         self._options = SessionOptions(master=master)
         self._starting: StartingSession | None = None
+        self._closed = False
         self._lock = threading.Lock()
         self._used_s = -STAYS_WARM_S
 
     def begin(self) -> StartingSession:
-        """Begin to start the session, once; returns at once."""
+        """Begin to start the session, once; returns at once. HighwaterError if it was ended."""
         with self._lock:
+            if self._closed:
+                raise HighwaterError("Spark was ended, so nothing is judged any more")
             self._starting = self._starting or start_in_background(self._options)
             return self._starting
 
@@ -70,9 +73,11 @@ class SparkVerifier:
             raise HighwaterError(str(error)) from error
 
     def close(self) -> None:
-        """End the session if there is one."""
-        if self._starting is not None:
-            self._starting.stop()
+        """End the session if there is one; a second call does nothing."""
+        with self._lock:
+            starting, self._starting, self._closed = self._starting, None, True
+        if starting is not None:
+            starting.stop()
 
 
 @contextmanager

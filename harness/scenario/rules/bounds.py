@@ -9,6 +9,7 @@ from checkers.verdict.metrics.metric import ERRORS
 from checkers.verdict.metrics.transactions import of_transactions
 from faults.durations import write_duration
 from harness.scenario.acceptance import Bound, parse_accepted, parse_required, refuse_foregone
+from harness.scenario.load_size import LoadLength
 from harness.scenario.model import Scenario, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
@@ -17,6 +18,7 @@ from workloads.clients.outcome import error_names
 LONGEST_DELIVERY_S = 2_147_483.647
 """What librdkafka's 32 bits hold of milliseconds; a larger number would be taken for another one."""
 LONGEST_LOAD_S = 365 * 86_400.0
+ACKED = "acked.count"
 SHARES = frozenset({"indeterminate.ratio", "failed.ratio"})
 """Of all sends; no send is counted in both, so together they are at most 1."""
 
@@ -62,10 +64,32 @@ def evidence(scenario: Scenario) -> Iterator[Contradiction]:
         if of_transactions(bound.metric.name) and scenario.workload.transactions is None:
             text = f"{bound.metric.name} is about transactions, and the load has none; give it "
             yield Contradiction(path=path, text=f"{text}workload.transactions")
-        try:
-            refuse_foregone(bound, greatest.get(bound.metric.name, math.inf))
-        except ValueError as refusal:
-            yield Contradiction(path=path, text=str(refusal))
+        yield from _foregone(bound, greatest.get(bound.metric.name, math.inf), path)
+
+
+def counts(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
+    """Lines about the number of acknowledgements that the rate decides beforehand.
+
+    Nothing is made up for after an outage, so there are never more records than the rate gives in the
+    longest time that the load can last.
+    """
+    if scenario.workload.rate is None:
+        return
+    most = math.ceil(scenario.workload.rate * length.most_s)
+    for key, texts, parse in (
+        ("accept", scenario.accept, parse_accepted),
+        ("require", scenario.require, parse_required),
+    ):
+        for index, bound in enumerate(map(parse, texts)):
+            if bound.metric.name == ACKED:
+                yield from _foregone(bound, most, (key, index))
+
+
+def _foregone(bound: Bound, greatest: float, path: Path) -> Iterator[Contradiction]:
+    try:
+        refuse_foregone(bound, greatest)
+    except ValueError as refusal:
+        yield Contradiction(path=path, text=str(refusal))
 
 
 def _greatest(scenario: Scenario) -> Mapping[str, float]:

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 
 from compose.errors import TopologyError
 from compose.releases.settings import releases
+from harness.scenario.load_size import MOST_VOLUME_BYTES
 from harness.scenario.model import ClusterPart, Scenario, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.complaints import unknown
-
-MOST_VOLUME_BYTES = 1 << 44
-"""16 TiB: the largest file of ext4, in which a node's file system is kept."""
 
 
 def cluster(scenario: Scenario) -> Iterator[Contradiction]:

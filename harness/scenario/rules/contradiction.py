@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from harness.scenario.load_size import LoadLength
 from harness.scenario.model import Scenario
 from harness.scenario.text.positions import Path
 
@@ -17,3 +18,4 @@ class Contradiction:
 
 
 Rule = Callable[[Scenario], Iterator[Contradiction]]
+LoadRule = Callable[[Scenario, LoadLength], Iterator[Contradiction]]

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+from harness.scenario.load_size import LoadLength
 from harness.scenario.model import Scenario
-from harness.scenario.rules.bounds import deadlines, evidence, lines
+from harness.scenario.rules.bounds import counts, deadlines, evidence, lines
 from harness.scenario.rules.client import client, client_settings
 from harness.scenario.rules.cluster import cluster, release
-from harness.scenario.rules.contradiction import Contradiction, Rule
-from harness.scenario.rules.settings import deletion, settings
+from harness.scenario.rules.contradiction import Contradiction, LoadRule, Rule
+from harness.scenario.rules.settings import deletion, retention, settings
 from harness.scenario.rules.sizes import batches, retention_outlasts_the_load, volumes, warm_up
 from harness.scenario.rules.topics import topics
 from harness.scenario.rules.transactions import transactions
@@ -17,10 +18,13 @@ from harness.scenario.text.positions import Path
 STAGES: Sequence[Sequence[Rule]] = (
     (topics, cluster, release, deletion, workload, client_settings, deadlines, lines, schedule),
     (settings, evidence, transactions),
-    (batches, volumes, warm_up, retention_outlasts_the_load),
+    (batches, warm_up),
     (client,),
 )
 """Each stage reads what the ones before have found to be well formed. The client library is asked last."""
+
+OF_LOAD: Sequence[LoadRule] = (volumes, retention, retention_outlasts_the_load, counts)
+"""What follows from how long the load lasts, which is known once the schedule has been read or drawn."""
 
 
 def contradictions(scenario: Scenario) -> Sequence[Contradiction]:
@@ -29,6 +33,11 @@ def contradictions(scenario: Scenario) -> Sequence[Contradiction]:
         if found := _first_of_each_place(each for rule in rules for each in rule(scenario)):
             return found
     return ()
+
+
+def contradictions_of_load(scenario: Scenario, length: LoadLength) -> Sequence[Contradiction]:
+    """All that cannot be with a load of this length; at most one for each value."""
+    return _first_of_each_place(each for rule in OF_LOAD for each in rule(scenario, length))
 
 
 def _first_of_each_place(found: Iterable[Contradiction]) -> Sequence[Contradiction]:

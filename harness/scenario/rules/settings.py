@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from compose.releases.settings import Scope, Setting, releases_with, settings_of
 from compose.releases.values import refusal
 from harness.scenario.deletion import deleting
+from harness.scenario.load_size import LoadLength
 from harness.scenario.model import Scenario
 from harness.scenario.releases import releases_of
 from harness.scenario.rules.contradiction import Contradiction
@@ -33,8 +34,17 @@ class Configured:
 
 def deletion(scenario: Scenario) -> Iterator[Contradiction]:
     """Settings by which records go without being lost, or change their timestamps."""
+    yield from _deletion(scenario, scenario.workload.lasts_s)
+
+
+def retention(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
+    """Times to keep records that a long schedule outlasts."""
+    yield from _deletion(scenario, length.planned_s)
+
+
+def _deletion(scenario: Scenario, load_s: float) -> Iterator[Contradiction]:
     for each in _configured(scenario):
-        for key, text in deleting(each.config, scenario.workload.lasts_s):
+        for key, text in deleting(each.config, load_s):
             yield Contradiction(path=(*each.path, key), text=text)
 
 

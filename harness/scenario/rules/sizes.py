@@ -12,9 +12,9 @@ from harness.scenario.kafka_settings import OF_BROKERS, effective
 from harness.scenario.load_plan import WARM_S
 from harness.scenario.load_size import (
     GIB,
+    LoadLength,
     copies,
     fullest_share,
-    load_s,
     volume_bytes,
     volume_count,
 )
@@ -80,13 +80,14 @@ def _too_large(scenario: Scenario, size: int, limit: str, where: Path) -> Contra
     return Contradiction(path=where, text=f"a record of {record} bytes makes a batch of {size}, and {limit}")
 
 
-def volumes(scenario: Scenario) -> Iterator[Contradiction]:
+def volumes(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
     """A rate that fills all volumes of the cluster before the load has lasted as long as it must, or the one
     that gets the most: a replica lies in one."""
     load = scenario.workload
     if load.rate is None or _compressed(scenario):
         return
-    lasts_s, volume, count = load_s(scenario), volume_bytes(scenario), volume_count(scenario)
+    lasts_s, count = length.planned_s, volume_count(scenario)
+    volume = volume_bytes(scenario, lasts_s)
     written = load.rate * lasts_s * load.record * copies(scenario)
     fullest = written * fullest_share(scenario)
     if written > volume * count:
@@ -96,10 +97,19 @@ def volumes(scenario: Scenario) -> Iterator[Contradiction]:
     else:
         return
     yield Contradiction(
-        path=("workload", "rate"),
+        path=_asked_size(scenario, lasts_s),
         text=f"{rate_text(load.rate)} of {load.record} bytes for {write_duration(lasts_s)} is "
         f"{written / GIB:.3g} GiB with its replicas, {full}",
     )
+
+
+def _asked_size(scenario: Scenario, lasts_s: float) -> Path:
+    """Where it is written how much the load writes, or what the volumes hold of it."""
+    if "rate" in scenario.workload.model_fields_set:
+        return ("workload", "rate")
+    if "volume" in scenario.cluster.model_fields_set:
+        return ("cluster", "volume")
+    return _asked_length(scenario, lasts_s)
 
 
 def _compressed(scenario: Scenario) -> bool:
@@ -123,9 +133,9 @@ def warm_up(scenario: Scenario) -> Iterator[Contradiction]:
         )
 
 
-def retention_outlasts_the_load(scenario: Scenario) -> Iterator[Contradiction]:
+def retention_outlasts_the_load(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
     """A load so long that Kafka deletes its first records by default."""
-    lasts_s = load_s(scenario)
+    lasts_s = length.planned_s
     default_s = int(settings_of(scenario.cluster.kafka, "topic")["retention.ms"].default) / 1000
     if lasts_s + SHORTEST_RETENTION_S <= default_s:
         return
@@ -134,7 +144,14 @@ def retention_outlasts_the_load(scenario: Scenario) -> Iterator[Contradiction]:
             f"{write_duration(lasts_s)} comes within a day of the {write_duration(default_s)} after which "
             "Kafka deletes records by default; set retention.ms: -1"
         )
-        yield Contradiction(path=("workload", "lasts"), text=text)
+        yield Contradiction(path=_asked_length(scenario, lasts_s), text=text)
+
+
+def _asked_length(scenario: Scenario, lasts_s: float) -> Path:
+    """Where it is written that the load lasts so long."""
+    if lasts_s <= scenario.workload.lasts_s:
+        return ("workload", "lasts")
+    return ("faults",) if scenario.storm is None else ("storm", "duration")
 
 
 def _keeps_for_default_time(topic: TopicPart, scenario: Scenario) -> bool:

@@ -11,7 +11,7 @@ from random import Random
 
 from checkers.model import Bug, Case, simulate
 from spark_verify.selftest.model_fuzz.asked_of import asked_of
-from spark_verify.selftest.model_fuzz.compare import disagreements
+from spark_verify.selftest.model_fuzz.compare import disagreements, passed_without_trace
 from spark_verify.selftest.model_fuzz.many_runs import (
     Bugs,
     judge_broken,
@@ -86,6 +86,8 @@ def replay(case: Case) -> int:
     for reason in judged.decision.reasons:
         print(f"  {reason.verdict}: {reason.sentence}")
     found = disagreements(simulated, judged)
+    if passed_without_trace(simulated, judged):
+        print("without a trace: a correct Kafka has the same history of the same case")
     print("\n".join(side_by_side(found)) if found else "verdict and truth agree")
     return 1 if found else 0
 

@@ -2,8 +2,8 @@
 
 Of a correct Kafka, each acknowledged record has its label: lost or not, permitted, by which election, for
 which cause; and nothing else is a violation. Of a broken one, a run that the defect has changed is never
-PASS, and no record is excused that the configuration does not permit to go. "Undecided" agrees with every
-truth: how often that happens is counted beside.
+PASS, and no record is excused that the configuration does not permit to go; unless the defect has left no
+trace (trace.py). "Undecided" agrees with every truth: how often that happens is counted beside.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -16,6 +16,7 @@ from checkers.history.tables import NONE
 from checkers.model import RecordTruth, Simulated
 from checkers.properties import Property
 from checkers.verdict.algebra import Verdict
+from spark_verify.selftest.model_fuzz.trace import leaves_a_trace
 from spark_verify.selftest.model_fuzz.verdict_of import Judged
 
 MISSED, IMAGINED = "a loss is not reported", "a record that is there is reported as lost"
@@ -43,12 +44,20 @@ class Disagreement:
 
 def disagreements(simulated: Simulated, judged: Judged) -> tuple[Disagreement, ...]:
     """Everything in which verdict and truth differ."""
+    if passed_without_trace(simulated, judged):
+        return ()
     found = [*_records(simulated, judged)]
     if simulated.manifested:
         found += _passed(simulated, judged)
     elif not simulated.acted:
         found += _false_alarms(simulated, judged)
     return tuple(found)
+
+
+def passed_without_trace(simulated: Simulated, judged: Judged) -> bool:
+    """Whether it is PASS in spite of a bug that shows in nothing: a correct Kafka has the same history."""
+    passed = simulated.manifested and judged.decision.verdict is Verdict.PASS
+    return bool(passed) and not leaves_a_trace(simulated)
 
 
 def _records(simulated: Simulated, judged: Judged) -> Iterator[Disagreement]:

@@ -49,6 +49,8 @@ class Tally:
     faulty: int = 0
     """With at least one fault."""
     manifested: int = 0
+    traceless: list[int] = field(default_factory=list)
+    """Seeds of manifested runs that are PASS, and of which a correct Kafka has the same history."""
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     """Of all runs without bugs; of the manifested ones with bugs."""
     acked: int = 0
@@ -70,6 +72,7 @@ class Tally:
         for name in ("verdicts", "lost", "unknown", "failed_for", "kinds"):
             getattr(self, name).update(getattr(other, name))
         self.disagreeing += other.disagreeing
+        self.traceless += other.traceless
 
 
 def judge_case(case: Case) -> tuple[Judged, tuple[Disagreement, ...], bool]:
@@ -112,6 +115,8 @@ def _judge(case: Case, tally: Tally) -> None:
             tally.unknown.update({_without_figures(reason.sentence) for reason in reasons})
         if judged.decision.verdict is Verdict.FAIL:
             tally.failed_for[_property(reasons[0].sentence)] += 1
+        if simulated.manifested and judged.decision.verdict is Verdict.PASS and not found:
+            tally.traceless.append(case.seed)
     if found:
         tally.kinds[found[0].kind] += 1
         if len(tally.disagreeing) < MOST_SHRUNK:

@@ -33,7 +33,7 @@ class FakeLoad:
         return LoadFigures()
 
     def check(self) -> None:
-        if self.steps.load_dies is not None:
+        if self.steps.load_dies is not None and "run_faults" in self.steps.taken:
             raise self.steps.load_dies
 
     def stop_producers(self) -> None:
@@ -57,6 +57,8 @@ class FakeRunWatch:
 
     def check(self) -> None:
         self.steps.take("watch checked")
+        if self.steps.trouble is not None and self.steps.trouble_from in self.steps.taken:
+            raise self.steps.trouble
 
     def stop(self) -> None:
         self.steps.take("stop watching")
@@ -67,7 +69,7 @@ class FakeRunSteps:
     """`taken` is what was called, in order.
 
     `breaks` maps a step to the error it raises, `presses` to how often Ctrl-C is pressed in it.
-    `load_dies` is what the load's check raises.
+    `load_dies` is what the load's check raises once the schedule has begun.
     """
 
     taken: list[str] = field(default_factory=list)
@@ -77,6 +79,11 @@ class FakeRunSteps:
     load_dies: Exception | None = None
     faults_wait_s: float = 0.0
     """How long the schedule lasts, if nobody stops it."""
+    trouble: Exception | None = None
+    trouble_from: str = ""
+    """What the check of the watch raises once that step was taken."""
+    read_waits_s: float = 0.0
+    """How long the final read lasts, if nobody stops it."""
     unproven: tuple[str, ...] = ()
     may_save: Event | None = None
     """What is known of the run is not written before this is set."""
@@ -135,6 +142,9 @@ class FakeRunSteps:
             self.taken.append("stopped and healed")
         return self.unproven
 
+    def abandon(self) -> None:
+        self.take("abandon all")
+
     def abandon_seal(self) -> None:
         self.take("abandon_seal")
 
@@ -144,8 +154,12 @@ class FakeRunSteps:
     def wait_in_sync(self, cluster: object, resolved: Resolved) -> None:
         self.take("wait_in_sync")
 
-    def final_read(self, cluster: object, resolved: Resolved, run: RunDir) -> tuple[Proof, ...]:
+    def final_read(
+        self, cluster: object, resolved: Resolved, run: RunDir, *, stop: Event
+    ) -> tuple[Proof, ...]:
         self.take("final_read")
+        if self.read_waits_s and stop.wait(self.read_waits_s):
+            self.taken.append("read broken off")
         return ()
 
     def copy_metadata(self, cluster: object) -> MetadataLog:

@@ -2,6 +2,7 @@
 
 import doctest
 import io
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,3 +120,27 @@ def test_a_scenario_made_in_python_is_checked_like_a_file() -> None:
         api.resolved(wrong)
     assert api.resolved(SCENARIO, seed=3).seed == 3
     assert api.resolved("storm", seed=3).steps == api.resolved("storm", seed=3).steps
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        lambda out: api.run(SCENARIO, out=out),
+        lambda out: api.suite("catalogue", out=out),
+        lambda out: api.resume_suite(out / "suite"),
+        lambda out: api.accept("payments", out=out),
+        lambda out: api.accept_matrix(out=out),
+    ],
+    ids=["run", "suite", "resume", "accept", "matrix"],
+)
+def test_elsewhere_than_on_linux_one_sentence_says_so_before_anything_is_made(
+    begin: Callable[[Path], object],
+    tmp_path: Path,
+    steps: FakeRunSteps,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(api.HighwaterError, match=r"on Linux only, and this is darwin\n.*`highwater check`"):
+        begin(tmp_path)
+    assert (list(tmp_path.iterdir()), steps.taken, capsys.readouterr()) == ([], [], ("", ""))

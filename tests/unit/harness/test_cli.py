@@ -118,6 +118,20 @@ def test_a_crash_of_the_tool_is_one_sentence_and_exit_4(
     assert log.read_text().endswith("RuntimeError: a bug\n")
 
 
+def test_a_crash_on_a_full_disk_is_one_sentence_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def broken(arguments: object) -> int:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
+    monkeypatch.setattr(commands, "doctor", broken)
+    assert main(["doctor"]) == 4
+    printed = capsys.readouterr().err
+    assert printed.startswith("highwater: internal error: OSError: no space left; the traceback could not be")
+    assert printed.count("\n") == 1
+
+
 def test_a_reader_that_goes_away_is_no_verdict() -> None:
     """`highwater … | head` must not end with 1, which means FAIL."""
     read, write = os.pipe()

@@ -22,7 +22,7 @@ from faults.kinds.admin.features.said import level_now, not_said
 from faults.kinds.admin.topic_step import ClusterStep, check_free, claim
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import BY_CONTROLLERS, Cost, FaultKind
 from faults.kinds.recovery import and_in_sync
 from faults.kinds.step import Head, Words
 from faults.targets.facts import Facts
@@ -158,6 +158,7 @@ class Feature:
 FEATURE = FaultKind(
     step=FeatureStep,
     make=Feature,
+    takes=BY_CONTROLLERS,
     shortest_hold_s=1.0,
     cost=Cost(changes_settings=True),
     does="a feature is finalized at another level, 0 is off, as `set: eligible.leader.replicas.version=0`. "

@@ -20,7 +20,7 @@ from faults.kinds.admin.features.said import level_now, not_said, serving
 from faults.kinds.admin.topic_step import ClusterStep, check_free, claim
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import BY_CONTROLLERS, Cost, FaultKind
 from faults.kinds.recovery import and_in_sync
 from faults.kinds.step import Head, Words
 from faults.tasks import as_job
@@ -127,6 +127,7 @@ class Finalize:
 FINALIZE = FaultKind(
     step=FinalizeStep,
     make=Finalize,
+    takes=BY_CONTROLLERS,
     shortest_hold_s=1.0,
     cost=Cost(changes_settings=True),
     does="every feature is finalized at the newest level that all brokers know, `metadata.version` first: "

@@ -27,7 +27,7 @@ from faults.kinds.admin.features.said import level_now, not_said
 from faults.kinds.admin.topic_step import ClusterStep, check_free, claim
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven
-from faults.kinds.kind import Cost, FaultKind
+from faults.kinds.kind import BY_CONTROLLERS, Cost, FaultKind
 from faults.kinds.recovery import and_in_sync
 from faults.kinds.step import Head, Words
 from faults.tasks import Task, as_job, in_background, sleep_until
@@ -152,6 +152,7 @@ class RefusedDowngrade:
 REFUSED_DOWNGRADE = FaultKind(
     step=RefusedDowngradeStep,
     make=RefusedDowngrade,
+    takes=BY_CONTROLLERS,
     shortest_hold_s=1.0,
     cost=Cost(changes_settings=True),
     does="Kafka is asked to take `metadata.version` back to the level of an older `release`, and must refuse",

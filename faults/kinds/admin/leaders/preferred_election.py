@@ -11,7 +11,7 @@ from compose.admin_protocol import ElectionKind
 from compose.protocols import PartitionState
 from faults.kinds.admin.leaders.election import Election
 from faults.kinds.admin.topic_step import TopicStep
-from faults.kinds.kind import FaultKind
+from faults.kinds.kind import BY_CONTROLLERS, FaultKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,7 @@ class PreferredElection(Election[PreferredElectionStep]):
 PREFERRED_ELECTION = FaultKind(
     step=PreferredElectionStep,
     make=PreferredElection,
+    takes=BY_CONTROLLERS,
     shortest_hold_s=1.0,
     does="the leaders of a topic's partitions move to their first replicas, where these are in sync and do "
     "not lead: a planned move, as after `reassign` with `to: rotated`",

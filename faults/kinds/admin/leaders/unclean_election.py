@@ -11,7 +11,7 @@ from compose.admin_protocol import ElectionKind
 from compose.protocols import PartitionState
 from faults.kinds.admin.leaders.election import Election
 from faults.kinds.admin.topic_step import TopicStep
-from faults.kinds.kind import FaultKind
+from faults.kinds.kind import BY_CONTROLLERS, FaultKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,7 @@ class UncleanElection(Election[UncleanElectionStep]):
 UNCLEAN_ELECTION = FaultKind(
     step=UncleanElectionStep,
     make=UncleanElection,
+    takes=BY_CONTROLLERS,
     shortest_hold_s=1.0,
     does="partitions without a leader, `when: leader == none`, get one that was not in sync, whatever "
     "`unclean.leader.election.enable` says: by this, records may be lost",

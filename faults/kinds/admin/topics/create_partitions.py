@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from faults.kinds.admin.topics.own_topic import OwnTopic, OwnTopicStep
-from faults.kinds.kind import FaultKind
+from faults.kinds.kind import BY_CONTROLLERS, FaultKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,7 @@ class CreatePartitions(OwnTopic[CreatePartitionsStep]):
 CREATE_PARTITIONS = FaultKind(
     step=CreatePartitionsStep,
     make=CreatePartitions,
+    takes=BY_CONTROLLERS,
     shortest_hold_s=1.0,
     does="a topic `fault-NAME` is made with one partition, and gets more, up to `partitions` (6); nobody "
     "writes to it",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from faults.kinds.admin.topics.own_topic import OwnTopic, OwnTopicStep
-from faults.kinds.kind import FaultKind
+from faults.kinds.kind import BY_CONTROLLERS, FaultKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,7 @@ class CreateTopic(OwnTopic[CreateTopicStep]):
 CREATE_TOPIC = FaultKind(
     step=CreateTopicStep,
     make=CreateTopic,
+    takes=BY_CONTROLLERS,
     shortest_hold_s=1.0,
     does="a topic `fault-NAME` of `partitions` (6) is made, with up to 3 replicas; nobody writes to it",
     effect="every broker knows the same leader of each partition, and each leader serves",

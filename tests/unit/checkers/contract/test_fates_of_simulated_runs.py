@@ -1,6 +1,20 @@
 """What simulated runs showed that the contract judged wrongly: each the smallest one, by hand."""
 
-from fakes.history.judged_run import cut, down, led, log_end, lost, power_cut, registered, sampled, world
+from dataclasses import replace
+
+import pytest
+from fakes.history.judged_run import (
+    checkpoint,
+    cut,
+    down,
+    led,
+    log_end,
+    lost,
+    power_cut,
+    registered,
+    sampled,
+    world,
+)
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
@@ -197,3 +211,93 @@ def test_a_kill_takes_nothing_from_a_log():
     its = label(lost(offset=7, sent=2, acked=3), killed_without(7))
     assert its.kind == "violation"
     assert its.clause.endswith("without it, though it was the last in sync, and had it")
+
+
+NOBODY_FOLLOWED = (
+    led(0, 2, 5, ALL),
+    sampled(3, 5, leader=2),
+    sampled(7.9, 5, leader=2),
+    led(8, 3, 6, (1, 3)),
+    log_end(9, 1, 9, epoch=6),
+    led(10, 1, 7, (1,)),
+    sampled(10.5, 9, leader=1, epoch=7, isr=(1,)),
+    down(14, 1, 3, kind="power-loss", recovered=19),
+    *(row for node in (1, 3) for row in power_cut(14, node, before=20, after=0, mounted=18)),
+    led(17, -1, 8, (1,)),
+    led(19, 1, 9, (1,)),
+    led(20, 1, 9, ALL),
+    checkpoint(2, (5, 0), (6, 5), (7, 9), (9, 0)),
+    LogRun(9, 0, 3),
+)
+"""Broker 3 stands still, and has 5 of the 9 records of epoch 5 when it is elected at 8 s. Nobody follows it
+until broker 1, which has all 9, is elected at 10 s. At 14 s all who are in sync lose their power."""
+
+
+def of_epoch_5(wanted, *, acked=None, seen=None, more=(), **asked):
+    """The label of offset 7, which broker 2 wrote under epoch 5 at 6 s."""
+    run = world(*NOBODY_FOLLOWED, *more, min_isr=1, elr=False, **asked)
+    return label(replace(lost(wanted, offset=7, sent=6, acked=acked, seen=seen), under_epoch=5), run)
+
+
+@pytest.mark.parametrize("wanted", ["hw-loss", "read-uncommitted"])
+@pytest.mark.parametrize("acks", ["all", "1"])
+def test_what_a_leader_lacked_that_nobody_followed_the_next_one_may_have_shown(wanted, acks):
+    """A reader is given offset 7 at 12 s: by broker 1, which lost it with the power of all, or by broker 2
+    long before, and then broker 3 was elected from the ISR without it."""
+    its = of_epoch_5(wanted, seen=12, acks=acks)
+    assert its.kind == "undecided"
+    assert {fate.removed_by.leader_epoch for fate in (its.fate, *its.others)} == {6, 9}
+
+
+def test_an_acknowledgement_may_be_of_a_later_leader_too():
+    """To a producer that sent it again: one that is not idempotent would have got another place."""
+    assert of_epoch_5("acked-loss", acked=12).kind == "undecided"
+    its = of_epoch_5("acked-loss", acked=12, idempotence=False)
+    assert (its.kind, removed_by(its)) == ("violation", (3, 6))
+    its = of_epoch_5("acked-loss", acked=7, acks="1")
+    assert (its.kind, removed_by(its)) == ("permitted", (3, 6))
+
+
+@pytest.mark.parametrize("seen", [7.5, 8.5])
+def test_what_was_shown_before_a_later_leader_was_elected_had_to_stay(seen):
+    """A second before, for the clocks agree to a second."""
+    its = of_epoch_5("read-uncommitted", seen=seen)
+    assert (its.kind, removed_by(its)) == ("violation", (3, 6))
+
+
+def test_a_later_leader_that_had_cut_its_log_showed_nothing():
+    """At 9.5 s broker 1 has followed broker 3 to the end of its log, at 5."""
+    its = of_epoch_5("read-uncommitted", seen=12, more=[log_end(9.5, 1, 5, epoch=6)])
+    assert (its.kind, removed_by(its)) == ("violation", (3, 6))
+
+
+def test_a_later_leader_that_was_down_all_the_time_showed_nothing():
+    its = of_epoch_5("read-uncommitted", seen=12, more=[down(9.5, 1, recovered=17)])
+    assert (its.kind, removed_by(its)) == ("violation", (3, 6))
+
+
+def test_a_later_leader_explains_nothing_that_no_election_has_removed():
+    """The final log has another record of epoch 5 in its place: no leader had both, whoever showed it."""
+    run = world(
+        led(0, 2, 5, ALL),
+        led(8, 1, 6, ALL),
+        down(14, 1, 2, 3, kind="power-loss", recovered=19),
+        *(row for node in ALL for row in power_cut(14, node, before=20, after=5, mounted=18)),
+        led(17, -1, 8, (1,)),
+        led(19, 1, 9, (1,)),
+        checkpoint(2, (5, 0), (6, 9)),
+        LogRun(5, 0, 8),
+        LogRun(9, 9, 20),
+    )
+    read = replace(lost("read-uncommitted", offset=7, sent=6, acked=None, seen=12), under_epoch=5)
+    its = label(read, run)
+    assert its.kind == "undecided"
+    assert "it was taken from the middle of the log" in its.clause
+
+
+def test_the_least_log_end_of_a_later_leader_tells_two_records_apart():
+    """It had cut its log to 7, and followed broker 3 to 9 since. Judged together, each gets its own label."""
+    cut_and_grown = (log_end(9.2, 1, 7, epoch=6), log_end(9.5, 1, 9, epoch=6))
+    run = world(*NOBODY_FOLLOWED, *cut_and_grown, min_isr=1, elr=False)
+    reads = [replace(lost("hw-loss", offset=at, sent=6, acked=None, seen=12), under_epoch=5) for at in (6, 7)]
+    assert [its.kind for its in judge_contract(Anomalies.of(reads), run)] == ["undecided", "violation"]

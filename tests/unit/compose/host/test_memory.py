@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compose.host.memory import MOST_HEAPS, available_bytes
+from compose.host.memory import MOST_HEAPS, PAGE_BYTES, available_bytes, held_bytes
 
 GIB = 1 << 30
 UNLIMITED_1 = 9223372036854771712
@@ -63,6 +63,23 @@ def test_a_group_above_the_own_one_counts(
 
 def test_a_kernel_that_tells_nothing(tmp_path: Path) -> None:
     assert available_bytes(tmp_path, tmp_path) is None
+
+
+def test_what_a_process_and_its_children_hold_is_theirs(proc: Path) -> None:
+    """Whatever their programs are called, and not what their parent or another process holds."""
+    for pid, name, parent, pages in (
+        (1, "init", 0, 1000),
+        (20, "high) water", 1, 7),
+        (21, "java", 20, 30),
+        (22, "python", 21, 5),
+        (30, "java", 1, 400),
+    ):
+        (proc / str(pid)).mkdir()
+        stat = f"{pid} ({name}) S {parent} {' '.join('9' * 19)} {pages} 5\n"
+        (proc / str(pid) / "stat").write_text(stat)
+    (proc / "self/stat").write_text((proc / "20/stat").read_text())
+    assert held_bytes(proc) == 42 * PAGE_BYTES
+    assert held_bytes() > 1_000_000
 
 
 def test_what_is_free_in_the_middle_of_a_heap_is_given_back() -> None:

@@ -5,6 +5,7 @@ import pytest
 from compose.cluster import preflight
 from compose.errors import MachineError, NodeNotReady, ViewError
 from compose.host.waiting import wait_until
+from compose.spec.topology import Topology
 
 
 def test_value() -> None:
@@ -23,9 +24,31 @@ def test_deadline() -> None:
 
 def test_memory() -> None:
     """Too little memory is reported in numbers, before a JVM is killed for it."""
-    preflight.check_memory(2688, 2688)
-    with pytest.raises(MachineError, match="need up to 2688 MiB, 1000 MiB are available"):
-        preflight.check_memory(2688, 1000)
+    needed = {"the nodes": 2688, "the run and its Spark": 2448}
+    preflight.check_memory(needed, 5136)
+    seen = "memory: the nodes need up to 2688 MiB, the run and its Spark need up to 2448 MiB, 5135 MiB are"
+    with pytest.raises(MachineError, match=seen):
+        preflight.check_memory(needed, 5135)
+
+
+@pytest.mark.parametrize(
+    ("is_local", "held_mib", "needs"),
+    [
+        (True, 0, [({"the nodes": 2688, "the run and its Spark": 2448}, 3000)]),
+        (True, 2000, [({"the nodes": 2688, "the run and its Spark": 448}, 3000)]),
+        (True, 9000, [({"the nodes": 2688, "the run and its Spark": 0}, 3000)]),
+        (False, 0, [({"the nodes": 2688}, 3000), ({"the run and its Spark": 2448}, 7000)]),
+    ],
+)
+def test_who_needs_memory_where(
+    is_local: bool, held_mib: int, needs: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three brokers and three controllers; the harness and Spark take what they have not taken yet."""
+    monkeypatch.setattr(preflight.docker_api, "is_local", lambda: is_local)
+    monkeypatch.setattr(preflight, "available_mib", lambda: 3000)
+    monkeypatch.setattr(preflight.memory, "available_bytes", lambda: 7000 << 20)
+    monkeypatch.setattr(preflight.memory, "held_bytes", lambda: held_mib << 20)
+    assert list(preflight.memory_needs(Topology())) == needs
 
 
 def test_available_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,3 +139,11 @@ def test_states() -> None:
     assert read_state({**state, "Status": "dead", "ExitCode": 9}).exit_code == 9
     with pytest.raises(NodeStateError, match="'dreaming', which is not a known state of a container"):
         read_state({**state, "Status": "dreaming"})
+
+
+def test_a_node_whose_container_is_removed_is_waited_for_no_longer(
+    engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docker_containers, "signal_stop", lambda *_, **__: setattr(engine, "status", None))
+    with pytest.raises(NodeStateError, match="hw-r-1 has stopped: it never will, its container is gone"):
+        NODE.stop(within_s=600)

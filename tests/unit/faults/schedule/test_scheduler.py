@@ -373,6 +373,32 @@ def test_an_error_of_the_caller_at_every_event_heals() -> None:
     assert is_healed(world)
 
 
+class Interrupt(BaseException):
+    """What a second signal raises."""
+
+
+def test_an_interrupt_waits_for_nothing_and_heals_nothing() -> None:
+    """The cluster goes: a node that is being stopped, which takes half a minute, is not waited for."""
+
+    def fail(event: FaultEvent) -> None:
+        if event.name == "pause":
+            raise Interrupt
+
+    world, begin = World(), time.monotonic()
+    stops, gone = Event(), Event()
+    world.stop = lambda *_, **__: (stops.set(), gone.wait(60))  # type: ignore[method-assign]
+    stop_step = {"name": "stop", "at": "0.1s", "do": "stop", "target": "node 2", "for": "60s"}
+    pause_step = {"name": "pause", "at": "0.3s", "do": "pause", "target": "node 1", "for": "60s"}
+    with pytest.raises(Interrupt):
+        run_schedule(
+            plan(stop_step, pause_step), world, WorldView(world), SystemClock(), stop=Event(), on_event=fail
+        )
+    assert stops.is_set()
+    assert time.monotonic() - begin < 30
+    assert world.state(1).status == "paused"
+    gone.set()
+
+
 def test_an_unexpected_error_of_the_cluster_heals() -> None:
     """An injection that raises what is no error of the cluster: raised after everything was healed."""
     world = World(failing={"pause": [ZeroDivisionError("a bug")]})

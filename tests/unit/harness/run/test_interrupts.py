@@ -16,10 +16,20 @@ def press(number: signal.Signals = signal.SIGINT) -> None:
 def test_in_an_orderly_part_the_first_signal_only_asks_to_stop() -> None:
     lines: list[str] = []
     with Interrupts(lines.append) as interrupts, interrupts.orderly():
+        stop = interrupts.new_stop()
+        assert not stop.is_set()
         press()
-        assert interrupts.stop.is_set()
+        assert stop.is_set()
         assert interrupts.received == signal.SIGINT
     assert lines == ["stopping the load and healing all faults, then judging; once more tears down now"]
+
+
+def test_what_ends_one_run_does_not_end_the_next_but_a_signal_ends_all() -> None:
+    with Interrupts(lambda text: None) as interrupts, interrupts.orderly():
+        interrupts.new_stop().set()  # as an alarm does
+        assert not interrupts.new_stop().is_set()
+        press()
+        assert interrupts.new_stop().is_set()
 
 
 def test_the_second_signal_tears_down_now_and_the_exit_code_is_that_of_the_first() -> None:
@@ -66,7 +76,7 @@ def hangup(handler: signal.Handlers) -> Iterator[None]:
 def test_a_lost_terminal_is_an_orderly_end_too() -> None:
     with hangup(signal.SIG_DFL), Interrupts(lambda text: None) as interrupts, interrupts.orderly():
         press(signal.SIGHUP)
-        assert interrupts.stop.is_set()
+        assert interrupts.new_stop().is_set()
     assert Interrupted(signal.SIGHUP).exit_code == 129
 
 
@@ -74,5 +84,5 @@ def test_under_nohup_a_lost_terminal_is_nothing() -> None:
     with hangup(signal.SIG_IGN):
         with Interrupts(lambda text: None) as interrupts:
             press(signal.SIGHUP)
-            assert not interrupts.stop.is_set()
+            assert not interrupts.new_stop().is_set()
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN

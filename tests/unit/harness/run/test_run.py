@@ -9,6 +9,7 @@ from threading import Event, Timer
 import pytest
 from fakes.run.run_steps import FakeRunSteps
 
+from checkers.history.rows import Proof
 from checkers.verdict.algebra import Verdict
 from compose.errors import NodeStateError
 from harness.campaign.suite import first_manifest
@@ -137,15 +138,37 @@ def test_replicas_that_stay_out_of_sync_do_not_stop_the_run(tmp_path: Path) -> N
     assert (report.verdict, manifest.state) == (Verdict.PASS, "complete")
 
 
-def test_a_watch_that_dies_ends_the_run_at_once_as_an_error(tmp_path: Path) -> None:
-    """Nobody would know of a node's end: the load does not go on for ten minutes."""
-    steps = FakeRunSteps(breaks={"watch checked": NodeStateError("the watch of the nodes has died: x")})
-    report, manifest = run_with(steps, tmp_path, SCENARIO.replace("lasts: 0s", "lasts: 600s"))
-    assert (report.verdict, report.headline) == (
-        Verdict.ERROR,
-        "schedule: the watch of the nodes has died: x",
-    )
-    assert manifest.state == "failed"
+@pytest.mark.parametrize(
+    "step", ["wait_warm", "run_faults", "stop_producers", "wait_in_sync", "final_read", "end_brokers"]
+)
+def test_trouble_in_any_phase_ends_the_run_at_once_as_an_error(tmp_path: Path, step: str) -> None:
+    """Nobody would know of a node's end, or nothing is left to read through: neither the load nor the read
+    goes on for ten minutes."""
+    waits_s = 600 if step == "final_read" else 0
+    steps = FakeRunSteps(trouble=NodeStateError("the proxy is gone"), trouble_from=step, read_waits_s=waits_s)
+    begin = time.monotonic()
+    long = SCENARIO.replace("lasts: 0s", "lasts: 600s")
+    report, manifest = run_with(steps, tmp_path, long if step in ("wait_warm", "run_faults") else SCENARIO)
+    assert time.monotonic() - begin < 60
+    phase = {"wait_in_sync": "settle", "end_brokers": "disks", **PHASE_OF}[step]
+    headline = f"{phase}: the proxy is gone"
+    assert (report.verdict, report.headline) == (Verdict.ERROR, headline)
+    assert ("read broken off" in steps.taken) == (step == "final_read")
+    assert (manifest.state, "cluster removed" in steps.taken) == ("failed", True)
+
+
+def test_trouble_explains_what_it_leads_to(tmp_path: Path) -> None:
+    """A step that fails because the proxy is gone says less than that it is."""
+
+    class Refused(FakeRunSteps):
+        def final_read(self, *given: object, stop: Event) -> tuple[Proof, ...]:
+            self.take("final_read")
+            assert stop.wait(10)
+            raise OSError("connection refused")
+
+    steps = Refused(trouble=NodeStateError("the proxy is gone"), trouble_from="final_read")
+    report, _ = run_with(steps, tmp_path)
+    assert report.headline == "final_read: the proxy is gone"
 
 
 def test_a_load_that_dies_ends_the_schedule_at_once_and_heals(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
 import json
+import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -41,3 +43,22 @@ def test_a_whole_file_replaces_the_old_one_and_leaves_nothing_beside_it(tmp_path
     layout.write_whole(tmp_path / "verdict.json", json.dumps({"verdict": "PASS"}))
     assert (tmp_path / "verdict.json").read_text() == '{"verdict": "PASS"}'
     assert [path.name for path in tmp_path.iterdir()] == ["verdict.json"]
+
+
+@pytest.mark.parametrize("make", [os.link, os.symlink])
+def test_a_file_that_a_left_over_links_to_is_not_written(
+    tmp_path: Path, make: Callable[[Path, Path], None]
+) -> None:
+    (tmp_path / "outside").write_text("of somebody else")
+    make(tmp_path / "outside", tmp_path / ".verdict.json.growing")
+    layout.write_whole(tmp_path / "verdict.json", "{}")
+    assert (tmp_path / "outside").read_text() == "of somebody else"
+    assert (tmp_path / "verdict.json").read_text() == "{}"
+
+
+def test_a_file_that_has_the_place_of_a_link_replaces_the_link(tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("of somebody else")
+    (tmp_path / "verdict.json").symlink_to(tmp_path / "outside")
+    layout.write_whole(tmp_path / "verdict.json", "{}")
+    assert (tmp_path / "outside").read_text() == "of somebody else"
+    assert not (tmp_path / "verdict.json").is_symlink()

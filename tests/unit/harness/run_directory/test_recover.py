@@ -5,6 +5,7 @@ What is damaged, or of another run, is named instead, and left as it is.
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +30,12 @@ from workloads.record.seal import ProducerFacts, Sealed
 def sealing(monkeypatch: pytest.MonkeyPatch, acks: str) -> None:
     """Let sealing find one producer instance with these acks, and write no table."""
 
-    def seal(run_dir: Path, run: str) -> Sealed:
-        (run_dir / "journal").rmdir()
+    def seal_load(run_dir: Path, run: str) -> Sealed:
         (run_dir / "history").mkdir()
         return Sealed(producers=(ProducerFacts(producer=9, acks=acks, idempotence=False),))
 
-    monkeypatch.setattr(recover, "seal", seal)
+    monkeypatch.setattr(recover, "seal_load", seal_load)
+    monkeypatch.setattr(recover, "seal_observed", lambda run_dir, run: (run_dir / "journal").rmdir())
 
 
 def test_the_manifest_of_a_killed_run_lists_the_producers_of_its_journals(
@@ -157,3 +158,182 @@ def test_a_complete_run_whose_manifest_lost_its_digests_is_not_given_new_ones(tm
     complete_history(run)
     change_manifest(run, state="complete", files=None, load_ended_ns=5, sealed_ns=10 * SECOND)
     assert judge(run, reference).outcome.startswith(f"{run.manifest}: files: is missing; it is by path ")
+
+
+def sends_of(run: RunDir) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = pq.read_table(unit_path(run.history, "sends", "orders", 0)).to_pylist()
+    return rows
+
+
+class Killed(BaseException):
+    """In the middle of something."""
+
+
+def test_killed_while_the_journals_are_removed_nothing_is_sealed_from_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A journal of completions that is gone would make every send one of which nobody knows."""
+
+    def rmtree(directory: Path) -> None:
+        (directory / "sends-1.done.arrow").unlink()
+        raise Killed
+
+    run = killed(tmp_path)
+    with monkeypatch.context() as during:
+        during.setattr(shutil, "rmtree", rmtree)
+        with pytest.raises(Killed):
+            complete_history(run)
+    sealed = sends_of(run)
+    assert [row["outcome"] for row in sealed] == [0] * 30 + [2] * 10
+    assert judge(run, reference).exposure["acked"] == 30
+    assert sends_of(run) == sealed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["history", "manifest.json", "scenario.yaml"]
+
+
+def test_killed_before_the_journals_are_removed_their_producers_are_in_the_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once they are gone, nothing else says which there were, and what each has counted."""
+
+    def kill(run_dir: Path, run: str) -> None:
+        raise Killed
+
+    run = killed(tmp_path, closed=True)
+    change_manifest(run, producers=[])
+    monkeypatch.setattr(recover, "seal_observed", kill)
+    with pytest.raises(Killed):
+        complete_history(run)
+    manifest = read_manifest(run)
+    assert [each.producer for each in manifest.producers] == [1]
+    assert manifest.recorded == {1: ManifestSends(attempts=40, ok=30, fail=0, info=10)}
+
+
+def test_journals_beside_files_that_are_noted_are_not_sealed_over_them(tmp_path: Path) -> None:
+    run = killed(tmp_path)
+    judge(run, reference)
+    report, files = judge(run, reference), everything(run.path)
+    with Recorder(tmp_path, [TopicPartition("orders", 0)], run.id) as recorder:
+        recorder.watermarks()
+    assert judge(run, reference).document == report.document
+    assert everything(run.history) == {
+        path: its for path, its in files.items() if run.history in path.parents
+    }
+
+
+def everything(directory: Path) -> dict[Path, bytes | None]:
+    """What lies below a directory: the bytes of each file; links are not followed."""
+    return {
+        path: path.read_bytes() if path.is_file() and not path.is_symlink() else None
+        for path in directory.rglob("*")
+    }
+
+
+TRICKS = (
+    *("history", "journal", "replicas", "nodes", "nodes/1", "replicas/1", ".journal.sealed"),
+    *("history/sends", "history/reads", "history/final_log", "history/replica_batches"),
+    *("history/sends/orders-0.growing", "history/sends/orders-0.parquet", "history/watermarks.growing"),
+    *("history/proofs.growing", "history/producers.growing", "journal/sends-1.done.arrow", "journal/x"),
+    *(".manifest.json.growing", "verdict.json", ".verdict.json.growing", "summary.md", "crash.log"),
+)
+
+
+@pytest.mark.parametrize("to", ["a folder", "a file", "nothing"])
+@pytest.mark.parametrize("trick", TRICKS)
+def test_a_link_in_a_run_that_is_still_to_be_sealed_is_refused_and_nothing_is_written(
+    tmp_path: Path, trick: str, to: str
+) -> None:
+    """Whatever is written, renamed or removed, and wherever the link leads."""
+    run, outside = killed(tmp_path / "run"), tmp_path / "outside"
+    for table in ("sends", "reads", "final_log"):
+        (run.history / table).mkdir(parents=True)
+    (run.path / "nodes").mkdir()
+    (run.replicas / "1").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "a file").write_text("of somebody else")
+    (outside / "a folder").mkdir()
+    (outside / "a folder/kept").write_text("too")
+    link = run.path / trick
+    if link.exists():
+        link.rename(outside / "a folder/what was there")
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(outside / to)
+    before = everything(tmp_path)
+    report = judge(run, reference, audits_nothing)
+    assert (report.verdict, report.document) == (Verdict.UNKNOWN, {})
+    assert report.outcome == f"{link}: is a link, and a run that is still to be sealed has none"
+    assert everything(tmp_path) == before
+
+
+def audits_nothing(replicas: Path, history: Path, *, run: str) -> None:
+    """Read no replicas."""
+
+
+def test_a_pipe_in_a_run_that_is_still_to_be_sealed_is_refused(tmp_path: Path) -> None:
+    """Whoever opened it would wait for its other end."""
+    run = killed(tmp_path)
+    os.mkfifo(run.path / "replicas")
+    said = f"{run.replicas}: is neither a file nor a folder, and a run that is still to be sealed has none"
+    assert judge(run, reference).outcome == said
+
+
+@pytest.mark.parametrize(
+    ("name", "is_folder"),
+    [
+        ("history", False),
+        ("history/sends", False),
+        ("history/sends/orders-0.growing", True),
+        ("history/sends/orders-0.parquet", True),
+        ("history/watermarks.parquet", True),
+        (".manifest.json.growing", True),
+        (".journal.sealed", False),
+    ],
+)
+def test_what_is_in_the_way_of_a_file_or_folder_is_named(tmp_path: Path, name: str, is_folder: bool) -> None:
+    run = killed(tmp_path)
+    path = run.path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if is_folder:
+        path.mkdir()
+    else:
+        path.write_text("")
+    report = judge(run, reference)
+    assert report.verdict is Verdict.UNKNOWN
+    named, colon, _ = report.outcome.partition(": in the way of what is to be written: ")
+    assert colon
+    assert path in (Path(named), Path(named).parent)
+
+
+def test_a_run_that_is_reached_by_a_link_is_completed(tmp_path: Path) -> None:
+    """As runs/latest is."""
+    run = killed(tmp_path / "run")
+    (tmp_path / "latest").symlink_to("run")
+    assert judge(RunDir(path=tmp_path / "latest"), reference).exposure["acked"] == 30
+    assert not run.journal.exists()
+
+
+OUTSIDE = ("../../outside", "/dev/null/outside", "a/b", "", ".hidden/..", "a\n", "a\0b", "n" * 201)
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_topic_of_the_manifest_that_would_be_a_path_is_refused(tmp_path: Path, name: str) -> None:
+    """A file is made for each partition that has none."""
+    run = killed(tmp_path / "run")
+    change_manifest(run, topics=[MANIFEST["topics"][0] | {"name": name}])
+    before = everything(tmp_path)
+    report = judge(run, reference)
+    assert (report.verdict, report.document) == (Verdict.UNKNOWN, {})
+    assert report.outcome.startswith(f"{run.manifest}: topics[0].name: string should match pattern ")
+    assert "\n" not in report.outcome
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_topic_of_a_journal_that_would_be_a_path_is_refused(tmp_path: Path, name: str) -> None:
+    run = make_run(tmp_path / "run", None, state="interrupted")
+    with Recorder(run.path, [TopicPartition(name, 0)], run.id) as recorder:
+        recorder.watermarks()
+    before = everything(tmp_path)
+    report = judge(run, reference)
+    assert (report.verdict, report.document) == (Verdict.UNKNOWN, {})
+    assert report.outcome.startswith(f"{run.journal}: the journals are of partitions that no run has: ")
+    assert everything(tmp_path) == before

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.campaign.suites.budget import schedule_s
 from harness.cli import main
 from harness.errors import UsageError
 from harness.scenario.catalogue import catalogue, listing
+from harness.scenario.load_size import schedule_s
 from harness.scenario.resolve import SHIPPED, find, resolve, shipped
 
 GROUPS = {

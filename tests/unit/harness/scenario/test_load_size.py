@@ -1,18 +1,20 @@
-"""What a load takes: volumes, and room on the machine."""
+"""How long a load lasts, and what it takes: volumes, and room on the machine."""
 
 import pytest
 
+from faults.plan.parse import parse_steps
 from harness.scenario.load_size import (
     GIB,
     fullest_share,
-    load_s,
+    load_length,
     recorded_bytes,
     replicated_bytes,
+    schedule_s,
     volume_bytes,
     volume_count,
 )
 from harness.scenario.model import Scenario
-from harness.scenario.resolve import resolve
+from harness.scenario.resolve import find, resolve
 
 LOAD = """
 name: load
@@ -26,17 +28,28 @@ def scenario(text: str) -> Scenario:
     return resolve(LOAD + text, "load.yaml", seed=7).scenario
 
 
+def planned_s(resolved: Scenario) -> float:
+    return load_length(resolved, parse_steps(resolved.faults)).planned_s
+
+
 def test_a_rated_load_writes_each_record_to_each_replica_and_is_written_down() -> None:
     """2,000 records of 300 bytes a second for 100 s; a record has 2.5 replicas on the average."""
     load = scenario("workload: {rate: 2000/s, record: 200B, lasts: 100s}")
-    assert load_s(load) == 100
-    assert replicated_bytes(load) == 150_000_000
-    assert recorded_bytes(load) == 200_000_000
+    assert planned_s(load) == 100
+    assert replicated_bytes(load, 100) == 150_000_000
+    assert recorded_bytes(load, 100) == 200_000_000
 
 
 def test_no_more_is_written_than_the_volumes_hold() -> None:
-    load = scenario("workload: {rate: 1000/s, record: 200B, lasts: 640s}\ncluster: {volume: 128MiB}")
-    assert replicated_bytes(load) == 3 * (128 << 20)
+    load = scenario("workload: {rate: 1000/s, record: 200B, lasts: 700s}\ncluster: {volume: 128MiB}")
+    assert replicated_bytes(load, 700) == 3 * (128 << 20)
+
+
+def test_a_volume_that_is_not_asked_for_holds_what_a_long_schedule_writes() -> None:
+    """2,000 records of 300 bytes a second, 2.5 replicas, for 10,000 s are 15 GB: 5 GB a broker, a quarter."""
+    faults = "faults: [{at: 9990s, do: kill, target: leader, for: 8s}]"
+    assert scenario(faults).cluster.volume == 6 * GIB
+    assert scenario(f"cluster: {{volume: 5GiB}}\n{faults}").cluster.volume == 5 * GIB
 
 
 def test_each_log_directory_of_a_broker_has_a_volume() -> None:
@@ -64,4 +77,63 @@ def test_a_storm_gets_volumes_for_the_fullest(log_dirs: int, gib: int) -> None:
 
 def test_of_a_load_as_fast_as_it_goes_nothing_is_known() -> None:
     load = scenario("workload: {rate: max, lasts: 100s}")
-    assert (replicated_bytes(load), recorded_bytes(load), volume_bytes(load)) == (None, None, GIB)
+    assert (replicated_bytes(load, 100), recorded_bytes(load, 100)) == (None, None)
+    assert volume_bytes(load, 100) == GIB
+
+
+def test_a_load_lasts_as_long_as_the_faults_that_are_written_and_its_tail() -> None:
+    faults = "faults: [{at: 90s, do: kill, target: leader, for: 8s}]"
+    assert planned_s(scenario(f"workload: {{lasts: 4s, tail: 2s}}\n{faults}")) == 100
+
+
+def test_a_resolved_storm_has_steps_only_and_lasts_as_long() -> None:
+    resolved = resolve(*find("storm"), seed=7, sets=["storm.duration=60m"])
+    assert resolved.scenario.storm is None
+    assert 3500 < planned_s(resolved.scenario) <= 3602
+
+
+def test_the_most_that_a_load_can_last_has_its_waits_for_events() -> None:
+    """Twice the plan, since what is late makes the next late, and ten minutes."""
+    faults = "faults: [{when: leader.changed, within: 50s, do: kill, target: leader, for: 8s}]"
+    load = scenario(f"workload: {{lasts: 4s, tail: 2s}}\n{faults}")
+    length = load_length(load, parse_steps(load.faults))
+    assert (length.planned_s, length.most_s) == (10, 20 + 50 + 600)
+
+
+@pytest.mark.parametrize(
+    ("faults", "lasts_s"),
+    [
+        ("", 4.0),
+        ("faults: [{name: k, at: 6s, do: kill, target: leader, for: 5s}]", 13.0),
+        (
+            "faults: [{name: c, at: 6s, do: partition, edges: followers -> leader, mode: refuse, for: 5s},"
+            " {after: c.begin + 2s, do: kill, target: leader, for: 6s}]",
+            16.0,
+        ),
+        (
+            "faults: [{name: k, at: 1s, do: kill, target: leader, for: 3s},"
+            " {after: k.end + 2s, do: kill, target: leader, for: 4s}]",
+            12.0,
+        ),
+        (
+            "faults: [{at: 1s, do: kill, target: leader, for: 3s, repeat: {every: 10s, times: 3}}]",
+            26.0,
+        ),
+        (
+            "faults: [{at: 1s, then: end + 2s, sequence: [{do: kill, target: leader, for: 3s},"
+            " {do: kill, target: leader, for: 4s}]}]",
+            12.0,
+        ),
+        (
+            "faults: [{name: k, at: 1s, do: kill, target: leader, for: 3s},"
+            " {name: l, at: 1s, do: kill, target: leader, for: 5s},"
+            " {after: 'any(k.end, l.end)', do: kill, target: leader, for: 3s},"
+            " {when: leader.changed, since: l.end, do: kill, target: leader, for: 2s}]",
+            10.0,
+        ),
+    ],
+)
+def test_a_schedule_lasts_until_its_last_hold_and_the_load_after_it(faults: str, lasts_s: float) -> None:
+    text = f"name: demo\ntopics: [{{name: orders}}]\nworkload: {{lasts: 4s, tail: 2s}}\n{faults}\n"
+    its = resolve(text, "demo.yaml", seed=1)
+    assert schedule_s(its.steps, its.scenario.workload) == lasts_s

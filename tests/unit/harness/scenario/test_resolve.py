@@ -229,7 +229,7 @@ def test_the_volumes_hold_what_is_written_in_a_long_storm() -> None:
     assert resolve(*find("storm"), seed=7).topology.volume_mib == 1024
     assert resolve(*find("storm"), seed=7, sets=sets).topology.volume_mib == 3 * 1024
     with pytest.raises(
-        ScenarioError, match=r"for 3600s is 4\.02 GiB with its replicas, and the 3 volumes hold 3 GiB"
+        ScenarioError, match=r"for 3602s is 4\.03 GiB with its replicas, and the 3 volumes hold 3 GiB"
     ):
         resolve(*find("storm"), seed=7, sets=[*sets, "cluster.volume=1GiB"])
 

@@ -15,6 +15,7 @@ ONCE_DISAGREEING = (
     (1_000_000_388, None),  # committed because the ISR shrank
     (1_000_000_722, None),  # in the ISR without the record, and without power
     (1_000_000_809, None),  # unclean election of what nobody saw replicated
+    (1_000_005_833, None),  # shown by the leader after the one that lacked it, whom nobody followed
     (4_000_000_200, None),  # in the ISR, and measured to lack the record
     (4_000_000_413, None),  # a high watermark that fell and rose again by two unclean elections
     (2_000_000_028, Bug.UNCLEAN_ELECTION_FORBIDDEN),  # replicated after the last sample

@@ -243,7 +243,7 @@ class JournalReader:
 
     def produce(self, *_: object) -> None:
         path = self.run / "journal/sends-1.invoked.arrow"
-        rows = sum(batch.num_rows for batch in journal.read(path))
+        rows = sum(batch.num_rows for batch in journal.read(journal.inspect(path)))
         self.journaled_first.append(rows > len(self.journaled_first))
 
     def poll(self, timeout: float) -> int:

@@ -22,7 +22,7 @@ from workloads.observe.leaders import BrokerReport, LeaderState
 from workloads.observe.partition_log import PartitionLog
 from workloads.observe.survey import unsettled
 from workloads.payload import Encoder
-from workloads.record.journal import Journal
+from workloads.record.journal import Journal, inspect
 from workloads.record.journal import read as read_journal
 from workloads.record.recorder import table_journal
 
@@ -195,7 +195,7 @@ def test_how_far_each_replica_reached_is_kept(tmp_path: Path) -> None:
     before_ns = time.monotonic_ns()
     with ReplicaBrokers(log_start=10, log_ends={1: 10, 2: 10, 3: 9}) as brokers, journal_of as journal:
         read_nothing(brokers, tmp_path, journal=journal)
-    (batch,) = read_journal(tmp_path / "run/journal/replica_offsets-final-read.arrow")
+    (batch,) = read_journal(inspect(tmp_path / "run/journal/replica_offsets-final-read.arrow"))
     rows = batch.to_pylist()
     assert [(row["broker"], row["log_end"], row["source"]) for row in rows] == [
         (1, 10, "live"),
@@ -292,7 +292,7 @@ def read(
 ) -> tuple[list[str], int]:
     """Read towards each of `states` in turn: why each was not reached, and where the read ended."""
     log = PartitionLog(TP, tmp_path, exact_reader("x:1", clients.make))
-    short = [log.read(target, time.monotonic() + within_s) for target in states]
+    short = [log.read(target, time.monotonic() + within_s, threading.Event()) for target in states]
     log.finish()
     return short, log.read_to
 

@@ -59,9 +59,10 @@ def sampled(tmp_path: Path, machine: Machine, waits: int) -> dict[str, list[dict
             now_ns=lambda: machine.now_ns,
         )
         sampler(Stop(machine, waits))
+    journals = {name: journal.inspect(tmp_path / f"journal/{name}.arrow") for name in ("clocks", "pressure")}
     return {
-        name: [row for batch in journal.read(tmp_path / f"journal/{name}.arrow") for row in batch.to_pylist()]
-        for name in ("clocks", "pressure")
+        name: [row for batch in journal.read(each) for row in batch.to_pylist()]
+        for name, each in journals.items()
     }
 
 

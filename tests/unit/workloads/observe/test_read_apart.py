@@ -6,6 +6,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from threading import Event, Timer
 
 import psutil
 import pyarrow.parquet as pq
@@ -59,7 +60,7 @@ def test_they_read_what_this_process_would(tmp_path: Path) -> None:
         reading = apart(kafka, tmp_path / "apart")
         here = LogsHere(list(COUNTS), tmp_path / "here", exact_reader(kafka.bootstrap), "r1")
         for logs in (here, reading):
-            reached = logs.read(states, time.monotonic() + 20)
+            reached = logs.read(states, time.monotonic() + 20, Event())
             assert reached == {tp: (count, "") for tp, count in COUNTS.items()}
             logs.finish()
             logs.close()
@@ -75,9 +76,9 @@ def test_a_partition_that_is_not_there_in_time_is_told(tmp_path: Path) -> None:
     with MockKafka(1, t=3) as kafka:
         fill(kafka)
         logs = apart(kafka, tmp_path)
-        reached = logs.read([state(tp, FOREVER)], time.monotonic() + 3)
+        reached = logs.read([state(tp, FOREVER)], time.monotonic() + 3, Event())
         assert reached == {tp: (700, "read up to 700 of 1000000 when the time was up")}
-        assert logs.read([state(tp, 700)], time.monotonic() + 20) == {tp: (700, "")}
+        assert logs.read([state(tp, 700)], time.monotonic() + 20, Event()) == {tp: (700, "")}
         logs.finish()
     assert pq.read_table(tmp_path / "final_log/t-0.parquet").num_rows == 700
 
@@ -88,20 +89,18 @@ def test_a_process_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -
         fill(kafka)
         logs = apart(kafka, tmp_path)
         with pytest.raises(ReadEnded, match=r"(?s)exit code 1.*final_log"):
-            logs.read([state(tp, count) for tp, count in COUNTS.items()], time.monotonic() + 20)
+            logs.read([state(tp, count) for tp, count in COUNTS.items()], time.monotonic() + 20, Event())
         logs.close()
 
 
 def children() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children() if "workloads.observe.read_apart" in words_of(each)]
-
-
-def words_of(process: psutil.Process) -> list[str]:
-    """Its command line, of which a process shows nothing for an instant after it was started."""
-    by_s = time.monotonic() + 5
-    while not (words := process.cmdline()) and time.monotonic() < by_s:
-        time.sleep(0.01)
-    return words
+    """The processes that read. The kernel has no command line of one that has only just begun."""
+    begin = time.monotonic()
+    while time.monotonic() < begin + 5:
+        commands = {each: each.cmdline() for each in psutil.Process().children()}
+        if all(commands.values()):
+            break
+    return [each for each, command in commands.items() if "workloads.observe.read_apart" in command]
 
 
 def test_closed_in_the_middle_they_are_gone(tmp_path: Path) -> None:
@@ -111,6 +110,20 @@ def test_closed_in_the_middle_they_are_gone(tmp_path: Path) -> None:
         logs.close()
         logs.close()
         assert children() == []
+
+
+def test_a_read_is_broken_off_at_once(tmp_path: Path) -> None:
+    """Also where it would wait for minutes."""
+    stop, begin = Event(), time.monotonic()
+    with MockKafka(1, t=3) as kafka:
+        fill(kafka)
+        logs = apart(kafka, tmp_path)
+        Timer(1.0, stop.set).start()
+        with pytest.raises(ReadEnded, match="broken off"):
+            logs.read([state(TopicPartition("t", 0), FOREVER)], begin + 600, stop)
+        logs.close()
+        assert children() == []
+    assert time.monotonic() - begin < 60
 
 
 def test_they_end_with_who_asks(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from harness.errors import RunDirectoryError
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import read_manifest
 from harness.scenario.resolve import Resolved
+from workloads.errors import WorkloadDied
 
 DEMO = """\
 name: {0}
@@ -137,16 +138,81 @@ def test_a_suite_goes_on_after_failures_and_ends_with_the_worst(tmp_path: Path) 
 
 def test_a_run_that_crashes_gets_no_successor_on_its_cluster(tmp_path: Path) -> None:
     class Breaks(SuiteSteps):
-        def final_read(self, cluster, resolved, run):
+        def final_read(self, cluster, resolved, run, *, stop):
             if run.path.name.startswith("0000"):
                 raise OSError("no space left")
-            return super().final_read(cluster, resolved, run)
+            return super().final_read(cluster, resolved, run, stop=stop)
 
     steps = Breaks()
     done = run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]"), steps)
     assert [row.verdict for row in done.runs] == ["ERROR", "PASS", "PASS"]
     assert steps.clusters == ["new", "new", "kept"]
     assert done.exit_code == 4
+
+
+def test_what_ends_one_run_at_once_does_not_end_the_next(tmp_path: Path) -> None:
+    class Dies(SuiteSteps):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stopped: list[bool] = []
+
+        def run_faults(self, cluster, resolved, run, *, stop, on_event):
+            first = run.path.name.startswith("0000")
+            self.load_dies = WorkloadDied("thread 'producer 0' of the workload died") if first else None
+            unproven = super().run_faults(cluster, resolved, run, stop=stop, on_event=on_event)
+            self.stopped.append(stop.wait(10 if first else 0.5))
+            return unproven
+
+        def load(self, cluster, resolved, run):
+            self.load_dies = None
+            return super().load(cluster, resolved, run)
+
+    steps = Dies()
+    done = run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]"), steps)
+    assert steps.stopped == [True, False, False]
+    assert [row.verdict for row in done.runs] == ["ERROR", "PASS", "PASS"]
+
+
+def test_whatever_is_raised_leaves_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a manifest that cannot be written, where the disk is full."""
+
+    def refuse(*_: object) -> None:
+        raise OSError("no space left")
+
+    steps = SuiteSteps(breaks={"wait_warm": OSError("no space left")})
+    monkeypatch.setattr("harness.run_directory.manifest_writer.ManifestWriter.topics_created", refuse)
+    monkeypatch.setattr("harness.run.run._note_crash", refuse)
+    with pytest.raises(OSError, match="no space left"):
+        run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]"), steps)
+    assert steps.taken.count("cluster") == steps.taken.count("cluster removed") == 1
+
+
+def test_the_second_signal_waits_for_no_verdict(tmp_path: Path) -> None:
+    """What is sealed or judged behind the run is ended, and the run made again when the suite is resumed."""
+
+    class Judged(SuiteSteps):
+        def __init__(self) -> None:
+            super().__init__()
+            self.abandoned, self.judging = Event(), Event()
+
+        def judge(self, run):
+            self.judging.set()
+            assert self.abandoned.wait(10), "nobody ends what is judged"
+            raise OSError("ended")
+
+        def run_faults(self, cluster, resolved, run, *, stop, on_event):
+            if run.path.name.startswith("0001"):
+                assert self.judging.wait(10)
+                self.presses = {"run_faults": 2}
+            return super().run_faults(cluster, resolved, run, stop=stop, on_event=on_event)
+
+        def abandon(self) -> None:
+            super().abandon()
+            self.abandoned.set()
+
+    done = run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]"), Judged())
+    assert [row.state for row in done.runs] == ["interrupted", "interrupted"]
+    assert (done.state, done.exit_code) == ("interrupted", 128 + signal.SIGINT)
 
 
 def test_a_budget_that_is_spent_ends_the_suite_after_one_run(tmp_path: Path) -> None:

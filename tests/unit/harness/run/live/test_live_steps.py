@@ -11,6 +11,7 @@ from fakes.run.run_directories import make_run
 from fakes.world.cluster import FakeCluster
 
 from checkers.history.rows import TopicPartition
+from compose.errors import DiskError
 from compose.protocols import ProcessEvent, StartTimings
 from compose.spec.images import kafka_image, toxiproxy_image
 from faults.schedule.record import FaultEvent
@@ -95,6 +96,27 @@ def test_a_clock_that_a_fault_has_left_wrong_is_set_right_before_anything_is_wai
     with pytest.raises(StepFailed, match="stay down"):
         LiveRunSteps("local[1]").wait_in_sync(cluster, resolve(SCENARIO, "demo.yaml", seed=1))
     assert [call for call in cluster.calls if call.startswith("set_clock")] == ["set_clock 0 2"]
+
+
+def test_what_cannot_be_healed_keeps_nothing_else_from_being_healed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where the proxy is gone, and a disk does not answer."""
+    cluster = FakeCluster()
+    cluster.kill(1, owner="kill-leader")
+    cluster.pause(2)
+    cluster.freeze(3)
+    thaw = cluster.thaw
+
+    def refuse(*_: object) -> None:
+        raise DiskError("gone")
+
+    monkeypatch.setattr(cluster.mesh, "mend_all", refuse)
+    monkeypatch.setattr(cluster, "thaw", lambda node: refuse() if node == 1 else thaw(node))
+    with pytest.raises(DiskError, match="gone"):
+        LiveRunSteps("local[1]").wait_in_sync(cluster, resolve(SCENARIO, "demo.yaml", seed=1))
+    assert [cluster.state(node).status for node in (1, 2, 3)] == ["running"] * 3
+    assert not cluster.is_frozen(3)
 
 
 def record(offset: int, kind: str, **data: Any) -> dict[str, Any]:

@@ -33,7 +33,8 @@ def watched(
 
 def events(run: Path) -> list[tuple[int, str, int, bool, str]]:
     """The node events in the journal of a run that goes on."""
-    rows = [row for batch in journal.read(run / "journal/node_events.arrow") for row in batch.to_pylist()]
+    events = journal.inspect(run / "journal/node_events.arrow")
+    rows = [row for batch in journal.read(events) for row in batch.to_pylist()]
     return [(row["node"], row["event"], row["exit_code"], row["planned"], row["fault"]) for row in rows]
 
 
@@ -132,9 +133,8 @@ def test_a_process_that_has_served_earlier_runs_is_seen_from_the_beginning_of_th
     cluster, begin_ns = FakeCluster(at_ns=5), time.monotonic_ns()
     with watched(cluster, tmp_path, new=False):
         pass
-    rows = [
-        row for batch in journal.read(tmp_path / "journal/node_events.arrow") for row in batch.to_pylist()
-    ]
+    events = journal.inspect(tmp_path / "journal/node_events.arrow")
+    rows = [row for batch in journal.read(events) for row in batch.to_pylist()]
     assert len(rows) == 6
     assert all(begin_ns <= row["at_ns"] <= time.monotonic_ns() for row in rows)
 

@@ -99,6 +99,21 @@ def test_only_a_broker_with_several_log_directories_goes_on_without_one() -> Non
     assert complaints(cluster="log_dirs: 2", rest="require: [log-dirs.offline >= 4]\n") == ()
 
 
+@pytest.mark.parametrize("lines", ["accept", "require"])
+def test_more_acknowledgements_than_the_rate_can_ever_give_are_refused(lines: str) -> None:
+    """2,000/s for 10 s, which may take twice as long and ten minutes more."""
+    bound = "acked.count > 1000000000"
+    assert complaints(rest=f"{lines}: [{bound}]\n") == (
+        f"demo.yaml:5:{len(lines) + 4}: {lines}[0]: '{bound}' never holds: acked.count is from 0 to "
+        "1.24e+06; give a bound within",
+    )
+    late = "faults: [{at: 200h, do: kill, target: leader, for: 8s}]"
+    kept = "{name: orders, config: {retention.ms: -1}}"
+    assert complaints(topics=kept, cluster="volume: 1024GiB", rest=f"{lines}: [{bound}]\n{late}\n") == ()
+    assert complaints(workload="rate: max", rest=f"{lines}: [{bound}]\n") == ()
+    assert complaints(rest=f"{lines}: [acked.count > 20000]\n") == ()
+
+
 @pytest.mark.parametrize(
     ("workload", "rest", "complaint"),
     [

@@ -93,6 +93,35 @@ def test_a_rate_that_overflows_the_volume_with_the_most_replicas_is_refused() ->
     assert complaints(workload=workload, cluster=cluster, topics="{name: orders, partitions: 2}") == ()
 
 
+def test_a_rate_that_overflows_the_volumes_before_the_last_fault_is_refused() -> None:
+    kill = "faults: [{at: 3h, do: kill, target: leader, for: 8s}]\n"
+    load = "rate: 20000/s, record: 1000B, tail: 2s"
+    assert complaints(cluster="volume: 64MiB", workload=load, rest=kill) == (
+        "demo.yaml:4:18: workload.rate: 20000/s of 1000 bytes for 10810s is 604 GiB with its replicas, and "
+        "the 3 volumes hold 0.188 GiB",
+    )
+    assert complaints(cluster="volume: 400GiB", workload=load, rest=kill) == ()
+    assert complaints(workload=load, rest=kill) == ()
+
+
+def test_volumes_that_overflow_are_named_where_their_size_or_their_load_is_written() -> None:
+    """Without a rate of its own a load has 2,000 records of 200 bytes a second."""
+    kill = "faults: [{at: 3h, do: kill, target: leader, for: 8s}]\n"
+    (of_volume,) = complaints(cluster="volume: 64MiB", rest=kill)
+    assert of_volume.startswith("demo.yaml:2:19: cluster.volume: 2000/s of 200 bytes for 10810s is ")
+    (of_length,) = complaints(workload="lasts: 3h")
+    assert of_length.startswith("demo.yaml:4:19: workload.lasts: 2000/s of 200 bytes for 10800s is ")
+
+
+def test_a_storm_that_would_need_a_volume_larger_than_a_file_can_be_is_refused() -> None:
+    """16 TiB a broker; a smaller one is as large as the storm needs."""
+    storm = "storm: {duration: 7h}\n"
+    (complaint,) = complaints(workload="rate: 10000000/s, record: 1000B", rest=storm)
+    assert complaint.startswith("demo.yaml:4:18: workload.rate: 10000000/s of 1000 bytes for 25202s is ")
+    assert complaint.endswith("and the 3 volumes hold 4.92e+04 GiB")
+    assert complaints(workload="rate: 10000/s, record: 1000B", rest=storm) == ()
+
+
 @pytest.mark.parametrize("rate", ["0/s", "-1/s", "0.0/s", "2000"])
 def test_a_rate_is_above_zero(rate: str) -> None:
     (complaint,) = complaints(workload=f"rate: {rate}")
@@ -119,3 +148,18 @@ def test_a_load_that_outlasts_retention_is_refused() -> None:
     assert complaints(workload="rate: 1/s, lasts: 144h") == ()
     kept = "{name: orders, config: {retention.ms: -1}}"
     assert complaints(workload="rate: 1/s, lasts: 145h", topics=kept) == ()
+
+
+def test_faults_that_outlast_retention_are_refused_too() -> None:
+    """By default, and with a time that is long enough for `lasts` alone."""
+    late = "faults: [{at: 145h, do: kill, target: leader, for: 8s}]\n"
+    assert complaints(workload="rate: 1/s", rest=late) == (
+        "demo.yaml:5:9: faults: 522010s comes within a day of the 604800s after which Kafka deletes records "
+        "by default; set retention.ms: -1",
+    )
+    two_days = "{name: orders, config: {retention.ms: 172800000}}"
+    assert complaints(workload="rate: 1/s", topics=two_days) == ()
+    assert complaints(workload="rate: 1/s", topics=two_days, rest=late) == (
+        "demo.yaml:3:48: topics[0].config.retention.ms: 172800000 may delete records during the run; "
+        "allowed: -1, or at least 608410000",
+    )

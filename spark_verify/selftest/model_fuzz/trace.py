@@ -1,0 +1,59 @@
+"""Whether a planted bug has left a trace: something in the history that a correct Kafka does not put there.
+
+A verdict is made from the history alone. Where a correct Kafka has the same history of the same case, a
+verdict that finds the bug would be a false alarm on the correct one: nobody can tell the two apart.
+
+Counterexample to "the bug acted, and a record is lost that was below the high watermark":
+    with an ISR of one, below min.insync.replicas, a leader moves its high watermark over acks=1 records
+    0.1 s later it loses its power; nobody has sampled it or read from it since
+    a correct one would not have moved it, and the same records are gone, as acks=1 permits
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from checkers.history.rows import ROW_OF, History
+from checkers.history.tables import NONE, TABLES
+from checkers.model import Simulated, simulate
+
+WITHIN_NS = 50_000_000
+"""The longest that a broker of the model takes to learn of a record in the metadata log. All delays are drawn
+from one source: where a bug lets a node do one thing more, or less, others take another time."""
+_UNITS_NS = {"_ns": 1, "_ms": 1_000_000}
+_UNREAD = {("broker_lines", "high_watermark")}
+"""What a broker adds to a line of its log. No rule reads it: a follower learns of its leader's late."""
+
+
+def leaves_a_trace(simulated: Simulated) -> bool:
+    """Whether a correct Kafka has another history of the same case, apart from small differences of time."""
+    correct = simulate(replace(simulated.case, bugs=frozenset()))
+    return not same_history(simulated.history, correct.history)
+
+
+def same_history(one: History, other: History) -> bool:
+    """Whether two histories are the same in all that rules read, but for times that differ by WITHIN_NS at
+    most."""
+    return all(_same_table(table, one, other) for table in ROW_OF)
+
+
+def _same_table(table: str, one: History, other: History) -> bool:
+    rows, others = getattr(one, table), getattr(other, table)
+    names = [name for name in TABLES[table].names if (table, name) not in _UNREAD]
+    return len(rows) == len(others) and all(
+        _same_row(names, row, its) for row, its in zip(rows, others, strict=True)
+    )
+
+
+def _same_row(names: Iterable[str], one: object, other: object) -> bool:
+    return all(_same(_UNITS_NS.get(name[-3:]), getattr(one, name), getattr(other, name)) for name in names)
+
+
+def _same(unit_ns: int | None, one: object, other: object) -> bool:
+    """`unit_ns`: of a time; None: of anything else."""
+    if one == other or unit_ns is None:
+        return one == other
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_same, [unit_ns] * len(one), one, other))
+    assert isinstance(one, int), "a time, or a list of times"
+    assert isinstance(other, int), "as the other"
+    return NONE not in (one, other) and abs(one - other) * unit_ns <= WITHIN_NS
