@@ -157,8 +157,10 @@ class WorkloadPlan:
         return (mixed % len(self.partitions)).astype(np.int16)
 
 
-QUIET: Mapping[str, Setting] = {"log_level": 0}
-"""librdkafka writes each lost connection to stderr; under faults that would bury everything else."""
+QUIET: Mapping[str, Setting] = {"log_level": 0, "enable.metrics.push": False}
+"""librdkafka writes each lost connection to stderr; under faults that would bury everything else. And it
+measures itself for its brokers (KIP-714), which nobody asks for here: that takes 0.1 MiB for each client and
+broker, anew whenever a broker has been away, and the heaps of a night grow by that."""
 
 
 def _scatter(sequences: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:

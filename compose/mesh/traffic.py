@@ -10,6 +10,7 @@ direction would mislead: into a black hole the source still sends requests, and 
 
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 
 from compose.protocols import Edge
@@ -21,16 +22,29 @@ SENT = re.compile(r"\bbytes_sent:(\d+)")
 SENT_AGAIN = re.compile(r"\bbytes_retrans:(\d+)")
 
 
+ENDED_S = 60.0
+"""A socket that no reading has listed for so long has ended. One reading may miss a socket that is there:
+the kernel lists them while others come and go."""
+
+
 class Traffic:
     """Bytes by edge. `places` maps the address:port on which an edge listens to that edge.
 
     A socket that was closed keeps its last count, so a sum never falls; what it sent after that reading is
-    missed, and so is a connection that began and ended between two readings.
+    missed, and so is a connection that began and ended between two readings. Each probe of an edge is a
+    connection, of which a night has hundreds of thousands: of those that have ended only the sum is kept.
     """
 
-    def __init__(self, places: Mapping[str, Edge], read: Callable[[], str]) -> None:
-        self._places, self._read = places, read
+    def __init__(
+        self,
+        places: Mapping[str, Edge],
+        read: Callable[[], str],
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._places, self._read, self._now_s = places, read, now_s
         self._sent: dict[tuple[str, str], int] = {}
+        self._missing_since_s: dict[tuple[str, str], float] = {}
+        self._ended = dict.fromkeys(places.values(), 0)
         self._lock = threading.Lock()
 
     def bytes(self) -> dict[Edge, int]:
@@ -40,10 +54,21 @@ class Traffic:
             for socket, sent in listed.items():
                 if socket[0] in self._places:
                     self._sent[socket] = max(sent, self._sent.get(socket, 0))
-            total = dict.fromkeys(self._places.values(), 0)
+            self._let_go(listed)
+            total = dict(self._ended)
             for (place, _peer), sent in self._sent.items():
                 total[self._places[place]] += sent
         return total
+
+    def _let_go(self, listed: Mapping[tuple[str, str], int]) -> None:
+        """Keep the count of each socket that has ended with its edge, and not its name."""
+        now_s = self._now_s()
+        missing = self._sent.keys() - listed.keys()
+        self._missing_since_s = {each: self._missing_since_s.get(each, now_s) for each in missing}
+        for socket, since_s in tuple(self._missing_since_s.items()):
+            if now_s - since_s >= ENDED_S:
+                self._ended[self._places[socket[0]]] += self._sent.pop(socket)
+                del self._missing_since_s[socket]
 
 
 def sockets(text: str) -> dict[tuple[str, str], int]:

@@ -29,6 +29,9 @@ STOP_S = 30.0
 STOPPING_S = 10.0
 """What a shutdown takes of itself: on a busy machine about 6 s, unless it cannot move its leaderships."""
 
+DIALLING_S = 4.0
+"""How long a proxy hangs at most that dials a node which has ended: 3 s, and what a busy machine adds."""
+
 
 def thaw_before_end(injection: Injection[StepT], node: int) -> None:
     """A process that waits for a frozen disk cannot end, so its disk is thawed."""
@@ -37,8 +40,15 @@ def thaw_before_end(injection: Injection[StepT], node: int) -> None:
 
 
 def close_edges(injection: Injection[StepT], node: int) -> None:
-    """Refuse connections to the node. Best before it ends: a proxy that dials a dead node hangs for 3 s."""
+    """Refuse connections to the node. Best before it ends: a proxy that dials a dead node hangs."""
     injection.cluster.mesh.cut(incoming(injection, node), mode="refuse", owner=injection.owner)
+
+
+def close_edges_behind(injection: Injection[StepT], node: int) -> Task[None]:
+    """The same when it has ended: what hangs then is waited for."""
+    began_ns = injection.clock.now_ns()
+    yield from in_background(partial(close_edges, injection, node))
+    injection.outages.waited(injection.clock.now_ns() - began_ns, at_most_s=DIALLING_S)
 
 
 def kill(injection: Injection[StepT], node: int) -> None:

@@ -17,7 +17,7 @@ from faults.errors import BadStep
 from faults.kinds.base import alive
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
 from faults.kinds.kind import Cost, FaultKind, Takes
-from faults.kinds.outage import SIGKILLED, STOPPED, close_edges, kill, stop_or_kill
+from faults.kinds.outage import SIGKILLED, STOPPED, close_edges, close_edges_behind, kill, stop_or_kill
 from faults.kinds.process.roll import Roll
 from faults.kinds.recovery import not_serving, under_replicated
 from faults.kinds.step import Head, TargetStep, Words
@@ -99,7 +99,11 @@ class RollingRestart(Roll[RollingRestartStep]):
             yield from in_background(partial(self._kill, node))
         else:
             yield from stop_or_kill(self.injection, node)
-            yield from in_background(partial(close_edges, self.injection, node))
+            yield from close_edges_behind(self.injection, node)
+        yield from in_background(partial(self._start, node))
+
+    def _note_epoch(self, node: int) -> None:
+        self._epochs[node] = self.injection.cluster.broker_epoch(node)
 
     def _kill(self, node: int) -> None:
         with self.injection.holds.changing((node,)):

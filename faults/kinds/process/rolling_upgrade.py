@@ -13,7 +13,6 @@ What the cluster can do is not changed by it: that takes `finalize`.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import ClassVar, Self
 
 from compose.admin_protocol import METADATA_VERSION
@@ -26,13 +25,13 @@ from faults.errors import BadStep, NoTarget
 from faults.kinds.base import alive
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
 from faults.kinds.kind import Cost, FaultKind, Takes
-from faults.kinds.outage import STOPPED, close_edges, stop_or_kill
+from faults.kinds.outage import STOPPED, close_edges_behind, stop_or_kill
 from faults.kinds.process.roll import Roll
 from faults.kinds.recovery import not_serving, under_replicated
 from faults.kinds.step import Head, TargetStep, Words
 from faults.targets.facts import Facts
 from faults.targets.target import parse_target
-from faults.tasks import Task, in_background
+from faults.tasks import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +117,7 @@ class RollingUpgrade(Roll[RollingUpgradeStep]):
     def end(self, node: int) -> Task[None]:
         """As `stop` does it."""
         yield from stop_or_kill(self.injection, node)
-        yield from in_background(partial(close_edges, self.injection, node))
+        yield from close_edges_behind(self.injection, node)
 
     def before_start(self, node: int) -> None:
         """It gets its release while it is down."""

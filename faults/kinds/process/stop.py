@@ -5,16 +5,15 @@ Recovery: the node answers again; the ISR is what it was.
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from faults.kinds.base import Injection, alive
 from faults.kinds.evidence import Evidence
 from faults.kinds.kind import Cost, FaultKind, Takes, one_node
-from faults.kinds.outage import STOPPED, all_ended, bring_back, close_edges, stop_or_kill
+from faults.kinds.outage import STOPPED, all_ended, bring_back, close_edges_behind, stop_or_kill
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
-from faults.tasks import Task, as_job, in_background
+from faults.tasks import Task, as_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +41,7 @@ class Stop:
         """
         for node in self._nodes:
             yield from stop_or_kill(self.injection, node)
-            yield from in_background(partial(close_edges, self.injection, node))
+            yield from close_edges_behind(self.injection, node)
 
     def effect(self) -> Evidence:
         """Did all end by themselves?"""

@@ -85,7 +85,7 @@ class RunRow(ManifestPart):
     scenario: str = Field(description="the scenario's name")
     seed: int = Field(ge=0, description="the seed of the run")
     required: bool = Field(description="whether the plan demands it (`at_least`)")
-    directory: str = Field(description="its run directory, below the suite's")
+    directory: str = Field(pattern=r"^\d+_[^/]+$", description="its run directory, in the suite's")
     state: RowState = Field(description="`running`, `judged` or `interrupted`")
     verdict: VerdictName | None = Field(default=None, description="if it was judged")
     outcome: str = Field(default="", description="in one sentence; of an interrupted run, what became of it")

@@ -46,6 +46,7 @@ class LiveWatch:
         self._ended_proxy = ""
         self._node_events = recorder.table("node_events")
         clocks, pressures = recorder.table("clocks"), recorder.table("pressure")
+        memory.set_aside()
         self._watch = cluster.watch(self._note)
         sampler = MachineSampler(cluster.read_clocks, clocks=clocks, pressures=pressures)
         self._pulse = HelperPulse(cluster.check_helper)
@@ -74,6 +75,7 @@ class LiveWatch:
         finally:
             end(self._workers, within_s=STOP_S)
             self._recorder.close()
+            memory.take_back()
 
     def _note(self, event: ProcessEvent) -> None:
         row = replace(row_of(event), at_ns=max(event.at_ns, self._since_ns))

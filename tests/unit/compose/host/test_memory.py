@@ -1,13 +1,23 @@
 """Memory: what the machine has, and what the control groups leave of it."""
 
+import gc
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from compose.host.memory import MOST_HEAPS, PAGE_BYTES, available_bytes, held_bytes
+from compose.host.memory import (
+    MOST_HEAPS,
+    PAGE_BYTES,
+    available_bytes,
+    give_back,
+    held_bytes,
+    set_aside,
+    take_back,
+)
 
 GIB = 1 << 30
 UNLIMITED_1 = 9223372036854771712
@@ -179,3 +189,25 @@ def test_threads_keep_nothing_for_themselves_in_a_process_that_was_begun_anew() 
     without, _, rest = kept("without")
     assert rest == ["None", "without", "two", "words"]
     assert without < with_caches / 2
+
+
+class Cycle:
+    """Refers to itself, as a failed task and its frame refer to each other."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+
+def test_what_lies_in_cycles_is_freed_with_the_rest_and_what_was_set_aside_when_it_is_taken_back() -> None:
+    old = Cycle()
+    set_aside()
+    try:
+        new = Cycle()
+        olds, news = weakref.ref(old), weakref.ref(new)
+        del old, new
+        give_back()
+        assert (olds() is None, news() is None) == (False, True)
+    finally:
+        take_back()
+    gc.collect()
+    assert olds() is None

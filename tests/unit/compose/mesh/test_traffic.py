@@ -49,3 +49,24 @@ def test_never_falls() -> None:
     ]
     traffic = Traffic(PLACES, lambda: readings.pop(0))
     assert [traffic.bytes()[Edge.parse("1->2")] for _ in range(4)] == [1000, 1000, 1050, 1070]
+
+
+def test_a_socket_that_one_reading_has_missed_counts_once() -> None:
+    """The kernel's list is made while sockets come and go."""
+    readings = [socket(1000), "", socket(1200), "", socket(1300)]
+    times = iter([0.0, 1.0, 59.0, 60.0, 100.0])
+    traffic = Traffic(PLACES, lambda: readings.pop(0), lambda: next(times))
+    counted = [traffic.bytes()[Edge.parse("1->2")] for _ in range(5)]
+    assert counted == [1000, 1000, 1200, 1200, 1300]
+
+
+def test_of_sockets_that_have_ended_nothing_is_kept_but_their_bytes() -> None:
+    """Ten thousand of them, each there for one reading, a second after the other."""
+    number = iter(range(10_000, 30_000))
+    time_s = iter(range(30_000))
+    traffic = Traffic(
+        PLACES, lambda: socket(100).replace("45120", str(next(number))), lambda: float(next(time_s))
+    )
+    for count in range(1, 10_001):
+        assert traffic.bytes()[Edge.parse("1->2")] == 100 * count
+    assert len(traffic._sent) + len(traffic._missing_since_s) < 200

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from fakes.run.whole_runs import ns
@@ -200,6 +201,20 @@ def test_an_engine_that_stands_still_in_a_schedule_is_named(
     (note,) = notes_of(Stalling(stop_ns=ns(6), boot_ns=ns(9), rejoin_ns=ns(4), stalls={change}), words)
     assert note.startswith("x took ")
     assert took in note
+
+
+@pytest.mark.parametrize("words", [STOP, ROLL], ids=lambda words: words["do"])
+def test_a_proxy_that_dials_a_stopped_node_is_no_news(words: Mapping[str, object]) -> None:
+    """Its edges are closed when it has ended, and then the proxy hangs for 3 s: 2.7 to 3.7 s were seen."""
+    world = World(stop_ns=ns(1), boot_ns=ns(9), rejoin_ns=ns(4))
+    cut = world.mesh.cut
+
+    def hang(*given: Any, **more: Any) -> None:
+        world.clock.advance(ns(3.7))
+        cut(*given, **more)
+
+    world.mesh.cut = hang  # type: ignore[method-assign]
+    assert notes_of(world, words) == []
 
 
 def test_many_edges_take_longer_than_one() -> None:

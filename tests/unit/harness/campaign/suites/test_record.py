@@ -59,6 +59,15 @@ def test_a_damaged_record_is_one_error_with_its_key(tmp_path: Path, text: str, c
         read_record(tmp_path)
 
 
+@pytest.mark.parametrize("directory", ["/elsewhere", "../0000_demo_7", "0000_demo_7/..", "..", ""])
+def test_a_run_that_lies_elsewhere_is_refused(tmp_path: Path, directory: str) -> None:
+    """Who goes on with a suite from elsewhere writes verdicts into the directories of its runs."""
+    its = record(row(0, "PASS").model_copy(update={"directory": directory}))
+    (tmp_path / "suite.json").write_text(its.model_dump_json())
+    with pytest.raises(HistoryError, match=r"runs\.0\.directory: String should match pattern"):
+        read_record(tmp_path)
+
+
 def test_a_directory_without_a_suite_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="not the directory of a suite"):
         read_record(tmp_path)
