@@ -7,7 +7,7 @@
                     without idempotence: permitted if a retry was possible; with it, the client may have
                     re-sent under a new producer epoch
     divergence      what one replica lacks below its own log start: permitted if its broker's clock was so far
-                    ahead that retention deleted it there
+                    ahead that retention deleted it there, or that of a leader whose log start it took over
     anything else   no configuration permits it
 
 Invariant: an effect is permitted only with its own cause, at its own place and time.
@@ -27,7 +27,7 @@ import numpy.typing as npt
 from checkers.anomalies import AnomalyBlock, Ints
 from checkers.contract.clauses import MISSING_EVIDENCE, NOTHING_PROMISED, RESENT, RETENTION, RETRY
 from checkers.contract.label import BlockLabels, Label
-from checkers.contract.retention import deleted_on
+from checkers.contract.retention import below_its_start
 from checkers.contract.settings import Realised
 from checkers.history.columnar import columns_of
 from checkers.history.rows import TopicPartition
@@ -134,7 +134,8 @@ class Effects:
         return BlockLabels((*retried.classes, label, sent), of)
 
     def _divergence(self, block: AnomalyBlock) -> BlockLabels:
-        """What a replica lacks below its own log start, retention may have deleted on that broker alone."""
+        """What a replica lacks below its own log start, retention may have deleted: on that broker
+        alone, or on a leader whose log start it took over."""
         forbidden = Label("violation", f"no configuration permits {block.property.value}")
         topic, realised = self._realised.topic(block.tp.topic), self._realised
         start = max(
@@ -145,13 +146,15 @@ class Effects:
             ),
             default=NONE,
         )
-        if topic is None or block.replica not in realised.clocks_ahead:
-            return BlockLabels.all_alike(forbidden, len(block))
-        found = deleted_on(block.replica, realised, topic.retention_ms)
-        cause = MISSING_EVIDENCE if found.kind == "undecided" else RETENTION
-        clause = f"{RETENTION}: {found.sentence}" if found.kind == "permitted" else found.sentence
-        label = Label(found.kind, clause, cause)
-        return BlockLabels((forbidden, label), (block.last_offset < start).astype(np.int64))
+        classes, of = [forbidden], np.zeros(len(block), np.int64)
+        if topic is None:
+            return BlockLabels(tuple(classes), of)
+        for offset, found in below_its_start(block.tp, block.replica, realised, topic.retention_ms):
+            cause = MISSING_EVIDENCE if found.kind == "undecided" else RETENTION
+            clause = f"{RETENTION}: {found.sentence}" if found.kind == "permitted" else found.sentence
+            of[block.last_offset < min(start, offset)] = len(classes)
+            classes.append(Label(found.kind, clause, cause))
+        return BlockLabels(tuple(classes), of)
 
     def _unanswered(self, block: AnomalyBlock) -> Bools:
         """Which rows are of producers with acks=0; a history without the table of producers has them."""

@@ -22,7 +22,9 @@ from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import LogStartMove, PartitionEvidence
 from checkers.contract.settings import Realised
 from checkers.contract.timeline import NEVER_NS
+from checkers.history.columnar import columns_of
 from checkers.history.node_clocks import RIGHT, Ahead
+from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 
 NEAR_MS = 1_000
@@ -30,8 +32,11 @@ NEAR_MS = 1_000
 MILLISECOND_NS = 1_000_000
 FOREVER = -1
 """The retention.ms by which nothing is deleted."""
+_ANYWHERE = 1 << 62
+"""An offset above all."""
 _UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1000, "second"))
 Kind = Literal["violation", "permitted", "undecided"]
+_GRAVEST_FIRST: Sequence[Kind] = ("violation", "undecided", "permitted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +91,39 @@ def deleted_on(broker: int, realised: Realised, retention_ms: int) -> Deletion:
         return Deletion(kind="undecided", sentence=sentence)
     sentence = f"broker {broker}'s log starts above it, and by no clock it was older than {kept}"
     return Deletion(kind="violation", sentence=sentence)
+
+
+def below_its_start(
+    tp: TopicPartition, replica: int, realised: Realised, retention_ms: int
+) -> Iterator[tuple[int, Deletion]]:
+    """Below which offsets a replica may lack what the final log has, and why: the gravest rulings first.
+
+    It may have deleted for its own clock, or taken over the log start of a leader that had.
+    """
+    own = [(_ANYWHERE, deleted_on(replica, realised, retention_ms))] * (replica in realised.clocks_ahead)
+    taken_over = [
+        (offset, ruling)
+        for leader in sorted(realised.clocks_ahead.keys() - {replica})
+        for offset, ruling in _passed_on(tp, leader, realised, retention_ms)
+    ]
+    yield from sorted((*own, *taken_over), key=lambda each: _GRAVEST_FIRST.index(each[1].kind))
+
+
+def _passed_on(
+    tp: TopicPartition, leader: int, realised: Realised, retention_ms: int
+) -> Iterator[tuple[int, Deletion]]:
+    """What a leader's followers may have taken over: what it reported, and what it had no time to report."""
+    ahead = [span.since_ns for span in realised.clocks_ahead[leader] if span.ahead_ms > 0]
+    if all(each.leader != leader for each in realised.timeline.leaders(tp, min(ahead, default=NEVER_NS), NEVER_NS)):
+        return
+    ruling = deleted_on(leader, realised, retention_ms)
+    columns = columns_of(realised.context.watermarks, ("topic", "partition", "leader", "log_start"))
+    here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
+    yield max(columns["log_start"][here & (columns["leader"] == leader)].tolist(), default=NONE), ruling
+    last = realised.timeline.at(tp, NEVER_NS)
+    if ruling.kind != "violation" and (last is None or last.leader != leader):
+        sentence = f"not measured: where broker {leader}'s log began when it led last"
+        yield _ANYWHERE, Deletion(kind="undecided", sentence=sentence)
 
 
 def time_marks(evidence: PartitionEvidence, realised: Realised, retention_ms: int) -> Iterator[int]:

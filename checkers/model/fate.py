@@ -5,7 +5,8 @@ permitted follows from what Kafka promises: acks=0 nothing; acks=1 the append by
 that was below a high watermark, that it survives fewer unclean shutdowns of brokers that had it than
 min.insync.replicas (KIP-966), unless unclean election is on. Without ELR it also dies with the last member of
 the ISR, however many had it. What was flushed outlives a loss of power, and not that of the disk. What its
-leader had deleted before, for it was too old by its clock, retention has taken.
+leader had deleted before, for it was too old by its clock, retention has taken; also what its successor had,
+as a follower.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -104,7 +105,8 @@ class _Fates:
             cause, facts = "acks=0", "its producer waited for no broker"
         elif deletion is not None:
             cause = "deleted by retention"
-            facts = f"the clock of broker {deletion.leader}, which led, was {deletion.ahead_s:g} s ahead"
+            led = "led" if deletion.led else "led later"
+            facts = f"the clock of broker {deletion.broker}, which {led}, was {deletion.ahead_s:g} s ahead"
         elif not survives:
             cause, permitted, facts = self._judge(record, copy, removal)
         return RecordTruth(
@@ -138,12 +140,14 @@ class _Fates:
         return None if first is None else self._elected.get((first.partition, first.leader_epoch))
 
     def _deletion(self, copy: Batch, removal: Record | None) -> Deleted | None:
-        """The first time that a leader deleted it, unless no leader had it by then."""
+        """The first time that a leader deleted it, unless no leader had it by then; or that a follower did,
+        by whose election it was gone for all."""
         until_s = NEVER_S if removal is None else removal.at_s
+        successor = None if removal is None else _leader(removal)
         partition = copy.records[0].partition
         for one in self._deleted:
             mine = one.partition == partition and copy.end_offset <= one.to
-            if mine and copy.appended_s <= one.at_s < until_s:
+            if mine and copy.appended_s <= one.at_s < until_s and (one.led or one.broker == successor):
                 return one
         return None
 

@@ -60,10 +60,14 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deleted:
-    """A leader has deleted what was before offset `to`: too old by its clock, which was `ahead_s` ahead."""
+    """A broker has deleted what was before offset `to`: too old by its clock, which was `ahead_s` ahead.
+
+    What a leader deletes its followers delete with it; what a follower deletes is gone for all if it leads.
+    """
 
     partition: int
-    leader: int
+    broker: int
+    led: bool
     at_s: float
     to: int
     ahead_s: float
@@ -236,16 +240,16 @@ class Cluster:
     def deleted(self, replica: Replica, to: int) -> None:
         """A broker deletes what is before an offset, for it is too old."""
         number = replica.broker.number
-        if isinstance(replica.role, Leader):
-            self.known.deleted.append(
-                Deleted(
-                    partition=replica.partition,
-                    leader=number,
-                    at_s=self.loop.now_s,
-                    to=to,
-                    ahead_s=self.ahead_s(number),
-                )
+        self.known.deleted.append(
+            Deleted(
+                partition=replica.partition,
+                broker=number,
+                led=isinstance(replica.role, Leader),
+                at_s=self.loop.now_s,
+                to=to,
+                ahead_s=self.ahead_s(number),
             )
+        )
 
     def _replica_line(
         self, replica: Replica, kind: str, epoch: int, offset: int, *, high_watermark: int | None = None

@@ -105,6 +105,8 @@ class Follower:
         if self._stopped or asked != self._asked:
             return
         for batch in fetched.batches:
+            if not replica.log.batches and batch.base_offset < replica.log.end < batch.end_offset:
+                replica.log.begin_at(batch.base_offset)  # the log start lies within a batch of the leader's
             if batch.base_offset < replica.log.end:  # only where bugs have left two batches at one offset
                 assert self._cluster.bugs, "a follower appends at its end"
                 continue

@@ -140,7 +140,10 @@ class ReplicaLog:
             self.epochs = [*(entry for entry in self.epochs if entry[1] < start), (epoch, start)]
 
     def truncate(self, to: int) -> Sequence[Batch]:
-        """Remove what begins at `to` or behind it, batches and epochs; the batches that are gone."""
+        """Remove what begins at `to` or behind it, batches and epochs; the batches that are gone.
+
+        A log that began behind `to` begins there (LocalLog.truncateFullyAndStartAt).
+        """
         cut = min(to, self.end)
         kept = bisect_right(self.ends, cut)
         gone = self.batches[kept:]
@@ -150,6 +153,8 @@ class ReplicaLog:
             self.end = self.ends[-1] if self.ends else self.start
             self.synced = min(self.synced, self.end)
             self.reload_producers()
+        if to < self.start:
+            self.start = self.end = to
         return gone
 
     def reload_producers(self) -> None:
@@ -182,8 +187,13 @@ class ReplicaLog:
         self.start = offset
 
     def lose_unsynced(self) -> None:
-        """What a power cut leaves: whole batches up to `synced`."""
-        self.truncate(self.synced)
+        """What a power cut leaves: whole batches up to `synced`; of what was deleted nothing comes back."""
+        self.truncate(max(self.synced, self.start))
+
+    def begin_at(self, offset: int) -> None:
+        """Let an empty log go on at an offset below its end, with a batch that reaches over its start."""
+        assert not self.batches, "only an empty log begins anew"
+        self.end = self.synced = offset
 
     def load(self) -> None:
         """What the loading of a log by a new process does: an epoch without a batch is forgotten."""

@@ -100,6 +100,7 @@ class Replica:
         if self.log.end < before:
             self.broker.cluster.truncated(self, self.log.end, gone)
         self.high_watermark = min(self.high_watermark, self.log.end)
+        self.retained_from = min(self.retained_from, self.log.start)
 
     def delete_old(self) -> None:
         """Delete the first batches that are older than retention by this broker's clock, as far as they are

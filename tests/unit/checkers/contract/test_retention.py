@@ -251,6 +251,27 @@ def test_a_follower_that_deleted_for_its_own_clock_differs_as_it_may() -> None:
     assert of("+8d", 2, 20) == Label("violation", "no configuration permits divergence")
 
 
+def test_a_follower_that_took_over_what_a_leader_had_deleted_differs_as_it_may() -> None:
+    """Broker 2 begins where leader 1 had moved the log start to; broker 3 leads then, and never heard of it."""
+    log = replace(checkpoint(2, (5, 16)), log_start=16, log_end=50)
+    events = (led(0, 1, 5, ALL), led(20, 3, 6, ALL), LogRun(5, 0, 49), log)
+    moved, unmoved = begins(10, 16), begins(10, 0)
+    back, by_3 = led(30, 1, 7, ALL), begins(25, 0, leader=3, epoch=6)
+
+    def of(*its, last: int = 15) -> Label:
+        its = run(*events, *its, log_start=0)
+        return judge_contract(Anomalies.of([divergent(replica=2, first=0, last=last)]), its)[0]
+
+    found = of(moved, by_3, skewed("+8d", 1))
+    assert (found.kind, found.cause) == ("permitted", RETENTION)
+    assert "the clock of broker 1 was 8 days ahead" in found.clause
+    assert of(moved, by_3, skewed("+6d", 1)).kind == "violation", "by its clock nothing was too old"
+    assert of(moved, by_3, skewed("+8d", 1), last=20).kind == "violation", "above the replica's log start"
+    assert of(unmoved, by_3, skewed("+8d", 1)).kind == "undecided", "it led on until 20 s"
+    assert of(unmoved, back, skewed("+8d", 1)).kind == "violation", "it leads, and has it all"
+    assert of(by_3, skewed("+8d", 1, second=35, until=38)).kind == "violation", "it did not lead any more"
+
+
 def test_where_nobody_can_place_what_a_controller_wrote_nothing_is_decided() -> None:
     its = run(*LED_BY_1, skewed("+8d", 1))
     unplaced = replace(its, context=replace(its.context, unplaced=frozenset({3})))

@@ -76,6 +76,17 @@ def test_a_follower_that_is_ahead_deletes_its_own_copy_alone(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_what_a_follower_has_deleted_is_gone_for_all_once_it_leads(seed: int) -> None:
+    follower, *others = sorted(BROKERS, key=lambda node: node == leader_of(seed))
+    ahead = case(seed, follower, ahead_s=8 * DAY_S)
+    killed = Kill(at_s=8.5, hold_s=3.0, nodes=tuple(sorted(others)))
+    simulated = simulate(replace(ahead, schedule=(*ahead.schedule, killed)))
+    assert begins(simulated) > 0
+    assert {(record.cause, record.permitted) for record in simulated.truth.lost} == {(RETENTION, True)}
+    assert disagreements(simulated, judged(simulated)) == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
 def test_whatever_a_producer_was_promised_the_verdict_is_the_truth(seed: int, acks: str) -> None:
     """All brokers are ahead, and one is killed meanwhile."""

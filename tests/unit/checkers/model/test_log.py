@@ -79,6 +79,21 @@ def test_a_power_cut_leaves_what_was_synced():
     assert (log.end, log.epochs) == (4, [(0, 0)])
 
 
+def test_a_truncation_below_the_log_start_moves_it_back():
+    log = log_of(batch(0, 0), batch(2, 0), batch(4, 1))
+    log.remove_before(4)
+    assert [one.base_offset for one in log.truncate(1)] == [4]
+    assert (log.start, log.end, log.epochs) == (1, 1, [(0, 0)])
+
+
+def test_a_power_cut_brings_nothing_back_that_was_deleted():
+    log = log_of(batch(0, 0), batch(2, 0), batch(4, 1))
+    log.synced = 2
+    log.remove_before(4)
+    log.lose_unsynced()
+    assert (log.start, log.end, log.batches) == (4, 4, [])
+
+
 def test_the_producers_are_known_from_the_batches_that_are_left():
     log = log_of(batch(0, 0, sequence=0, producer=7), batch(2, 0, sequence=2, producer=7))
     assert log.producers[7].last_sequence == 3
