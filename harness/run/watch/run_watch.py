@@ -46,6 +46,7 @@ class LiveWatch:
         self._ended_proxy = ""
         self._node_events = recorder.table("node_events")
         clocks, pressures = recorder.table("clocks"), recorder.table("pressure")
+        memory.fill_array_cache()
         memory.set_aside()
         self._watch = cluster.watch(self._note)
         sampler = MachineSampler(cluster.read_clocks, clocks=clocks, pressures=pressures)
