@@ -100,10 +100,6 @@ class RollingRestart(Roll[RollingRestartStep]):
         else:
             yield from stop_or_kill(self.injection, node)
             yield from close_edges_behind(self.injection, node)
-        yield from in_background(partial(self._start, node))
-
-    def _note_epoch(self, node: int) -> None:
-        self._epochs[node] = self.injection.cluster.broker_epoch(node)
 
     def _kill(self, node: int) -> None:
         with self.injection.holds.changing((node,)):

@@ -31,7 +31,7 @@ def test_the_terms_of_a_kind() -> None:
     power_loss = "| `power-loss` | `target` | 0s | weight 2 | an unclean shutdown, unsynced data | 2.5s, 3s |"
     assert power_loss in rows
     failure = (
-        "| `log-dir-failure` | `target`, `log_dir` | 3s | no | an unclean shutdown, unsynced data | 3s, 5s |"
+        "| `log-dir-failure` | `target`, `log_dir` | 3s | no | an unclean shutdown, unsynced data | 3s, 12s |"
     )
     assert failure in rows
 

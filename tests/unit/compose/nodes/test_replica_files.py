@@ -222,13 +222,13 @@ class Patience(Helper):
 def test_a_large_disk_has_more_time_to_be_gathered(tmp_path: Path) -> None:
     """10 MB/s, and two minutes for whatever is small; the sizes are those that were listed."""
     helper = Patience(container_id="none")
-    disks = Disks(helper=helper, directory="/disks", devices={1: "/dev/loop1"})
+    disks = Disks(helper=helper, directory="/disks", devices={1: ("/dev/loop1",)})
     for size_bytes in (1 << 30, 60_000_000_000):
-        disks.gather(1, ["orders-0"], size_bytes=size_bytes, to="replicas-1")
+        disks.gather(1, 1, ["orders-0"], size_bytes=size_bytes, to="replicas-1")
     assert helper.within_s == [120.0, 6000.0]
     local = LocalDisks(directory=data(tmp_path, 1))
     save(local, (1,), ["orders"], tmp_path / "replicas")
-    assert local.sizes == {1: 80}
+    assert local.sizes == {"1": 80}
 
 
 def test_what_is_on_another_file_system_of_it_is_copied(
