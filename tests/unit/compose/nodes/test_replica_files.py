@@ -70,7 +70,7 @@ class LocalDisks(Disks):
     free: int = 1 << 40
     likes: dict[str, str] = field(default_factory=dict)
     """What each was to be compared with."""
-    sizes: dict[int, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
     """What each was said to have."""
 
     def count(self, node: int) -> int:
