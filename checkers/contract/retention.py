@@ -113,8 +113,9 @@ def _passed_on(
     tp: TopicPartition, leader: int, realised: Realised, retention_ms: int
 ) -> Iterator[tuple[int, Deletion]]:
     """What a leader's followers may have taken over: what it reported, and what it had no time to report."""
-    ahead = [span.since_ns for span in realised.clocks_ahead[leader] if span.ahead_ms > 0]
-    if all(each.leader != leader for each in realised.timeline.leaders(tp, min(ahead, default=NEVER_NS), NEVER_NS)):
+    since_ns = (span.since_ns for span in realised.clocks_ahead[leader] if span.ahead_ms > 0)
+    led = realised.timeline.leaders(tp, min(since_ns, default=NEVER_NS), NEVER_NS)
+    if all(each.leader != leader for each in led):
         return
     ruling = deleted_on(leader, realised, retention_ms)
     columns = columns_of(realised.context.watermarks, ("topic", "partition", "leader", "log_start"))

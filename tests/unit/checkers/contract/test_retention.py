@@ -252,7 +252,7 @@ def test_a_follower_that_deleted_for_its_own_clock_differs_as_it_may() -> None:
 
 
 def test_a_follower_that_took_over_what_a_leader_had_deleted_differs_as_it_may() -> None:
-    """Broker 2 begins where leader 1 had moved the log start to; broker 3 leads then, and never heard of it."""
+    """Broker 2 begins where leader 1 had moved the log start to; broker 3 leads then, and has it all."""
     log = replace(checkpoint(2, (5, 16)), log_start=16, log_end=50)
     events = (led(0, 1, 5, ALL), led(20, 3, 6, ALL), LogRun(5, 0, 49), log)
     moved, unmoved = begins(10, 16), begins(10, 0)

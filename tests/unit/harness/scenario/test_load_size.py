@@ -46,8 +46,8 @@ def test_no_more_is_written_than_the_volumes_hold() -> None:
 
 
 def test_a_volume_that_is_not_asked_for_holds_what_a_long_schedule_writes() -> None:
-    """2,000 records of 300 bytes a second, 2.5 replicas, for 10,000 s are 15 GB. The fullest volume gets four of
-    the ten replicas, and a quarter more is spare."""
+    """2,000 records of 300 bytes a second, 2.5 replicas, for 10,000 s are 15 GB. The fullest volume gets four
+    of the ten replicas, and a quarter more is spare."""
     faults = "faults: [{at: 9990s, do: kill, target: leader, for: 8s}]"
     assert scenario(faults).cluster.volume == 7 * GIB
     assert scenario(f"cluster: {{volume: 5GiB}}\n{faults}").cluster.volume == 5 * GIB
