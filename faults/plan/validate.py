@@ -46,7 +46,7 @@ def validate(steps: tuple[Step, ...], facts: Facts) -> tuple[Step, ...]:
         except BadStep as refusal:
             raise refusal.below(index) from None
         names[step.name] = None
-    check_releases(done, facts.newest)
+    check_releases(done, facts)
     return done
 
 

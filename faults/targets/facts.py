@@ -24,8 +24,9 @@ class Facts:
     """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default.
 
     `has_elr`: whether eligible leader replicas are on (KIP-966). `release` is the Kafka release whose
-    metadata.version the cluster begins with, as (4, 3); empty: not known. `newest` is the newest release of a
-    node when it begins, as "4.3.1"; "": not known. `log_dirs`: of each broker; a controller has one.
+    metadata.version the cluster begins with, as (4, 3); empty: not known. `releases` has each
+    node and that with which it begins, as "4.3.1"; empty: not known. `log_dirs`: of each broker; a controller
+    has one.
     `internal` are topics of Kafka's own that the load makes it need, `transactional_ids` those of the load.
     """
 
@@ -35,7 +36,7 @@ class Facts:
     topics: tuple[TopicFacts, ...]
     has_elr: bool = True
     release: tuple[int, ...] = ()
-    newest: str = ""
+    releases: tuple[tuple[int, str], ...] = ()
     log_dirs: int = 1
     internal: tuple[TopicFacts, ...] = ()
     transactional_ids: tuple[str, ...] = ()

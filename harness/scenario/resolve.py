@@ -194,7 +194,7 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
             for topic in scenario.topics
         ),
         release=topology.oldest_version,
-        newest=topology.releases[-1],
+        releases=tuple((node, topology.release_of(node)) for node in topology.nodes),
         log_dirs=topology.log_dirs,
         internal=_internal(scenario, topology),
         transactional_ids=scenario.workload.transactional_ids,
