@@ -33,33 +33,25 @@ from checkers.history.tables import NONE
 
 Kind = Literal["violation", "permitted", "undecided"]
 
-CLIENT = "acknowledged without being written (client)"
-RESENT = "re-sent under a new producer epoch (client)"
-HOLE = "hole"
+# The causes that a label can have, in the order of their sections in docs/properties.md.
+NOTHING_PROMISED = "acks=0"
 UNREPLICATED_TAIL = "acks=1 unreplicated tail"
 DEPOSED_LEADER = "deposed leader"
 POWER_LOSS = "power loss of all in-sync replicas"
 DISK_LOSS = "disk loss among all in-sync replicas"
+UNCLEAN_SHUTDOWNS = "min.isr replicas shut down uncleanly"
 ISR_OF_ONE = "ISR of one with min.isr 1"
 LAST_STANDING = "last replica standing"
 LAST_KNOWN_ELR = "last known ELR elected without the data"
 UNCLEAN_ELECTION = "unclean election"
-UNCLEAN_SHUTDOWNS = "min.isr replicas shut down uncleanly"
 RETENTION = "deleted by retention"
 IN_SYNC_WITHOUT = "in-sync replica elected without the data"
-NOTHING_PROMISED = "acks=0"
+HOLE = "hole"
 MOVED = "moved"
+CLIENT = "acknowledged without being written (client)"
+RESENT = "re-sent under a new producer epoch (client)"
 RETRY = "retry"
 MISSING_EVIDENCE = "missing evidence"
-
-CAUSES = (
-    *(NOTHING_PROMISED, UNREPLICATED_TAIL, DEPOSED_LEADER),
-    *(POWER_LOSS, DISK_LOSS, UNCLEAN_SHUTDOWNS, ISR_OF_ONE, LAST_STANDING, LAST_KNOWN_ELR, UNCLEAN_ELECTION),
-    RETENTION,
-    *(IN_SYNC_WITHOUT, HOLE, MOVED),
-    *(CLIENT, RESENT, RETRY, MISSING_EVIDENCE),
-)
-"""Every cause that a label can have, as docs/properties.md explains them: a section each, in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -234,14 +234,6 @@ class Timeline:
         usurped = [each for each in self._usurpers.get(tp, ()) if each.epoch in epochs]
         return tuple(dict.fromkeys([*led, *deposed, *usurped]))
 
-    def zombie_at(self, tp: TopicPartition, at_ns: int) -> Election | None:
-        """The election after which its deposed leader may still have been acknowledging at a time."""
-        for election in self.elections(tp):
-            until_ns = election.deposed_until_ns
-            if until_ns != NONE and election.at_ns <= at_ns < until_ns + self.slack_ns:
-                return election
-        return None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Downtime:

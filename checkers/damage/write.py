@@ -1,6 +1,5 @@
 """Writes a history in memory as the Parquet files that checkers/history/load.py reads."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
@@ -10,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from checkers.history.rows import SINGLE_FILES, History, TopicPartition
+from checkers.history.rows import SINGLE_FILES, History, by_partition
 from checkers.history.tables import (
     GROUP_ROWS,
     OPTIONAL,
@@ -36,7 +35,7 @@ def write(
         ("final_log", sorted(history.final_log, key=attrgetter("offset"))),
         ("reads", history.reads),
     ):
-        rows_of = _by_partition(rows)
+        rows_of = by_partition(rows)
         for tp in history.partitions:
             path = unit_path(history_dir, table, *tp)
             put(path, table, rows_of[tp], *tp, group_rows=group_rows)
@@ -49,13 +48,6 @@ def write(
         for (tp, broker), batches in groupby(placed, key=lambda batch: (batch.tp, batch.broker)):
             path = replica_path(history_dir, tp.topic, tp.partition, broker, 0)
             put(path, REPLICA_BATCHES, batches, *tp)
-
-
-def _by_partition(rows: Iterable[Any]) -> defaultdict[TopicPartition, list[Any]]:
-    found: defaultdict[TopicPartition, list[Any]] = defaultdict(list)
-    for row in rows:
-        found[row.tp].append(row)
-    return found
 
 
 def _write(

@@ -4,7 +4,8 @@
 adds the bulk ones, and is what the reference implementation reads. The Spark implementation never builds one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
@@ -603,3 +604,11 @@ ROW_OF: Mapping[str, Callable[..., Any]] = MappingProxyType(
 """What makes a row of each table from its columns."""
 SINGLE_FILES = tuple(table for table in ROW_OF if table in Context.__dataclass_fields__)
 """The tables that `Context` holds, each under its own name."""
+
+
+def by_partition(rows: Iterable[Any]) -> defaultdict[TopicPartition, list[Any]]:
+    """Rows of one table by their partition, in order; nothing for a partition without any."""
+    found: defaultdict[TopicPartition, list[Any]] = defaultdict(list)
+    for each in rows:
+        found[each.tp].append(each)
+    return found

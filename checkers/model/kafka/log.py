@@ -110,11 +110,6 @@ class ReplicaLog:
         """The leader epoch of the last batch or assignment; -1 of an empty log."""
         return self.epochs[-1][0] if self.epochs else NONE
 
-    @property
-    def last_batch_epoch(self) -> int:
-        """The leader epoch of the last batch; -1 of an empty log."""
-        return self.batches[-1].leader_epoch if self.batches else NONE
-
     def append(self, batch: Batch) -> None:
         """Append a batch at the end, which is its base offset."""
         self.assign_epoch(batch.leader_epoch, batch.base_offset)
