@@ -17,19 +17,23 @@ from checkers.model.kafka.event_loop import Callback, EventLoop
 Edge = tuple[str, str]
 SHORTEST_S, LONGEST_S = 0.0004, 0.004
 """How long a message is on its way."""
+APART_S = 0.0002
+"""Between two messages that waited at a paused node."""
 
 
 class Node:
     """A process; `incarnation` rises with each end, so that nothing reaches the one after it.
 
-    `serving`: it takes requests; a broker does once it has been unfenced for the first time.
+    `serving`: it takes requests; a broker does once it has been unfenced for the first time. `caught_up_s`:
+    when it has done, or had, what waited while it was paused; until then what arrives comes after that.
     """
 
-    __slots__ = ("backlog", "incarnation", "name", "paused", "serving", "up")
+    __slots__ = ("backlog", "caught_up_s", "incarnation", "name", "paused", "serving", "up")
 
     def __init__(self, name: str) -> None:
         self.name, self.up, self.paused, self.serving, self.incarnation = name, True, False, True, 0
         self.backlog: list[tuple[Callback, tuple[Any, ...]]] = []
+        self.caught_up_s = float("-inf")
 
     @property
     def running(self) -> bool:
@@ -119,8 +123,15 @@ class Network:
             return
         if node.paused:
             node.backlog.append((callback, arguments))
+        elif self._loop.now_s < node.caught_up_s:
+            self._later(node, callback, arguments)
         else:
             callback(*arguments)
+
+    def _later(self, node: Node, callback: Callback, arguments: tuple[Any, ...]) -> None:
+        """Behind what waits at a node that has just gone on: nothing on a connection overtakes."""
+        self._loop.at(node.caught_up_s, self._again, node, node.incarnation, callback, arguments)
+        node.caught_up_s += APART_S
 
     def cut(self, edge: Edge, *, refuse: bool, directions: tuple[Direction, ...] = BOTH) -> None:
         """Cut an edge, or one direction of it; several cuts of one edge add up."""
@@ -156,6 +167,7 @@ class Network:
         self.changes += 1
         node.up, node.paused, node.serving = False, False, False
         node.backlog.clear()
+        node.caught_up_s = float("-inf")
         node.incarnation += 1
         self._reconnect(node)
 
@@ -175,11 +187,14 @@ class Network:
         self.changes += 1
         node.paused = False
         backlog, node.backlog = node.backlog, []
-        for place, (callback, arguments) in enumerate(backlog):
-            self._loop.after(0.0002 * place, self._again, node, node.incarnation, callback, arguments)
+        node.caught_up_s = self._loop.now_s
+        for callback, arguments in backlog:
+            self._later(node, callback, arguments)
 
     def _again(self, node: Node, incarnation: int, callback: Callback, arguments: tuple[Any, ...]) -> None:
-        if incarnation == node.incarnation:
+        if incarnation == node.incarnation and node.paused:
+            node.backlog.append((callback, arguments))
+        elif incarnation == node.incarnation:
             callback(*arguments)
 
     def _reconnect(self, node: Node) -> None:

@@ -68,3 +68,30 @@ def test_cuts_of_different_directions_add_up(network, loop):
     assert not network.usable(EDGE)
     network.heal(EDGE, ("from",))
     assert arrived(network, loop) == ["answer", "request"]
+
+
+def test_what_arrives_just_after_a_pause_does_not_overtake_what_waited(network, loop):
+    found: list[int] = []
+    node = network.nodes["1"]
+    network.pause(node)
+    for number in range(20):
+        network.request(EDGE, found.append, number)
+    loop.at(1.0, network.request, EDGE, found.append, 20)
+    loop.at(1.0003, network.resume, node)  # while that one is on its way
+    loop.run(2.0)
+    assert found == list(range(21))
+
+
+def test_what_waits_at_a_node_that_is_paused_again_waits_on(network, loop):
+    found: list[int] = []
+    node = network.nodes["1"]
+    network.pause(node)
+    for number in range(20):
+        network.request(EDGE, found.append, number)
+    loop.at(1.0, network.resume, node)
+    loop.at(1.001, network.pause, node)
+    loop.run(2.0)
+    assert 0 < len(found) < 20
+    network.resume(node)
+    loop.run(3.0)
+    assert found == list(range(20))
