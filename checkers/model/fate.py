@@ -4,12 +4,12 @@ A lost record was removed by the first election after which no leader that start
 permitted follows from what Kafka promises: acks=0 nothing; acks=1 the append by one leader; acks=all, and all
 that was below a high watermark, that it survives fewer unclean shutdowns of brokers that had it than
 min.insync.replicas (KIP-966), unless unclean election is on. Without ELR it also dies with the last member of
-the ISR, however many had it. What was flushed outlives a loss of power, and not that of the disk. What its
-leader had deleted before, for it was too old by its clock, retention has taken; also what its successor had,
-as a follower.
+the ISR, however many had it. What was flushed outlives a loss of power, and not that of the disk. Retention
+has taken what the last leader that had it deleted, for it was too old by its clock, where nobody brought it
+back; or what the next one had deleted as a follower, or taken over as deleted.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from checkers.history.rows import RecordId, TopicPartition
@@ -97,16 +97,15 @@ class _Fates:
     def _fate(self, record: Sent, *, exposed: bool) -> RecordTruth:
         survives = id(record) in self._present
         copy = None if survives else self._copy(record, exposed=exposed)
-        removal = None if copy is None else self._removal(record, copy)
-        deletion = None if copy is None else self._deletion(copy, removal)
-        removal = removal if deletion is None else None
+        without = None if copy is None else self._first_without(record, copy)
+        deletion = None if copy is None else self._deletion(record, copy, without)
+        removal = self._election(without) if deletion is None else None
         cause, permitted, facts = "", True, ""
         if not survives and record.acks == "0" and not exposed:
             cause, facts = "acks=0", "its producer waited for no broker"
         elif deletion is not None:
             cause = "deleted by retention"
-            led = "led" if deletion.led else "led later"
-            facts = f"the clock of broker {deletion.broker}, which {led}, was {deletion.ahead_s:g} s ahead"
+            facts = f"the clock of broker {deletion.whose} was {deletion.ahead_s:g} s ahead"
         elif not survives:
             cause, permitted, facts = self._judge(record, copy, removal)
         return RecordTruth(
@@ -129,27 +128,50 @@ class _Fates:
         until = [batch for batch in batches if batch.appended_s <= record.completed_s or batch.covered_s >= 0]
         return max(until, key=lambda one: one.leader_epoch, default=None)
 
-    def _removal(self, record: Sent, copy: Batch) -> Record | None:
-        """The election of the first leader after which no leader had the record."""
-        batches = {id(batch) for batch in self._batches[id(record)]}
+    def _first_without(self, record: Sent, copy: Batch) -> Started | None:
+        """The first leader after which no leader had the record."""
         first = None
-        for one in self._started.get(record.partition, []):
-            if one.leader_epoch > copy.leader_epoch:
-                has = any(id(batch.bytes_of or batch) in batches for batch in one.batches)
-                first = None if has else first or one
-        return None if first is None else self._elected.get((first.partition, first.leader_epoch))
+        for one in self._later(record, copy):
+            first = None if self._has(one, record) else first or one
+        return first
 
-    def _deletion(self, copy: Batch, removal: Record | None) -> Deleted | None:
-        """The first time that a leader deleted it, unless no leader had it by then; or that a follower did,
-        by whose election it was gone for all."""
-        until_s = NEVER_S if removal is None else removal.at_s
-        successor = None if removal is None else _leader(removal)
-        partition = copy.records[0].partition
-        for one in self._deleted:
-            mine = one.partition == partition and copy.end_offset <= one.to
-            if mine and copy.appended_s <= one.at_s < until_s and (one.led or one.broker == successor):
-                return one
-        return None
+    def _later(self, record: Sent, copy: Batch) -> Iterator[Started]:
+        """The leaders that started after the one that had appended this copy."""
+        started = self._started.get(record.partition, [])
+        return (one for one in started if one.leader_epoch > copy.leader_epoch)
+
+    def _has(self, leader: Started, record: Sent) -> bool:
+        copies = {id(batch) for batch in self._batches[id(record)]}
+        held = (batch for batch in leader.batches if id(batch.bytes_of or batch) in copies)
+        return any(_offset(record, batch) >= leader.log_start for batch in held)
+
+    def _deletion(self, record: Sent, copy: Batch, without: Started | None) -> Deleted | None:
+        """By which clock retention took it: from the last leader that had it, or before that from the next
+        one, or from a later one that would have brought it back. A next one whose log begins at or below it
+        lacks it for another reason."""
+        offset = _offset(record, copy)
+        over_it = [one for one in self._deleted if one.partition == record.partition and offset < one.to]
+        if not over_it:
+            return None
+        later = list(self._later(record, copy))
+        if without is None or offset < without.log_start:
+            had = [one for one in later if self._has(one, record)]
+            leader = had[-1].leader if had else _appender(record, copy)
+            since_s = had[-1].at_s if had else copy.appended_s
+            until_s = NEVER_S if without is None else without.at_s
+            by_leader = (one for one in over_it if one.led and one.broker == leader)
+            if found := next((one for one in by_leader if since_s <= one.at_s < until_s), None):
+                return found
+        if without is None:
+            return None
+        began_above = {
+            one.leader for one in later if one.leader_epoch >= without.leader_epoch and offset < one.log_start
+        }
+        before = (one for one in over_it if one.broker in began_above and one.at_s <= without.at_s)
+        return next(before, None)
+
+    def _election(self, started: Started | None) -> Record | None:
+        return None if started is None else self._elected.get((started.partition, started.leader_epoch))
 
     def _judge(self, record: Sent, copy: Batch | None, removal: Record | None) -> Fate:
         if copy is None:
@@ -250,6 +272,16 @@ def _registered(records: Iterable[Record]) -> Mapping[int, Sequence[float]]:
             epochs[one.state.node] = one.state.broker_epoch
             found.setdefault(one.state.node, []).append(one.at_s)
     return found
+
+
+def _offset(record: Sent, batch: Batch) -> int:
+    """Where a record stands in a batch that holds it, or a wrong copy of it."""
+    return batch.base_offset + next(place for place, one in enumerate(batch.records) if one is record)
+
+
+def _appender(record: Sent, copy: Batch) -> int:
+    """The broker that led when it appended this copy."""
+    return next(broker for _, epoch, broker, _ in record.written if epoch == copy.leader_epoch)
 
 
 def _leader(removal: Record) -> int:

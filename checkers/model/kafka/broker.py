@@ -66,6 +66,8 @@ class Broker:
         for replica in self.replicas.values():
             replica.forget_role()
             self._wrote(replica)
+            if not clean or self._is_offline(replica.partition):
+                replica.ended_uncleanly()
         if clean:
             self._note_high_watermarks()
         # A clean shutdown is one only if it was noted in every log directory.
@@ -209,7 +211,7 @@ class Broker:
             if self.cluster.bugs:
                 load_wrongly(self.cluster, replica, unclean=self._unclean)
             checkpoint = self.high_watermarks.get(replica.partition, 0)
-            replica.high_watermark = min(checkpoint, replica.log.end)
+            replica.high_watermark = max(min(checkpoint, replica.log.end), replica.log.start)
             replica.unflushed = 0
             self.cluster.loaded(replica, unclean=self._unclean)
         self._fetching = self._loaded = True

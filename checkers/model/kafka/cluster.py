@@ -1,7 +1,7 @@
 """A whole simulated cluster, and what is truly known of it: elections, starts of leaders, truncations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from checkers.model.bugs import Bug
@@ -28,6 +28,7 @@ class Started:
     leader: int
     leader_epoch: int
     at_s: float
+    log_start: int
     batches: tuple[Batch, ...]
 
 
@@ -60,9 +61,11 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deleted:
-    """A broker has deleted what was before offset `to`: too old by its clock, which was `ahead_s` ahead.
+    """A broker has deleted what was before offset `to`: too old by the clock of `whose`, which was `ahead_s`
+    ahead.
 
-    What a leader deletes its followers delete with it; what a follower deletes is gone for all if it leads.
+    What a leader deletes its followers delete with it: then `whose` is another one. What a follower deletes
+    is gone for all if it leads.
     """
 
     partition: int
@@ -70,6 +73,7 @@ class Deleted:
     led: bool
     at_s: float
     to: int
+    whose: int
     ahead_s: float
 
 
@@ -216,6 +220,7 @@ class Cluster:
             leader=replica.broker.number,
             leader_epoch=replica.leader_epoch,
             at_s=self.loop.now_s,
+            log_start=replica.log.start,
             batches=tuple(replica.log.batches),
         )
         self.known.started.append(started)
@@ -247,9 +252,22 @@ class Cluster:
                 led=isinstance(replica.role, Leader),
                 at_s=self.loop.now_s,
                 to=to,
+                whose=number,
                 ahead_s=self.ahead_s(number),
             )
         )
+
+    def took_over_start(self, replica: Replica, to: int) -> None:
+        """A follower lets its log start where its leader's does, for whatever reason that had."""
+        own, now_s = replica.broker.number, self.loop.now_s
+        of_leader = (
+            one
+            for one in reversed(self.known.deleted)
+            if (one.partition, one.broker) == (replica.partition, replica.leader) and one.to >= to
+        )
+        reason = next(of_leader, None)
+        if reason is not None:
+            self.known.deleted.append(replace(reason, broker=own, led=False, at_s=now_s, to=to))
 
     def _replica_line(
         self, replica: Replica, kind: str, epoch: int, offset: int, *, high_watermark: int | None = None

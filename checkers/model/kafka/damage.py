@@ -18,6 +18,8 @@ def append_wrongly(cluster: "Cluster", replica: "Replica", batch: Batch) -> None
     """What a broken leader does beside appending a batch."""
     log = replica.log
     if Bug.LOG_START_JUMPS in cluster.bugs and replica.high_watermark > 8 and cluster.rng.random() < JUMPS:
+        if cluster.sets_clocks:
+            replica.delete_old()  # what is too old by its clock it may delete at any time, and rightly
         inside = [
             one.base_offset for one in log.batches if log.start < one.base_offset < replica.high_watermark
         ]

@@ -44,12 +44,14 @@ class ProduceRequest:
 
 class Fetched(NamedTuple):
     """What a leader answers to a follower. `diverging`: the epoch, and its end, to be truncated to.
-    `retained_from`: what is before it the leader has deleted."""
+    `retained_from`: what is before it the leader has deleted. `begins`: the same, where that was asked for
+    (OFFSET_OUT_OF_RANGE)."""
 
     batches: Sequence[Batch] = ()
     high_watermark: int = 0
     retained_from: int = 0
     diverging: tuple[int, int] | None = None
+    begins: int = NONE
     error: str = ""
 
 
@@ -256,6 +258,9 @@ class Leader:
         log, remote, now_s = self.replica.log, self._remotes.get(node), self._cluster.loop.now_s
         if remote is None:
             reply(Fetched(error="UNKNOWN_TOPIC_OR_PARTITION"))
+            return
+        if offset < self.replica.retained_from:
+            reply(Fetched(begins=self.replica.retained_from))
             return
         diverging = self._diverging(offset, last_epoch)
         if diverging is not None:

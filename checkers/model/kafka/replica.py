@@ -102,23 +102,42 @@ class Replica:
         self.high_watermark = min(self.high_watermark, self.log.end)
         self.retained_from = min(self.retained_from, self.log.start)
 
+    def begin_anew(self, at: int) -> None:
+        """Remove all, and begin at an offset."""
+        self.log.begin_anew(at)
+        self.high_watermark = self.retained_from = at
+
+    def ended_uncleanly(self) -> None:
+        """The process has ended without noting where the log starts."""
+        self.log.forget_start()
+        self.retained_from = min(self.retained_from, self.log.start)
+
     def delete_old(self) -> None:
         """Delete the first batches that are older than retention by this broker's clock, as far as they are
         below the high watermark. A leader's followers hear of it, a follower's leader does not."""
         cluster = self.broker.cluster
+        self.log.remove_below_start()
         now_s = cluster.loop.now_s + cluster.ahead_s(self.broker.number)
         to = self.log.start
         for batch in self.log.batches:
             young = now_s - batch.records[-1].invoked_s <= cluster.case.settings.retention_s
             if young or batch.end_offset > self.high_watermark:
                 break
-            to = batch.end_offset
+            to = max(to, batch.end_offset)
         if to > self.log.start:
             cluster.deleted(self, to)
-            self.delete_before(to)
+            self.log.remove_before(to)
+            self._starts_at(to)
 
-    def delete_before(self, offset: int) -> None:
-        """Let the log start at an offset, unless it starts later already."""
-        if offset > self.log.start:
-            self.log.remove_before(offset)
-            self.retained_from = offset
+    def take_over_start(self, of_leader: int) -> None:
+        """Let the log start where the leader's does, unless it starts later already; what lies below is
+        removed with the next look at what is too old."""
+        to = min(of_leader, self.high_watermark)
+        if to > self.log.start:
+            self.broker.cluster.took_over_start(self, to)
+            self.log.move_start(to)
+            self._starts_at(to)
+
+    def _starts_at(self, offset: int) -> None:
+        self.retained_from = offset
+        self.high_watermark = max(self.high_watermark, offset)
