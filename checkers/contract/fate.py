@@ -30,6 +30,9 @@ from checkers.contract.settings import Realised
 from checkers.contract.timeline import NEVER_NS, Election, Leadership
 from checkers.history.tables import NONE
 
+WITHOUT_IT = ("unclean", "not known")
+"""The kinds of elections whose leader may have another log than those in sync."""
+
 
 class Reason(Enum):
     """Why the elected leader did not have the record."""
@@ -85,7 +88,7 @@ def _under(
     """The fates of a record that was appended by this leader."""
     removals = list(_removals(record, appended.epoch, evidence, realised))
     if not removals:
-        below = record.missed_ns == NONE and record.offset < evidence.log_start
+        below = record.missed_ns == NONE and record.offset < evidence.log_start and not appended.usurped
         return (Fate(appended=appended, reason=Reason.DELETED if below else Reason.NO_ELECTION),)
     its_own = tuple(removals)
     for epoch in _shown_later(appended.epoch, record, evidence, realised):
@@ -101,10 +104,20 @@ def _may_be_deleted(
     record: LostRecord, removals: Sequence[Election], evidence: PartitionEvidence, realised: Realised
 ) -> bool:
     """Whether it may have been there until retention deleted it: no election is known to begin at or below
-    it, and somebody's clock was set."""
-    if not realised.clocks_ahead or record.missed_ns != NONE or record.offset >= evidence.log_start:
+    it, or an unclean one after that may have brought it back."""
+    if not _is_deleted(record, evidence, realised):
         return False
-    return all(evidence.start_of(each.leader_epoch).high > record.offset for each in removals)
+    unclean = (each for each in realised.timeline.elections(record.tp) if each.kind in WITHOUT_IT)
+    brought_back = max((each.leader_epoch for each in unclean), default=NONE)
+    return all(
+        evidence.start_of(each.leader_epoch).high > record.offset or each.leader_epoch < brought_back
+        for each in removals
+    )
+
+
+def _is_deleted(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -> bool:
+    """Whether what was at its offset in the end retention may have deleted."""
+    return bool(realised.clocks_ahead) and record.missed_ns == NONE and record.offset < evidence.log_start
 
 
 def _may_have_appended(
@@ -198,7 +211,9 @@ def _removals(
         if oldest < election.leader_epoch:
             return
         start = evidence.start_of(election.leader_epoch)
-        if start.low <= record.offset or older_there:
+        # Of what an older epoch had there, retention has taken the sign.
+        unshown = election.kind in WITHOUT_IT and _is_deleted(record, evidence, realised)
+        if start.low <= record.offset or older_there or unshown:
             yield election
         if start.high <= record.offset:
             return

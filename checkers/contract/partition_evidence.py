@@ -7,7 +7,8 @@
                      not, with or without their unsynced pages, how far their log reached before and after,
                      and until when they were not in sync
     log ends         how far each replica's own log reached, as measured
-    log starts       when the log start was seen to have moved, and by whose word
+    log starts       when the log start was seen to have moved, and by whose word; and how far that of each
+                     broker's own log has moved whose clock was set
 
 Invariant: a bound is stated only where something was measured; what nobody measured is None, or open.
 Evidence: the tables of one file, and the epochs of the final log.
@@ -16,8 +17,9 @@ Counterexample to "an epoch without records in the log was never there":
     Kafka drops the entry of epoch 6 from its cache, for it begins at or behind that of epoch 7
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -174,6 +176,19 @@ class LogStartMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnStart:
+    """Where a broker's own log began: at `highest` at some time, and never above that where it is `certain`.
+
+    That it is where the log was read at the end, from its disk or as the leader's, and nothing can have moved
+    the log start back before: an unclean end of its process, which may forget it; a truncation below it; a
+    move of the replica. Before the clock was first ahead nothing had moved it up.
+    """
+
+    highest: int
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionEvidence:
     """Everything measured of one partition."""
 
@@ -186,6 +201,8 @@ class PartitionEvidence:
     high_watermarks: dict[int, HighWatermark]
     outages: Sequence[Outage]
     log_start_moves: Sequence[LogStartMove]
+    own_starts: Mapping[int, OwnStart]
+    """Of the brokers whose clock was set."""
     log_ends: LogEnds = field(repr=False)
 
     def start_of(self, epoch: int) -> EpochStart:
@@ -208,6 +225,7 @@ class PartitionEvidence:
         marks.update(each.highest for each in self.high_watermarks.values())
         marks.update(log_end for _, log_end in self.log_ends.last_of_all())
         marks.update(move.log_start for move in self.log_start_moves)
+        marks.update(own.highest for own in self.own_starts.values())
         marks.update(self.log_ends.least_of_all())
         for outage in self.outages:
             marks.update(mark for mark in (outage.before, outage.after) if mark is not None)
@@ -231,6 +249,7 @@ def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvide
         high_watermarks=_high_watermarks(realised, tp),
         outages=outages,
         log_start_moves=tuple(_log_start_moves(realised, tp, proof)),
+        own_starts={node: _own_start(realised, tp, node, outages) for node in realised.clocks_ahead},
         log_ends=log_ends,
     )
 
@@ -349,6 +368,38 @@ def _log_start_moves(realised: Realised, tp: TopicPartition, proof: Proof | None
         yield LogStartMove(
             since_ns=since_ns, until_ns=until_ns, before=by, leader=NONE, log_start=proof.log_start
         )
+
+
+def _own_start(realised: Realised, tp: TopicPartition, node: int, outages: Sequence[Outage]) -> OwnStart:
+    context = realised.context
+    at_the_end = [row.log_start for row in context.replicas if (row.tp, row.broker) == (tp, node)]
+    last = realised.timeline.at(tp, NEVER_NS)
+    if last is not None and last.leader == node:
+        at_the_end += [proof.log_start for proof in context.proofs if proof.tp == tp]
+    final = max(at_the_end, default=NONE)
+    ahead_ns = min((span.since_ns for span in realised.clocks_ahead[node] if span.ahead_ms > 0), default=0)
+    moves_back = (
+        "broker_lines" not in context.collected
+        or any(each.node == node and each.unclean and ahead_ns <= each.last_write_ns for each in outages)
+        or any(
+            line.kind == "truncated" and (line.node, line.tp) == (node, tp) and line.offset <= final
+            for line in context.broker_lines
+        )
+        or any(change.tp == tp and node not in change.replicas for change in context.metadata)
+    )
+    highest = max(
+        final,
+        _highest_log_start(context.watermarks, "leader", tp, node),
+        _highest_log_start(context.replica_offsets, "broker", tp, node),
+    )
+    return OwnStart(highest=highest, certain=final != NONE and not moves_back)
+
+
+def _highest_log_start(rows: Sequence[Any], broker: str, tp: TopicPartition, node: int) -> int:
+    """The highest log start that samples have of a broker; `broker` is the column that names it."""
+    columns = columns_of(rows, ("topic", "partition", broker, "log_start"))
+    its = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition) & (columns[broker] == node)
+    return int(columns["log_start"][its].max(initial=NONE))
 
 
 def _outages(realised: Realised, tp: TopicPartition, offsets: Sequence[ReplicaOffset]) -> Iterator[Outage]:

@@ -2,13 +2,14 @@
 
 Kafka deletes a segment once the youngest record in it is older than retention.ms by the clock of the broker
 that has it. Each broker does so by itself, a follower too; what a leader deletes is gone for everybody, for
-its log starts above it then.
+its log starts above it then, and its followers take that over with their next fetch. Who takes it over may
+lead later, or follow another one that has heard of nothing.
 
 Invariant: "permitted" only where the log start was seen to move over a record whose age, by a clock that
 whoever led then certainly had meanwhile, was above retention.ms as soon as they had it; "violation" where by
 no clock that may have been theirs it ever was.
-Evidence: sampled log starts, the leaders, the faults that set clocks (node_clocks.py), when records were
-sent: their producers date them then.
+Evidence: sampled log starts, those of the disks, the leaders, the faults that set clocks (node_clocks.py),
+when records were sent: their producers date them then.
 Counterexample to "the clock was ahead, so retention deleted it":
     retention.ms is 7 days; the clock of broker 1, which leads, is a day ahead
     its log start moves over records that were sent ten seconds ago: by no clock were they older than a day
@@ -19,12 +20,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from checkers.contract.lost_record import LostRecord
-from checkers.contract.partition_evidence import LogStartMove, PartitionEvidence
+from checkers.contract.partition_evidence import FAR, LogStartMove, PartitionEvidence
 from checkers.contract.settings import Realised
 from checkers.contract.timeline import NEVER_NS
-from checkers.history.columnar import columns_of
 from checkers.history.node_clocks import RIGHT, Ahead
-from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 
 NEAR_MS = 1_000
@@ -32,8 +31,6 @@ NEAR_MS = 1_000
 MILLISECOND_NS = 1_000_000
 FOREVER = -1
 """The retention.ms by which nothing is deleted."""
-_ANYWHERE = 1 << 62
-"""An offset above all."""
 _UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1000, "second"))
 Kind = Literal["violation", "permitted", "undecided"]
 _GRAVEST_FIRST: Sequence[Kind] = ("violation", "undecided", "permitted")
@@ -61,6 +58,10 @@ def deleted(
         sentence = "not measured: who led when the log start moved over it"
         return Deletion(kind="undecided", sentence=sentence)
     if max(_most_aged_ms(record, move, node, realised) for node in leaders) + NEAR_MS <= retention_ms:
+        for node in _led_before(record, move, evidence, realised) - leaders:
+            if _most_aged_ms(record, move, node, realised) + NEAR_MS > retention_ms:
+                sentence = f"not measured: whether broker {node} had deleted it, which led before"
+                return Deletion(kind="undecided", sentence=sentence)
         clocks = ", ".join(f"that of broker {node} was {_most(node, realised)}" for node in sorted(leaders))
         sentence = f"the log start moved over it, and by no clock it was older than {kept}: {clocks}"
         return Deletion(kind="violation", sentence=sentence)
@@ -73,58 +74,54 @@ def deleted(
     return Deletion(kind="undecided", sentence=sentence)
 
 
-def deleted_on(broker: int, realised: Realised, retention_ms: int) -> Deletion:
-    """Rule on records of any age that one broker lacks below its own log start, and the leader has."""
-    spans = realised.clocks_ahead.get(broker, ())
+def below_its_start(
+    replica: int, evidence: PartitionEvidence, realised: Realised, retention_ms: int
+) -> Iterator[tuple[int, Deletion]]:
+    """Below which offsets a replica may lack what the final log has, and why: the gravest rulings first.
+
+    It may have deleted for its own clock, or taken over the log start of a leader that had. A leader whose
+    log is known to have begun nowhere above an offset has passed on no log start above it.
+    """
+    found = []
+    if replica in realised.clocks_ahead:
+        found.append((FAR, _by_clock_of(replica, replica, realised, retention_ms)))
+    for leader in sorted(realised.clocks_ahead.keys() - {replica}):
+        if not _led_since_ahead(leader, evidence, realised):
+            continue
+        ruling, own = _by_clock_of(leader, replica, realised, retention_ms), evidence.own_starts[leader]
+        found.append((own.highest, ruling))
+        if ruling.kind != "violation" and not own.certain:
+            sentence = f"not measured: where broker {leader}'s log began when it led last"
+            found.append((FAR, Deletion(kind="undecided", sentence=sentence)))
+    yield from sorted(found, key=lambda each: _GRAVEST_FIRST.index(each[1].kind))
+
+
+def _led_since_ahead(leader: int, evidence: PartitionEvidence, realised: Realised) -> bool:
+    """Whether a broker may have led since its clock was first ahead."""
+    since_ns = (span.since_ns for span in realised.clocks_ahead[leader] if span.ahead_ms > 0)
+    led = realised.timeline.leaders(evidence.tp, min(since_ns, default=NEVER_NS), NEVER_NS)
+    return any(each.leader == leader for each in led)
+
+
+def _by_clock_of(broker: int, replica: int, realised: Realised, retention_ms: int) -> Deletion:
+    """Rule on records of any age that a replica lacks below its own log start, and the leader has, as far as
+    one broker's clock can be the reason: its own, or that of a leader whose log start it took over."""
+    spans = realised.clocks_ahead[broker]
     kept = f"retention.ms ({in_words(retention_ms)})"
+    whose = "" if broker == replica else ", whose log start it took over,"
     if retention_ms != FOREVER and any(
         span.ahead_ms > retention_ms + NEAR_MS and span.certain_since_ns < span.certain_until_ns
         for span in spans
     ):
-        sentence = (
-            f"the clock of broker {broker} was {_most(broker, realised)}, by which all is older than {kept}"
-        )
-        return Deletion(kind="permitted", sentence=sentence)
+        clock = f"the clock of broker {broker}{whose} was {_most(broker, realised)}"
+        return Deletion(kind="permitted", sentence=f"{clock}, by which all is older than {kept}")
     lasted_ms = _lasted_ms(realised)
     if retention_ms != FOREVER and any(span.ahead_ms + lasted_ms + NEAR_MS > retention_ms for span in spans):
         sentence = f"not measured: whether by broker {broker}'s clock it was older than {kept}"
         return Deletion(kind="undecided", sentence=sentence)
-    sentence = f"broker {broker}'s log starts above it, and by no clock it was older than {kept}"
+    clock = f"that of broker {broker}{whose} was {_most(broker, realised)}"
+    sentence = f"broker {replica}'s log starts above it, and by no clock it was older than {kept}: {clock}"
     return Deletion(kind="violation", sentence=sentence)
-
-
-def below_its_start(
-    tp: TopicPartition, replica: int, realised: Realised, retention_ms: int
-) -> Iterator[tuple[int, Deletion]]:
-    """Below which offsets a replica may lack what the final log has, and why: the gravest rulings first.
-
-    It may have deleted for its own clock, or taken over the log start of a leader that had.
-    """
-    own = [(_ANYWHERE, deleted_on(replica, realised, retention_ms))] * (replica in realised.clocks_ahead)
-    taken_over = [
-        (offset, ruling)
-        for leader in sorted(realised.clocks_ahead.keys() - {replica})
-        for offset, ruling in _passed_on(tp, leader, realised, retention_ms)
-    ]
-    yield from sorted((*own, *taken_over), key=lambda each: _GRAVEST_FIRST.index(each[1].kind))
-
-
-def _passed_on(
-    tp: TopicPartition, leader: int, realised: Realised, retention_ms: int
-) -> Iterator[tuple[int, Deletion]]:
-    """What a leader's followers may have taken over: what it reported, and what it had no time to report."""
-    since_ns = (span.since_ns for span in realised.clocks_ahead[leader] if span.ahead_ms > 0)
-    led = realised.timeline.leaders(tp, min(since_ns, default=NEVER_NS), NEVER_NS)
-    if all(each.leader != leader for each in led):
-        return
-    ruling = deleted_on(leader, realised, retention_ms)
-    columns = columns_of(realised.context.watermarks, ("topic", "partition", "leader", "log_start"))
-    here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
-    yield max(columns["log_start"][here & (columns["leader"] == leader)].tolist(), default=NONE), ruling
-    last = realised.timeline.at(tp, NEVER_NS)
-    if ruling.kind != "violation" and (last is None or last.leader != leader):
-        sentence = f"not measured: where broker {leader}'s log began when it led last"
-        yield _ANYWHERE, Deletion(kind="undecided", sentence=sentence)
 
 
 def time_marks(evidence: PartitionEvidence, realised: Realised, retention_ms: int) -> Iterator[int]:
@@ -154,6 +151,20 @@ def _leaders(
     since_ns = max(move.since_ns, record.since_ns)
     led = realised.timeline.leaders(evidence.tp, since_ns, move.until_ns)
     return frozenset({each.leader for each in led} | {move.leader}) - {NONE}
+
+
+def _led_before(
+    record: LostRecord, move: LogStartMove, evidence: PartitionEvidence, realised: Realised
+) -> frozenset[int]:
+    """Who may have deleted it as a leader of before, and passed on that log start to who moved it: with a
+    log that may have begun above it."""
+    led = realised.timeline.leaders(evidence.tp, record.since_ns, move.until_ns)
+    nodes = {each.leader for each in led} & evidence.own_starts.keys()
+    return frozenset(
+        node
+        for node in nodes
+        if record.offset < evidence.own_starts[node].highest or not evidence.own_starts[node].certain
+    )
 
 
 def _most_aged_ms(record: LostRecord, move: LogStartMove, node: int, realised: Realised) -> int:

@@ -142,7 +142,7 @@ class Timeline:
     def __init__(self, context: Context, clock: Clock) -> None:
         self.slack_ns = clock.slack_ns
         self._states = _from_samples(context.watermarks) | _from_metadata(context, clock)
-        self._usurpers = _usurpers(context.watermarks, self._states)
+        self._usurpers = _usurpers(context, self._states)
         self._registered = _registrations(context.brokers, clock)
         away = {
             node: [replace(each, up_ns=self.registered_ns(node, each.up_ns)) for each in times]
@@ -314,16 +314,23 @@ def _until_started(each: Downtime, started: Sequence[int]) -> Downtime:
 
 
 def _usurpers(
-    samples: Sequence[Watermark], states: Mapping[TopicPartition, Sequence[State]]
+    context: Context, states: Mapping[TopicPartition, Sequence[State]]
 ) -> Mapping[TopicPartition, Sequence[Leadership]]:
-    """Who answered as the leader of an epoch that the metadata log gave to another."""
+    """Who answered, or wrote into its own log, as the leader of an epoch that the metadata log gave to
+    another."""
     found: dict[TopicPartition, dict[Leadership, None]] = defaultdict(dict)
     elected = {(tp, state.leader, state.leader_epoch) for tp, its in states.items() for state in its}
-    for at in changes(samples, "at_ns", ("topic", "partition", "leader"), ("leader_epoch",)).tolist():
-        sample = samples[at]
-        claimed = (sample.tp, sample.leader, sample.leader_epoch)
-        if NONE not in claimed and claimed not in elected:
-            found[sample.tp][Leadership(leader=sample.leader, epoch=sample.leader_epoch, usurped=True)] = None
+    samples = context.watermarks
+    changed = changes(samples, "at_ns", ("topic", "partition", "leader"), ("leader_epoch",)).tolist()
+    claims = [(each.tp, each.leader, each.leader_epoch) for each in (samples[at] for at in changed)]
+    claims += [
+        (line.tp, line.node, line.leader_epoch)
+        for line in context.broker_lines
+        if line.kind == "leader-start" and line.tp in states
+    ]
+    for tp, leader, epoch in claims:
+        if NONE not in (leader, epoch) and (tp, leader, epoch) not in elected:
+            found[tp][Leadership(leader=leader, epoch=epoch, usurped=True)] = None
     return {tp: tuple(each) for tp, each in found.items()}
 
 

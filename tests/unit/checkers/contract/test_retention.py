@@ -26,7 +26,7 @@ from checkers.contract.settings import Realised
 from checkers.contract.terms import TopicPromise
 from checkers.contract.timeline import SECOND_NS
 from checkers.history.log_runs import LogRun
-from checkers.history.rows import ClockPair, Fault, TopicPartition, Watermark
+from checkers.history.rows import BrokerLine, ClockPair, Fault, TopicPartition, Watermark
 
 ALL = (1, 2, 3)
 DAY_MS = 86_400_000
@@ -251,25 +251,156 @@ def test_a_follower_that_deleted_for_its_own_clock_differs_as_it_may() -> None:
     assert of("+8d", 2, 20) == Label("violation", "no configuration permits divergence")
 
 
+def disk(broker: int, log_start: int):
+    """The log of a broker as it was read at the end."""
+    return replace(checkpoint(broker, (5, log_start)), log_start=log_start, log_end=50)
+
+
+TAKEN_OVER = (led(0, 1, 5, ALL), led(20, 3, 6, ALL), LogRun(5, 0, 49), disk(2, 16))
+"""Broker 2 begins at offset 16. Broker 1 led until 20 s; then broker 3 does, which has all."""
+
+
+def truncated(broker: int, *, to: int):
+    """A broker wrote that it cut its log."""
+    tp = {"topic": "orders", "partition": 0}
+    return BrokerLine(
+        at_ms=CLOCK.wall_ns // 1_000_000 + 22_000, node=broker, kind="truncated", offset=to, **tp
+    )
+
+
+def of_replica_2(*events, last: int = 15, retention_ms: int = 7 * DAY_MS) -> Label:
+    its = run(*TAKEN_OVER, *events, log_start=0, retention_ms=retention_ms)
+    return judge_contract(Anomalies.of([divergent(replica=2, first=0, last=last)]), its)[0]
+
+
 def test_a_follower_that_took_over_what_a_leader_had_deleted_differs_as_it_may() -> None:
-    """Broker 2 begins where leader 1 had moved the log start to; broker 3 leads then, and has it all."""
-    log = replace(checkpoint(2, (5, 16)), log_start=16, log_end=50)
-    events = (led(0, 1, 5, ALL), led(20, 3, 6, ALL), LogRun(5, 0, 49), log)
-    moved, unmoved = begins(10, 16), begins(10, 0)
-    back, by_3 = led(30, 1, 7, ALL), begins(25, 0, leader=3, epoch=6)
-
-    def of(*its, last: int = 15) -> Label:
-        its = run(*events, *its, log_start=0)
-        return judge_contract(Anomalies.of([divergent(replica=2, first=0, last=last)]), its)[0]
-
-    found = of(moved, by_3, skewed("+8d", 1))
+    found = of_replica_2(begins(10, 16), skewed("+8d", 1))
     assert (found.kind, found.cause) == ("permitted", RETENTION)
-    assert "the clock of broker 1 was 8 days ahead" in found.clause
-    assert of(moved, by_3, skewed("+6d", 1)).kind == "violation", "by its clock nothing was too old"
-    assert of(moved, by_3, skewed("+8d", 1), last=20).kind == "violation", "above the replica's log start"
-    assert of(unmoved, by_3, skewed("+8d", 1)).kind == "undecided", "it led on until 20 s"
-    assert of(unmoved, back, skewed("+8d", 1)).kind == "violation", "it leads, and has it all"
-    assert of(by_3, skewed("+8d", 1, second=35, until=38)).kind == "violation", "it did not lead any more"
+    assert found.clause == (
+        "deleted by retention: the clock of broker 1, whose log start it took over, was 8 days ahead, by "
+        "which all is older than retention.ms (7 days)"
+    )
+    above = of_replica_2(begins(10, 16), skewed("+8d", 1), last=20)
+    assert above == Label("violation", "no configuration permits divergence"), "above the replica's log start"
+
+
+def test_a_log_start_that_no_clock_explains_names_the_replica_and_the_clock() -> None:
+    found = of_replica_2(begins(10, 16), skewed("+6d", 1))
+    assert (found.kind, found.clause) == (
+        "violation",
+        "broker 2's log starts above it, and by no clock it was older than retention.ms (7 days): that of "
+        "broker 1, whose log start it took over, was 6 days ahead",
+    )
+
+
+def test_a_leader_whose_log_begins_below_has_passed_on_nothing() -> None:
+    """Its disk was read, and nothing has moved its log start back."""
+    ahead = skewed("+8d", 1)
+    assert of_replica_2(begins(10, 0), ahead, disk(1, 0)).kind == "violation"
+    assert of_replica_2(begins(10, 0), ahead, disk(1, 16)).kind == "permitted"
+    assert of_replica_2(begins(10, 0), ahead, disk(1, 12)).kind == "violation"
+    assert of_replica_2(begins(10, 0), ahead, disk(1, 12), last=11).kind == "permitted"
+
+
+def test_a_leader_whose_log_start_nobody_knows_leaves_it_undecided() -> None:
+    ahead = skewed("+8d", 1)
+    unread = of_replica_2(begins(10, 0), ahead)
+    assert (unread.kind, unread.cause) == ("undecided", "missing evidence")
+    assert unread.clause == "not measured: where broker 1's log began when it led last"
+    killed = down(22, 1, recovered=26)
+    assert of_replica_2(begins(10, 0), ahead, disk(1, 0), killed).kind == "undecided", "it may have forgotten"
+    before = down(1, 1, recovered=2)
+    assert of_replica_2(begins(10, 0), ahead, disk(1, 0), before).kind == "violation", "it was right then"
+
+
+def test_only_who_led_while_its_clock_was_ahead_or_after_that_passes_on_anything() -> None:
+    back = led(30, 1, 7, ALL)
+    assert of_replica_2(begins(10, 0), back, skewed("+8d", 1)).kind == "violation", "it leads, and has it all"
+    assert of_replica_2(skewed("+8d", 1, second=35, until=38)).kind == "violation", "it did not lead any more"
+
+
+def test_a_truncation_below_its_log_start_may_have_moved_it_back() -> None:
+    ahead, back_to = skewed("+8d", 1), truncated(1, to=0)
+    assert of_replica_2(begins(10, 0), ahead, disk(1, 0), back_to).kind == "undecided"
+    assert of_replica_2(begins(10, 0), ahead, disk(1, 0), truncated(1, to=30)).kind == "violation"
+
+
+def test_a_leader_that_took_over_the_log_start_unseen_may_have_it_of_one_before() -> None:
+    """Broker 1, which is ahead, led until 10.2 s, then broker 3, which had not heard of it, then 2."""
+    moved = (
+        led(0, 1, 5, ALL),
+        led(10.2, 3, 6, ALL),
+        led(12, 2, 7, ALL),
+        begins(10, 0),
+        begins(11.9, 0, leader=3, epoch=6),
+        begins(14, 16, leader=2, epoch=7),
+        LogRun(5, 16, 29),
+        LogRun(7, 30, 49),
+    )
+    ahead = skewed("+8d", 1, second=9, until=10.1)
+    found = label(run(*moved, ahead))
+    assert (found.kind, found.clause) == (
+        "undecided",
+        "not measured: whether broker 1 had deleted it, which led before",
+    )
+    assert label(run(*moved, ahead, disk(1, 0))).kind == "violation", "its log has it"
+    assert label(run(*moved, ahead, disk(1, 16))).kind == "undecided"
+    assert label(run(*moved, skewed("+6d", 1, second=9, until=10.1))).kind == "violation"
+
+
+def test_a_log_that_begins_before_its_epoch_cache_may_have_forgotten_where_it_began() -> None:
+    """Broker 2 had taken over the log start, and was killed before it had noted that."""
+    forgot = replace(checkpoint(2, (5, 16)), log_start=0, log_end=50)
+    events = (led(0, 1, 5, ALL), led(20, 3, 6, ALL), begins(10, 16), LogRun(5, 0, 49), disk(1, 16))
+
+    def of(*its, log=forgot, offset: int = 0) -> Label:
+        flaw = replace(lost("checkpoint-sane", offset=offset, sent=None, acked=None), replica=2)
+        judged = run(*events, log, *its, log_start=0)
+        return judge_contract(Anomalies.of([flaw]), judged)[0]
+
+    ahead, killed = skewed("+8d", 1), down(12, 2, recovered=16)
+    found = of(ahead, killed)
+    assert (found.kind, found.cause) == ("undecided", "missing evidence")
+    assert found.clause == (
+        "not measured: whether broker 2's log began at offset 16, as its epoch cache does, until its process "
+        "ended uncleanly"
+    )
+    forbidden = Label("violation", "no configuration permits checkpoint-sane")
+    assert of(ahead) == forbidden, "it ended cleanly"
+    assert of(killed) == forbidden, "no clock was wrong"
+    assert of(ahead, killed, offset=20) == forbidden, "another flaw"
+    assert of(ahead, killed, log=replace(forgot, epoch_starts=(30,))) == forbidden, "no log began there"
+    assert of(ahead, killed, log=replace(forgot, epoch_starts=(0,))) == forbidden, "the cache is whole"
+
+
+def test_readers_may_disagree_where_retention_has_deleted_what_shows_the_loss() -> None:
+    """An election may have taken a record at offset 7; what came after it is deleted."""
+    elected = (*LED_BY_1, led(4.5, 2, 6, ALL), led(4.7, 1, 7, ALL))
+
+    def of(*its, offset: int = 7, **settings) -> Label:
+        differ = lost("same-for-all", offset=offset, sent=None, acked=None, producer=-1)
+        return judge_contract(Anomalies.of([differ]), run(*its, **settings))[0]
+
+    ahead = skewed("+8d", 1)
+    found = of(*elected, ahead)
+    assert (found.kind, found.cause) == ("undecided", "missing evidence")
+    assert of(*elected, ahead, offset=16).kind == "violation", "the final log has it"
+    assert of(*LED_BY_1, ahead).kind == "violation", "nobody was elected"
+    assert of(*elected).kind == "violation", "no clock was wrong"
+
+
+def test_a_usurper_s_record_is_not_the_one_that_retention_deleted() -> None:
+    """Broker 3 wrote into its own log that it leads epoch 5, which is broker 1's."""
+    usurped = BrokerLine(
+        at_ms=CLOCK.wall_ns // 1_000_000,
+        topic="orders",
+        partition=0,
+        node=3,
+        kind="leader-start",
+        leader_epoch=5,
+        offset=0,
+    )
+    assert label(run(*LED_BY_1, skewed("+8d", 1), usurped)).kind == "undecided"
 
 
 def test_where_nobody_can_place_what_a_controller_wrote_nothing_is_decided() -> None:
