@@ -5,7 +5,16 @@ from dataclasses import replace
 import pytest
 
 from checkers.contract.clauses import RETENTION
-from checkers.model import Case, ClockSkew, Kill, ModelSettings, ProducerSettings, Simulated, simulate
+from checkers.model import (
+    Case,
+    ClockSkew,
+    Kill,
+    ModelSettings,
+    Partition,
+    ProducerSettings,
+    Simulated,
+    simulate,
+)
 from checkers.model.case import BROKERS
 from checkers.model.observe.clock import ORIGIN_MS
 from spark_verify.selftest.model_fuzz.asked_of import asked_of
@@ -83,6 +92,57 @@ def test_what_a_follower_has_deleted_is_gone_for_all_once_it_leads(seed: int) ->
     simulated = simulate(replace(ahead, schedule=(*ahead.schedule, killed)))
     assert begins(simulated) > 0
     assert {(record.cause, record.permitted) for record in simulated.truth.lost} == {(RETENTION, True)}
+    assert disagreements(simulated, judged(simulated)) == ()
+
+
+def taken_over(seed: int, *more: Kill) -> Case:
+    """Leader 1 is ahead, and deletes what all have. Broker 3 takes that over; broker 2, which cannot fetch
+    meanwhile and is still in sync, hears of nothing, and leads once broker 1 is killed."""
+    ahead = case(seed, 1, ahead_s=8 * DAY_S, hold_s=3.0, first_leader=1)
+    cut = Partition(at_s=6.2, hold_s=4.0, edges=("2->1",))
+    killed = Kill(at_s=8.3, hold_s=8.0, nodes=(1,))
+    return replace(ahead, schedule=(*ahead.schedule, cut, killed, *more))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_leader_that_has_heard_of_no_deletion_brings_back_what_others_have_deleted(seed: int) -> None:
+    simulated = simulate(taken_over(seed))
+    leaders = [row.leader for row in simulated.history.metadata]
+    assert (leaders[0], set(leaders[1:])) == (1, {2})
+    starts = {row.broker: row.log_start for row in simulated.history.replicas}
+    assert (starts[2], begins(simulated)) == (0, 0)
+    assert 0 < starts[3] <= starts[1]
+    assert (simulated.truth.lost, simulated.truth.wrong) == ((), ())
+    found = judged(simulated)
+    assert disagreements(simulated, found) == ()
+    labels = zip(found.judgement.anomalies, found.labels, strict=True)
+    causes = {(anomaly.replica, label.cause) for anomaly, label in labels}
+    assert causes == {(1, RETENTION), (3, RETENTION)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_was_taken_over_is_gone_for_all_once_its_replica_leads(seed: int) -> None:
+    """Broker 3, whose own clock was never wrong, succeeds broker 2."""
+    simulated = simulate(taken_over(seed, Kill(at_s=16.0, hold_s=6.0, nodes=(2,))))
+    lost = simulated.truth.lost
+    assert begins(simulated) > 0
+    assert {record.cause for record in lost} == {RETENTION}
+    assert {record.facts for record in lost} == {"the clock of broker 1 was 691200 s ahead"}
+    assert disagreements(simulated, judged(simulated)) == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_follower_whose_log_ends_before_the_leader_s_begins_anew_there(seed: int) -> None:
+    """It was down when the leader deleted what it lacks."""
+    ahead = case(seed, 1, ahead_s=8 * DAY_S, hold_s=8.0, first_leader=1)
+    simulated = simulate(
+        replace(ahead, schedule=(*ahead.schedule, Kill(at_s=4.0, hold_s=8.0, nodes=(3,)))),
+    )
+    rows = {row.broker: row for row in simulated.history.replicas}
+    first = min(row.base_offset for row in simulated.history.replica_batches if row.broker == 3)
+    assert first > 0
+    assert (rows[3].log_start, rows[3].epoch_starts[0]) == (rows[1].log_start, rows[1].log_start)
+    assert simulated.truth.wrong == ()
     assert disagreements(simulated, judged(simulated)) == ()
 
 

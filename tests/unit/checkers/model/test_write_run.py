@@ -8,6 +8,7 @@ import pytest
 from checkers.history.load import load
 from checkers.history.rows import History
 from checkers.history.tables import REPLICA_BATCHES
+from checkers.history.true_times import on_engines_clock
 from checkers.model import draw_case, simulate, write_run
 
 
@@ -22,7 +23,7 @@ def place(batch):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_written_is_read_back(seed, tmp_path):
-    history = simulated(seed).history
+    history = on_engines_clock(simulated(seed).history)
     write_run(simulated(seed), tmp_path, run="a-run")
     found = load(tmp_path / "history")
     for one in fields(History):
