@@ -165,13 +165,16 @@ class LogEnds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogStartMove:
-    """Between `since_ns`, when `before` reported a lower one, and `until_ns` the log start moved up to
-    `log_start`, as `leader` then reported. -1: the final read, which does not say who led; or nobody."""
+    """Between `since_ns`, when `before` reported another one, and `until_ns` the log start moved up from
+    `from_offset` to `log_start`, as `leader` then reported. -1: the final read, which does not say who led;
+    or nobody. Where `before` had reported a higher one, `leader` had brought back what lies above, and below
+    nobody saw it move."""
 
     since_ns: int
     until_ns: int
     before: int
     leader: int
+    from_offset: int
     log_start: int
 
 
@@ -224,7 +227,7 @@ class PartitionEvidence:
         marks.update(mark for start in self.starts.values() for mark in (start.low, start.high))
         marks.update(each.highest for each in self.high_watermarks.values())
         marks.update(log_end for _, log_end in self.log_ends.last_of_all())
-        marks.update(move.log_start for move in self.log_start_moves)
+        marks.update(at for move in self.log_start_moves for at in (move.from_offset, move.log_start))
         marks.update(own.highest for own in self.own_starts.values())
         marks.update(self.log_ends.least_of_all())
         for outage in self.outages:
@@ -348,25 +351,37 @@ def _high_watermarks(realised: Realised, tp: TopicPartition) -> dict[int, HighWa
 
 
 def _log_start_moves(realised: Realised, tp: TopicPartition, proof: Proof | None) -> Iterator[LogStartMove]:
-    """By time. A log start never falls; a sample that is below one before it is of a leader that had not
-    heard."""
-    names = ("topic", "partition", "at_ns", "asked_ns", "leader", "log_start")
+    """By time. One that falls is of a leader that had not heard, unless it is of an epoch that was over."""
+    names = ("topic", "partition", "at_ns", "asked_ns", "leader", "leader_epoch", "log_start")
     columns = columns_of(realised.context.watermarks, names)
     here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
     here &= columns["log_start"] != NONE
     order = np.flatnonzero(here)[np.argsort(columns["at_ns"][here], kind="stable")]
-    highest, since_ns, by = 0, 0, NONE
+    last, since_ns, by, newest = 0, 0, NONE, NONE
     for at in order.tolist():
-        at_ns, asked_ns, leader, start = (int(columns[name][at]) for name in names[2:])
-        if start > highest:
-            yield LogStartMove(since_ns=since_ns, until_ns=at_ns, before=by, leader=leader, log_start=start)
-            highest = start
-        if start == highest:
-            since_ns, by = at_ns if asked_ns == NONE else asked_ns, leader
-    if proof is not None and proof.log_start > highest:
+        at_ns, asked_ns, leader, epoch, start = (int(columns[name][at]) for name in names[2:])
+        if epoch < newest:
+            continue
+        newest = epoch
+        if start != last and start > 0:
+            yield LogStartMove(
+                since_ns=since_ns,
+                until_ns=at_ns,
+                before=by,
+                leader=leader,
+                from_offset=last if start > last else 0,
+                log_start=start,
+            )
+        last, since_ns, by = start, at_ns if asked_ns == NONE else asked_ns, leader
+    if proof is not None and proof.log_start > last:
         until_ns = max(since_ns, proof.at_ns)
         yield LogStartMove(
-            since_ns=since_ns, until_ns=until_ns, before=by, leader=NONE, log_start=proof.log_start
+            since_ns=since_ns,
+            until_ns=until_ns,
+            before=by,
+            leader=NONE,
+            from_offset=last,
+            log_start=proof.log_start,
         )
 
 

@@ -48,7 +48,10 @@ def deleted(
     record: LostRecord, evidence: PartitionEvidence, realised: Realised, retention_ms: int
 ) -> Deletion:
     """Rule on a record below the log start; it is of the leader by whose word the log start had moved."""
-    move = next((each for each in evidence.log_start_moves if each.log_start > record.offset), None)
+    over_it = [
+        each for each in evidence.log_start_moves if each.from_offset <= record.offset < each.log_start
+    ]
+    move = over_it[-1] if over_it else None
     if move is None or retention_ms == FOREVER or not realised.clocks_ahead:
         sentence = f"the log start moved to offset {evidence.log_start}, and no setting deletes records"
         return Deletion(kind="violation", sentence=sentence)
@@ -58,7 +61,8 @@ def deleted(
         sentence = "not measured: who led when the log start moved over it"
         return Deletion(kind="undecided", sentence=sentence)
     if max(_most_aged_ms(record, move, node, realised) for node in leaders) + NEAR_MS <= retention_ms:
-        for node in _led_before(record, move, evidence, realised) - leaders:
+        followed = leaders != {move.before}  # who leads on takes nothing over
+        for node in _led_before(record, move, evidence, realised) - leaders if followed else ():
             if _most_aged_ms(record, move, node, realised) + NEAR_MS > retention_ms:
                 sentence = f"not measured: whether broker {node} had deleted it, which led before"
                 return Deletion(kind="undecided", sentence=sentence)

@@ -325,6 +325,22 @@ def test_a_truncation_below_its_log_start_may_have_moved_it_back() -> None:
     assert of_replica_2(begins(10, 0), ahead, disk(1, 0), truncated(1, to=30)).kind == "violation"
 
 
+def test_what_a_later_leader_had_brought_back_is_gone_by_that_one() -> None:
+    """Broker 1, which is ahead, had moved the log start to 16; broker 2, which is right, began at 5 then."""
+    back = (
+        *LED_BY_1,
+        led(12, 2, 6, ALL),
+        begins(13.5, 5, leader=2, epoch=6),
+        begins(15, 16, leader=2, epoch=6),
+        LogRun(6, 30, 49),
+    )
+    ahead = skewed("+8d", 1, second=9, until=11.5)
+    assert label(run(*back, ahead)).kind == "violation", "it was there at 13.5 s"
+    assert label(run(*back, ahead), offset=3).kind == "undecided", "perhaps it was not any more"
+    deposed = begins(11.9, 0, leader=3, epoch=4)
+    assert label(run(*LED_BY_1, deposed, ahead)).kind == "permitted", "of an epoch that was over"
+
+
 def test_a_leader_that_took_over_the_log_start_unseen_may_have_it_of_one_before() -> None:
     """Broker 1, which is ahead, led until 10.2 s, then broker 3, which had not heard of it, then 2."""
     moved = (
