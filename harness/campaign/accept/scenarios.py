@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from checkers.promises.configuration import Configuration
-from checkers.promises.search.search import Times
+from checkers.promises.search import Times
 from compose.spec.server_properties import server_properties
 from faults.durations import write_duration
 from harness.campaign.accept.configuration_file import TOPIC, AcceptFile

@@ -11,7 +11,7 @@ from checkers.model.fate import truth_of
 from checkers.model.simulate import run_case
 from checkers.promises import clauses
 from checkers.promises.search.schedules import Kind, Timed
-from checkers.promises.search.search import case_of
+from checkers.promises.search.trial import case_of
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.proofs import proofs
 from harness.campaign.accept.scenarios import setup
