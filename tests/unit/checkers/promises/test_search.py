@@ -151,7 +151,11 @@ def test_a_process_ends_with_whoever_asks_it():
 @pytest.mark.parametrize(
     ("one", "other", "alike"),
     [
-        (configuration(replication=1, min_isr=1), configuration(replication=1, min_isr=1, unclean=True), True),
+        (
+            configuration(replication=1, min_isr=1),
+            configuration(replication=1, min_isr=1, unclean=True),
+            True,
+        ),
         (configuration(), configuration(unclean=True), False),
         (configuration(), configuration(min_isr=1), False),
         (configuration(), configuration(acks="1"), False),
