@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypedDict
 
 from pydantic import Field
 
@@ -196,7 +195,7 @@ def _shown(its: Setup, cell: Cell, column: Column, entry: int) -> tuple[Observed
     schedule = column.schedule(its.later_s)
     tried = Trial(configuration=its.configuration, goal=column.goal, times=its.times).of(schedule)
     always, ever = all(tried), any(tried)
-    lines = _lines(its, always=always, ever=ever) if column.goal == "unavailability" else {}
+    accept, require = _lines(its, always=always, ever=ever) if column.goal == "unavailability" else ([], [])
     loss = _loss(always=always, ever=ever) if column.goal == "loss" else _loss_of_a_kill(its.configuration)
     scenario = its.scenario(
         column.name,
@@ -206,9 +205,10 @@ def _shown(its: Setup, cell: Cell, column: Column, entry: int) -> tuple[Observed
         loss=loss,
         client=ONE_IN_FLIGHT,
         tail_s=20.0 if loss == "permitted" else 2.0,
-        **lines,
+        accept=accept,
+        require=require,
     )
-    shows = [line for each in lines.values() for line in each]
+    shows = [*accept, *require]
     return Observed(
         column=column.name,
         shows=shows[0] if shows else {"none": "no loss", "permitted": "loss", "any": "any"}[loss],
@@ -217,18 +217,13 @@ def _shown(its: Setup, cell: Cell, column: Column, entry: int) -> tuple[Observed
     ), scenario
 
 
-class _Lines(TypedDict, total=False):
-    accept: Sequence[str]
-    require: Sequence[str]
-
-
-def _lines(its: Setup, *, always: bool, ever: bool) -> _Lines:
-    """That writes go on, which is a service, or that they stop, which a better cluster need not show."""
+def _lines(its: Setup, *, always: bool, ever: bool) -> tuple[list[str], list[str]]:
+    """That writes go on, which is a service to accept, or that they stop, which is required to be shown: a
+    cluster on which they do not is none that fails.
+    """
     if always:
-        return {"require": [stops_writes(its)]}
-    if ever:
-        return {}
-    return {"accept": [f"unavailable.max <= {duration(its.times.fail_over_s + MISSED_S)}"]}
+        return [], [stops_writes(its)]
+    return ([] if ever else [f"unavailable.max <= {duration(its.times.fail_over_s + MISSED_S)}"]), []
 
 
 def _loss(*, always: bool, ever: bool) -> Loss:
