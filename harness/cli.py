@@ -153,7 +153,7 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     accept.add_argument("--no-proof", action="store_true", help="answer from the contract alone")
     accept.add_argument("--no-search", action="store_true", help="search no counterexamples")
     accept.add_argument(
-        "--search-limit", type=_duration, metavar="TIME", help="of each search; default: 120s"
+        "--search-limit", type=_duration, metavar="TIME", help="of each search; default: 300s"
     )
     accept.add_argument("--budget", type=_duration, metavar="TIME", help="of all runs; none by default")
     accept.add_argument("--seed", type=_seed, help="of the runs; drawn if not given")
@@ -183,13 +183,11 @@ def _add_upgrade(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         metavar="PHASE",
         help="up, down or refused; may be given again",
     )
-    upgrade.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP
-    )
+    _add_sets(upgrade, SET_HELP)
     upgrade.add_argument("--budget", type=_duration, metavar="TIME", help="of all runs; none by default")
     upgrade.add_argument("--seed", type=_seed, help="of the runs; drawn if not given")
     upgrade.add_argument("--resume", type=Path, metavar="DIR", help="go on with the upgrade in DIR")
-    upgrade.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
+    _add_out(upgrade)
     upgrade.add_argument("--json", action="store_true", help="upgrade.json on stdout, progress on stderr")
     _add_master(upgrade)
     upgrade.set_defaults(command=commands.upgrade)

@@ -98,16 +98,15 @@ def accept(arguments: Namespace) -> int:
     """`highwater accept`: what a configuration promises, or each of a matrix; and its proof."""
     from harness.campaign.accept.matrix import NAME, is_matrix
 
-    if wrong := next(_wrong_with_accept(arguments, matrix=NAME), None):
+    if wrong := next(_wrong_with_accept(arguments), None):
         raise UsageError(f"accept: {wrong}")
     if arguments.configuration == NAME or (arguments.resume is not None and is_matrix(arguments.resume)):
         return _matrix(arguments)
     return _promised(arguments) if arguments.no_proof else _proven(arguments)
 
 
-def _wrong_with_accept(arguments: Namespace, *, matrix: str) -> Iterator[str]:
-    """Options that do not go together: each would be ignored. `matrix` is the name of the configuration that
-    is all of them."""
+def _wrong_with_accept(arguments: Namespace) -> Iterator[str]:
+    """Options that do not go together: each would be ignored."""
     given = (arguments.configuration, arguments.from_topic, arguments.resume)
     if sum(each is not None for each in given) != 1:
         yield "give a configuration, or --from-topic NAME, or --resume DIR"
@@ -125,8 +124,6 @@ def _wrong_with_accept(arguments: Namespace, *, matrix: str) -> Iterator[str]:
         yield "--no-search and --search-limit exclude each other"
     if arguments.no_proof and (limited or arguments.seed is not None or arguments.budget is not None):
         yield "--no-proof searches nothing and runs nothing: it takes no --search-limit, --seed or --budget"
-    if arguments.configuration == matrix and (arguments.no_search or limited):
-        yield f"{matrix} searches nothing: it takes no --no-search or --search-limit"
 
 
 def _promised(arguments: Namespace) -> int:
@@ -159,10 +156,9 @@ def _proven(arguments: Namespace) -> int:
     else:
         its = _acceptance(arguments)
         print(f"{page.promise(api.promise(its))}\n", file=progress, flush=True)
-        search_s = 0.0 if arguments.no_search else arguments.search_limit
         record, suite = api.accept(
             its,
-            search_s=search_s,
+            search_s=0.0 if arguments.no_search else arguments.search_limit,
             seed=arguments.seed,
             budget_s=arguments.budget,
             out=arguments.out,
@@ -195,13 +191,13 @@ def _assignment(text: str) -> tuple[str, str]:
 
 def _matrix(arguments: Namespace) -> int:
     from harness import api
-    from harness.campaign.accept import matrix
+    from harness.campaign.accept import matrix_page
     from harness.campaign.suites.made import judged_entries
     from harness.terminal.read_along import read_along
 
     if arguments.no_proof:
         promised = api.promised_matrix(sets=arguments.sets)
-        print(promised.model_dump_json(indent=2) if arguments.json else matrix.table(promised))
+        print(promised.model_dump_json(indent=2) if arguments.json else matrix_page.table(promised))
         return 0
     progress = read_along(sys.stderr if arguments.json else sys.stdout)
     if arguments.resume is not None:
@@ -215,6 +211,7 @@ def _matrix(arguments: Namespace) -> int:
     else:
         record, suite = api.accept_matrix(
             sets=arguments.sets,
+            search_s=0.0 if arguments.no_search else arguments.search_limit,
             seed=arguments.seed,
             budget_s=arguments.budget,
             out=arguments.out,
@@ -223,9 +220,9 @@ def _matrix(arguments: Namespace) -> int:
             argv=sys.argv[1:],
         )
     judged = judged_entries(suite)
-    print(f"\n{matrix.table(record, judged)}", file=progress, flush=True)
+    print(f"\n{matrix_page.table(record, judged)}", file=progress, flush=True)
     if arguments.json:
-        print(json.dumps(matrix.as_json(record, judged), indent=2))
+        print(json.dumps(matrix_page.as_json(record, judged), indent=2))
     return EXIT_ERROR if suite.exit_code is None else suite.exit_code
 
 

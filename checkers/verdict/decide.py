@@ -128,12 +128,14 @@ def _expectation(expect: Expectation, clauses: Clauses) -> Iterable[Reason]:
                 Verdict.FAIL,
                 f"{each.value} {_times(found)}: permitted by the contract, but this scenario expects none "
                 f"({_main(found)})",
+                contrary=True,
             )
     if expect == "permitted" and not clauses[Property.ACKED_LOSS, "permitted"]:
         yield Reason(
             Verdict.UNKNOWN,
             "weak control: a permitted loss of acknowledged records was expected and none was seen, "
             "so the run has shown nothing",
+            contrary=True,
         )
 
 

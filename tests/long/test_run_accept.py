@@ -11,8 +11,10 @@ from fakes.run.highwater_process import highwater
 from harness import api
 from harness.campaign.accept.acceptance import promised, record_of
 from harness.campaign.accept.configuration_file import parse_configuration, profiles, read_configuration
-from harness.campaign.accept.matrix import NAME, as_json, matrix, planned_matrix
+from harness.campaign.accept.matrix import NAME, SEARCHED, matrix, planned_matrix
+from harness.campaign.accept.matrix_page import as_json
 from harness.campaign.accept.proofs import proofs
+from harness.campaign.accept.searches import SharedSearches, scenario_of, search_row, searched_for
 from harness.campaign.suites.made import judged_entries
 from harness.scenario.resolve import scenario_text
 
@@ -79,12 +81,13 @@ def test_the_shortest_counterexample_of_the_model_loses_on_a_real_cluster_too(
 
 @pytest.mark.parametrize("profile", profiles())
 def test_every_clause_of_a_shipped_profile_is_confirmed(tmp_path: Path, profile: str) -> None:
-    """And so is every schedule that the search has found for it."""
-    options = ("--seed", SEED, "--out", str(tmp_path), "--search-limit", "60s")
+    """And so are the shortest schedules that lose something and that stop writes: each has both."""
+    options = ("--seed", SEED, "--out", str(tmp_path))
     code, answer = highwater("accept", profile, *options, within_s=OF_A_PROFILE_S)
     shown = json.dumps(answer, indent=1)
     assert {*statuses(answer).values()} <= {"confirmed", "no run can show it"}, shown
-    assert all(row["status"] == "confirmed" for row in answer["searches"] if row["found"]), shown
+    searches = {row["goal"]: (bool(row["found"]), row["status"]) for row in answer["searches"]}
+    assert searches == {"loss": (True, "confirmed"), "unavailability": (True, "confirmed")}, shown
     assert (code, answer["required_missing"]) == (0, [])
 
 
@@ -118,14 +121,37 @@ def test_each_of_six_traps_does_on_a_real_cluster_what_is_said_of_it(tmp_path: P
     assert (code, verdicts) == (0, dict.fromkeys(TRAPS, "PASS")), json.dumps(found, indent=1)
 
 
+BY_A_DISK = "broker 1 serves no other broker; 6.5 s later broker 1 loses its disk"
+
+
+def test_what_was_flushed_is_lost_with_a_disk_as_the_search_has_found(tmp_path: Path) -> None:
+    sets = ["topic.config.flush.messages=1", "topic.config.min.insync.replicas=1"]
+    its = promised(read_configuration("payments", sets))
+    result = searched_for(its.setup, "loss", time_limit_s=WITHIN_S)
+    assert search_row(its.setup, result).found == BY_A_DISK
+    scenario = scenario_of(its.setup, result)
+    assert scenario is not None
+    file = tmp_path / "flushed.yaml"
+    file.write_text(scenario_text(scenario))
+    options = ("--seed", SEED, "--out", str(tmp_path / "runs"))
+    code, verdict = highwater("run", str(file), *options, within_s=WITHIN_S)
+    assert (code, verdict["verdict"]) == (0, "PASS"), json.dumps(verdict, indent=1)
+    assert verdict["properties"]["acked-loss"]["permitted"] > 0
+
+
 CELLS = ("acks-1-2-of-3-clean", "acks-all-2-of-2-clean", "acks-all-1-of-3-unclean")
 
 
 def test_cells_of_the_matrix_show_what_the_simulated_kafka_did_in_them(tmp_path: Path) -> None:
-    made = matrix(parse_configuration(f"name: {NAME}\n", NAME), lambda cell: cell.name in CELLS)
+    searches = SharedSearches(time_limit_s=WITHIN_S, on_result=lambda its, result: None)
+    made = matrix(parse_configuration(f"name: {NAME}\n", NAME), lambda cell: cell.name in CELLS, searches)
     suite = planned_matrix(made, out=tmp_path, seed=int(SEED), budget_s=WITHIN_S)
     record, done = api.resume_matrix(suite.path)
     document = as_json(record, judged_entries(done))
     assert [row["name"] for row in document["cells"]] == list(CELLS)
-    shown = {each["status"] for row in document["cells"] for each in row["observed"]}
-    assert shown == {"confirmed"}, json.dumps(document, indent=1)
+    text = json.dumps(document, indent=1)
+    assert {row["observed"][-1]["column"] for row in document["cells"]} == {SEARCHED}
+    assert {each["status"] for row in document["cells"] for each in row["observed"]} == {"confirmed"}, text
+    assert all(row["observed"][-1]["lost"] > 0 for row in document["cells"]), text
+    notes = [note for row in document["cells"] for note in row["notes"]]
+    assert [note for note in notes if "promised" in note] == [], text

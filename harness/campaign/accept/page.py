@@ -3,7 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.campaign.accept.record import AcceptRecord, ClauseRow, SearchRow, Status, TrapRow, status_of
+from harness.campaign.accept.record import (
+    AcceptRecord,
+    ClauseRow,
+    SearchRow,
+    Status,
+    TrapRow,
+    search_status,
+    status_of,
+)
 from harness.campaign.suites.record import RunRow
 from harness.terminal.columns import columns
 
@@ -41,13 +49,17 @@ def searched(row: SearchRow) -> str:
         by = f" ({', '.join(row.causes)})" if row.causes else ""
         many = f"{row.faults} fault{'s' * (row.faults != 1)}"
         return f"the shortest way to {WORDS[row.goal]}, {many}: {row.found}{by}; {tried}"
+    if not row.kinds:
+        return f"no way was searched to {WORDS[row.goal]}: {row.why_ended}"
     bound = (
         f"all schedules of {row.whole_until} faults were tried"
         if row.whole_until
         else "nothing was tried whole"
     )
     ended = f"; {row.why_ended}" if row.why_ended else ""
-    return f"no way was found to {WORDS[row.goal]}: {bound}{ended}; {tried}"
+    faults = f"a fault: a broker {', '.join(row.kinds[:-1])} or {row.kinds[-1]}"
+    without = f"; not tried is what {' and '.join(row.untried)} names" if row.untried else ""
+    return f"no way was found to {WORDS[row.goal]}: {bound}{ended}; {tried}; {faults}{without}"
 
 
 def answer(record: AcceptRecord, judged: Mapping[int, RunRow]) -> str:
@@ -80,6 +92,8 @@ def as_json(record: AcceptRecord, judged: Mapping[int, RunRow]) -> dict[str, Any
         run = judged.get(-1 if row["entry"] is None else row["entry"])
         row["status"] = status_of(row["entry"], judged)
         row["directory"] = run.directory if run else None
+    for row, search in zip(document["searches"], record.searches, strict=True):
+        row["status"] = search_status(search, judged)
     for row, trap in zip(document["traps"], record.traps, strict=True):
         row["status"] = trap_status(trap, record, judged)
     return document
@@ -98,8 +112,9 @@ def _of_clause(clause: ClauseRow, judged: Mapping[int, RunRow]) -> tuple[str, ..
 
 
 def _of_search(row: SearchRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:
-    run = judged.get(-1 if row.entry is None else row.entry)
+    name, status = f"shortest {row.goal}", search_status(row, judged)
     if not row.found:
-        return f"shortest {row.goal}", "none found", "", ""
-    shows = f"{row.goal} by: {row.found}"
-    return f"shortest {row.goal}", status_of(row.entry, judged), shows, run.directory if run else ""
+        return name, status, "", searched(row)
+    run = judged.get(-1 if row.entry is None else row.entry)
+    where = f"{run.directory}, as in {row.file}" if run else row.file
+    return name, status, f"{row.goal} by: {row.found}", where

@@ -19,7 +19,17 @@ from harness.run_directory.manifest import ManifestPart
 SCHEMA_VERSION = 1
 FILE = "accept.json"
 
-Status = Literal["confirmed", "refuted", "not shown", "failed", "not run", "no run can show it"]
+Status = Literal[
+    "confirmed",
+    "refuted",
+    "not shown",
+    "failed",
+    "not run",
+    "no run can show it",
+    "the cluster disagrees",
+    "none found",
+    "not searched",
+]
 
 
 class ClauseRow(ManifestPart):
@@ -49,11 +59,16 @@ class SearchRow(ManifestPart):
     found: str = Field(default="", description="the shortest schedule in words; empty if there is none")
     faults: int = Field(default=0, description="of that schedule")
     causes: tuple[str, ...] = Field(default=(), description="of what is lost by it, as in docs/properties.md")
+    kinds: tuple[str, ...] = Field(default=(), description="what a fault of these schedules does to a broker")
+    untried: tuple[str, ...] = Field(
+        default=(), description="clauses of losses by a fault that no schedule has: their own runs show them"
+    )
     whole_until: int = Field(default=0, description="all schedules of so many faults were tried")
     runs: int = Field(default=0, description="simulated runs")
     took_s: float = Field(default=0.0, description="seconds")
     why_ended: str = Field(default="", description="why no more was tried; empty if it ended by itself")
     entry: int | None = Field(default=None, description="the place of its scenario in the suite")
+    file: str = Field(default="", description="that scenario, below the directory of the suite")
 
 
 class AcceptRecord(ManifestPart):
@@ -102,3 +117,19 @@ def status_of(entry: int | None, judged: Mapping[int, RunRow]) -> Status:
         return "no run can show it"
     row = judged.get(entry)
     return "not run" if row is None or row.verdict is None else STATUS[row.verdict]
+
+
+def agreement_of(entry: int | None, judged: Mapping[int, RunRow]) -> Status:
+    """The same of a scenario that must show what the simulated Kafka did. Where all evidence is there, and
+    shows something else, one of the two is wrong: that is a finding about them, and not about the promise.
+    """
+    row = judged.get(-1 if entry is None else entry)
+    contrary = row is not None and row.evidence is not None and row.evidence.contrary
+    return "the cluster disagrees" if contrary else status_of(entry, judged)
+
+
+def search_status(row: SearchRow, judged: Mapping[int, RunRow]) -> Status:
+    """What the run of a counterexample shows, if there is one."""
+    if row.found:
+        return agreement_of(row.entry, judged)
+    return "none found" if row.kinds else "not searched"

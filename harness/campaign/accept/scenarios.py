@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from checkers.promises.configuration import Configuration
-from checkers.promises.search.search import Times
+from checkers.promises.search import Kind, Times
 from compose.spec.server_properties import server_properties
 from faults.durations import write_duration
 from harness.campaign.accept.configuration_file import TOPIC, AcceptFile
@@ -63,6 +63,14 @@ class Setup:
     left_out: tuple[str, ...]
 
     @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of faults of which a scenario can be made: a controller's disk is never emptied, since
+        one that forgets its vote may give it twice.
+        """
+        whole = not self.asked.cluster.combined
+        return tuple(kind for kind in Kind if whole or kind is not Kind.DISK_LOSS)
+
+    @property
     def later_s(self) -> float:
         """When whoever is gone, or does not fetch, has surely left the ISR."""
         return self.times.fail_over_s + 2.5
@@ -76,6 +84,7 @@ class Setup:
         brokers: int | None = None,
         loss: Loss = "none",
         accept: Sequence[str] = (),
+        require: Sequence[str] = (),
         client: Mapping[str, str] | None = None,
         broker_config: Mapping[str, str] | None = None,
         tail_s: float = 2.0,
@@ -93,6 +102,7 @@ class Setup:
             settle=SettlePart.model_validate({"full_isr": "120s"}),
             expect=ExpectPart(acked_loss=loss),
             accept=list(accept),
+            require=list(require),
         )
 
 
@@ -182,6 +192,9 @@ def _kept(config: Mapping[str, str]) -> dict[str, str]:
 def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
     for config in (asked.topic.config, asked.cluster.broker_config, asked.cluster.controller_config):
         yield from (f"{name}={config[name]}" for name, _ in deleting(config))
+    brokers, replicas = asked.cluster.brokers, asked.topic.replication
+    if brokers > replicas:
+        yield f"{brokers - replicas} of {brokers} brokers: a run has one for each replica"
     if asked.cluster.racks:
         yield "racks"
     yield from (

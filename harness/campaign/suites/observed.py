@@ -33,11 +33,13 @@ def evidence_of(report: Report) -> RunEvidence | None:
         expect=document["expect"],
         acked=document["exposure"]["acked"],
         lost=loss["permitted"] + loss["violations"],
+        forbidden=loss["violations"],
         longest_gap_s=document["exposure"]["longest_gap_s"],
         accept=_bounds(document["accept"]),
         require=_bounds(document["require"]),
         faults=len(windows),
         proven=sum(window["proven"] and window["recovered"] for window in windows),
+        contrary=bool(report.reasons) and all(reason.contrary for reason in report.reasons),
     )
 
 

@@ -70,11 +70,16 @@ class RunEvidence(ManifestPart):
     expect: Expectation = Field(description="the loss that was expected")
     acked: int = Field(ge=0, description="acknowledged records")
     lost: int = Field(ge=0, description="of them, those that are not in the final log")
+    forbidden: int = Field(default=0, ge=0, description="of the lost ones, those that the contract forbids")
     longest_gap_s: float | None = Field(description="the longest time without an acknowledgement")
     accept: tuple[MeasuredBound, ...] = Field(description="the acceptance lines")
     require: tuple[MeasuredBound, ...] = Field(description="the required lines")
     faults: int = Field(ge=0, description="faults of its schedule")
     proven: int = Field(ge=0, description="of them, those of which effect and recovery are proven")
+    contrary: bool = Field(
+        default=False,
+        description="all evidence is there, no rule is broken, and it shows something else than was expected",
+    )
 
 
 class RunRow(ManifestPart):

@@ -1,6 +1,7 @@
 """An acceptance without a cluster: its files, which run shows which clause, and the exit code."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -13,16 +14,18 @@ from harness.campaign.accept import page
 from harness.campaign.accept.acceptance import exit_code, planned, promised, record_of, searched
 from harness.campaign.accept.configuration_file import read_configuration
 from harness.campaign.accept.record import read_accept
+from harness.campaign.accept.searches import scenario_of
 from harness.campaign.suites import made
 from harness.campaign.suites.directory import reopen
 from harness.campaign.suites.loop import run_suite
 from harness.campaign.suites.made import judged_entries
+from harness.campaign.suites.record import RunEvidence
 from harness.cli import main
 from harness.errors import HistoryError, RunDirectoryError
 from harness.run.live import live_steps
 from harness.run_directory.layout import RunDir
 from harness.scenario.model import Scenario
-from harness.scenario.resolve import scenario_text
+from harness.scenario.resolve import resolve, scenario_text
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +114,7 @@ def test_what_a_run_refutes_or_does_not_show_is_in_the_answer(tmp_path: Path) ->
     assert refuted.split("  ")[0] == "kept broker-loss"
     assert "refuted" in refuted
     assert "no acknowledged loss" in refuted
-    assert lines[-1] == "Left out of the runs: racks"
+    assert lines[-1] == "Left out of the runs: 1 of 4 brokers: a run has one for each replica, racks"
 
 
 TRAPS = [
@@ -164,6 +167,54 @@ def test_a_counterexample_is_a_run_of_its_own(tmp_path: Path) -> None:
     document = page.as_json(record, rows)
     assert [row["status"] for row in document["searches"]] == ["not shown", "confirmed"]
     assert exit_code(record, suite) == 3
+    assert loss.file == "scenarios/payments-search-loss.yaml"
+    assert loss.file in page.answer(record, rows)
+
+
+def test_a_cluster_that_keeps_what_the_simulated_one_loses_disagrees(tmp_path: Path) -> None:
+    """And one whose evidence is incomplete does not: nothing is known of it."""
+    found = searched(payments("cluster.elr=false"), time_limit_s=60, on_result=lambda result: None)
+    record, suite, _ = accepted(tmp_path, found, search_loss=Verdict.UNKNOWN)
+    rows = dict(judged_entries(suite))
+    loss = record.searches[0]
+    for contrary, status in ((True, "the cluster disagrees"), (False, "not shown")):
+        evidence = kept(contrary=contrary)
+        rows[loss.entry] = rows[loss.entry].model_copy(update={"evidence": evidence})
+        assert page.as_json(record, rows)["searches"][0]["status"] == status
+        line = next(each for each in page.answer(record, rows).splitlines() if "shortest loss" in each)
+        assert re.split(r"  +", line)[1] == status
+
+
+def kept(*, contrary: bool) -> RunEvidence:
+    """What a run shows that has lost nothing."""
+    return RunEvidence(
+        expect="permitted",
+        acked=100,
+        lost=0,
+        longest_gap_s=1.0,
+        accept=(),
+        require=(),
+        faults=2,
+        proven=2,
+        contrary=contrary,
+    )
+
+
+def test_writes_that_do_not_stop_are_no_failure_of_the_cluster() -> None:
+    its = searched(payments("cluster.elr=false"), time_limit_s=60, on_result=lambda result: None)
+    scenario = scenario_of(its.setup, its.searches[1])
+    assert scenario is not None
+    assert (scenario.accept, scenario.require) == ([], ["unavailable.max >= 8.5s"])
+
+
+def test_a_lost_disk_of_a_schedule_is_a_disk_that_is_emptied() -> None:
+    sets = ("topic.config.flush.messages=1", "topic.config.min.insync.replicas=1")
+    its = searched(payments(*sets), time_limit_s=60, on_result=lambda result: None)
+    scenario = scenario_of(its.setup, its.searches[0])
+    assert scenario is not None
+    resolve(scenario_text(scenario), scenario.name, seed=1)
+    last = scenario.faults[-1]
+    assert (last["do"], last["target"], last["disk"]) == ("disk-wipe", "node 1", "emptied")
 
 
 def test_a_search_that_finds_nothing_says_how_far_it_has_looked() -> None:
@@ -173,11 +224,42 @@ def test_a_search_that_finds_nothing_says_how_far_it_has_looked() -> None:
         "no way was found to lose what was acknowledged: nothing was tried whole; the time limit of 1e-09 s "
         "was over; 0 simulated runs in "
     )
+    assert line.endswith(
+        "; a fault: a broker loses its power, is killed, is stopped cleanly, loses its disk, fetches from no "
+        "other broker, serves no other broker or reaches neither controllers nor brokers; not tried is what "
+        "retention-by-clock names"
+    )
 
 
-def test_four_replicas_are_more_than_the_model_has() -> None:
+def test_a_search_that_finds_nothing_says_so_in_the_answer_too() -> None:
+    its = searched(payments(), time_limit_s=1e-9, on_result=lambda result: None)
+    record = record_of(its)
+    line = next(each for each in page.answer(record, {}).splitlines() if each.startswith("shortest loss"))
+    assert re.split(r"  +", line)[1] == "none found"
+    assert line.endswith(page.searched(record.searches[0]))
+    assert page.as_json(record, {})["searches"][0]["status"] == "none found"
+
+
+def test_what_the_clauses_name_and_no_schedule_has_is_said() -> None:
+    its = searched(payments("cluster.combined=true"), time_limit_s=1e-9, on_result=lambda result: None)
+    assert record_of(its).searches[0].untried == ("disk-loss", "retention-by-clock")
+    for_ever = payments("topic.config.retention.ms=-1")
+    its = searched(for_ever, time_limit_s=1e-9, on_result=lambda result: None)
+    assert record_of(its).searches[0].untried == ()
+
+
+def test_four_replicas_are_more_than_the_model_has_and_the_answer_says_so() -> None:
     its = payments("topic.replication=4", "topic.config.min.insync.replicas=3")
-    assert searched(its, time_limit_s=1, on_result=lambda result: None).searches == ()
+    seen = []
+    record = record_of(searched(its, time_limit_s=1, on_result=seen.append))
+    why = "the model has 3 brokers, and the topic 4 replicas"
+    assert [(row.goal, row.runs, row.why_ended) for row in record.searches] == [
+        ("loss", 0, why),
+        ("unavailability", 0, why),
+    ]
+    assert [result.why_ended for result in seen] == [why, why]
+    assert f"no way was searched to stop writes: {why}" in page.answer(record, {})
+    assert [row["status"] for row in page.as_json(record, {})["searches"]] == ["not searched"] * 2
 
 
 def test_what_is_required_and_not_promised_is_a_failure(tmp_path: Path) -> None:
@@ -271,8 +353,9 @@ def test_without_proof_a_missing_clause_fails_and_is_in_the_json(capsys: pytest.
             "--budget",
         ),
         (
-            ["matrix", "--no-search"],
-            "accept: matrix searches nothing: it takes no --no-search or --search-limit",
+            ["matrix", "--no-proof", "--search-limit", "5s"],
+            "accept: --no-proof searches nothing and runs nothing: it takes no --search-limit, --seed or "
+            "--budget",
         ),
     ],
 )

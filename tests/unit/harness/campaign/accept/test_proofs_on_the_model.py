@@ -5,13 +5,13 @@ import re
 import pytest
 
 from checkers.history.node_clocks import offset_ms
-from checkers.model import Case, CleanStop, ClockSkew, Kill, Partition, PowerLoss
+from checkers.model import Case, CleanStop, ClockSkew, DiskWipe, Kill, Partition, PowerLoss
 from checkers.model.case import BROKERS, CONTROLLERS
 from checkers.model.fate import truth_of
 from checkers.model.simulate import run_case
 from checkers.promises import clauses
 from checkers.promises.search.schedules import Kind, Timed
-from checkers.promises.search.search import case_of
+from checkers.promises.search.trial import case_of
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.proofs import proofs
 from harness.campaign.accept.scenarios import setup
@@ -27,7 +27,7 @@ ROLES = {
     "brokers": BROKERS,
     "controllers": CONTROLLERS,
 }
-ENDS = {"kill": Kill, "stop": CleanStop, "power-loss": PowerLoss}
+ENDS = {"kill": Kill, "stop": CleanStop, "power-loss": PowerLoss, "disk-wipe": DiskWipe}
 
 
 def nodes_of(words):
@@ -111,13 +111,11 @@ def made(*, acks="all", min_isr=2, unclean=False, elr=True, flush=None):
     return setup(its)
 
 
-WITHOUT_A_MODEL = ("disk-loss",)
-"""The model keeps its disks."""
 CASES = [
     (name, proof.clause)
     for name, settings in CONFIGURATIONS.items()
     for proof in proofs(made(**settings), clauses(made(**settings).configuration))
-    if proof.scenario is not None and proof.clause not in WITHOUT_A_MODEL
+    if proof.scenario is not None
 ]
 
 

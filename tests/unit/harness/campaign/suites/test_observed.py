@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
 from fakes.history.history_rows import history, logged, ok, sample
 from fakes.run.run_directories import make_run, reference
 from fakes.run.suites import record, row
@@ -46,12 +48,35 @@ def test_the_evidence_of_a_run_is_taken_from_its_report(tmp_path: Path) -> None:
         expect="none",
         acked=3,
         lost=1,
+        forbidden=1,
         longest_gap_s=2.0,
         accept=(MeasuredBound(line="unavailable.max <= 5s", value=2.0, holds=True),),
         require=(MeasuredBound(line="isr.min <= 1", value=3.0, holds=False),),
         faults=0,
         proven=0,
     )
+
+
+@pytest.mark.parametrize(
+    ("lines", "contrary"),
+    [
+        ({"expect": "permitted"}, True),
+        ({"expect": "any"}, False),
+        ({"expect": "any", "require": ["unavailable.max >= 5s"]}, True),
+        ({"expect": "any", "accept": ["unavailable.max >= 5s"]}, True),
+        ({"expect": "permitted", "schedule": ["kill"]}, False),
+    ],
+)
+def test_whole_evidence_of_something_else_than_was_expected_is_contrary(
+    tmp_path: Path, lines: dict[str, Any], contrary: bool
+) -> None:
+    """Nothing is contrary in a run that has shown what it was for, or of which evidence is missing."""
+    seconds = (0, 1, 3)
+    acks = [ok(1, n, at=n, invoked=at * 10**9, done=at * 10**9 + 1) for n, at in enumerate(seconds)]
+    rows = history(*acks, *(logged(1, n, n) for n in range(3)), sample(3))
+    found = evidence_of(judge(make_run(tmp_path, rows, **lines), reference))
+    assert found is not None
+    assert (found.lost, found.contrary) == (0, contrary)
 
 
 def test_a_run_that_cannot_be_read_has_none(tmp_path: Path) -> None:
