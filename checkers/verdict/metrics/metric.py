@@ -89,6 +89,11 @@ _ALL = (
         says="offsets by which a deposed leader moved its high watermark beside its successor, of the one "
         "with the most: with acks=all it acknowledged them",
     ),
+    Metric(
+        name="unreplicated.max",
+        says="offsets by which a leader's log went beyond its high watermark, of the partition with the most: "
+        "an in-sync replica lacked them, or the leader did not know yet that it has them",
+    ),
     Metric(name="isr.min", says="the fewest in-sync replicas that a partition had at any time"),
     Metric(name="isr.shrinks", says="times that an ISR shrank, of the partition with the most"),
     Metric(name="isr.expands", says="times that an ISR grew, of the partition with the most"),
