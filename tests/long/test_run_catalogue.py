@@ -102,7 +102,7 @@ def test_check_measures_the_same_again(suite: Path) -> None:
     run = suite / rows(suite)["zombie-leader-acks-all"]["directory"]
     before = json.loads((run / "verdict.json").read_text())
     assert highwater("check", str(run), within_s=CHECK_S) == (0, before)
-    assert [line["holds"] for line in before["require"]] == [True] * 4
+    assert [line["holds"] for line in before["require"]] == [True] * 5
 
 
 def test_what_was_expected_and_observed_has_a_row_for_each(suite: Path) -> None:

@@ -17,7 +17,7 @@ from checkers.verdict.metrics import clocks, transactions
 from checkers.verdict.metrics.control_plane import ControlPlane
 from checkers.verdict.metrics.metric import ERRORS, Measured
 from checkers.verdict.metrics.releases import metadata_versions, new_release
-from checkers.verdict.metrics.unreplicated import most_unreplicated
+from checkers.verdict.metrics.unreplicated import unreplicated_at_election
 from checkers.verdict.metrics.zombies import Zombies
 
 
@@ -42,8 +42,8 @@ class Metrics:
                 return self._zombies.appended()
             case "zombie.committed":
                 return self._zombies.committed()
-            case "unreplicated.max":
-                return most_unreplicated(self.context.watermarks, self.context.replica_offsets)
+            case "unreplicated.at-election":
+                return unreplicated_at_election(self.context.watermarks, self.context.replica_offsets)
             case "data-lost.brokers":
                 lost = {node for fault in self.context.faults for node in fault.data_lost}
                 return Measured(value=float(len(lost)))

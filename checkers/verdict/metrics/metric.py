@@ -90,9 +90,9 @@ _ALL = (
         "with the most: with acks=all it acknowledged them",
     ),
     Metric(
-        name="unreplicated.max",
-        says="offsets by which a leader's log went beyond its high watermark, of the partition with the most: "
-        "an in-sync replica lacked them, or the leader did not know yet that it has them",
+        name="unreplicated.at-election",
+        says="offsets by which a leader's log went beyond its high watermark when it was last measured, of "
+        "those that another broker replaced, of the partition with the most",
     ),
     Metric(name="isr.min", says="the fewest in-sync replicas that a partition had at any time"),
     Metric(name="isr.shrinks", says="times that an ISR shrank, of the partition with the most"),
