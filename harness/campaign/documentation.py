@@ -12,7 +12,7 @@ from pathlib import Path
 
 from checkers import documentation
 from checkers.verdict.metrics.metric import ERRORS, METRICS, Metric
-from harness.campaign.suites.observed import EXPECTED, observed_table
+from harness.campaign.suites.observed import EXPECTED, cost, observed_table
 from harness.campaign.suites.record import SuiteRecord, read_record
 from harness.scenario.catalogue import Entry, by_group, catalogue
 
@@ -55,7 +55,7 @@ def _group(group: str, entries: Sequence[Entry]) -> Iterator[str]:
 def observed(record: SuiteRecord) -> str:
     """What a suite has observed, and which suite it was."""
     suite = f"`highwater suite {record.name} --seed {record.seed}`, version {record.tool_version}"
-    return f"Observed by {suite}:\n\n{observed_table(record)}"
+    return f"Observed by {suite}:\n\n{observed_table(record)}\n\n{cost(record)}"
 
 
 def rewritten(page: str) -> str:
