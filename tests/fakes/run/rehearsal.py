@@ -41,10 +41,12 @@ from faults.kinds.admin.leaders.preferred_election import PreferredElectionStep
 from faults.kinds.admin.placement import Count, Placement, Rotated
 from faults.kinds.admin.reassign import ReassignStep
 from faults.kinds.clock.clock_skew import ClockSkewStep
+from faults.kinds.disk.disk_stutter import DiskStutterStep
 from faults.kinds.disk.disk_wipe import DiskWipeStep
 from faults.kinds.disk.log_dir_failure import LogDirFailureStep
 from faults.kinds.network.latency import LatencyStep
 from faults.kinds.network.partition import PartitionStep
+from faults.kinds.process.pulses import PulsesStep
 from faults.kinds.process.rolling_restart import RollingRestartStep
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
 from faults.kinds.step import After, At, ResolvedTargets, Step, When
@@ -197,7 +199,7 @@ def _plan(resolved: Resolved) -> _Planned:
         if step.kind == "finalize":
             planned.levels.append((begun_s, min(map(metadata_level, running.values()))))
         elif not isinstance(step, RollingRestartStep | RollingUpgradeStep):
-            planned.actions.append(_action(step, at_s, takes_s + step.hold_s, targets))
+            planned.actions += _actions(step, at_s, takes_s + step.hold_s, targets)
         planned.ended_s = max(planned.ended_s, end_s)
     return planned
 
@@ -251,6 +253,23 @@ def _at_s(step: Step, moments: Mapping[StepMoment, float], begun_s: float) -> fl
             return time_of(of, moments.__getitem__) + delay_s
         case When():
             return begun_s + EVENT_S
+
+
+def _actions(step: Step, at_s: float, hold_s: float, targets: ResolvedTargets) -> Sequence[Action]:
+    """One, or a train of pulses one for each, the last of them whole or not."""
+    match step:
+        case PulsesStep(on_s=on_s, off_s=off_s):
+            pulse: type[Pause | DiskStall] = Pause
+        case DiskStutterStep(on_s=on_s, off_s=off_s):
+            pulse = DiskStall
+        case _:
+            return [_action(step, at_s, hold_s, targets)]
+    begins = [number * (on_s + off_s) for number in range(int(hold_s // (on_s + off_s)) + 1)]
+    return [
+        pulse(at_s=at_s + begin, hold_s=min(on_s, hold_s - begin), nodes=targets.nodes)
+        for begin in begins
+        if begin < hold_s
+    ]
 
 
 def _action(step: Step, at_s: float, hold_s: float, targets: ResolvedTargets) -> Action:
