@@ -149,6 +149,20 @@ def test_a_memory_limit_that_is_not_met_is_no_evidence() -> None:
     assert "was met so many times: {'2': 0}" in reason(record)
 
 
+def test_where_memory_is_not_counted_nothing_is_limited() -> None:
+    world = World()
+
+    def memory_use(node: int) -> MemoryUse:
+        raise NodeStateError(f"node {node}: the memory of its processes is not counted on this machine")
+
+    world.memory_use = memory_use  # type: ignore[method-assign]
+    (record,) = run(world, MEMORY)
+    assert reason(record) == (
+        "not injected: node 2: the memory of its processes is not counted on this machine, for 5 s"
+    )
+    assert "limit_memory 2" not in world.calls
+
+
 def test_a_memory_limit_that_would_end_the_node_is_refused() -> None:
     """It holds 300 MiB itself."""
     world = World()
