@@ -8,10 +8,10 @@ import pytest
 from fakes.run.one_fault import HOLD_NOTHING
 from fakes.run.switched_off import SWITCHED_OFF
 from fakes.run.withholding import Withheld
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_world import Inline, World, WorldView, not_finalized, without_way_back
 from fakes.world.ignoring import Ignoring
 
-from compose.admin_protocol import METADATA_VERSION, Admin
+from compose.admin_protocol import Admin
 from compose.protocols import Cluster, Mesh
 from faults.clock import ns
 from faults.kinds.registry import KINDS
@@ -23,20 +23,6 @@ WITHHELD_S = 20.0
 """A node boots in 3 s, and is in sync 0.5 s later."""
 HEALED = [name for name, off in SWITCHED_OFF.items() if off.recovery]
 VALUES = {"memory": "400MiB", "older": "4.0.0", "newer": "4.3.1"}
-
-
-def not_finalized() -> World:
-    """Every broker knows newer levels than those at which the features are."""
-    world = World()
-    world.admin.levels = {METADATA_VERSION: 25}
-    return world
-
-
-def without_way_back() -> World:
-    """Kafka takes no lower level."""
-    world = World()
-    world.admin.refuses["set_feature"] = "INVALID_UPDATE_VERSION, Unsupported metadata.version downgrade"
-    return world
 
 
 WORLDS: dict[str, Callable[[], World]] = {
