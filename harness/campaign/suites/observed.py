@@ -75,7 +75,9 @@ def cost(record: SuiteRecord) -> str:
 
 def _after_cluster_s(row: RunRow) -> float | None:
     """Until the next run could begin, without the start of the cluster."""
-    return row.seconds and row.seconds.wall_s - row.seconds.parts.get("cluster_s", 0.0)
+    if row.seconds is None:
+        return None
+    return row.seconds.wall_s - row.seconds.parts.get("cluster_s", 0.0)
 
 
 def _row(name: str, rows: Sequence[RunRow]) -> tuple[str, ...]:
