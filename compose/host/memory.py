@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-import numpy as np
-
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 PAGE_BYTES = mmap.PAGESIZE
 M_ARENA_MAX = -8
@@ -23,8 +21,6 @@ M_ARENA_MAX = -8
 MOST_HEAPS = 2
 LONG_S = 0.01
 """Of a collection: a fault that is due meanwhile is late by as much."""
-KEPT_BLOCKS, KEPT_BELOW = 7, 1024
-"""NumPy keeps as many blocks of each size below this, in bytes, when arrays are gone."""
 TUNABLES, NO_THREAD_CACHES = "GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"
 """See https://sourceware.org/glibc/manual/latest/html_node/Memory-Allocation-Tunables.html"""
 
@@ -86,17 +82,6 @@ def restart_without_thread_caches() -> None:
     elif asked is None and "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", ()):
         arguments = [sys.executable, *sys.orig_argv[1:]]
         os.execve(sys.executable, arguments, os.environ | {TUNABLES: NO_THREAD_CACHES})
-
-
-def fill_array_cache() -> None:
-    """Let NumPy keep at once what it would gather for hours, 3.6 MiB: some blocks of each small size.
-
-    A batch has as many rows as have just arrived, so sizes are new for long, and a block that is kept keeps
-    the page it lies in, between others that are free. Takes a few milliseconds. See npy_alloc_cache of NumPy.
-    """
-    for size in range(1, KEPT_BELOW):
-        at_a_time = [np.empty(size, np.uint8) for _ in range(KEPT_BLOCKS)]
-        at_a_time.clear()
 
 
 def set_aside() -> None:
