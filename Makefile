@@ -25,7 +25,8 @@ lint:
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# What takes minutes each on real clusters: three scenarios, a self-test of each run, a suite.
+# What takes minutes each on real clusters: scenarios with a self-test of each run, acceptances, upgrades, clocks,
+# transactions, suites, and runs that are killed in each kind of fault.
 long: setup
 	$(BIN)/pytest tests/long
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.run.highwater_process import HIGHWATER, highwater
+from fakes.run.highwater_process import HIGHWATER, highwater, left_by, mounted_or_attached
 
 from harness.scenario.resolve import find, resolve
 
@@ -27,6 +27,7 @@ EITHER = ("acks1-planned-move", "acks1-reassignment", "acks1-rolling-restart")
 SCENARIOS = (*KEPT, *LOST, *EITHER)
 WITHIN_S = 3000.0
 CHECK_S = 120.0
+LONGEST_S = 90.0
 
 
 @pytest.fixture(scope="module")
@@ -102,10 +103,28 @@ def test_check_measures_the_same_again(suite: Path) -> None:
     run = suite / rows(suite)["zombie-leader-acks-all"]["directory"]
     before = json.loads((run / "verdict.json").read_text())
     assert highwater("check", str(run), within_s=CHECK_S) == (0, before)
-    assert [line["holds"] for line in before["require"]] == [True] * 4
+    assert [line["holds"] for line in before["require"]] == [True] * 5
 
 
 def test_what_was_expected_and_observed_has_a_row_for_each(suite: Path) -> None:
     lines = (suite / "observed.md").read_text().splitlines()
-    assert [line.split(" | ")[0] for line in lines[4:]] == [f"| `{name}`" for name in sorted(SCENARIOS)]
-    assert all(line.endswith("| 1 PASS |") for line in lines[4:])
+    *table, space, cost = lines[4:]
+    assert [line.split(" | ")[0] for line in table] == [f"| `{name}`" for name in sorted(SCENARIOS)]
+    assert all(line.endswith("| 1 PASS |") for line in table)
+    assert space == ""
+    assert cost.startswith("The suite took ")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_run_takes_a_minute_and_a_half_at_most_once_its_cluster_has_started(
+    suite: Path, scenario: str
+) -> None:
+    seconds = rows(suite)[scenario]["seconds"]
+    assert seconds["wall_s"] - seconds["parts"]["cluster_s"] <= LONGEST_S
+
+
+def test_nothing_is_left_on_the_machine(suite: Path) -> None:
+    """Neither of the suite's containers, networks and volumes nor of its disks."""
+    owner = json.loads((suite / "suite.json").read_text())["owner"]
+    assert left_by(owner["pid"]) == []
+    assert mounted_or_attached() == []

@@ -14,9 +14,11 @@ from checkers.places import Place
 from checkers.verdict.exposure import Exposure
 from checkers.verdict.log_starts import moved_log_starts
 from checkers.verdict.metrics import clocks, transactions
+from checkers.verdict.metrics.alone import committed_alone
 from checkers.verdict.metrics.control_plane import ControlPlane
 from checkers.verdict.metrics.metric import ERRORS, Measured
 from checkers.verdict.metrics.releases import metadata_versions, new_release
+from checkers.verdict.metrics.unreplicated import unreplicated_at_election
 from checkers.verdict.metrics.zombies import Zombies
 
 
@@ -41,6 +43,10 @@ class Metrics:
                 return self._zombies.appended()
             case "zombie.committed":
                 return self._zombies.committed()
+            case "alone.committed":
+                return committed_alone(self.context.watermarks)
+            case "unreplicated.at-election":
+                return unreplicated_at_election(self.context.watermarks, self.context.replica_offsets)
             case "data-lost.brokers":
                 lost = {node for fault in self.context.faults for node in fault.data_lost}
                 return Measured(value=float(len(lost)))

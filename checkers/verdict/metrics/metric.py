@@ -89,6 +89,16 @@ _ALL = (
         says="offsets by which a deposed leader moved its high watermark beside its successor, of the one "
         "with the most: with acks=all it acknowledged them",
     ),
+    Metric(
+        name="unreplicated.at-election",
+        says="offsets by which a leader's log went beyond its high watermark when it was last measured, of "
+        "those that another broker replaced, of the partition with the most",
+    ),
+    Metric(
+        name="alone.committed",
+        says="offsets by which a leader moved its high watermark while it was the only in-sync replica, of "
+        "the one with the most: no other replica had to have them",
+    ),
     Metric(name="isr.min", says="the fewest in-sync replicas that a partition had at any time"),
     Metric(name="isr.shrinks", says="times that an ISR shrank, of the partition with the most"),
     Metric(name="isr.expands", says="times that an ISR grew, of the partition with the most"),

@@ -98,7 +98,7 @@ class Zombies:
             np.array(topics),
             *(columns[name][led].astype(np.int64) for name in ("partition", "leader_epoch", "leader")),
         ]
-        at_ns, asked_ns = columns["at_ns"][led], _asked_ns(columns)[led]
+        at_ns, asked_ns = columns["at_ns"][led], begun_ns(columns)[led]
         order = np.lexsort(keys[::-1])
         keys = [key[order] for key in keys]
         begins = np.flatnonzero(np.append(True, np.any([key[1:] != key[:-1] for key in keys], axis=0)))
@@ -113,7 +113,7 @@ class Zombies:
                 since_ns=int(first_ns[successor]),
                 until_ns=int(last_ns[at]),
             )
-            for at, successor in _deposed(claims)
+            for at, successor in deposed(claims)
             if last_ns[at] > first_ns[successor]
         ]
 
@@ -121,13 +121,13 @@ class Zombies:
 NOT_SAMPLED = "no broker was sampled as a leader"
 
 
-def _asked_ns(columns: Mapping[str, Array]) -> Times:
+def begun_ns(columns: Mapping[str, Array]) -> Times:
     """Since when each was measured; its answer's time, where that of the question is not known."""
     at_ns, asked_ns = columns["at_ns"], columns["asked_ns"]
     return np.where(asked_ns == NONE, at_ns, asked_ns)
 
 
-def _deposed(claims: Times) -> Sequence[tuple[int, int]]:
+def deposed(claims: Times) -> Sequence[tuple[int, int]]:
     """Places of the claims with a later epoch of another broker, and of the first such one. `claims`, shape
     (4, n), are topic, partition, epoch and leader of each claim, in that order."""
     found: list[tuple[int, int]] = []
@@ -149,7 +149,7 @@ def _rise(columns: Mapping[str, Array], zombie: Zombie, broker: str, value: str)
         & (columns["partition"] == zombie.tp.partition)
         & (columns[broker] == zombie.leader)
         & (columns["leader_epoch"] == zombie.leader_epoch)
-        & (_asked_ns(columns) >= zombie.since_ns)
+        & (begun_ns(columns) >= zombie.since_ns)
         & (columns[value] != NONE)
     )
     values = columns[value][its]

@@ -41,10 +41,13 @@ from faults.kinds.admin.leaders.preferred_election import PreferredElectionStep
 from faults.kinds.admin.placement import Count, Placement, Rotated
 from faults.kinds.admin.reassign import ReassignStep
 from faults.kinds.clock.clock_skew import ClockSkewStep
+from faults.kinds.disk.disk_stutter import DiskStutterStep
 from faults.kinds.disk.disk_wipe import DiskWipeStep
 from faults.kinds.disk.log_dir_failure import LogDirFailureStep
 from faults.kinds.network.latency import LatencyStep
 from faults.kinds.network.partition import PartitionStep
+from faults.kinds.process.pulses import PulsesStep
+from faults.kinds.process.rolling_restart import RollingRestartStep
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
 from faults.kinds.step import After, At, ResolvedTargets, Step, When
 from faults.targets.moments import StepMoment, time_of
@@ -153,6 +156,7 @@ def _settings(resolved: Resolved, load_s: float) -> ModelSettings:
         acks=workload.acks,
         idempotence=workload.idempotent,
         retries=workload.client.get("retries") != "0",
+        delivery_timeout_s=workload.delivery_timeout_s,
     )
     lag_ms = scenario.cluster.broker_config.get("replica.lag.time.max.ms", "3000")
     config = topic.config
@@ -182,7 +186,7 @@ def _plan(resolved: Resolved) -> _Planned:
         at_s = _at_s(step, moments, begun_s)
         targets = step.resolve(_roles(resolved, leadership.at(at_s)))
         takes_s = STOPS_S if step.kind == "stop" else 0.0
-        if isinstance(step, RollingUpgradeStep):
+        if isinstance(step, RollingRestartStep | RollingUpgradeStep):
             takes_s = _roll(planned, leadership, step, at_s, targets.nodes, running)
         begun_s, end_s = at_s + takes_s, at_s + takes_s + step.hold_s
         moments[StepMoment(step=step.name, moment="begin")] = begun_s
@@ -194,8 +198,8 @@ def _plan(resolved: Resolved) -> _Planned:
             leadership.ends += [(moves_s, node) for node in targets.nodes]
         if step.kind == "finalize":
             planned.levels.append((begun_s, min(map(metadata_level, running.values()))))
-        elif not isinstance(step, RollingUpgradeStep):
-            planned.actions.append(_action(step, at_s, takes_s + step.hold_s, targets))
+        elif not isinstance(step, RollingRestartStep | RollingUpgradeStep):
+            planned.actions += _actions(step, at_s, takes_s + step.hold_s, targets)
         planned.ended_s = max(planned.ended_s, end_s)
     return planned
 
@@ -203,20 +207,24 @@ def _plan(resolved: Resolved) -> _Planned:
 def _roll(
     planned: _Planned,
     leadership: _Leadership,
-    step: RollingUpgradeStep,
+    step: RollingRestartStep | RollingUpgradeStep,
     at_s: float,
     nodes: Sequence[int],
     running: dict[int, str],
 ) -> float:
     """The nodes one after the other, each until it is in sync again; returns how long that takes."""
-    now_s = at_s
+    now_s, pause_s = at_s, 0.0
+    if isinstance(step, RollingRestartStep):
+        assert (step.how, step.patient) == ("stop", True), "the model's rolls are clean, and wait for the ISR"
+        pause_s = step.pause_s
     for node in sorted(nodes):
-        planned.releases.append((now_s, node, step.release))
-        running[node] = step.release
+        if isinstance(step, RollingUpgradeStep):
+            planned.releases.append((now_s, node, step.release))
+            running[node] = step.release
         if node in BROKERS:  # the model restarts no controller
             planned.actions.append(CleanStop(at_s=now_s, hold_s=STOPS_S, nodes=(node,)))
             leadership.ends.append((now_s, node))
-            now_s += STOPS_S + RECOVERED_S
+            now_s += STOPS_S + RECOVERED_S + pause_s
         else:
             planned.actions.append(Pause(at_s=now_s, hold_s=CONTROLLER_S, nodes=(node,)))
             now_s += CONTROLLER_S + 1.0
@@ -245,6 +253,23 @@ def _at_s(step: Step, moments: Mapping[StepMoment, float], begun_s: float) -> fl
             return time_of(of, moments.__getitem__) + delay_s
         case When():
             return begun_s + EVENT_S
+
+
+def _actions(step: Step, at_s: float, hold_s: float, targets: ResolvedTargets) -> Sequence[Action]:
+    """One, or a train of pulses one for each, the last of them whole or not."""
+    match step:
+        case PulsesStep(on_s=on_s, off_s=off_s):
+            pulse: type[Pause | DiskStall] = Pause
+        case DiskStutterStep(on_s=on_s, off_s=off_s):
+            pulse = DiskStall
+        case _:
+            return [_action(step, at_s, hold_s, targets)]
+    begins = [number * (on_s + off_s) for number in range(int(hold_s // (on_s + off_s)) + 1)]
+    return [
+        pulse(at_s=at_s + begin, hold_s=min(on_s, hold_s - begin), nodes=targets.nodes)
+        for begin in begins
+        if begin < hold_s
+    ]
 
 
 def _action(step: Step, at_s: float, hold_s: float, targets: ResolvedTargets) -> Action:

@@ -27,6 +27,8 @@ GROUPS = {
         "last-leader-disk-loss-elr-off",
         "last-leader-disk-loss-unclean",
         "log-dir-failure",
+        "stalled-leader-disk",
+        "stuttering-follower-disk",
     ],
     "general": ["baseline", "storm"],
     "leader-failure": [
@@ -75,9 +77,11 @@ GROUPS = {
     "restarts": ["acks1-rolling-restart", "rolling-kill", "rolling-restart", "rolling-restart-impatient"],
     "transactions": [
         "coordinator-isolated",
+        "coordinator-isolated-tv1",
         "coordinator-kill",
         "coordinator-kill-tv1",
         "zombie-producer-fenced",
+        "zombie-producer-fenced-tv1",
     ],
     "upgrades": ["rolling-downgrade", "rolling-upgrade"],
 }
@@ -121,6 +125,8 @@ PAIRS = [
     ("last-leader-disk-loss", "last-leader-disk-loss-elr"),
     ("last-leader-disk-loss-elr", "last-leader-disk-loss-elr-off"),
     ("coordinator-kill", "coordinator-kill-tv1"),
+    ("coordinator-isolated", "coordinator-isolated-tv1"),
+    ("zombie-producer-fenced", "zombie-producer-fenced-tv1"),
 ]
 
 

@@ -11,14 +11,22 @@ from fakes.run.suites import record, row
 
 from checkers.history.rows import MetadataChange
 from checkers.verdict.algebra import Verdict
-from harness.campaign.suites.observed import evidence_of, observed_table, write_observed
-from harness.campaign.suites.record import MeasuredBound, RunEvidence, read_record, write_record
+from harness.campaign.suites.observed import cost, evidence_of, observed_table, write_observed
+from harness.campaign.suites.record import (
+    MeasuredBound,
+    RunEvidence,
+    RunRow,
+    RunSeconds,
+    SuiteSeconds,
+    read_record,
+    write_record,
+)
 from harness.report.judge import judge
 from harness.report.report import Report
 
 HEAD = [
-    "| scenario | expected | observed | longest wait | evidence | faults proven | runs |",
-    "| --- | --- | --- | --- | --- | --- | --- |",
+    "| scenario | expected | observed | longest wait | evidence | faults proven | took | runs |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- |",
 ]
 
 
@@ -88,9 +96,9 @@ def test_a_scenario_has_a_row_of_what_was_expected_and_seen() -> None:
     its = record(row(0, "PASS", scenario="kill", evidence=seen), row(1, "UNKNOWN", scenario="broken"))
     assert observed_table(its).splitlines() == [
         *HEAD,
-        "| `broken` | not known | not known | not known | none is asked for | not known | 1 UNKNOWN |",
+        "| `broken` | not known | not known | not known | none is asked for | not known | 50 s | 1 UNKNOWN |",
         "| `kill` | a permitted loss | lost 612 of 18,204 acknowledged | 4.5 s | `isr.min <= 1`: 1 | 2 of 2 "
-        "| 1 PASS |",
+        "| 50 s | 1 PASS |",
     ]
 
 
@@ -103,7 +111,7 @@ def test_several_runs_of_a_scenario_show_their_range_and_where_a_line_did_not_ho
     ]
     assert observed_table(record(*rows)).splitlines()[2:] == [
         "| `demo` | no acknowledged loss | lost none of 1,000 to 2,000 acknowledged | 4.5 s to 9.2 s | "
-        "`isr.min <= 1`: 1 to 2, held in 1 of 3 runs | 2 of 2 | 2 UNKNOWN, 1 PASS |"
+        "`isr.min <= 1`: 1 to 2, held in 1 of 3 runs | 2 of 2 | 50 s | 2 UNKNOWN, 1 PASS |"
     ]
 
 
@@ -116,3 +124,25 @@ def test_the_table_is_written_beside_the_record_which_keeps_the_evidence(tmp_pat
     assert page[0] == "# small, seed 7: expected and observed"
     assert page[2:4] == HEAD
     assert page[4].startswith("| `demo` | no acknowledged loss | lost none of 1,000 acknowledged | ")
+
+
+def run_that_took(index: int, wall_s: float, cluster_s: float, scenario: str = "demo") -> RunRow:
+    parts = {"cluster_s": cluster_s, "settle_s": 6.0}
+    seconds = RunSeconds(wall_s=wall_s, schedule_s=20.0, overhead_s=wall_s - 20.0, parts=parts)
+    return row(index, "PASS", scenario=scenario, evidence=evidence()).model_copy(update={"seconds": seconds})
+
+
+def test_what_a_run_took_is_without_the_start_of_its_cluster() -> None:
+    """So that runs on a new cluster and on a kept one are compared."""
+    its = record(run_that_took(0, 61.0, 20.5), run_that_took(1, 44.0, 0.2))
+    assert "| 40 s to 44 s | 2 PASS |" in observed_table(its)
+
+
+def test_what_a_suite_cost_is_said_with_its_longest_run() -> None:
+    runs = [run_that_took(0, 81.0, 20.9, "roll"), run_that_took(1, 44.0, 0.2, "kill")]
+    its = record(*runs, seconds=SuiteSeconds(total_s=2731.4, schedules_s=1544.0))
+    assert cost(its) == (
+        "The suite took 2,731 s, 1,544 s of it in schedules. "
+        "The longest run, of `roll`, took 60 s after its cluster had started."
+    )
+    assert cost(record()) == "The suite took 0 s, 0 s of it in schedules."
