@@ -11,9 +11,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from cluster.shared.faults.fault_runs import Ignoring, run
-from cluster.shared.faults.fault_traffic import traffic, wait_for_acks
 from confluent_kafka.admin import AdminClient, NewTopic
+from fakes.run.switched_off import SWITCHED_OFF
+from fakes.world.ignoring import Ignoring
+from shared.faults.fault_runs import run
+from shared.faults.fault_traffic import traffic, wait_for_acks
+from shared.faults.switched_off_runs import healed_late
 
 from compose.cluster.start import DockerCluster, start
 from compose.kafka.view import ClusterView
@@ -34,6 +37,7 @@ ROLL: Mapping[str, object] = {
     "for": "0s",
 }
 FINALIZE: Mapping[str, object] = {"name": "finalize", "at": "0s", "do": "finalize", "for": "1s"}
+ROLL_OFF = SWITCHED_OFF["rolling-upgrade"]
 BACK: Mapping[str, object] = {
     "name": "back",
     "at": "0s",
@@ -56,25 +60,32 @@ def cluster() -> Iterator[DockerCluster]:
 
 @pytest.fixture(scope="module")
 def records(cluster: DockerCluster) -> dict[str, FaultRecord]:
-    """What is done, in this order: by name of the step, with "not-" before it where nothing is changed."""
+    """What is done, in this order: by name of the step, with "not-" before it where nothing is changed.
+
+    A roll whose node is started late, and keeps its release, leaves all as it was.
+    """
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     topic = NewTopic(TOPIC, PARTITIONS, 3, config={"min.insync.replicas": "2"})
     admin.create_topics([topic])[TOPIC].result(30)
     found: dict[str, FaultRecord] = {}
+    unchanged = Ignoring(cluster, *SWITCHED_OFF["finalize"].effect, *SWITCHED_OFF["refused-downgrade"].effect)
     with ClusterView(cluster.bootstrap) as view:
         view.wait_until_settled(TOPIC, within_s=30)
         with traffic(cluster.bootstrap, TOPIC, partitions=PARTITIONS) as acked:
             with pytest.MonkeyPatch.context() as shorter:
                 shorter.setattr("faults.kinds.process.roll.PATIENCE_S", PATIENCE_S)
-                without = Ignoring(cluster, "change_release")
+                without = Ignoring(cluster, *ROLL_OFF.effect)
                 (found["not-roll"],) = run(without, view, {**ROLL, "target": "node 1"})
+                shorter.setattr("faults.kinds.process.roll.PATIENCE_S", SHORT_S)
+                healed_late(without, view, ROLL_OFF, *ROLL_OFF.steps("late-roll", TOPIC, newer=NEWER))
             (found["roll"],) = run(cluster, view, ROLL)
             wait_for_acks(acked, 100)
             with pytest.MonkeyPatch.context() as shorter:
                 shorter.setattr("faults.schedule.scheduler.RECOVERY_S", SHORT_S)
-                (found["not-finalize"],) = run(Ignoring(cluster, "set_feature"), view, FINALIZE)
+                (found["not-finalize"],) = run(unchanged, view, FINALIZE)
             (found["finalize"],) = run(cluster, view, FINALIZE)
             (found["back"],) = run(cluster, view, BACK)
+            (found["not-back"],) = run(unchanged, view, BACK)
             wait_for_acks(acked, 100)
         view.wait_for_full_isr([TOPIC], within_s=30)
     return found
@@ -93,7 +104,7 @@ def test_what_is_done_is_proven(records: dict[str, FaultRecord], name: str) -> N
     assert records[name].recovered, records[name].evidence
 
 
-@pytest.mark.parametrize("name", ["not-roll", "not-finalize"])
+@pytest.mark.parametrize("name", ["not-roll", "not-finalize", "not-back"])
 def test_what_is_not_done_is_not_proven(records: dict[str, FaultRecord], name: str) -> None:
     assert not records[name].proven, records[name].evidence
 

@@ -2,12 +2,18 @@
 suite writes that down."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.run.highwater_process import HIGHWATER, highwater, left_by, mounted_or_attached
+from fakes.run.highwater_process import (
+    ended_suite,
+    highwater,
+    left_by,
+    mounted_or_attached,
+    once_each,
+    verdict,
+)
 
 from harness.scenario.resolve import find, resolve
 
@@ -33,16 +39,7 @@ LONGEST_S = 90.0
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a suite with one run of each, which ends by itself."""
-    here = tmp_path_factory.mktemp("suite")
-    entries = ", ".join(f"{{scenario: {name}, at_least: 1, at_most: 1}}" for name in SCENARIOS)
-    (here / "some.yaml").write_text(f"name: some\nscenarios: [{entries}]\n")
-    argv = ("suite", str(here / "some.yaml"), "--seed", "7", "--out", str(here / "runs"))
-    done = subprocess.run(
-        [*HIGHWATER, *argv], stdout=subprocess.PIPE, text=True, check=False, timeout=WITHIN_S
-    )
-    (made,) = (here / "runs").iterdir()
-    assert done.returncode == 0, done.stdout
-    return made
+    return ended_suite(tmp_path_factory.mktemp("suite"), once_each("some", SCENARIOS), within_s=WITHIN_S)
 
 
 def rows(suite: Path) -> dict[str, Any]:
@@ -52,8 +49,7 @@ def rows(suite: Path) -> dict[str, Any]:
 
 def loss(suite: Path, scenario: str) -> dict[str, int]:
     """What a scenario's run lost, by label."""
-    verdict = json.loads((suite / rows(suite)[scenario]["directory"] / "verdict.json").read_text())
-    found = verdict["properties"]["acked-loss"]
+    found = verdict(suite / rows(suite)[scenario]["directory"])["properties"]["acked-loss"]
     return {label: found[label] for label in ("violations", "permitted", "undecided")}
 
 

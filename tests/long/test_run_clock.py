@@ -5,11 +5,10 @@ The last run is that of clock-beyond-retention with a clock that is not so far a
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from fakes.run.highwater_process import highwater
+from fakes.run.highwater_process import highwater, verdict
 
 from checkers.history.load import load_context
 from harness.scenario.resolve import find
@@ -48,10 +47,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     assert (code, [verdict["verdict"] for verdict in verdicts]) == (0, ["PASS"] * len(names)), shown
     folders = sorted(path for path in out.iterdir() if not path.is_symlink())
     return dict(zip((*SCENARIOS, WITHIN), folders, strict=True))
-
-
-def verdict(run: Path) -> Any:
-    return json.loads((run / "verdict.json").read_text())
 
 
 def written_ms(run: Path) -> list[int]:

@@ -3,14 +3,13 @@ committed, and shows what it is for. Then every damage to a copy of one of the r
 """
 
 import json
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from fakes.run.highwater_process import HIGHWATER, highwater
+from fakes.run.highwater_process import ended_suite, highwater, once_each, verdict
 
 SCENARIOS = ("coordinator-isolated", "coordinator-kill", "coordinator-kill-tv1", "zombie-producer-fenced")
 PROPERTIES = (
@@ -26,16 +25,9 @@ WITHIN_S, CHECK_S, SELFTEST_S = 900.0, 120.0, 300.0
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a suite with one run of each, which ends by itself."""
-    here = tmp_path_factory.mktemp("suite")
-    entries = ", ".join(f"{{scenario: {name}, at_least: 1, at_most: 1}}" for name in SCENARIOS)
-    (here / "transactions.yaml").write_text(f"name: transactions\nscenarios: [{entries}]\n")
-    argv = ("suite", str(here / "transactions.yaml"), "--seed", "7", "--out", str(here / "runs"))
-    done = subprocess.run(
-        [*HIGHWATER, *argv], stdout=subprocess.PIPE, text=True, check=False, timeout=WITHIN_S
+    return ended_suite(
+        tmp_path_factory.mktemp("suite"), once_each("transactions", SCENARIOS), within_s=WITHIN_S
     )
-    (made,) = (here / "runs").iterdir()
-    assert done.returncode == 0, done.stdout
-    return made
 
 
 def run_of(suite: Path, scenario: str) -> Path:
@@ -43,10 +35,6 @@ def run_of(suite: Path, scenario: str) -> Path:
     rows = json.loads((suite / "suite.json").read_text())["runs"]
     (row,) = (row for row in rows if row["scenario"] == scenario)
     return suite / row["directory"]
-
-
-def verdict(run: Path) -> Any:
-    return json.loads((run / "verdict.json").read_text())
 
 
 def rows(run: Path, table: str) -> list[dict[str, Any]]:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from shared.faults.fault_runs import Ignoring, run
+from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic, wait_for_acks
+from shared.faults.switched_off_runs import not_proven, proven_once_healed, with_effect_off
 
 from compose.cluster.start import DockerCluster
 from compose.errors import NodeStateError
@@ -113,13 +114,12 @@ def test_a_broker_without_a_log_directory(
 def test_the_evidence_can_fail(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
-    """A directory that can be written is no evidence."""
+    """A directory that can be written is no evidence, nor is one that cannot be one of a recovery."""
     topic = make_topic(partitions=PARTITIONS)
-    with traffic(cluster.bootstrap, topic, partitions=PARTITIONS):
-        (failure,) = run(Ignoring(cluster, "fail_log_dir"), view, {**FAILURE, "for": "3s"})
-    assert not failure.proven, failure.evidence
+    failure = with_effect_off(cluster, view, topic, "log-dir-failure", partitions=PARTITIONS)
+    not_proven(failure)
     assert f"log directory 2 is online by the word of [{NODE}]" in json.loads(failure.evidence)["reason"]
-    assert failure.recovered, failure.evidence
+    proven_once_healed(cluster, view, topic, "log-dir-failure", partitions=PARTITIONS)
 
 
 def test_the_directory_with_the_metadata_log_does_not_fail_this_way(cluster: DockerCluster) -> None:

@@ -9,7 +9,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from compose.admin_protocol import ElectionKind, Place, Quorum
+from compose.admin_protocol import METADATA_VERSION, ElectionKind, Place, Quorum
 from compose.errors import DiskError, ViewError
 from compose.impairments import BOTH
 from compose.protocols import ContainerState, Edge, MemoryUse, PartitionOffsets, PartitionState
@@ -398,11 +398,11 @@ class World(FakeCluster):
         return super().unsynced_bytes(node, log_dir=log_dir)
 
     def set_clock(self, node: int, ahead_ms: int) -> None:
-        if ("set_clock" if ahead_ms else "reset_clock") not in self.ignores:
+        if "set_clock" not in self.ignores:
             super().set_clock(node, ahead_ms)
 
     def limit_cpu(self, node: int, cpus: float | None) -> None:
-        if ("unlimit_cpu" if cpus is None else "limit_cpu") not in self.ignores:
+        if "limit_cpu" not in self.ignores:
             super().limit_cpu(node, cpus)
 
     def throttled_ns(self, node: int) -> int:
@@ -410,7 +410,7 @@ class World(FakeCluster):
         return super().throttled_ns(node)
 
     def limit_memory(self, node: int, most_bytes: int | None) -> None:
-        if ("unlimit_memory" if most_bytes is None else "limit_memory") not in self.ignores:
+        if "limit_memory" not in self.ignores:
             super().limit_memory(node, most_bytes)
 
     def memory_use(self, node: int) -> MemoryUse:
@@ -436,6 +436,20 @@ class World(FakeCluster):
     def state(self, node: int) -> ContainerState:
         self.settle()
         return super().state(node)
+
+
+def not_finalized() -> World:
+    """Every broker knows newer levels than those at which the features are."""
+    world = World()
+    world.admin.levels = {METADATA_VERSION: 25}
+    return world
+
+
+def without_way_back() -> World:
+    """Kafka takes no lower level."""
+    world = World()
+    world.admin.refuses["set_feature"] = "INVALID_UPDATE_VERSION, Unsupported metadata.version downgrade"
+    return world
 
 
 @dataclass

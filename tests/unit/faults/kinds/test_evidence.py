@@ -1,17 +1,15 @@
 """Every fault is proven by its effect, on a cluster that reacts; on one that does not, none is."""
 
 import json
-from threading import Event
 
 import pytest
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_steps import run
+from fakes.world.fault_world import World
 
 from compose.errors import NodeStateError
 from compose.protocols import Edge
 from faults.clock import ns
-from faults.plan.parse import parse_steps
 from faults.schedule.record import FaultRecord
-from faults.schedule.scheduler import run_schedule
 
 CUT = {"do": "partition", "edges": "followers -> leader", "for": "3s"}
 BLACKHOLE = CUT | {"mode": "blackhole"}
@@ -21,14 +19,6 @@ STOP = {"do": "stop", "target": "leader", "for": "3s"}
 STALL = {"do": "disk-stall", "target": "leader", "for": "3s"}
 POWER = {"do": "power-loss", "target": "brokers", "for": "1s"}
 ALL = (CUT, BLACKHOLE, PAUSE, KILL, STOP, STALL, POWER)
-
-
-def run(world: World, *words: dict[str, str]) -> tuple[FaultRecord, ...]:
-    """Run steps, the first 5 s after the start, on the world's own clock."""
-    steps = parse_steps([{"at": "5s", **words[0]}, *words[1:]])
-    return run_schedule(
-        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
-    )
 
 
 def shown(record: FaultRecord) -> dict[str, object]:

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from threading import Event
 
 import pytest
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_world import Inline, World, WorldView, not_finalized, without_way_back
 
-from compose.admin_protocol import METADATA_VERSION
 from compose.protocols import Edge
 from faults.clock import ns
 from faults.kinds.admin.topic_step import ClusterStep
@@ -46,20 +45,6 @@ def without_leader() -> World:
     world.clock.advance(ns(3.5))
     world.kill(1)
     world.clock.call_at(ns(9), lambda: world.start(1))
-    return world
-
-
-def not_finalized() -> World:
-    """Every broker knows newer levels than those at which the features are."""
-    world = World()
-    world.admin.levels = {METADATA_VERSION: 25}
-    return world
-
-
-def without_way_back() -> World:
-    """Kafka takes no lower level."""
-    world = World()
-    world.admin.refuses["set_feature"] = "INVALID_UPDATE_VERSION, Unsupported metadata.version downgrade"
     return world
 
 

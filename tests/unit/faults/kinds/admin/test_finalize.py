@@ -2,7 +2,7 @@
 
 import pytest
 from fakes.world.fault_steps import refusal, run, shown
-from fakes.world.fault_world import World
+from fakes.world.fault_world import World, not_finalized
 
 from compose.admin_protocol import METADATA_VERSION
 from compose.errors import AdminRefused
@@ -20,20 +20,13 @@ OLDER = "INVALID_UPDATE_VERSION, Invalid metadata.version 21. Refusing to perfor
 NOT_YET = "INVALID_UPDATE_VERSION, controller 102 has not registered, and may not support this feature"
 
 
-def upgraded() -> World:
-    """All nodes run 4.3.1, and nothing was finalized since 4.0.0."""
-    world = World()
-    world.admin.levels = {METADATA_VERSION: 25}
-    return world
-
-
 def asked(world: World) -> list[str]:
     """What Kafka was asked to finalize."""
     return [call for call in world.calls if call.startswith("set_feature")]
 
 
 def test_every_feature_goes_to_the_newest_level_metadata_version_first() -> None:
-    world = upgraded()
+    world = not_finalized()
     (done,) = run(world, FINALIZE)
     assert (done.proven, done.recovered, done.nodes, done.target) == (True, True, (), "every feature")
     assert shown(done) == {"levels": {METADATA_VERSION: [25, 30], ELR: [0, 1]}, "by_brokers": [1, 2, 3]}
@@ -43,7 +36,7 @@ def test_every_feature_goes_to_the_newest_level_metadata_version_first() -> None
 
 def test_the_oldest_release_of_a_broker_decides() -> None:
     """While one runs the old release there is nothing to finalize but what it knows."""
-    world = upgraded()
+    world = not_finalized()
     world.named[2] = "4.2.1"
     (done,) = run(world, FINALIZE)
     assert shown(done)["levels"] == {METADATA_VERSION: [25, 29], ELR: [0, 1]}
@@ -58,7 +51,7 @@ def test_nothing_to_finalize_is_refused() -> None:
 
 
 def test_kafkas_reason_against_it_is_reported_before_anything_is_changed() -> None:
-    world = upgraded()
+    world = not_finalized()
     world.admin.refuses["check_feature"] = NOT_YET
     (done,) = run(world, FINALIZE)
     assert not done.proven
@@ -67,7 +60,7 @@ def test_kafkas_reason_against_it_is_reported_before_anything_is_changed() -> No
 
 
 def test_a_broker_that_has_not_learnt_of_it_is_no_evidence() -> None:
-    world = upgraded()
+    world = not_finalized()
     world.admin._old_levels = dict(world.admin.levels)
     world.admin.unaware.add(3)
     (done,) = run(world, FINALIZE)
@@ -76,7 +69,7 @@ def test_a_broker_that_has_not_learnt_of_it_is_no_evidence() -> None:
 
 
 def test_a_change_that_kafka_does_not_make_is_no_evidence() -> None:
-    world = upgraded()
+    world = not_finalized()
     world.ignores.add("set_feature")
     (done,) = run(world, FINALIZE)
     assert not done.proven
@@ -129,7 +122,7 @@ def test_a_downgrade_that_kafka_takes_is_not_proven_and_undone() -> None:
 
 
 def test_where_nothing_was_finalized_there_is_nothing_to_refuse() -> None:
-    (back,) = run(upgraded(), BACK)
+    (back,) = run(not_finalized(), BACK)
     assert not back.proven
     assert "nothing to refuse: metadata.version is at 25, 25 is 4.0.0's" in shown(back, "reason")
 

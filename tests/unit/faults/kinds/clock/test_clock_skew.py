@@ -1,10 +1,10 @@
 """Clocks that are set: proven by what the node's own process shows, when it is wrong and when it is right."""
 
 import json
-from threading import Event
 
 import pytest
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_steps import run
+from fakes.world.fault_world import World
 
 from compose.protocols import ClockAhead
 from faults.clock import ns
@@ -13,7 +13,6 @@ from faults.kinds.clock.clock_skew import clocks_of
 from faults.kinds.registry import KINDS
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.schedule.record import FaultRecord
-from faults.schedule.scheduler import run_schedule
 from faults.targets.facts import Facts
 
 AHEAD: dict[str, object] = {
@@ -23,19 +22,6 @@ AHEAD: dict[str, object] = {
     "offset": "+5m",
     "for": "3s",
 }
-
-
-def run(world: World, *words: dict[str, object]) -> tuple[FaultRecord, ...]:
-    """Run steps, the first 5 s after the start."""
-    return run_schedule(
-        parse_steps([{"at": "5s", **words[0]}, *words[1:]]),
-        world,
-        WorldView(world),
-        world.clock,
-        stop=Event(),
-        on_event=lambda _: None,
-        threads=Inline(),
-    )
 
 
 def changes(world: World) -> list[str]:
@@ -60,14 +46,6 @@ def test_what_was_asked_says_by_how_much() -> None:
     """Who reads the history knows from it how far the clock was off."""
     (record,) = run(World(), AHEAD | {"target": "1+102", "offset": "-1h"})
     assert (record.target, record.nodes) == ("nodes 1+102: -1h", (1, 102))
-
-
-@pytest.mark.parametrize(
-    ("ignored", "verdict"), [("set_clock", (False, True)), ("reset_clock", (True, False))]
-)
-def test_the_evidence_can_fail(ignored: str, verdict: tuple[bool, bool]) -> None:
-    (record,) = run(World(ignores={ignored}), AHEAD)
-    assert (record.proven, record.recovered) == verdict
 
 
 def test_a_file_that_the_process_does_not_read_is_no_evidence() -> None:

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping
-from threading import Event
 
 import pytest
 from fakes.world.cluster import full_mesh
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_steps import run
+from fakes.world.fault_world import World, WorldView
 
 from checkers.history import rows
 from compose.errors import DiskError
@@ -17,25 +17,10 @@ from faults.kinds.disk.log_dir_failure import LOG_DIR_FAILURE
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.plan.validate import validate
 from faults.schedule.record import FaultRecord
-from faults.schedule.scheduler import run_schedule
 from faults.targets.facts import Facts, TopicFacts
 
 FAILURE = {"name": "disk", "do": "log-dir-failure", "target": "leader", "for": "5s"}
 CHANGES = ("fail_log_dir", "kill", "stop", "start", "pause", "thaw")
-
-
-def run(world: World, *words: dict[str, str]) -> tuple[FaultRecord, ...]:
-    """Run steps, the first 5 s after the start. All replicas lie in the last log directory of their broker,
-    which finds out within 0.3 s that it has failed."""
-    return run_schedule(
-        parse_steps([{"at": "5s", **words[0]}, *words[1:]]),
-        world,
-        WorldView(world),
-        world.clock,
-        stop=Event(),
-        on_event=lambda _: None,
-        threads=Inline(),
-    )
 
 
 def two() -> World:

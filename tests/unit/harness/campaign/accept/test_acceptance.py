@@ -15,7 +15,6 @@ from harness.campaign.accept.acceptance import exit_code, planned, promised, rec
 from harness.campaign.accept.configuration_file import read_configuration
 from harness.campaign.accept.record import read_accept
 from harness.campaign.accept.searches import scenario_of
-from harness.campaign.suites import made
 from harness.campaign.suites.directory import reopen
 from harness.campaign.suites.loop import run_suite
 from harness.campaign.suites.made import judged_entries
@@ -24,19 +23,9 @@ from harness.cli import main
 from harness.errors import HistoryError, RunDirectoryError
 from harness.run.live import live_steps
 from harness.run_directory.layout import RunDir
-from harness.scenario.model import Scenario
 from harness.scenario.resolve import resolve, scenario_text
 
-
-@pytest.fixture(autouse=True)
-def no_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for a load that there is not."""
-
-    def text(scenario: Scenario) -> str:
-        load = scenario.workload.model_copy(update={"lasts_s": 0.0, "tail_s": 0.0})
-        return scenario_text(scenario.model_copy(update={"workload": load}))
-
-    monkeypatch.setattr(made, "scenario_text", text)
+pytestmark = pytest.mark.usefixtures("no_load")
 
 
 class AcceptSteps(FakeRunSteps):

@@ -15,13 +15,11 @@ from harness.campaign.accept.configuration_file import parse_configuration
 from harness.campaign.accept.matrix import Setup, is_matrix, matrix, planned_matrix, read_matrix
 from harness.campaign.accept.matrix_page import as_json, notes, table
 from harness.campaign.accept.searches import SharedSearches
-from harness.campaign.suites import made as made_suites
 from harness.campaign.suites.loop import run_suite
 from harness.campaign.suites.made import judged_entries
 from harness.campaign.suites.record import MeasuredBound, RunEvidence
 from harness.errors import RunDirectoryError
 from harness.run_directory.layout import RunDir
-from harness.scenario.model import Scenario
 from harness.scenario.resolve import resolve, scenario_text
 
 BASE = parse_configuration("name: matrix\n", "matrix")
@@ -107,12 +105,8 @@ def test_the_scenarios_of_a_cell_are_valid_and_are_its_own():
         }
 
 
-def test_a_matrix_is_a_suite_whose_runs_fill_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def without_load(scenario: Scenario) -> str:
-        load = scenario.workload.model_copy(update={"lasts_s": 0.0, "tail_s": 0.0})
-        return scenario_text(scenario.model_copy(update={"workload": load}))
-
-    monkeypatch.setattr(made_suites, "scenario_text", without_load)
+@pytest.mark.usefixtures("no_load")
+def test_a_matrix_is_a_suite_whose_runs_fill_its_table(tmp_path: Path):
     made = matrix(BASE, lambda cell: cell.name == "acks-all-2-of-3-clean")
     suite = planned_matrix(made, out=tmp_path, seed=7, budget_s=3600)
     assert is_matrix(suite.path)

@@ -15,7 +15,6 @@ from checkers.history.rows import BrokerLine, ConfigChange, Fault, History
 from checkers.verdict.algebra import Verdict
 from compose.cleanup import leftovers
 from compose.setup import prepare
-from harness.campaign.suites import made
 from harness.campaign.suites.directory import Suite, reopen
 from harness.campaign.suites.loop import run_suite
 from harness.campaign.upgrade.page import answer
@@ -26,21 +25,11 @@ from harness.cli import main
 from harness.errors import HistoryError, RunDirectoryError, UsageError
 from harness.run.live import live_steps
 from harness.run_directory.layout import RunDir
-from harness.scenario.model import Scenario
-from harness.scenario.resolve import scenario_text
 
 SAID = "UpdateFeatures: 1 refused: Unsupported metadata.version downgrade from 30 to 25."
 
 
-@pytest.fixture(autouse=True)
-def no_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for a load that there is not."""
-
-    def text(scenario: Scenario) -> str:
-        load = scenario.workload.model_copy(update={"lasts_s": 0.0, "tail_s": 0.0})
-        return scenario_text(scenario.model_copy(update={"workload": load}))
-
-    monkeypatch.setattr(made, "scenario_text", text)
+pytestmark = pytest.mark.usefixtures("no_load")
 
 
 def step(index: int, kind: str, effect: Mapping[str, object], *, proven: bool = True) -> Fault:

@@ -18,8 +18,9 @@ from compose.cluster.start import DockerCluster, start
 from compose.kafka.view import ClusterView
 from compose.spec.topology import Topology
 from faults.schedule.record import FaultEvent
-from shared.faults.fault_runs import Ignoring, run
+from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic, wait_for_acks
+from shared.faults.switched_off_runs import not_proven, proven_once_healed, with_effect_off
 from shared.partitions import partition
 
 AHEAD: Mapping[str, object] = {
@@ -97,10 +98,11 @@ def test_the_evidence_can_fail(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
     """A clock that is not set is not ahead; one that is not set right has not recovered."""
-    words = AHEAD | {"target": f"leader({make_topic()}-0)", "for": "2s"}
-    (unset,) = run(Ignoring(cluster, "set_clock"), view, words)
-    assert not unset.proven, unset.evidence
+    topic = make_topic()
+    unset = with_effect_off(cluster, view, topic, "clock-skew")
+    not_proven(unset)
     assert "ms ahead" in json.loads(unset.evidence)["reason"]
+    proven_once_healed(cluster, view, topic, "clock-skew")
 
 
 def test_a_clock_outlives_a_restart_and_ends_with_the_healing(
