@@ -38,9 +38,13 @@ class Interrupts:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give the signals back."""
+        """Give the signals back; ignore them from now on if one came, as the process is about to end.
+
+        Given back, the next one would end the process by the signal, in the midst of its last words.
+        """
         for number, handler in self._previous.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]  # it came from signal.signal
+            after = handler if self.received is None else signal.SIG_IGN
+            signal.signal(number, after)  # type: ignore[arg-type]  # it came from signal.signal
 
     @property
     def at_once(self) -> bool:

@@ -14,6 +14,7 @@ from threading import Event
 from checkers.history.rows import NodeEvent, TopicPartition
 from checkers.verdict import node_ends
 from compose.host import memory
+from compose.host.array_cache import fill_array_cache
 from compose.protocols import Cluster, ProcessEvent
 from harness.errors import StepFailed
 from harness.run.steps import OnEvent
@@ -46,6 +47,7 @@ class LiveWatch:
         self._ended_proxy = ""
         self._node_events = recorder.table("node_events")
         clocks, pressures = recorder.table("clocks"), recorder.table("pressure")
+        fill_array_cache()
         memory.set_aside()
         self._watch = cluster.watch(self._note)
         sampler = MachineSampler(cluster.read_clocks, clocks=clocks, pressures=pressures)

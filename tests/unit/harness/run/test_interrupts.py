@@ -6,7 +6,16 @@ from contextlib import contextmanager
 import pytest
 
 from harness.errors import Interrupted
-from harness.run.interrupts import Interrupts
+from harness.run.interrupts import SIGNALS, Interrupts
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """After a signal has come they stay ignored, which the tests to come shall not inherit."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def press(number: signal.Signals = signal.SIGINT) -> None:
@@ -61,6 +70,15 @@ def test_the_handlers_that_were_there_before_are_given_back() -> None:
     with Interrupts(lambda text: None):
         assert signal.getsignal(signal.SIGINT) != before
     assert signal.getsignal(signal.SIGINT) == before
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_once_one_has_come_no_signal_breaks_the_end_of_the_process(number: signal.Signals) -> None:
+    with hangup(signal.SIG_DFL):
+        with Interrupts(lambda text: None) as interrupts, interrupts.orderly():
+            press(signal.SIGTERM)
+        press(number)
+    assert interrupts.received == signal.SIGTERM
 
 
 @contextmanager
