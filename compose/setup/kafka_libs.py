@@ -1,4 +1,4 @@
-"""The jars of a Kafka release: out of its published image, or from Maven packages."""
+"""The jars of a Kafka release that nodes need: out of its published image, or from Maven packages."""
 
 from pathlib import Path
 
@@ -22,6 +22,7 @@ def from_image(reference: str, work: Path) -> None:
     shell.run(["tar", "-C", str(work), "--no-same-owner", "-xf", str(archive)], timeout_s=UNPACK_TIMEOUT_S)
     archive.unlink()
     _expect_kafka_in(work / "libs", reference)
+    leave_out_others(work / "libs")
 
 
 def from_maven(release: str, work: Path, on_line: OnLine) -> None:
@@ -37,6 +38,7 @@ def from_maven(release: str, work: Path, on_line: OnLine) -> None:
             "    next step: is there such a release, and does the package registry answer?"
         ) from error
     _expect_kafka_in(work / "libs", f"Maven packages of {release}")
+    leave_out_others(work / "libs")
 
 
 def _copy_dependencies(release: str, pom: Path, libs: Path, on_line: OnLine) -> None:
@@ -54,6 +56,13 @@ def _copy_dependencies(release: str, pom: Path, libs: Path, on_line: OnLine) -> 
 def needs_log4j2_binding(release: str) -> bool:
     """Whether the release logs with Log4j 2 (KIP-653, Kafka 4.0), to which its artifacts lack the binding."""
     return int(release.partition(".")[0]) >= 4
+
+
+def leave_out_others(libs: Path) -> None:
+    """Remove the jars in `libs` that no node loads."""
+    for pattern in images.LEFT_OUT:
+        for jar in libs.glob(f"{pattern}.jar"):
+            jar.unlink()
 
 
 def _expect_kafka_in(libs: Path, source: str) -> None:

@@ -97,6 +97,15 @@ def test_jars_without_kafka_among_them_are_refused(tmp_path):
         kafka_libs._expect_kafka_in(tmp_path / "libs", "somewhere")
 
 
+def test_jars_that_no_node_loads_are_left_out(tmp_path):
+    needed = ("kafka_2.13-3.9.1", "kafka-tools-3.9.1", "jackson-module-scala_2.13-2.16.2", "jose4j-0.9.4")
+    others = ("connect-runtime-3.9.1", "jetty-util-9.4.57", "javax.servlet-api-3.1.0", "rocksdbjni-7.9.2")
+    for jar in (*needed, *others):
+        (tmp_path / f"{jar}.jar").touch()
+    kafka_libs.leave_out_others(tmp_path)
+    assert sorted(path.stem for path in tmp_path.iterdir()) == sorted(needed)
+
+
 def test_the_published_names_are_those_of_the_projects():
     assert images.published_kafka("4.3.1") == "apache/kafka:4.3.1"
     assert images.published_toxiproxy() == "ghcr.io/shopify/toxiproxy:2.12.0"

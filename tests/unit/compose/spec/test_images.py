@@ -42,11 +42,18 @@ def test_other_jvm_flags_change_the_name_because_the_archive_is_made_with_them(m
     assert images.kafka_image() != before
 
 
+def test_other_jars_change_the_name(monkeypatch):
+    before = images.kafka_image()
+    monkeypatch.setattr(images, "LEFT_OUT", images.LEFT_OUT[1:])
+    assert images.kafka_image() != before
+
+
 def test_a_node_is_started_with_the_flags_that_its_archive_was_made_with():
     assert images.java_argv("kafka.Kafka", "server.properties", heap_mib=512) == (
         "java",
         "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
+        "-XX:-UsePerfData",
         "-Xmx512m",
         "-Xshare:auto",
         "-XX:SharedArchiveFile=/opt/highwater/kafka.jsa",
