@@ -7,14 +7,15 @@ formatter; then disks, nodes, and, while these boot, the mesh.
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 from typing import TypeVar
 
 from compose.cluster.docker_cluster import DockerCluster
 from compose.docker import containers, networks
-from compose.docker.containers import Container, ContainerSpec
+from compose.docker.containers import ALL_SHARES, Container, ContainerSpec
 from compose.docker.labels import Owner
-from compose.errors import MeshError
+from compose.errors import MeshError, NodeStateError
 from compose.host.waiting import wait_until
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.mesh.probe import EdgeProbe
@@ -40,11 +41,17 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BringUp:
-    """A cluster about to be brought up; `appcds`: whether its JVMs use the class-data archive."""
+    """A cluster about to be brought up; `appcds`: whether its JVMs use the class-data archive.
+
+    `cpu_shares`: what its nodes have of the processors. It is given up between two steps once `unwanted` is
+    set.
+    """
 
     topology: Topology
     owner: Owner
     appcds: bool
+    cpu_shares: int = ALL_SHARES
+    unwanted: Event = field(default_factory=Event)
 
     def name(self, part: object) -> str:
         """What a part of this run is called in the engine."""
@@ -70,6 +77,7 @@ class BringUp:
         # As the others in a thread: whatever is asked of the engine has an answer before all is taken down.
         proxy = pool.submit(self._start_proxy).result()
         took.mark("proxy")
+        self._check_wanted()
         helper = pool.submit(self._start_helper, proxy)
         joins = [pool.submit(self._join, proxy, node, made) for node, made in networks.items()]
         disks = make_disks(helper.result(), self.owner, self.topology.nodes, mib=self.topology.volume_mib)
@@ -79,8 +87,10 @@ class BringUp:
         for join in joins:
             join.result()
         took.mark("networks")
+        self._check_wanted()
         properties = {node: self._properties(node, proxy) for node in self.topology.nodes}
         nodes = self._for_each_node(pool, lambda node: self._start_node(node, properties[node]))
+        self._check_wanted()
         took.mark("nodes")
         mesh = self._make_mesh(proxy, helper.result(), nodes)
         took.mark("mesh")
@@ -94,6 +104,10 @@ class BringUp:
             disks=disks,
             mesh=mesh,
         )
+
+    def _check_wanted(self) -> None:
+        if self.unwanted.is_set():
+            raise NodeStateError(f"run {self.owner.run_id}: its cluster is not wanted any more")
 
     def _for_each_node(self, pool: ThreadPoolExecutor, do: Callable[[int], Result]) -> dict[int, Result]:
         return dict(zip(self.topology.nodes, pool.map(do, self.topology.nodes), strict=True))
@@ -169,6 +183,7 @@ class BringUp:
             hostname=host_name(node),
             volumes={self.name(f"data-{node}"): "/data"},
             files={PROPERTIES: properties},
+            cpu_shares=self.cpu_shares,
         )
         container = containers.start(spec)
         return Node(number=node, container_id=container.id, name=spec.name, network=spec.network)
