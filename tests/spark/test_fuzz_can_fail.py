@@ -128,7 +128,7 @@ BROKEN = {
 def written(tmp_path_factory) -> list[tuple[Path, Judgement]]:
     """Damaged histories on disk, each with the reference's judgement."""
     folder = tmp_path_factory.mktemp("histories")
-    numbers = sorted(range(150), key=lambda number: number not in TELLING)
+    numbers = sorted({*TELLING, *range(45)}, key=lambda number: number not in TELLING)
     specimens = [fuzz.specimen(SEED, number) for number in numbers]
     for one in specimens:
         write(one.history, folder / str(one.number), plain=True)
@@ -147,6 +147,7 @@ def disagreement(written) -> Path | None:
 
 
 def test_an_honest_verifier_agrees_with_the_reference(written):
+    """On every history in which a broken one may be noticed; `make fuzz` compares 5,000."""
     assert disagreement(written) is None
 
 
