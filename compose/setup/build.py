@@ -49,6 +49,7 @@ def build_kafka(release: str, registries: Registries, on_line: OnLine) -> None:
     """Make the image of nodes that run `release`, on the base image. Raises MachineError, CommandFailed."""
     with timed(f"Kafka {release} with a class-data archive", on_line), _work_dir() as work:
         _fetch_kafka_libs(release, work, registries, on_line)
+        kafka_libs.leave_out_others(work / "libs")
         _add_recipes(work, images.KAFKA_RECIPE)
         flags = " ".join(images.JVM_FLAGS)
         arguments = {"base": images.base_image(), "archive": images.ARCHIVE, "flags": flags}

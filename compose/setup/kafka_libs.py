@@ -1,4 +1,4 @@
-"""The jars of a Kafka release that nodes need: out of its published image, or from Maven packages."""
+"""The jars of a Kafka release: out of its published image, or from Maven packages; and which to leave out."""
 
 from pathlib import Path
 
@@ -22,7 +22,6 @@ def from_image(reference: str, work: Path) -> None:
     shell.run(["tar", "-C", str(work), "--no-same-owner", "-xf", str(archive)], timeout_s=UNPACK_TIMEOUT_S)
     archive.unlink()
     _expect_kafka_in(work / "libs", reference)
-    leave_out_others(work / "libs")
 
 
 def from_maven(release: str, work: Path, on_line: OnLine) -> None:
@@ -38,7 +37,6 @@ def from_maven(release: str, work: Path, on_line: OnLine) -> None:
             "    next step: is there such a release, and does the package registry answer?"
         ) from error
     _expect_kafka_in(work / "libs", f"Maven packages of {release}")
-    leave_out_others(work / "libs")
 
 
 def _copy_dependencies(release: str, pom: Path, libs: Path, on_line: OnLine) -> None:

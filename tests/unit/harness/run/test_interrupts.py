@@ -1,7 +1,6 @@
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -11,7 +10,7 @@ from harness.run.interrupts import SIGNALS, Interrupts
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    """After a signal has come they stay ignored, which the tests to come shall not inherit."""
+    """As before, whatever a test sets, or leaves ignored because a signal has come."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, handler in before.items():
@@ -74,33 +73,24 @@ def test_the_handlers_that_were_there_before_are_given_back() -> None:
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_once_one_has_come_no_signal_breaks_the_end_of_the_process(number: signal.Signals) -> None:
-    with hangup(signal.SIG_DFL):
-        with Interrupts(lambda text: None) as interrupts, interrupts.orderly():
-            press(signal.SIGTERM)
-        press(number)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    with Interrupts(lambda text: None) as interrupts, interrupts.orderly():
+        press(signal.SIGTERM)
+    press(number)
     assert interrupts.received == signal.SIGTERM
 
 
-@contextmanager
-def hangup(handler: signal.Handlers) -> Iterator[None]:
-    """What the process does at a SIGHUP, whoever has started these tests; afterwards as before."""
-    before = signal.signal(signal.SIGHUP, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGHUP, before)
-
-
 def test_a_lost_terminal_is_an_orderly_end_too() -> None:
-    with hangup(signal.SIG_DFL), Interrupts(lambda text: None) as interrupts, interrupts.orderly():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    with Interrupts(lambda text: None) as interrupts, interrupts.orderly():
         press(signal.SIGHUP)
         assert interrupts.new_stop().is_set()
     assert Interrupted(signal.SIGHUP).exit_code == 129
 
 
 def test_under_nohup_a_lost_terminal_is_nothing() -> None:
-    with hangup(signal.SIG_IGN):
-        with Interrupts(lambda text: None) as interrupts:
-            press(signal.SIGHUP)
-            assert not interrupts.new_stop().is_set()
-        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with Interrupts(lambda text: None) as interrupts:
+        press(signal.SIGHUP)
+        assert not interrupts.new_stop().is_set()
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
