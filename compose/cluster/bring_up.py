@@ -7,14 +7,15 @@ formatter; then disks, nodes, and, while these boot, the mesh.
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from threading import Event
 from typing import TypeVar
 
 from compose.cluster.docker_cluster import DockerCluster
 from compose.docker import containers, networks
-from compose.docker.containers import Container, ContainerSpec
+from compose.docker.containers import ALL_SHARES, Container, ContainerSpec
 from compose.docker.labels import Owner
-from compose.errors import MeshError
+from compose.errors import MeshError, NodeStateError
 from compose.host.waiting import wait_until
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.mesh.probe import EdgeProbe
@@ -47,11 +48,17 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BringUp:
-    """A cluster about to be brought up; `appcds`: whether its JVMs use the class-data archive."""
+    """A cluster about to be brought up; `appcds`: whether its JVMs use the class-data archive.
+
+    `cpu_shares`: what its nodes have of the processors. It is given up between two steps once `unwanted` is
+    set.
+    """
 
     topology: Topology
     owner: Owner
     appcds: bool
+    cpu_shares: int = ALL_SHARES
+    unwanted: Event = field(default_factory=Event)
 
     def name(self, part: object) -> str:
         """What a part of this run is called in the engine."""
@@ -81,6 +88,7 @@ class BringUp:
         # As the others in a thread: whatever is asked of the engine has an answer before all is taken down.
         proxy = pool.submit(self._start_proxy).result()
         took.mark("proxy")
+        self._check_wanted()
         helper = pool.submit(self._start_helper, proxy)
         joins = [pool.submit(self._join, proxy, node, made) for node, made in networks.items()]
         counts = {node: self.topology.log_dirs_of(node) for node in self.topology.nodes}
@@ -92,11 +100,15 @@ class BringUp:
         for join in joins:
             join.result()
         took.mark("networks")
+        self._check_wanted()
 
-        def start_node(node: int, release: str) -> Node:
-            return self._start_node(node, release, self._properties(node, proxy), disks)
+        def start_node(node: int, release: str, cpu_shares: int = ALL_SHARES) -> Node:
+            return self._start_node(node, release, self._properties(node, proxy), disks, cpu_shares)
 
-        nodes = self._for_each_node(pool, lambda node: start_node(node, self.topology.release_of(node)))
+        nodes = self._for_each_node(
+            pool, lambda node: start_node(node, self.topology.release_of(node), self.cpu_shares)
+        )
+        self._check_wanted()
         took.mark("nodes")
         mesh = self._make_mesh(proxy, helper.result(), nodes)
         took.mark("mesh")
@@ -111,6 +123,10 @@ class BringUp:
             clocks=its_clocks,
             mesh=mesh,
         )
+
+    def _check_wanted(self) -> None:
+        if self.unwanted.is_set():
+            raise NodeStateError(f"run {self.owner.run_id}: its cluster is not wanted any more")
 
     def _for_each_node(self, pool: ThreadPoolExecutor, do: Callable[[int], Result]) -> dict[int, Result]:
         return dict(zip(self.topology.nodes, pool.map(do, self.topology.nodes), strict=True))
@@ -183,7 +199,7 @@ class BringUp:
             made.prepare(node)
         return made
 
-    def _start_node(self, node: int, release: str, properties: str, disks: Disks) -> Node:
+    def _start_node(self, node: int, release: str, properties: str, disks: Disks, cpu_shares: int) -> Node:
         broker = node in self.topology.broker_ids
         heap = self.topology.broker_heap_mib if broker else self.topology.controller_heap_mib
         flags = clocks.JVM_FLAGS if node in self.topology.clocks else ()
@@ -199,6 +215,7 @@ class BringUp:
                 for number in range(1, self.topology.log_dirs_of(node) + 1)
             },
             files={PROPERTIES: properties},
+            cpu_shares=cpu_shares,
         )
         if node in self.topology.clocks:
             spec = _with_clock(spec, clocks.directory(disks.directory, node))

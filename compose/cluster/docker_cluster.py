@@ -357,6 +357,11 @@ class DockerCluster:
         """Limit the node's memory."""
         self._node(node).limit_memory(most_bytes)
 
+    def share_cpu(self, shares: int) -> None:
+        """Set every node's weight where the processors do not suffice for all."""
+        for node in self._nodes.values():
+            node.share_cpu(shares)
+
     def memory_limit(self, node: int) -> int | None:
         """The limit of the node's memory."""
         return self._node(node).memory_limit()

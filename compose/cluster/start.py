@@ -3,13 +3,16 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 from compose.cleanup import cleanup, leftovers
 from compose.cluster import preflight, ready
 from compose.cluster.bring_up import BringUp, Stopwatch
 from compose.cluster.docker_cluster import DockerCluster
 from compose.docker import api
+from compose.docker.containers import ALL_SHARES
 from compose.docker.labels import owner_of
 from compose.errors import CleanupError, ComposeError, EngineUnreachable, NodeStateError
 from compose.host.waiting import wait_until
@@ -21,6 +24,33 @@ __all__ = ["DockerCluster", "StartTimings", "start"]
 READY_S = 90.0
 ENGINE_BACK_S, ENGINE_AGAIN_S = 30.0, 0.5
 """A Docker Engine is back 1 to 5 s after it was stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Booting:
+    """A cluster whose nodes' processes run, and may not serve yet."""
+
+    cluster: DockerCluster
+    took: Stopwatch
+    appcds: bool
+    cpu_shares: int
+
+    def ready(self, *, within_s: float = READY_S, workdir: Path | None = None) -> DockerCluster:
+        """The cluster when every broker serves, with all the shares of the processors.
+
+        If it does not come up, the nodes' logs are written to `workdir`/nodes. Raises NodeNotReady, ….
+        """
+        if self.cpu_shares != ALL_SHARES:
+            self.cluster.share_cpu(ALL_SHARES)
+        try:
+            ready.wait_until_ready(self.cluster, within_s=within_s)
+        except ComposeError:
+            if workdir:
+                self.cluster.collect(workdir / "nodes")
+            raise
+        self.took.mark("ready")
+        self.cluster.timings = _timings(self.took, self.appcds)
+        return self.cluster
 
 
 @contextmanager
@@ -39,22 +69,38 @@ def start(
     only. Raises ComposeError: EngineUnreachable, ImageUnavailable, MachineError, PortTaken, NodeNotReady,
     ….
     """
+    with boot(topology, run_id=run_id, owner_pid=owner_pid, appcds=appcds) as booting:
+        yield booting.ready(within_s=ready_within_s, workdir=workdir)
+
+
+@contextmanager
+def boot(
+    topology: Topology,
+    *,
+    run_id: str,
+    owner_pid: int | None = None,
+    appcds: bool = True,
+    cpu_shares: int = ALL_SHARES,
+    unwanted: Event | None = None,
+) -> Iterator[Booting]:
+    """As `start`; inside the block the nodes boot, with `cpu_shares` of the processors.
+
+    It is given up between two steps of the engine once `unwanted` is set, by NodeStateError.
+    """
     preflight.check(topology)
     owner = owner_of(run_id, owner_pid if owner_pid is not None else os.getpid())
     _refuse_a_second(run_id)
     took = Stopwatch()
     cluster: DockerCluster | None = None
     try:
-        cluster = BringUp(topology=topology, owner=owner, appcds=appcds).run(took)
-        try:
-            ready.wait_until_ready(cluster, within_s=ready_within_s)
-        except ComposeError:
-            if workdir:
-                cluster.collect(workdir / "nodes")
-            raise
-        took.mark("ready")
-        cluster.timings = _timings(took, appcds)
-        yield cluster
+        cluster = BringUp(
+            topology=topology,
+            owner=owner,
+            appcds=appcds,
+            cpu_shares=cpu_shares,
+            unwanted=unwanted or Event(),
+        ).run(took)
+        yield Booting(cluster=cluster, took=took, appcds=appcds, cpu_shares=cpu_shares)
     except BaseException as error:
         # The first error is the one to raise; trouble with the clean-up is only noted on it.
         try:

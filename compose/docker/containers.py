@@ -26,6 +26,8 @@ MOST_SWAP_BYTES = 16 << 20
 """Of a container whose memory is limited. With none at all a group of version 1 meets the limit of memory and
 swap first, which Linux 6.18 does not count: of 200 MB of files written within 60 MB, `memory.failcnt` counted
 143 meetings with 1 MiB more, and with equal limits neither that nor `memory.memsw.failcnt` any."""
+ALL_SHARES, LEAST_SHARES = 1024, 2
+"""The kernel's own default, and the least that it knows."""
 CPU_PERIOD_US = 100_000
 """The kernel's own default. A container that has used up its share waits for the next period."""
 
@@ -36,6 +38,7 @@ class ContainerSpec:
     reach.py). `files`: path to text.
 
     `network`: the first network's name, `container:<id>` for another container's network, "host" or "none".
+    `cpu_shares`: its weight against other containers where the processors do not suffice for all.
     """
 
     name: str
@@ -53,6 +56,7 @@ class ContainerSpec:
     device_rules: Sequence[str] = ()
     security: Sequence[str] = ()
     sysctls: Mapping[str, str] = field(default_factory=dict)
+    cpu_shares: int = ALL_SHARES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +183,12 @@ def set_cpu_quota(container_id: str, cpus: float | None, *, name: str) -> None:
         client().api.update_container(container_id, cpu_period=CPU_PERIOD_US, cpu_quota=quota_us)
 
 
+def set_cpu_shares(container_id: str, shares: int, *, name: str) -> None:
+    """Set the container's weight where the processors do not suffice for all. Raises ComposeError."""
+    with asking(f"setting the processor shares of container {name}"):
+        client().api.update_container(container_id, cpu_shares=shares)
+
+
 def memory_limit(container_id: str) -> int | None:
     """The bytes of memory that the container may have at most; None without a limit."""
     most = int(inspect(container_id)["HostConfig"]["Memory"])
@@ -277,6 +287,7 @@ def _options(spec: ContainerSpec) -> dict[str, Any]:
         # With SELinux, a disk that one container mounts is used by another. Elsewhere this means nothing.
         "security_opt": ["label=disable", *spec.security],
         "sysctls": dict(spec.sysctls),
+        "cpu_shares": spec.cpu_shares,
         # The engine's default driver may be one whose logs cannot be read back.
         "log_config": LogConfig(type="json-file", config=KEEP_LOG),
     }

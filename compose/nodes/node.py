@@ -83,6 +83,10 @@ class Node:
         """How many processors it may use at most; None: as many as there are."""
         return containers.cpu_quota(self.container_id)
 
+    def share_cpu(self, shares: int) -> None:
+        """Set its weight where the processors do not suffice for all."""
+        containers.set_cpu_shares(self.container_id, shares, name=self.name)
+
     def limit_memory(self, most_bytes: int | None) -> None:
         """Let it have so many bytes of memory at most; None: as many as there are."""
         containers.set_memory_limit(self.container_id, most_bytes, name=self.name)

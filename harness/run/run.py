@@ -51,7 +51,8 @@ MOST_NAMED = 8
 class Job:
     """What one run works with; the steps below all take it.
 
-    `keeps_cluster`: another run may follow on the same cluster, so its brokers are not stopped.
+    `keeps_cluster`: another run may follow on the same cluster, so its brokers are not stopped. `on_schedule`
+    is called when the load is warm, and must return at once.
     """
 
     resolved: Resolved
@@ -61,6 +62,7 @@ class Job:
     progress: Progress
     interrupts: Interrupts
     keeps_cluster: bool = False
+    on_schedule: Callable[[], None] = lambda: None
 
     @contextmanager
     def phase(self, name: Phase, text: str) -> Iterator[None]:
@@ -154,6 +156,7 @@ def _start_cluster(job: Job, down: TearDown) -> tuple[Cluster, RunWatch]:
             ready=started.ready,
             served=started.served,
             why_new=started.why_new,
+            ahead_s=started.ahead_s,
         )
         if started.served:
             job.progress.event(f"the cluster has served {started.served} runs, and was proven clean")
@@ -185,6 +188,7 @@ def _run_schedule(job: Job, cluster: Cluster, load: Load, watch: RunWatch) -> No
     workload = job.resolved.scenario.workload
     begin = time.monotonic()
     with job.phase("schedule", f"running the schedule: {_faults_in_words(job.resolved)}"):
+        job.on_schedule()
         stop, on_event = job.interrupts.new_stop(), job.progress.event
         with _alarm(job, [load.check, watch.check], stop):
             unproven = job.steps.run_faults(cluster, job.resolved, job.run, stop=stop, on_event=on_event)

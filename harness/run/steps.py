@@ -27,7 +27,8 @@ OnEvent = Callable[[str], None]
 class StartedCluster:
     """What the manifest keeps of a cluster; `run_id` is in the labels of everything that belongs to it.
 
-    `served` is how many runs it had served before; `why_new`: why it was started for this one, if it was.
+    `served` is how many runs it had served before; `why_new`: why it was started for this one, if it was;
+    `ahead_s`: how long before this run that had begun, beside the run before.
     """
 
     run_id: str
@@ -35,6 +36,7 @@ class StartedCluster:
     ready: ClusterReady | None
     served: int = 0
     why_new: str = ""
+    ahead_s: float | None = None
 
 
 class Load(Protocol):

@@ -219,6 +219,10 @@ class Manifest(ManifestPart):
     cluster_why_new: str | None = Field(
         default=None, description="why the cluster was started for this run; empty if it was not"
     )
+    cluster_ahead_s: float | None = Field(
+        default=None,
+        description="how long before this run its cluster had begun to boot, beside the run before",
+    )
     disks_of: DisksOf | None = Field(
         default=None, description="`stopped` or `running`: the brokers whose disks were read"
     )

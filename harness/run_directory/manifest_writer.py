@@ -52,11 +52,12 @@ class ManifestWriter:
         ready: ClusterReady | None,
         served: int = 0,
         why_new: str = "",
+        ahead_s: float | None = None,
     ) -> None:
         """Note which containers and images belong to the run, how long they took to start, how many runs they
-        had served before, and why they are new if they are."""
+        had served before, why they are new if they are, and how long before the run their start began."""
         self._replace(run_id=run_id, images=images, cluster_ready=ready)
-        self._replace(cluster_served=served, cluster_why_new=why_new)
+        self._replace(cluster_served=served, cluster_why_new=why_new, cluster_ahead_s=ahead_s)
 
     def reads_disks(self, of: DisksOf) -> None:
         """Note of which brokers the disks are about to be read."""

@@ -1,4 +1,4 @@
-"""What a metadata log says of one run on a cluster that has served others: of its topics, of its time.
+"""What a metadata log says of one run on a cluster that was there before: of its topics, of its time.
 
 Invariant: the tables of a run are those that a cluster of its own would have left, but for what came before
 its first topic: then they have each broker's registration and each cluster-wide setting once, as it was.

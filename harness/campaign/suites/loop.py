@@ -3,7 +3,7 @@
 A run is *observed* first, all that asks the cluster anything, and then *concluded*: decoded, sealed, audited
 and judged from its directory. That goes on behind the next run, on one thread. A cluster is kept for the next
 run if that has the same topology and there will be time for it; else the run stops its brokers, as a single
-run does.
+run does, and the next run's cluster begins to boot while it is still under way.
 """
 
 import threading
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import Protocol, TextIO
 
@@ -41,6 +42,10 @@ from harness.scenario.resolve import Resolved, resolve
 from harness.terminal.progress import ProgressLines
 from harness.terminal.summary import report_text
 
+AHEAD_S = 25.0
+"""The next cluster begins to boot so long before the schedule's end: with what a run leaves of the processors
+it takes twice as long as alone."""
+
 MOST_BEHIND = 1
 """Runs that are concluded while another one goes on: where that is the slower part, the next run waits."""
 
@@ -48,8 +53,11 @@ MOST_BEHIND = 1
 class SuiteSteps(RunSteps, Protocol):
     """The steps of runs that can leave their cluster to the next one, and be concluded behind it."""
 
-    def end_kept_cluster(self) -> None:
-        """End the cluster that a run has left for another one, if there is any."""
+    def begin_next_cluster(self, resolved: Resolved, *, in_s: float) -> None:
+        """Begin to boot the cluster of the next run in so many seconds; returns at once."""
+
+    def end_clusters(self) -> None:
+        """End the cluster that a run has left for another one, and the one that was begun for the next."""
 
     def abandon(self) -> None:
         """End what seals or judges a run on another thread, which raises; nothing is judged after that."""
@@ -57,11 +65,11 @@ class SuiteSteps(RunSteps, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A run to make, what it will take, and whether another one can follow on its cluster."""
+    """A run to make, whether another one can follow on its cluster, and the one that will need its own."""
 
     drawn: Drawn
-    expected_s: float
     keeps_cluster: bool
+    needs_new: Drawn | None
 
 
 def run_suite(suite: Suite, steps: SuiteSteps, *, progress: TextIO, argv: Sequence[str] = ()) -> SuiteRecord:
@@ -128,8 +136,10 @@ class SuiteLoop:
             takes_s = self._expected_s(one.entry)
             if not self._budget().has_room(takes_s, is_first=not self._has_made_any()):
                 return
-            keeps = following is not None and self._can_share(one, following, takes_s)
-            yield Choice(drawn=one, expected_s=takes_s, keeps_cluster=keeps)
+            if following is not None and not self._will_follow(following, takes_s):
+                following = None
+            keeps = following is not None and self._can_share(one, following)
+            yield Choice(drawn=one, keeps_cluster=keeps, needs_new=None if keeps else following)
 
     def _has_made_any(self) -> bool:
         return any(row.state == "judged" or row.seconds is not None for row in self._record.runs)
@@ -137,14 +147,15 @@ class SuiteLoop:
     def _cluster_of(self, entry: int) -> str:
         return repr(self._scenarios[entry].topology)
 
-    def _can_share(self, one: Drawn, following: Drawn, takes_s: float) -> bool:
+    def _will_follow(self, following: Drawn, takes_s: float) -> bool:
+        return self._budget().has_room(takes_s + self._expected_s(following.entry), is_first=False)
+
+    def _can_share(self, one: Drawn, following: Drawn) -> bool:
         if self._record.plan.scenarios[one.entry].clean_stop:
             return False
         if any(kind_of(step).cost.spoils_cluster for step in self._scenarios[one.entry].steps):
             return False
-        if self._cluster_of(one.entry) != self._cluster_of(following.entry):
-            return False
-        return self._budget().has_room(takes_s + self._expected_s(following.entry), is_first=False)
+        return self._cluster_of(one.entry) == self._cluster_of(following.entry)
 
     def _budget(self) -> Budget:
         return Budget(total_s=self._record.budget_s, spent_s=self._spent_s())
@@ -181,6 +192,7 @@ class SuiteLoop:
                 progress=progress,
                 interrupts=self._interrupts,
                 keeps_cluster=choice.keeps_cluster,
+                on_schedule=partial(self._begin_next, choice),
             )
             try:
                 observed = observe(job, down)
@@ -195,6 +207,13 @@ class SuiteLoop:
         known = row.model_copy(update={"cluster": cluster_use(record.manifest), "seconds": seconds})
         self._replace(row, known)
         self._behind.append(behind.submit(self._conclude, job, down, observed, known))
+
+    def _begin_next(self, choice: Choice) -> None:
+        if choice.needs_new is not None:
+            its = self._scenarios[choice.drawn.entry]
+            lasts_s = schedule_s(its.steps, its.scenario.workload)
+            following = self._scenarios[choice.needs_new.entry]
+            self._steps.begin_next_cluster(following, in_s=max(0.0, lasts_s - AHEAD_S))
 
     def _new_row(self, drawn: Drawn) -> RunRow:
         name = self._scenarios[drawn.entry].scenario.name
@@ -245,7 +264,7 @@ class SuiteLoop:
 
     def _end_cluster(self) -> None:
         try:
-            self._steps.end_kept_cluster()
+            self._steps.end_clusters()
         except ComposeError as error:
             self._print(f"tear-down: {error}; run 'highwater clean' to remove what is left")
 
@@ -316,6 +335,7 @@ def cluster_use(manifest: Manifest) -> ClusterUse | None:
         run_id=manifest.run_id,
         served=manifest.cluster_served or 0,
         why_new=manifest.cluster_why_new or "",
+        ahead_s=manifest.cluster_ahead_s,
     )
 
 

@@ -42,6 +42,9 @@ class ClusterUse(ManifestPart):
     run_id: str = Field(description="in the labels of its containers")
     served: int = Field(ge=0, description="runs that it had served before")
     why_new: str = Field(description="why it was started for this run; empty if it was not")
+    ahead_s: float | None = Field(
+        default=None, description="how long before this run it had begun to boot, beside the run before"
+    )
 
 
 class RunSeconds(ManifestPart):

@@ -89,14 +89,18 @@ class LiveRunSteps:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End Spark, and the cluster that a run has left for another one."""
+        """End Spark, and the clusters that wait for a run."""
         try:
-            self.end_kept_cluster()
+            self.end_clusters()
         finally:
             self._verifier.close()
 
-    def end_kept_cluster(self) -> None:
-        """End the cluster that a run has left for another one, if there is any. Raises ComposeError."""
+    def begin_next_cluster(self, resolved: Resolved, *, in_s: float) -> None:
+        """Begin to boot the cluster of the next run in so many seconds; returns at once."""
+        self._clusters.begin_next(resolved.topology, in_s=in_s)
+
+    def end_clusters(self) -> None:
+        """End the cluster that a run has left, and that of the next run. Raises ComposeError."""
         self._clusters.close()
 
     @contextmanager
@@ -122,6 +126,7 @@ class LiveRunSteps:
             ready=ClusterReady(**asdict(cluster.timings)) if cluster.timings and is_new else None,
             served=served,
             why_new=self._clusters.why_new(cluster),
+            ahead_s=self._clusters.ahead_s(cluster),
         )
 
     @contextmanager
@@ -130,7 +135,7 @@ class LiveRunSteps:
     ) -> Iterator[LiveWatch]:
         """A watch that has begun."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
-        new = not self._clusters.served(cluster)
+        new = not self._clusters.lived_before(cluster)
         watched = Room(directories=directories(run))
         with watch(cluster, run.path, partitions, on_event, run.id, room=watched, new=new) as started:
             yield started
@@ -244,10 +249,10 @@ class LiveRunSteps:
     def save_timeline(self, log: MetadataLog, resolved: Resolved, run: RunDir) -> None:
         """Replay the metadata log into the history; of Kafka's internal topics only who coordinated the load.
 
-        Of a cluster that has served other runs, only what is of the run's topics and of its time.
+        Of a cluster that was there before the run, only what is of the run's topics and of its time.
         """
         manifest, tables = read_manifest(run), replay(log())
-        if manifest.cluster_served:
+        if manifest.cluster_served or manifest.cluster_ahead_s is not None:
             tables = states_since(tables, {topic.name for topic in manifest.topics}, INTERNAL)
         configs = (*reported(manifest.topics), *tables.configs)
         _write(run, "metadata", [asdict(row) for row in tables.metadata if not row.topic.startswith("__")])
@@ -283,7 +288,8 @@ class LiveRunSteps:
         return producers_of(self._sealing.result())
 
     def abandon(self) -> None:
-        """End what seals or judges on another thread; nothing can be judged after that."""
+        """End what seals or judges on another thread, or boots; nothing can be judged after that."""
+        self._clusters.abandon_next()
         self.abandon_seal()
         self._verifier.close()
 

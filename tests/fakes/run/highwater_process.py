@@ -117,7 +117,7 @@ def left_by(pid: int) -> list[str]:
 
 def labelled(text: str) -> list[str]:
     client, label = docker.from_env(), {"label": text}
-    containers = [one.name for one in client.containers.list(all=True, filters=label)]
+    containers = [one.name for one in client.containers.list(all=True, filters=label, ignore_removed=True)]
     networks = [one.name for one in client.networks.list(filters=label)]
     return containers + networks + [one.name for one in client.volumes.list(filters=label)]
 

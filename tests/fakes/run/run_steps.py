@@ -10,6 +10,7 @@ from threading import Event
 from checkers.history.rows import Proof
 from checkers.verdict.algebra import Verdict
 from compose.protocols import MetadataLog
+from compose.spec.topology import Topology
 from fakes.world.cluster import FakeCluster
 from harness.report.report import Report
 from harness.run.steps import OnEvent, StartedCluster
@@ -85,6 +86,8 @@ class FakeRunSteps:
     read_waits_s: float = 0.0
     """How long the final read lasts, if nobody stops it."""
     unproven: tuple[str, ...] = ()
+    begun: list[tuple[Topology, float]] = field(default_factory=list)
+    """The clusters that were begun for a next run, and in how many seconds."""
     may_save: Event | None = None
     """What is known of the run is not written before this is set."""
 
@@ -108,6 +111,13 @@ class FakeRunSteps:
             yield FakeCluster()
         finally:
             self.take("cluster removed")
+
+    def begin_next_cluster(self, resolved: Resolved, *, in_s: float) -> None:
+        self.take("begin_next_cluster")
+        self.begun.append((resolved.topology, in_s))
+
+    def end_clusters(self) -> None:
+        self.take("end_clusters")
 
     def describe(self, cluster: object) -> StartedCluster:
         return StartedCluster(run_id="fake", images=("highwater/kafka:fake",), ready=None)

@@ -52,11 +52,6 @@ def test_a_budget_has_a_unit_and_is_more_than_nothing(
     assert "--budget" in capsys.readouterr().err
 
 
-class Steps(FakeRunSteps):
-    def end_kept_cluster(self) -> None:
-        self.take("end_kept_cluster")
-
-
 def test_a_suite_that_ends_by_itself_needs_no_budget_and_leaves_its_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,7 +59,7 @@ def test_a_suite_that_ends_by_itself_needs_no_budget_and_leaves_its_table(
     suite = tmp_path / "mine.yaml"
     suite.write_text("name: mine\nscenarios: [{scenario: own.yaml, at_most: 2}]\n")
     monkeypatch.setattr(prepare, "ensure_images", lambda release, on_line: None)
-    monkeypatch.setattr(live_steps, "LiveRunSteps", lambda spark_master: Steps())
+    monkeypatch.setattr(live_steps, "LiveRunSteps", lambda spark_master: FakeRunSteps())
     assert main(["suite", str(suite), "--out", str(tmp_path / "runs")]) == 0
     assert "2 runs: 2 PASS" in capsys.readouterr().out
     (made,) = (tmp_path / "runs").iterdir()

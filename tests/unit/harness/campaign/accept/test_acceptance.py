@@ -35,9 +35,6 @@ class AcceptSteps(FakeRunSteps):
         super().__init__()
         self.verdicts = {name.replace("_", "-"): verdict for name, verdict in verdicts.items()}
 
-    def end_kept_cluster(self) -> None:
-        self.take("end_kept_cluster")
-
     def judge(self, run: RunDir):
         name = run.path.name
         found = [verdict for clause, verdict in self.verdicts.items() if f"-{clause}_" in name]

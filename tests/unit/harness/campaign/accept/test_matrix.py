@@ -69,9 +69,6 @@ SHOWN = {
 class OneVerdict(FakeRunSteps):
     """Steps of a suite that fail the runs of one column."""
 
-    def end_kept_cluster(self) -> None:
-        self.take("end_kept_cluster")
-
     def judge(self, run: RunDir):
         self.verdict = Verdict.FAIL if "one-away" in run.path.name else Verdict.PASS
         return super().judge(run)

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from itertools import pairwise
 from pathlib import Path
 from threading import Event
 
@@ -12,7 +13,7 @@ from checkers.verdict.algebra import Verdict
 from harness.campaign.suites import loop
 from harness.campaign.suites.directory import Suite, create, reopen
 from harness.campaign.suites.draw import Shard
-from harness.campaign.suites.loop import run_suite
+from harness.campaign.suites.loop import AHEAD_S, run_suite
 from harness.campaign.suites.plan import read_plan
 from harness.campaign.suites.record import SuiteRecord, read_record
 from harness.errors import RunDirectoryError
@@ -48,9 +49,6 @@ class SuiteSteps(FakeRunSteps):
     def keep(self, cluster: object) -> None:
         super().keep(cluster)
         self._kept = True
-
-    def end_kept_cluster(self) -> None:
-        self.take("end_kept_cluster")
 
     def judge(self, run: RunDir):
         number = int(run.path.name[:4])
@@ -100,6 +98,23 @@ def test_a_cluster_is_kept_for_the_next_run_of_its_topology_only(tmp_path: Path)
     assert steps.clusters.count("new") == 3
     assert steps.taken.count("copy_disks") == steps.taken.count("keep") == 7
     assert steps.taken.count("end_brokers") == 3
+
+
+def test_a_cluster_of_another_topology_begins_to_boot_before_the_schedule_ends(tmp_path: Path) -> None:
+    steps, fault = SuiteSteps(), "faults: [{at: 40s, do: kill, target: leader, for: 3s}]\n"
+    run(suite(tmp_path, ONE_OF_EACH, faults=fault), steps)
+    changes = [topology for before, topology in pairwise(steps.topologies) if topology != before]
+    assert [topology for topology, _ in steps.begun] == changes
+    assert {in_s for _, in_s in steps.begun} == {43.0 - AHEAD_S}
+    order = [step for step in steps.taken if step in ("wait_warm", "begin_next_cluster", "run_faults")]
+    first = order.index("begin_next_cluster")
+    assert order[first - 1 : first + 2] == ["wait_warm", "begin_next_cluster", "run_faults"]
+
+
+def test_no_cluster_is_begun_for_a_run_that_the_budget_has_no_room_for(tmp_path: Path) -> None:
+    steps = SuiteSteps()
+    run(suite(tmp_path, "[{scenario: a.yaml, weight: 1}, {scenario: b.yaml}]", budget_s=0.001), steps)
+    assert steps.begun == []
 
 
 def test_a_scenario_that_wants_a_clean_stop_leaves_its_cluster_to_nobody(tmp_path: Path) -> None:
@@ -235,7 +250,7 @@ def test_a_signal_ends_the_suite_in_order_and_its_files_are_whole(tmp_path: Path
     assert (done.state, done.exit_code) == ("interrupted", 130)
     assert [row.state for row in done.runs] == ["interrupted"]
     assert (its.path / done.runs[0].directory / "verdict.json").exists() == (times == 1)
-    assert steps.taken.count("end_kept_cluster") == 1
+    assert steps.taken.count("end_clusters") == 1
     assert signal.getsignal(signal.SIGINT) is handler
 
 

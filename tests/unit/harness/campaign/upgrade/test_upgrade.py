@@ -83,9 +83,6 @@ class UpgradeSteps(FakeRunSteps):
         super().__init__()
         self.shown, self.verdicts = shown, verdicts
 
-    def end_kept_cluster(self) -> None:
-        self.take("end_kept_cluster")
-
     def judge(self, run: RunDir):
         phase = run.path.name.split("_")[1].rpartition("-")[2]
         if phase in self.shown:
