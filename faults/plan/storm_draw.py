@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from random import Random
 
 from faults.kinds.kind import StormRule
 from faults.kinds.registry import KINDS, kind_of
 from faults.kinds.step import At, Head
 from faults.plan.storm_limits import Limits
-from faults.plan.storm_round import PROOF_S, Planned, fits
+from faults.plan.storm_round import PROOF_S, Planned, fits_among, with_another
 from faults.targets.facts import Facts
 from faults.targets.target import Target, TopicPartition, candidates
 
@@ -74,6 +75,8 @@ class Rounds:
     missing: set[str] = field(init=False)
     _brokers: Turns = field(init=False)
     _controllers: Turns = field(init=False)
+    _drawn: dict[bool, tuple[list[str], list[int]]] = field(init=False, default_factory=dict)
+    """For a controller and for a broker: the kinds to draw from, and the sums of their weights."""
 
     def __post_init__(self) -> None:
         """Nothing has occurred, and nobody has been hit."""
@@ -85,10 +88,11 @@ class Rounds:
         """A round: in order of the begins, the first of which is at 0. Empty if nothing fits together."""
         victims, faults = self._victims(), list[Planned]()
         for _ in range(self.rng.randint(*self.faults)):
-            for _ in range(TRIES):
-                tried = self._with_another(faults, victims)
-                if tried and self._is_covered(tried) and fits(tried, self.facts):
-                    faults = tried
+            choice = _choice(faults, victims)
+            for _ in range(TRIES if choice else 0):
+                fault = self._another(faults, choice)
+                if fault and self._is_covered(fault, faults) and fits_among(fault, faults, self.facts):
+                    faults = with_another(faults, fault)
                     break
         first_s = min((each.begin_s for each in faults), default=0.0)
         return tuple(replace(each, begin_s=round(each.begin_s - first_s, 3)) for each in faults)
@@ -96,6 +100,7 @@ class Rounds:
     def took(self, faults: Sequence[Planned]) -> None:
         """The round is one of the storm's: its kinds have occurred, and its nodes been hit."""
         self.missing -= {each.step.kind for each in faults}
+        self._drawn.clear()
         nodes = [node for each in faults for node in each.victim.ids]
         self._brokers.took(nodes)
         self._controllers.took(nodes)
@@ -128,31 +133,26 @@ class Rounds:
         by_role = all_hit and self.rng.random() < ROLE_SHARE
         return role if by_role else Target(role="node", ids=(node,))
 
-    def _with_another(self, faults: Sequence[Planned], victims: Sequence[Target]) -> list[Planned]:
-        """The faults and another one, in order of their begins; empty if there is none to draw."""
-        victim = self._victim(faults, victims)
-        kind = None if victim is None else self._kind(victim)
-        if victim is None or kind is None:
-            return []
+    def _another(self, faults: Sequence[Planned], choice: Sequence[Target]) -> Planned | None:
+        """Another fault on one of these; None if there is none to draw."""
+        victim = self.rng.choice(choice)
+        kind = self._kind(victim)
+        if kind is None:
+            return None
         head = Head(name=kind, start=At(offset_s=0.0), hold_s=self.holds.draw(self.rng))
         step = _rule(kind).draw(self.rng, head, victim, self.facts)
-        fault = Planned(step=step, victim=victim, begin_s=self._begin_s(faults, head.hold_s))
-        return sorted([*faults, fault], key=lambda each: each.begin_s)
-
-    def _victim(self, faults: Sequence[Planned], victims: Sequence[Target]) -> Target | None:
-        """One that is not hit yet, if there is any; else one again, but none by its role, which may move."""
-        hit = {each.victim for each in faults}
-        fresh = [victim for victim in victims if victim not in hit]
-        again = [victim for victim in victims if victim.ids]
-        return self.rng.choice(fresh or again) if fresh or again else None
+        return Planned(step=step, victim=victim, begin_s=self._begin_s(faults, head.hold_s))
 
     def _kind(self, victim: Target) -> str | None:
         """By weight, of those that can be proven on the victim; what is missing comes first."""
-        nodes = set(candidates(victim, self.facts.brokers, self.facts.controllers))
-        is_broker = nodes <= set(self.facts.brokers)
-        fitting = [kind for kind in self.weights if is_broker or not _rule(kind).brokers_only]
-        drawn = [kind for kind in fitting if kind in self.missing] or fitting
-        return self.rng.choices(drawn, [self.weights[kind] for kind in drawn])[0] if drawn else None
+        nodes = candidates(victim, self.facts.brokers, self.facts.controllers)
+        is_broker = all(node in self.facts.brokers for node in nodes)
+        if is_broker not in self._drawn:
+            fitting = [kind for kind in self.weights if is_broker or not _rule(kind).brokers_only]
+            drawn = [kind for kind in fitting if kind in self.missing] or fitting
+            self._drawn[is_broker] = drawn, list(accumulate(self.weights[kind] for kind in drawn))
+        drawn, weights = self._drawn[is_broker]
+        return self.rng.choices(drawn, cum_weights=weights)[0] if drawn else None
 
     def _begin_s(self, faults: Sequence[Planned], hold_s: float) -> float:
         """Any time at which it overlaps with one of the others."""
@@ -161,11 +161,19 @@ class Rounds:
         first_s, last_s = faults[0].begin_s - hold_s, max(each.end_s for each in faults)
         return self.rng.randint(round(first_s * 1000), round((last_s - PROOF_S / 4) * 1000)) / 1000
 
-    def _is_covered(self, faults: Sequence[Planned]) -> bool:
-        """Whether no more brokers end uncleanly than may at a time."""
-        unclean = {each.victim for each in faults if kind_of(each.step).cost.unclean}
+    def _is_covered(self, fault: Planned, faults: Sequence[Planned]) -> bool:
+        """Whether with this fault no more brokers end uncleanly than may at a time."""
+        if not kind_of(fault.step).cost.unclean:
+            return True
+        unclean = {each.victim for each in (*faults, fault) if kind_of(each.step).cost.unclean}
         hit = (set(candidates(each, self.facts.brokers, self.facts.controllers)) for each in unclean)
         return sum(not nodes.isdisjoint(self.facts.brokers) for nodes in hit) <= self.limits.unclean
+
+
+def _choice(faults: Sequence[Planned], victims: Sequence[Target]) -> list[Target]:
+    """Those that are not hit yet, if there is any; else all again, but none by its role, which may move."""
+    hit = {each.victim for each in faults}
+    return [victim for victim in victims if victim not in hit] or [each for each in victims if each.ids]
 
 
 def _rule(kind: str) -> StormRule:

@@ -8,7 +8,6 @@ fault is on time if nothing else is injected or healed just before it.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 
 from compose.protocols import CLIENT, Edge
 from faults.kinds.registry import kind_of
@@ -59,15 +58,26 @@ class Planned:
         return START_S if kind_of(self.step).cost.ends_process else CHANGE_S
 
 
-def fits(faults: Sequence[Planned], facts: Facts) -> bool:
-    """Whether these, in order of their begins, make a round: all overlap, are on time and can be proven."""
-    return (
-        not (len(faults) > 1 and _begins_late(faults[0]))
-        and all(_are_apart(one, other) for one, other in combinations(faults, 2))
-        and all(
-            _overlaps(each, faults[:index]) and _can_be_proven(each, faults[:index], facts)
-            for index, each in enumerate(faults)
-        )
+def with_another(faults: Sequence[Planned], fault: Planned) -> list[Planned]:
+    """The faults and this one, in order of their begins."""
+    return sorted([*faults, fault], key=lambda each: each.begin_s)
+
+
+def fits_among(fault: Planned, faults: Sequence[Planned], facts: Facts) -> bool:
+    """Whether faults that make a round still do with this one: all overlap, are on time and can be proven.
+
+    Of two of them, and of one and those before it, nothing is asked that the fault has no part in.
+    """
+    if not all(_are_apart(fault, other) for other in faults):
+        return False
+    together = with_another(faults, fault)
+    if len(together) > 1 and _begins_late(together[0]):
+        return False
+    first = next(index for index, each in enumerate(together) if each is fault)
+    return all(
+        _overlaps(together[index], together[:index])
+        and _can_be_proven(together[index], together[:index], facts)
+        for index in range(first, len(together))
     )
 
 
@@ -79,7 +89,7 @@ def _begins_late(fault: Planned) -> bool:
 
 def _are_apart(one: Planned, other: Planned) -> bool:
     """Whether neither begins while the other is changed, and both do not end at one time."""
-    first, second = sorted((one, other), key=lambda each: each.begin_s)
+    first, second = (one, other) if one.begin_s <= other.begin_s else (other, one)
     return (
         second.begin_s - first.begin_s >= PROOF_S + kind_of(first.step).prepares_s
         and not _disturbs(one, other)

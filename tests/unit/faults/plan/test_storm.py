@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -72,16 +72,16 @@ def intervals(steps: Iterable[Step]) -> list[Interval]:
     return list(found.values())
 
 
-@lru_cache
+@cache
+def plan_of(seed: int, facts: Facts) -> tuple[Interval, ...]:
+    """A storm of the intensity whose turn it is with this seed."""
+    asked = Storm(duration_s=DURATION_S, intensity=tuple(STRENGTHS)[seed % 3])
+    return tuple(intervals(storm(asked, seed=seed, facts=facts)))
+
+
 def plans() -> tuple[tuple[Interval, ...], ...]:
     """A storm for each of 300 seeds, a hundred of each intensity."""
-    names = tuple(STRENGTHS)
-    return tuple(
-        tuple(
-            intervals(storm(Storm(duration_s=DURATION_S, intensity=names[seed % 3]), seed=seed, facts=FACTS))
-        )
-        for seed in SEEDS
-    )
+    return tuple(plan_of(seed, FACTS) for seed in SEEDS)
 
 
 def victim(step: Step) -> Target:
@@ -120,8 +120,7 @@ CLUSTERS = [
 def test_the_limits_hold_at_every_instant(facts: Facts, brokers: int, unclean: int, controllers: int) -> None:
     """Never more brokers, unclean shutdowns or controllers at one time than the promise covers."""
     for seed in SEEDS[:45]:
-        asked = Storm(duration_s=DURATION_S, intensity=tuple(STRENGTHS)[seed % 3])
-        plan = intervals(storm(asked, seed=seed, facts=facts))
+        plan = plan_of(seed, facts)
         for now in plan:
             at = in_force(plan, now.begin_s)
             assert len(impaired(at, facts.brokers, "leader")) <= brokers, seed
