@@ -154,7 +154,7 @@ def drawn() -> Iterator[tuple[str, History]]:
         with suppress(NotApplicable):
             copy_within.apply(history, rng)
             yield f"copy-{number}", history.freeze()
-    for number in sorted({*range(150)} - {*TELLING}):
+    for number in sorted({*range(45)} - {*TELLING}):
         yield str(number), fuzz.specimen(SEED, number).history
 
 
@@ -181,6 +181,7 @@ def disagreement(written) -> Path | None:
 
 
 def test_an_honest_verifier_agrees_with_the_reference(written):
+    """On every history in which a broken one may be noticed; `make fuzz` compares 5,000."""
     assert disagreement(written) is None
 
 
