@@ -1,9 +1,10 @@
 """Runs one after the other until the budget is spent, whatever comes of them; the files follow each change.
 
 A run is *observed* first, all that asks the cluster anything, and then *concluded*: decoded, sealed, audited
-and judged from its directory. That goes on behind the next run, on one thread. A cluster is kept for the next
-run if that has the same topology and there will be time for it; else the run stops its brokers, as a single
-run does, and the next run's cluster begins to boot while it is still under way.
+and judged from its directory. That goes on behind the next run, on one thread, from the beginning of that
+run's schedule on: earlier, the run would wait for each processor that it takes. A cluster is kept for the
+next run if that has the same topology and there will be time for it; else the run stops its brokers, as a
+single run does, and the next run's cluster begins to boot while it is still under way.
 """
 
 import threading
@@ -98,6 +99,8 @@ class SuiteLoop:
         ]
         self._lock = threading.Lock()
         self._behind: list[Future[None]] = []
+        self._may_conclude = threading.Event()
+        """Of the run that was observed last."""
 
     def run(self) -> SuiteRecord:
         """All of it; the files are whole whenever it ends."""
@@ -110,6 +113,8 @@ class SuiteLoop:
             except Interrupted:
                 self._steps.abandon()
                 raise
+            finally:
+                self._may_conclude.set()
         with suppress(Interrupted), self._interrupts.orderly():
             self._end_cluster()
         return self._finish()
@@ -192,7 +197,7 @@ class SuiteLoop:
                 progress=progress,
                 interrupts=self._interrupts,
                 keeps_cluster=choice.keeps_cluster,
-                on_schedule=partial(self._begin_next, choice),
+                on_schedule=partial(self._go_on, choice, self._may_conclude),
             )
             try:
                 observed = observe(job, down)
@@ -201,14 +206,18 @@ class SuiteLoop:
                 if isinstance(error, Interrupted):
                     self._replace(row, interrupted(row, record.manifest.problem))
                 raise
+        self._may_conclude.set()
         if choice.keeps_cluster:
             down.close()
         seconds = run_seconds(time.monotonic() - began, record.manifest.timings)
         known = row.model_copy(update={"cluster": cluster_use(record.manifest), "seconds": seconds})
         self._replace(row, known)
-        self._behind.append(behind.submit(self._conclude, job, down, observed, known))
+        self._may_conclude = threading.Event()
+        self._behind.append(behind.submit(self._conclude, job, down, observed, known, self._may_conclude))
 
-    def _begin_next(self, choice: Choice) -> None:
+    def _go_on(self, choice: Choice, before: threading.Event) -> None:
+        """What may go on beside a schedule: the end of the run before, and the start of the next one."""
+        before.set()
         if choice.needs_new is not None:
             its = self._scenarios[choice.drawn.entry]
             lasts_s = schedule_s(its.steps, its.scenario.workload)
@@ -239,8 +248,11 @@ class SuiteLoop:
         its = f"run {row.index}  seed {row.seed}  scenario {row.scenario}"
         return f"{its}  {run.path}  ({spent:.0f} of {total:.0f} s)"
 
-    def _conclude(self, job: Job, down: TearDown, observed: Observed | None, row: RunRow) -> None:
+    def _conclude(
+        self, job: Job, down: TearDown, observed: Observed | None, row: RunRow, may: threading.Event
+    ) -> None:
         """On the thread behind: the verdict, into the run's directory and the suite's files."""
+        may.wait()
         began = time.monotonic()
         try:
             report = conclude(job, down, observed)
@@ -258,6 +270,8 @@ class SuiteLoop:
 
     def _wait(self, most: int) -> None:
         """Until at most so many runs are being concluded."""
+        if most == 0:
+            self._may_conclude.set()
         while len(self._behind) > most:
             self._behind[0].result()
             self._behind.pop(0)

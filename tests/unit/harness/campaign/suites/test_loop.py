@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 from threading import Event
@@ -336,6 +337,38 @@ def test_shards_make_each_run_once(tmp_path: Path) -> None:
         made += [(row.index, row.seed) for row in run(part, SuiteSteps()).runs]
     assert sorted(index for index, _ in made) == [0, 1, 2, 3, 4]
     assert len({seed for _, seed in made}) == 5
+
+
+def test_a_run_is_not_concluded_while_the_next_one_is_made_ready(tmp_path: Path) -> None:
+    """Not before its schedule begins; the last one at once."""
+    order: list[str] = []
+
+    class Noted(SuiteSteps):
+        def cluster(self, resolved, run):
+            order.append(f"cluster {run.path.name[:4]}")
+            time.sleep(0.2)
+            return super().cluster(resolved, run)
+
+        def run_faults(self, cluster, resolved, run, *, stop, on_event):
+            order.append(f"schedule {run.path.name[:4]}")
+            return super().run_faults(cluster, resolved, run, stop=stop, on_event=on_event)
+
+        def judge(self, run):
+            order.append(f"judged {run.path.name[:4]}")
+            return super().judge(run)
+
+    run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]"), Noted())
+    for number in (0, 1):
+        following = order[order.index(f"cluster {number + 1:04}") :]
+        assert following.index(f"schedule {number + 1:04}") < 2
+        assert f"judged {number:04}" in following
+    assert order[-1] == "judged 0002"
+
+
+def test_one_that_fails_before_its_schedule_lets_the_run_before_be_concluded(tmp_path: Path) -> None:
+    steps = SuiteSteps(breaks={"make_topics": OSError("no topics")})
+    done = run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]"), steps)
+    assert [(row.state, row.verdict) for row in done.runs] == [("judged", "ERROR")] * 3
 
 
 def test_a_verdict_is_found_behind_the_next_run(tmp_path: Path) -> None:
