@@ -4,6 +4,7 @@ The files of tests/spark come first: they are the longest, and none of several p
 with one of them at the end.
 """
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if mark := MARKS.get(_room(item)):
             item.add_marker(mark)
     items.sort(key=lambda item: _room(item) != "spark")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end; nothing need look for garbage in it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _room(item: pytest.Item) -> str:

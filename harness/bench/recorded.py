@@ -5,6 +5,7 @@ exposure. Each size in a process of its own, for its peak memory.
 """
 
 import json
+import os
 import resource
 import sys
 import tempfile
@@ -69,6 +70,8 @@ def main(sends: int) -> None:
     with tempfile.TemporaryDirectory(prefix="highwater-bench-") as scratch:
         run = Path(scratch)
         _record(run, sends)
+        # A load writes its journals over hours; here the kernel would still write them while they are sealed.
+        os.sync()
         begin = time.monotonic()
         sealed = seal(run, ended=True)
         sealed_s = time.monotonic() - begin

@@ -1,37 +1,20 @@
 """Sessions are quiet, end whole, leave nothing, and run anywhere; each test starts its own driver process."""
 
-import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
+from fakes.run.driver import DEADLINE_S, drive
 
 from compose.host.java import Java, find_java
 from spark_verify.errors import SessionFailed
 from spark_verify.session.class_archive import archive_options, archive_path
 from spark_verify.session.session import TEMPORARY_PREFIX, SessionOptions, start
 from spark_verify.synthetic import Shape, write_history
-
-DEADLINE_S = 180
-
-
-def drive(script: str, *arguments: object, folder: Path, **more) -> subprocess.Popen:
-    """Run a script as a driver whose temporary files are in `folder` and whose directory is not the
-    project."""
-    return subprocess.Popen(
-        [sys.executable, "-c", script, *map(str, arguments)],
-        cwd=folder,
-        env=os.environ | {"TMPDIR": str(folder)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        **more,
-    )
 
 
 def processes_about(folder: Path) -> list[str]:
@@ -133,45 +116,6 @@ def test_a_jvm_that_dies_is_an_error_and_the_next_session_works_until_its_driver
     driver.communicate(timeout=DEADLINE_S)
     wait_until(lambda: not processes_about(folder), "the end of the JVM")
     assert list(folder.iterdir()) == [left]
-
-
-ON_EXECUTORS = """
-import json, sys
-from pathlib import Path
-from spark_verify.session.session import SessionOptions, session
-from spark_verify.verify import verify
-
-
-def where(_):
-    import os
-    import checkers.history.tables, spark_verify.passes.scan
-    return [(os.getppid(), os.getcwd(), checkers.history.tables.__file__, spark_verify.passes.scan.__file__)]
-
-
-with session(SessionOptions(master="local-cluster[1,2,1024]")) as spark:
-    places = spark.sparkContext.parallelize(range(8), 8).mapPartitions(where).collect()
-    judgement = verify(Path(sys.argv[1]), spark)
-print(json.dumps({"places": places, "sends": judgement.totals.sends, "anomalies": len(judgement.anomalies)}))
-"""
-
-
-def test_executors_run_the_code_that_was_shipped_to_them(tmp_path):
-    """On a cluster of one executor, which works in a directory of its own; of two: `make object-store`."""
-    history, folder = tmp_path / "history", tmp_path / "driver"
-    write_history(history, Shape(sends=5_000))
-    folder.mkdir()
-    driver = drive(ON_EXECUTORS, history, folder=folder)
-    output, _ = driver.communicate(timeout=DEADLINE_S)
-    assert driver.returncode == 0, output
-    answer = json.loads(output)
-    assert (answer["sends"], answer["anomalies"]) == (5_000, 0)
-    for _, directory, *modules in answer["places"]:
-        assert Path(directory).is_relative_to(folder)
-        for module in modules:
-            archive = (Path(directory) / module).parents[2]
-            assert archive.suffix == ".zip"
-            assert archive.parent == Path(directory)
-    assert list(folder.iterdir()) == []
 
 
 def fake_java(home: Path, version: str) -> Path:
