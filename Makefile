@@ -15,9 +15,10 @@ test-fast: setup-python lint without-docker
 
 .PHONY: without-docker lint
 # Byte code is kept, whatever the environment says: else each of many processes compiles every module anew.
+# Three processes on two processors: a quarter of the time is waiting.
 without-docker: export PYTHONDONTWRITEBYTECODE =
 without-docker:
-	$(BIN)/pytest tests/unit tests/spark -n 2 --dist loadfile
+	$(BIN)/pytest tests/unit tests/spark -n 3 --dist loadfile
 
 lint:
 	$(BIN)/ruff check .
