@@ -148,7 +148,7 @@ def test_make_test_prepares_lints_and_runs_all_tests_but_the_long_ones_once():
         ".venv/bin/ruff format --check .",
         ".venv/bin/mypy",
         ".venv/bin/lint-imports",
-        ".venv/bin/pytest tests/unit tests/spark -n 2 --dist loadfile",
+        ".venv/bin/pytest tests/unit tests/spark -n 3 --dist loadfile",
         ".venv/bin/pytest tests/cluster --ignore tests/cluster/shared/faults/each "
         "--ignore tests/cluster/log_directories",
     ]
