@@ -391,11 +391,15 @@ class Cluster(Protocol):
     def room_bytes(self, node: int) -> int:
         """Bytes that are free on the node's file system, which must be readable. Raises DiskError."""
 
-    def log_bytes(self, node: int) -> int:
-        """Bytes in the `*.log` files of the node's data directory, as its file system shows them now.
+    def log_sizes(self, node: int) -> Mapping[str, int]:
+        """Bytes of each `*.log` file of the node's data directory, by its path there, as the disk has it now.
 
-        A broker's metadata log is left out, here and below: it grows all by itself.
+        A broker's metadata log is left out, here and below: it grows all by itself. So are replicas that the
+        broker has put aside to delete them.
         """
+
+    def log_bytes(self, node: int) -> int:
+        """The sum of `log_sizes`."""
 
     def unsynced_bytes(self, node: int) -> int:
         """Bytes of `*.log` files that a power cut would drop now, at least: they have no place on disk."""

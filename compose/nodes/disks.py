@@ -23,6 +23,8 @@ GATHER_S, GATHERED_PER_S = 120.0, 10_000_000
 needs."""
 NOWHERE = "/nowhere"
 METADATA_LOG = "__cluster_metadata-0"
+PUT_ASIDE = ("-delete", "-stray")
+"""How the name of a directory ends that Kafka will delete; a replica's ends with its partition's number."""
 
 FILE_LINE = re.compile(r"File size of (.*) is (\d+) \(\d+ blocks? of (\d+) bytes\)")
 EXTENT_LINE = re.compile(r"\s*\d+:\s*(\d+)\.\.\s*(\d+):.*:\s*(\S*)\s*$")
@@ -72,10 +74,10 @@ class Disks:
         """Empty the node's data directory, formatted for the same node; `new`: under another id."""
         self.helper.disk("wipe", self.devices[node], *([new_id()] if new else []))
 
-    def log_bytes(self, node: int, *, with_metadata: bool) -> int:
-        """Bytes of all `*.log` files; `with_metadata`: also those of the KRaft metadata log."""
+    def log_sizes(self, node: int, *, with_metadata: bool) -> dict[str, int]:
+        """Bytes of each `*.log` file, by its path; `with_metadata`: also those of the KRaft metadata log."""
         rows = (line.split(" ", 1) for line in self.helper.disk("logs", self.devices[node]).splitlines())
-        return sum(int(size) for size, path in rows if with_metadata or not path.startswith(METADATA_LOG))
+        return {path: int(size) for size, path in rows if counts(path, with_metadata=with_metadata)}
 
     def unsynced_bytes(self, node: int, *, with_metadata: bool) -> int:
         """Bytes of `*.log` files that have no place on the disk yet, so that a power cut takes them.
@@ -84,7 +86,7 @@ class Disks:
         it yet.
         """
         by_file = delayed_bytes(self.helper.disk("extents", self.devices[node]))
-        return sum(size for path, size in by_file.items() if with_metadata or METADATA_LOG not in path)
+        return sum(size for path, size in by_file.items() if counts(path, with_metadata=with_metadata))
 
     def show(self, path: str, nodes: Sequence[int]) -> dict[int, str]:
         """The text of the file `path` of the data directory on each node's disk, "" where there is none."""
@@ -135,6 +137,18 @@ class Disks:
     def discard(self, path: str) -> None:
         """Delete a directory that `copy_out` made."""
         self.helper.disk("remove", path)
+
+
+def counts(path: str, *, with_metadata: bool) -> bool:
+    """Is this the file of a replica that the node has, or, `with_metadata`, of its metadata log?
+
+    A replica that is to be deleted gets another name at once, and its files go a minute later: nobody's loss,
+    and no standstill of what is written.
+    """
+    directory = path.rpartition("/")[0]
+    return not directory.endswith(PUT_ASIDE) and (
+        with_metadata or directory.rpartition("/")[2] != METADATA_LOG
+    )
 
 
 def _extent(line: str) -> tuple[tuple[str, int], LogExtent]:

@@ -334,8 +334,11 @@ class FakeCluster:
         self._do("room_bytes", node)
         return self.room[node]
 
+    def log_sizes(self, node: int) -> Mapping[str, int]:
+        return {"orders-0/00000000000000000000.log": self.logs[node]}
+
     def log_bytes(self, node: int) -> int:
-        return self.logs[node]
+        return sum(self.log_sizes(node).values())
 
     def unsynced_bytes(self, node: int) -> int:
         return self.unsynced[node]

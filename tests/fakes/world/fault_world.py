@@ -325,11 +325,11 @@ class World(FakeCluster):
             alive = [node for node in self.isr() if self.states[node].status == "running"]
             self.leader, self.epoch = (alive or [self.leader])[0], self.epoch + 1
 
-    def log_bytes(self, node: int) -> int:
+    def log_sizes(self, node: int) -> Mapping[str, int]:
         self.settle()
         if not self._readable(node):
             raise DiskError(f"node {node}: the file system answers with an I/O error")
-        return super().log_bytes(node)
+        return super().log_sizes(node)
 
     def _readable(self, node: int) -> bool:
         """Whether the disk was not cut off, or was mounted anew since, some time after the node's death."""
