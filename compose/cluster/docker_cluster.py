@@ -353,14 +353,14 @@ class DockerCluster:
             )
         return waited
 
-    def limit_memory(self, node: int, most_bytes: int | None) -> None:
-        """Limit the node's memory."""
-        self._node(node).limit_memory(most_bytes)
-
     def share_cpu(self, shares: int) -> None:
         """Set every node's weight where the processors do not suffice for all."""
         for node in self._nodes.values():
             node.share_cpu(shares)
+
+    def limit_memory(self, node: int, most_bytes: int | None) -> None:
+        """Limit the node's memory."""
+        self._node(node).limit_memory(most_bytes)
 
     def memory_limit(self, node: int) -> int | None:
         """The limit of the node's memory."""

@@ -13,7 +13,7 @@ from compose.spec.topology import Topology, memory_mib
 
 HARNESS_MIB, SPARK_MIB = 400, 2048
 """What a run needs beside its nodes: itself most while it reads and seals, Spark while it judges. Measured in
-docs/soak.md. In a suite one run is judged while the nodes of the next one start."""
+docs/soak.md. In a suite the nodes of the next run may start while one goes on, and another is judged."""
 
 
 def check(topology: Topology) -> None:

@@ -5,14 +5,13 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import docker
 import pyarrow.parquet as pq
 import pytest
-from fakes.run.highwater_process import HIGHWATER, left_by, read_until, rest_of
+from fakes.run.highwater_process import HIGHWATER, left_by, read_until, rest_of, started
 
 from checkers.history.load import load
 from checkers.reference import check
@@ -30,21 +29,14 @@ faults: [{{name: kill, at: 10s, do: kill, target: leader, for: 3s}}]
 INJECTED = "kill (kill of node"
 
 
-@contextmanager
-def suite(here: Path) -> Iterator["subprocess.Popen[str]"]:
+def suite(here: Path) -> AbstractContextManager["subprocess.Popen[str]"]:
     """Two runs, each on a cluster of its own; killed at the end whatever happens."""
     for name, lag_ms in (("one", 4000), ("other", 5000)):
         (here / f"{name}.yaml").write_text(SCENARIO.format(lag_ms))
     each = "{scenario: one.yaml, at_least: 1, at_most: 1}, {scenario: other.yaml, at_least: 1, at_most: 1}"
     (here / "two.yaml").write_text(f"name: two\nscenarios: [{each}]\n")
-    argv = ("suite", str(here / "two.yaml"), "--budget", "10m", "--seed", "7", "--out", str(here / "runs"))
-    with subprocess.Popen(
-        [*HIGHWATER, *argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    options = ("--budget", "10m", "--seed", "7", "--out", str(here / "runs"))
+    return started("suite", str(here / "two.yaml"), *options)
 
 
 def shares(process: "subprocess.Popen[str]") -> dict[str, set[int]]:

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +65,15 @@ def holds_whatever_was_acknowledged(judged: Any) -> None:
     assert judged["outcome"] == f"acks=all lost none of {acked:,} acknowledged records"
 
 
-@contextmanager
-def running(out: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def running(out: Path, *arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """`highwater run …` in a process of its own, killed at the end whatever happens."""
-    command = [*HIGHWATER, "run", "--out", str(out), *arguments]
+    return started("run", "--out", str(out), *arguments)
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """`highwater …` in a process of its own, killed at the end whatever happens."""
+    command = [*HIGHWATER, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             yield process
