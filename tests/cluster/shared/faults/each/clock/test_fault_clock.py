@@ -20,7 +20,12 @@ from compose.spec.topology import Topology
 from faults.schedule.record import FaultEvent
 from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic, wait_for_acks
-from shared.faults.switched_off_runs import not_proven, proven_once_healed, with_effect_off
+from shared.faults.switched_off_runs import (
+    PARTITIONS,
+    not_proven,
+    proven_once_healed,
+    with_effect_off,
+)
 from shared.partitions import partition
 
 AHEAD: Mapping[str, object] = {
@@ -98,7 +103,7 @@ def test_the_evidence_can_fail(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
     """A clock that is not set is not ahead; one that is not set right has not recovered."""
-    topic = make_topic()
+    topic = make_topic(partitions=PARTITIONS)
     unset = with_effect_off(cluster, view, topic, "clock-skew")
     not_proven(unset)
     assert "ms ahead" in json.loads(unset.evidence)["reason"]
