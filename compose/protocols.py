@@ -436,11 +436,15 @@ class Cluster(Protocol):
     def room_bytes(self, node: int, *, log_dir: int = 1) -> int:
         """Bytes that are free on the file system, which must be readable. Raises DiskError."""
 
-    def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
-        """Bytes in the `*.log` files of the node's log directories, as the file system shows them now.
+    def log_sizes(self, node: int, *, log_dir: int | None = None) -> Mapping[str, int]:
+        """Bytes of each `*.log` file, by its log directory's number and its path there, as the disk has it.
 
-        A broker's metadata log is left out, here and below: it grows all by itself.
+        A broker's metadata log is left out, here and below: it grows all by itself. So are replicas that the
+        broker has put aside to delete them.
         """
+
+    def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
+        """The sum of `log_sizes`."""
 
     def unsynced_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         """Bytes of `*.log` files that a power cut would drop now, at least: they have no place on disk."""

@@ -301,9 +301,13 @@ class DockerCluster:
             raise NodeStateError(f"node {node} is {status}; only a broker that has exited can be wiped")
         self._disks.wipe(node, log_dir, new=new)
 
+    def log_sizes(self, node: int, *, log_dir: int | None = None) -> Mapping[str, int]:
+        """Bytes of each `*.log` file; of a broker without its metadata log, which grows all by itself."""
+        return self._disks.log_sizes(node, log_dir, with_metadata=node not in self.brokers)
+
     def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
-        """Bytes of the `*.log` files; of a broker without its metadata log, which grows all by itself."""
-        return self._disks.log_bytes(node, log_dir, with_metadata=node not in self.brokers)
+        """Bytes of these files."""
+        return sum(self.log_sizes(node, log_dir=log_dir).values())
 
     def unsynced_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         """Bytes of `*.log` files that a power cut would take."""

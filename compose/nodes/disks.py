@@ -25,6 +25,8 @@ GATHER_S, GATHERED_PER_S = 120.0, 10_000_000
 needs."""
 NOWHERE = "/nowhere"
 METADATA_LOG = "__cluster_metadata-0"
+PUT_ASIDE = ("-delete", "-stray")
+"""How the name of a directory ends that Kafka will delete; a replica's ends with its partition's number."""
 
 FILE_LINE = re.compile(r"File size of (.*) is (\d+) \(\d+ blocks? of (\d+) bytes\)")
 EXTENT_LINE = re.compile(r"\s*\d+:\s*(\d+)\.\.\s*(\d+):.*:\s*(\S*)\s*$")
@@ -93,11 +95,17 @@ class Disks:
         for device in self._of(node, log_dir):
             self.helper.disk("wipe", device, *([new_id()] if new else []))
 
-    def log_bytes(self, node: int, log_dir: int | None = None, *, with_metadata: bool) -> int:
-        """Bytes of all `*.log` files; `with_metadata`: also those of the KRaft metadata log."""
-        printed = (self.helper.disk("logs", device) for device in self._of(node, log_dir))
-        rows = (line.split(" ", 1) for each in printed for line in each.splitlines())
-        return sum(int(size) for size, path in rows if with_metadata or not path.startswith(METADATA_LOG))
+    def log_sizes(self, node: int, log_dir: int | None = None, *, with_metadata: bool) -> dict[str, int]:
+        """Bytes of each `*.log` file, by the number of its log directory and its path there.
+
+        `with_metadata`: also those of the KRaft metadata log.
+        """
+        numbers = range(1, self.count(node) + 1) if log_dir is None else (log_dir,)
+        found: dict[str, int] = {}
+        for number, device in zip(numbers, self._of(node, log_dir), strict=True):
+            rows = (line.split(" ", 1) for line in self.helper.disk("logs", device).splitlines())
+            found |= {f"{number}/{path}": int(size) for size, path in rows}
+        return {path: size for path, size in found.items() if counts(path, with_metadata=with_metadata)}
 
     def unsynced_bytes(self, node: int, log_dir: int | None = None, *, with_metadata: bool) -> int:
         """Bytes of `*.log` files that have no place on the disk yet, so that a power cut takes them.
@@ -110,7 +118,7 @@ class Disks:
             size
             for by_file in found
             for path, size in by_file.items()
-            if with_metadata or METADATA_LOG not in path
+            if counts(path, with_metadata=with_metadata)
         )
 
     def show(self, path: str, nodes: Sequence[int]) -> dict[int, str]:
@@ -185,6 +193,18 @@ class Disks:
     def discard(self, path: str) -> None:
         """Delete a directory that `copy_out` made."""
         self.helper.disk("remove", path)
+
+
+def counts(path: str, *, with_metadata: bool) -> bool:
+    """Is this the file of a replica that the node has, or, `with_metadata`, of its metadata log?
+
+    A replica that is to be deleted gets another name at once, and its files go a minute later: nobody's loss,
+    and no standstill of what is written.
+    """
+    directory = path.rpartition("/")[0]
+    return not directory.endswith(PUT_ASIDE) and (
+        with_metadata or directory.rpartition("/")[2] != METADATA_LOG
+    )
 
 
 def _extent(line: str) -> tuple[tuple[str, int], LogExtent]:

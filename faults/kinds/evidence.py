@@ -76,6 +76,14 @@ def moved(before: Mapping[Key, int], after: Mapping[Key, int]) -> dict[Key, int]
     return {key: after[key] - before[key] for key in before if key in after and after[key] != before[key]}
 
 
+def shorter_by(before: Mapping[str, int], after: Mapping[str, int]) -> int:
+    """By how many bytes files are shorter, or gone; sizes by path.
+
+    Each by itself: one whose deletion a power cut has undone makes up for nothing.
+    """
+    return sum(max(0, size - after.get(path, 0)) for path, size in before.items())
+
+
 def seconds(nanoseconds: int) -> float:
     """For evidence: nanoseconds as seconds, to the millisecond."""
     return round(nanoseconds / 1e9, 3)

@@ -11,12 +11,13 @@ What each replica held is read from its disk before the cut, and again before th
 A node that is down already is left out: its disk was unmounted, and so written, when it died.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
 from faults.kinds.base import Injection, alive, try_all
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
+from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds, shorter_by
 from faults.kinds.kind import Cost, FaultKind, Takes, one_node
 from faults.kinds.outage import (
     SIGKILLED,
@@ -46,7 +47,7 @@ class PowerLoss:
     injection: Injection[PowerLossStep]
     _nodes: tuple[int, ...] = ()
     _unsynced: dict[int, int] = field(default_factory=dict)
-    _logs: dict[int, int] = field(default_factory=dict)
+    _logs: dict[int, Mapping[str, int]] = field(default_factory=dict)
     _pausing_ns: int = 0
 
     def prepare(self) -> None:
@@ -67,7 +68,7 @@ class PowerLoss:
         self._pausing_ns = clock.now_ns() - began_ns
         for node in self._nodes:
             thaw_before_end(self.injection, node)
-            self._logs[node] = cluster.log_bytes(node)
+            self._logs[node] = cluster.log_sizes(node)
             self._unsynced[node] = cluster.unsynced_bytes(node)
             measure_logs(self.injection, node, "before-power-loss")
         for node in self._nodes:
@@ -91,7 +92,8 @@ class PowerLoss:
         if any(code != SIGKILLED for code in codes.values()):
             return NotYet(instead=f"exit codes: {by_name(codes)}")
         dead_ns = self.injection.clock.now_ns()
-        lost = {node: self._logs[node] - self.injection.cluster.log_bytes(node) for node in self._nodes}
+        cluster = self.injection.cluster
+        lost = {node: shorter_by(self._logs[node], cluster.log_sizes(node)) for node in self._nodes}
         self.injection.outages.data_lost |= {node for node in self._nodes if lost[node] > 0}
         kept = [node for node in self._nodes if self._unsynced[node] > 0 and lost[node] <= 0]
         if kept:

@@ -398,8 +398,12 @@ class FakeCluster:
         self._do("room_bytes", node, log_dir)
         return self.room[node] if log_dir == 1 else self.other_rooms[node, log_dir]
 
+    def log_sizes(self, node: int, *, log_dir: int | None = None) -> Mapping[str, int]:
+        held = self.logs[node] if self._holds_replicas(log_dir) else 0
+        return {"orders-0/00000000000000000000.log": held}
+
     def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
-        return self.logs[node] if self._holds_replicas(log_dir) else 0
+        return sum(self.log_sizes(node, log_dir=log_dir).values())
 
     def unsynced_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         return self.unsynced[node] if self._holds_replicas(log_dir) else 0

@@ -380,11 +380,11 @@ class World(FakeCluster):
             ]
             self.leader, self.epoch = (alive or [self.leader])[0], self.epoch + 1
 
-    def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
+    def log_sizes(self, node: int, *, log_dir: int | None = None) -> Mapping[str, int]:
         self.settle()
         if not self._readable(node):
             raise DiskError(f"node {node}: the file system answers with an I/O error")
-        return super().log_bytes(node, log_dir=log_dir)
+        return super().log_sizes(node, log_dir=log_dir)
 
     def _readable(self, node: int) -> bool:
         """Whether the disk was not cut off, or was mounted anew since, some time after the node's death."""

@@ -10,9 +10,11 @@ from compose.cluster.start import DockerCluster
 from compose.errors import NodeStateError
 from compose.kafka.view import ClusterView
 from compose.setup import doctor
+from faults.kinds.evidence import shorter_by
 from shared.partitions import partition
 
 RECORDS, BYTES = 300, 1000
+OLD = "old-0"
 
 
 def produce(cluster: DockerCluster, topic: str, *, within_s: float) -> int:
@@ -24,6 +26,14 @@ def produce(cluster: DockerCluster, topic: str, *, within_s: float) -> int:
     producer.flush(within_s)
     producer.purge()
     return sum(acked)
+
+
+def on_disk(cluster: DockerCluster, node: int, script: str) -> None:
+    """Run a script in the node's data directory."""
+    disks = cluster._disks
+    mounted = f'mount -t ext4 -o noatime "$0" /mnt; cd /mnt/kafka; {script}'
+    privately = ["unshare", "--mount", "--propagation", "private", "sh", "-euc", mounted]
+    disks.helper.run([*privately, *disks.devices[node]])
 
 
 def test_frozen_disk(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
@@ -48,16 +58,38 @@ def test_power_cut(cluster: DockerCluster, view: ClusterView, make_topic: Callab
     assert produce(cluster, topic, within_s=10) == RECORDS
     assert cluster.unsynced_bytes(node) >= RECORDS * BYTES
     cluster.pause(node)
-    before, unsynced = cluster.log_bytes(node), cluster.unsynced_bytes(node)
+    before, unsynced = cluster.log_sizes(node), cluster.unsynced_bytes(node)
     cluster.drop_unsynced(node)
     cluster.kill(node)
-    after = cluster.log_bytes(node)
     assert unsynced > 0
-    assert before - after >= unsynced
+    assert shorter_by(before, cluster.log_sizes(node)) >= unsynced
     assert cluster.unsynced_bytes(node) == 0
     cluster.start(node)
     view.wait_for_full_isr([topic], within_s=60)
     assert cluster.log_bytes(node) >= RECORDS * BYTES
+
+
+def test_a_power_cut_may_undo_a_deletion(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
+) -> None:
+    """A larger file that was just deleted, and is back after the cut, hides nothing of a topic's loss."""
+    topic = make_topic()
+    node = partition(view, topic).leader
+    on_disk(cluster, node, f"mkdir {OLD}; head -c 8M /dev/zero >{OLD}/0.log; sync -f .")
+    assert produce(cluster, topic, within_s=10) == RECORDS
+    cluster.pause(node)
+    on_disk(cluster, node, f"rm -r {OLD}")
+    before, unsynced = cluster.log_sizes(node), cluster.unsynced_bytes(node)
+    cluster.drop_unsynced(node)
+    cluster.kill(node)
+    after = cluster.log_sizes(node)
+    on_disk(cluster, node, f"rm -r {OLD}")
+    cluster.start(node)
+    view.wait_for_full_isr([topic], within_s=60)
+    assert unsynced >= RECORDS * BYTES
+    assert after.keys() - before.keys() == {f"1/{OLD}/0.log"}
+    assert sum(after.values()) > sum(before.values())
+    assert shorter_by(before, after) >= unsynced
 
 
 def test_synced_records_survive(

@@ -1,6 +1,8 @@
-"""Unsynced bytes from filefrag's list of extents."""
+"""Unsynced bytes from filefrag's list of extents, and whose bytes count."""
 
-from compose.nodes.disks import delayed_bytes
+import pytest
+
+from compose.nodes.disks import counts, delayed_bytes
 
 HEAD = """\
 Filesystem type is: ef53
@@ -43,3 +45,21 @@ def test_two_files() -> None:
 def test_no_files() -> None:
     """Without files there is no output, and nothing to lose."""
     assert delayed_bytes("") == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "of_a_broker", "of_a_controller"),
+    [
+        ("orders-0/0.log", True, True),
+        ("/mnt/kafka/orders-0/0.log", True, True),
+        ("to-delete-0/0.log", True, True),
+        ("orders-0.5e1f0a3b9c2d4e6f8a7b6c5d4e3f2a1b-delete/0.log", False, False),
+        ("/mnt/kafka/orders-0.5e1f0a3b9c2d4e6f8a7b6c5d4e3f2a1b-stray/0.log", False, False),
+        ("__cluster_metadata-0/0.log", False, True),
+        ("/mnt/kafka/__cluster_metadata-0/0.log", False, True),
+    ],
+)
+def test_whose_bytes_count(path: str, of_a_broker: bool, of_a_controller: bool) -> None:
+    """Those of replicas that are there to stay; of a broker not those of its metadata log."""
+    assert counts(path, with_metadata=False) is of_a_broker
+    assert counts(path, with_metadata=True) is of_a_controller

@@ -1,6 +1,7 @@
 """Every fault is proven by its effect, on a cluster that reacts; on one that does not, none is."""
 
 import json
+from collections.abc import Mapping
 
 import pytest
 from fakes.world.fault_steps import run
@@ -178,6 +179,21 @@ def test_power_loss_shows_what_is_gone() -> None:
     assert shown(record)["exit_codes"] == {"1": 137, "2": 137, "3": 137}
     assert shown(record)["all_paused_within_s"] == 0.15
     assert (record.data_lost, record.unclean) == ((1, 2, 3), (1, 2, 3))
+
+
+class Undeleting(World):
+    """What node 1 had deleted a moment before is back after the cut, and larger than what it lost."""
+
+    def log_sizes(self, node: int, *, log_dir: int | None = None) -> Mapping[str, int]:
+        back = {"old-0/00000000000000000000.log": 1 << 30} if node == 1 and node in self.cut_off else {}
+        return back | dict(super().log_sizes(node, log_dir=log_dir))
+
+
+def test_a_file_that_the_cut_brings_back_hides_no_loss() -> None:
+    """A deletion may be as unsynced as a record is."""
+    (record,) = run(Undeleting(), POWER)
+    assert record.proven, record.evidence
+    assert shown(record)["lost_log_bytes"] == shown(record)["unsynced_log_bytes_before"]
 
 
 def test_controllers_lose_their_power_as_brokers_do() -> None:
