@@ -18,7 +18,7 @@ Counterexample to "an epoch without records in the log was never there":
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -101,17 +101,40 @@ class Outage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogEnds:
-    """Each replica's own log end as its broker reported it: arrays of shape (n,), int64, by `asked_ns`.
+class ReportedStart:
+    """Where a broker reported that its own log starts, under a leader epoch that it led or followed; asked
+    at `asked_ns`."""
 
-    A broker measures it between the question, at that time, and its answer, at `at_ns`.
+    asked_ns: int
+    leader_epoch: int
+    log_start: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEnds:
+    """Each replica's own log start and log end as its broker reported them: arrays of shape (n,), int64, by
+    `asked_ns`.
+
+    A broker measures its log end between the question, at that time, and its answer, at `at_ns`.
     """
 
     at_ns: npt.NDArray[np.int64]
     asked_ns: npt.NDArray[np.int64]
     broker: npt.NDArray[np.int64]
     leader_epoch: npt.NDArray[np.int64]
+    log_start: npt.NDArray[np.int64]
     log_end: npt.NDArray[np.int64]
+
+    def last_start(self, broker: int, before_ns: int) -> ReportedStart | None:
+        """A broker's last report of its log start that was answered before a time; None if it gave none."""
+        its = (self.broker == broker) & (self.at_ns < before_ns) & (self.log_start != NONE)
+        own = np.flatnonzero(its)
+        if not len(own):
+            return None
+        asked_ns, epoch, start = (
+            int(column[own[-1]]) for column in (self.asked_ns, self.leader_epoch, self.log_start)
+        )
+        return ReportedStart(asked_ns=asked_ns, leader_epoch=epoch, log_start=start)
 
     def least(self, broker: int, epochs: range) -> int:
         """The least log end that a broker reported under any of these epochs; FAR if none."""
@@ -165,10 +188,9 @@ class LogEnds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogStartMove:
-    """Between `since_ns`, when `before` reported another one, and `until_ns` the log start moved up from
+    """Between `since_ns`, when `before` reported a lower one, and `until_ns` the log start moved up from
     `from_offset` to `log_start`, as `leader` then reported. -1: the final read, which does not say who led;
-    or nobody. Where `before` had reported a higher one, `leader` had brought back what lies above, and below
-    nobody saw it move."""
+    or nobody. `before` may have been `leader` itself, of its own log, when another one led."""
 
     since_ns: int
     until_ns: int
@@ -251,7 +273,7 @@ def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvide
         starts=_starts(realised, tp, runs, (log_start, log_end), log_ends, outages),
         high_watermarks=_high_watermarks(realised, tp),
         outages=outages,
-        log_start_moves=tuple(_log_start_moves(realised, tp, proof)),
+        log_start_moves=tuple(_log_start_moves(realised, tp, proof, log_ends)),
         own_starts={node: _own_start(realised, tp, node, outages) for node in realised.clocks_ahead},
         log_ends=log_ends,
     )
@@ -259,7 +281,10 @@ def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvide
 
 def _measured(rows: Sequence[ReplicaOffset], tp: TopicPartition) -> tuple[LogEnds, list[ReplicaOffset]]:
     """What brokers reported of a partition, as columns; and what was read from disks, as rows."""
-    names = ("topic", "partition", "source", "at_ns", "asked_ns", "broker", "leader_epoch", "log_end")
+    names = (
+        *("topic", "partition", "source"),
+        *("at_ns", "asked_ns", "broker", "leader_epoch", "log_start", "log_end"),
+    )
     columns = dict(columns_of(rows, names))
     columns["asked_ns"] = np.where(columns["asked_ns"] == NONE, columns["at_ns"], columns["asked_ns"])
     here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
@@ -350,8 +375,10 @@ def _high_watermarks(realised: Realised, tp: TopicPartition) -> dict[int, HighWa
     return found
 
 
-def _log_start_moves(realised: Realised, tp: TopicPartition, proof: Proof | None) -> Iterator[LogStartMove]:
-    """By time. One that falls is of a leader that had not heard, unless it is of an epoch that was over."""
+def _log_start_moves(
+    realised: Realised, tp: TopicPartition, proof: Proof | None, log_ends: LogEnds
+) -> Iterator[LogStartMove]:
+    """By time, from the samples of who led; those of an epoch that was over show nothing."""
     names = ("topic", "partition", "at_ns", "asked_ns", "leader", "leader_epoch", "log_start")
     columns = columns_of(realised.context.watermarks, names)
     here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
@@ -362,17 +389,17 @@ def _log_start_moves(realised: Realised, tp: TopicPartition, proof: Proof | None
         at_ns, asked_ns, leader, epoch, start = (int(columns[name][at]) for name in names[2:])
         if epoch < newest:
             continue
-        newest = epoch
-        if start != last and start > 0:
-            yield LogStartMove(
-                since_ns=since_ns,
-                until_ns=at_ns,
-                before=by,
-                leader=leader,
-                from_offset=last if start > last else 0,
-                log_start=start,
+        asked_ns = at_ns if asked_ns == NONE else asked_ns
+        began = (leader, epoch) != (by, newest) or start < last
+        if began or start > last:
+            move = LogStartMove(
+                since_ns=since_ns, until_ns=at_ns, before=by, leader=leader, from_offset=last, log_start=start
             )
-        last, since_ns, by = start, at_ns if asked_ns == NONE else asked_ns, leader
+            if began:
+                move = _of_its_own_log(move, epoch, log_ends.last_start(leader, asked_ns))
+            if move.from_offset < start:
+                yield move
+        last, since_ns, by, newest = start, asked_ns, leader, epoch
     if proof is not None and proof.log_start > last:
         until_ns = max(since_ns, proof.at_ns)
         yield LogStartMove(
@@ -383,6 +410,22 @@ def _log_start_moves(realised: Realised, tp: TopicPartition, proof: Proof | None
             from_offset=last,
             log_start=proof.log_start,
         )
+
+
+def _of_its_own_log(move: LogStartMove, epoch: int, own: ReportedStart | None) -> LogStartMove:
+    """The move as the log of who leads under a new epoch has made it. `own` is its last report from before.
+
+    One that had heard of no deletion brings back what others have deleted. So where its own log began lower
+    than theirs it moved from there: since that report, if it led by then; else it may have taken over the log
+    start of who led before. One that reported nothing, or a higher one, which an unclean end has made it
+    forget, may have begun anywhere.
+    """
+    if own is None or own.log_start > move.log_start:
+        return replace(move, before=NONE, from_offset=0) if move.from_offset > 0 else move
+    if own.log_start >= min(move.from_offset, move.log_start):
+        return move
+    since_ns = own.asked_ns if own.leader_epoch == epoch else min(own.asked_ns, move.since_ns)
+    return replace(move, since_ns=since_ns, before=move.leader, from_offset=own.log_start)
 
 
 def _own_start(realised: Realised, tp: TopicPartition, node: int, outages: Sequence[Outage]) -> OwnStart:

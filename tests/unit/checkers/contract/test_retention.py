@@ -8,6 +8,7 @@ from fakes.history.judged_run import (
     checkpoint,
     down,
     led,
+    log_end,
     lost,
     ns,
     proof,
@@ -339,6 +340,58 @@ def test_what_a_later_leader_had_brought_back_is_gone_by_that_one() -> None:
     assert label(run(*back, ahead), offset=3).kind == "undecided", "perhaps it was not any more"
     deposed = begins(11.9, 0, leader=3, epoch=4)
     assert label(run(*LED_BY_1, deposed, ahead)).kind == "permitted", "of an epoch that was over"
+
+
+def own(second, log_start, broker=2, epoch=5):
+    """A broker reported where its own log starts."""
+    return replace(log_end(second, broker, 50, epoch=epoch), log_start=log_start)
+
+
+FOLLOWED_BY_2 = (*LED_BY_1, led(13, 2, 6, ALL), skewed("+8d", 1, second=9, until=11.5), LogRun(6, 30, 49))
+"""Broker 1, which was ahead, had moved the log start to 16; then broker 2 leads, which is right."""
+
+
+def test_who_had_heard_of_the_deletion_brings_nothing_back() -> None:
+    heard = (*FOLLOWED_BY_2, own(11.7, 16), begins(15, 16, leader=2, epoch=6))
+    assert label(run(*heard)).kind == "permitted"
+    partly = (*FOLLOWED_BY_2, own(11.7, 10), begins(15, 10, leader=2, epoch=6))
+    assert label(run(*partly, log_start=10)).kind == "permitted"
+
+
+def test_who_was_not_seen_to_have_heard_of_the_deletion_may_have_brought_it_back() -> None:
+    """Its log began at 5 before it led, and it may have taken over the rest before it did."""
+    deaf = (*FOLLOWED_BY_2, own(11.7, 5))
+    for start in (16, 20):
+        found = run(*deaf, begins(15, start, leader=2, epoch=6), log_start=start)
+        assert (label(found, offset=3).kind, label(found).kind) == ("permitted", "undecided")
+        unseen = run(*FOLLOWED_BY_2, begins(15, start, leader=2, epoch=6), log_start=start)
+        assert label(unseen, offset=3).kind == "undecided", "nobody asked it"
+
+
+def test_who_led_with_a_log_that_began_lower_has_moved_it_by_its_own_clock() -> None:
+    led_deaf = (*FOLLOWED_BY_2, own(14.5, 5, epoch=6), begins(15, 16, leader=2, epoch=6))
+    assert label(run(*led_deaf)).kind == "violation"
+    assert label(run(*led_deaf, skewed("+8d", 2))).kind == "permitted"
+
+
+def test_who_had_reported_a_higher_log_start_may_have_forgotten_it() -> None:
+    forgot = (*FOLLOWED_BY_2, own(11.7, 18), begins(15, 16, leader=2, epoch=6))
+    assert label(run(*forgot)).kind == "undecided"
+
+
+def test_who_had_heard_of_the_first_of_two_deletions_brings_back_the_second() -> None:
+    """Broker 1 moved the log start to 10, of which broker 2 heard, and to 16; its clock was right long before
+    broker 2 led."""
+    partly = (
+        *FOLLOWED_BY_2[:-3],
+        begins(19, 16),
+        led(20, 2, 6, ALL),
+        skewed("+8d", 1, second=9, until=11.5),
+        begins(24, 10, leader=2, epoch=6),
+        LogRun(6, 30, 49),
+    )
+    assert label(run(*partly, own(10.8, 10), log_start=10)).kind == "permitted"
+    assert label(run(*partly, log_start=10)).kind == "undecided", "nobody asked it"
 
 
 def test_a_leader_that_took_over_the_log_start_unseen_may_have_it_of_one_before() -> None:
