@@ -165,6 +165,10 @@ class Broker:
 
     def _delete_old(self) -> None:
         self._later(RETENTION_S, self._delete_old)
+        self.delete_old()
+
+    def delete_old(self) -> None:
+        """Look for what is too old in all logs, if the process runs."""
         if not self.node.paused and self._loaded:
             self.write(self._mine(self._delete_old_of_all))
 

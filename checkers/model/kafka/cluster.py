@@ -8,6 +8,7 @@ from checkers.model.bugs import Bug
 from checkers.model.case import ACTIVE_CONTROLLER, BROKERS, CONTROLLERS, Case, ClockSkew, log_dir_of
 from checkers.model.kafka.broker import Broker
 from checkers.model.kafka.controller import Controller, Record
+from checkers.model.kafka.damage import before_its_clock_changes
 from checkers.model.kafka.event_loop import EventLoop
 from checkers.model.kafka.leader import Leader
 from checkers.model.kafka.log import Batch
@@ -152,6 +153,8 @@ class Cluster:
 
     def set_clock(self, node: int, ahead_s: float) -> None:
         """Let the wall clock of a node be so far ahead."""
+        if node in self.brokers:
+            before_its_clock_changes(self, self.brokers[node])
         self._ahead_s[node] = ahead_s
 
     # Bugs

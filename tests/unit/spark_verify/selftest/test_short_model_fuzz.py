@@ -24,7 +24,9 @@ ONCE_DISAGREEING = (
         Bug.TWO_LEADERS_IN_ONE_EPOCH,
     ),  # retention has deleted what the rightful leader had there
     (77_000_000_111, Bug.LOG_START_JUMPS),  # too old by the clock, and deleted a moment before its time
+    (21_000_000_489, Bug.LOG_START_JUMPS),  # the same, a moment after the clock was set back
     (13_000_000_268, Bug.LOG_START_JUMPS),  # brought back by who led next, and gone before it was sampled
+    (21_000_002_319, Bug.LOG_START_JUMPS),  # the same
     (1_000_000_005, Bug.ACK_BEFORE_MIN_ISR),  # a high watermark above what fewer than min.isr have
 )
 """Seeds of cases, with the bug that was planted."""
