@@ -183,14 +183,14 @@ def _most_aged_ms(record: LostRecord, move: LogStartMove, node: int, realised: R
 
 
 def _least_aged_ms(record: LostRecord, move: LogStartMove, node: int, realised: Realised) -> int:
-    """How old it was at least by a clock that a broker certainly had while it may have deleted it: at the
-    begin of that time, and dated as late as it can have been."""
+    """How old it was at least by a clock that a broker certainly had while the record was there, and the
+    broker may have deleted it: at the begin of that time, and dated as late as it can have been."""
     begin_ns, dated_ns = _begin_ns(record, move, node), max(record.since_ns, record.written_ns)
     ages = [
         span.ahead_ms + max(0, max(begin_ns, span.certain_since_ns) - dated_ns) // MILLISECOND_NS
         for span in _spans_of(node, realised)
         if span.certain_since_ns <= min(span.certain_until_ns, move.until_ns)
-        and begin_ns <= span.certain_until_ns
+        and max(begin_ns, dated_ns) <= span.certain_until_ns
     ]
     return max(ages, default=-NEVER_NS)
 

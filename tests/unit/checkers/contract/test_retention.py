@@ -102,6 +102,12 @@ def test_a_clock_that_was_right_again_deletes_nothing() -> None:
     assert label(run(*LED_BY_1, skewed("+8d", 1, second=2.5, until=10.5))).kind == "permitted"
 
 
+def test_what_may_have_come_only_when_the_clock_was_right_again_is_undecided() -> None:
+    its = run(*LED_BY_1, skewed("+8d", 1, second=2.5, until=10.5))
+    assert label(its, sent=10.1, acked=10.4).kind == "permitted"
+    assert label(its, sent=10.1, acked=10.7).kind == "undecided"
+
+
 def test_a_clock_that_was_set_later_deletes_nothing() -> None:
     assert label(run(*LED_BY_1, skewed("+8d", 1, second=12))).kind == "violation"
 
