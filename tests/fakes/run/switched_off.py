@@ -22,6 +22,7 @@ class SwitchedOff:
     `effect`, `recovery`: the calls of the injection and of the healing; no recovery where nothing is held.
     `breaks_off`: the injection itself needs the calls of the healing, and is not done without them.
     `then`: what is called beside, for each of its nodes, to heal what was not healed in time.
+    `min_isr`: min.insync.replicas of the topic; with 1 nobody is eligible who has left the ISR.
     `is_partial`: what is not switched off changes the cluster all the same.
     """
 
@@ -34,6 +35,12 @@ class SwitchedOff:
     is_partial: bool = False
     where: Where = "shared"
     record_bytes: int = 200
+    min_isr: int = 2
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Those of the topic under load."""
+        return {"min.insync.replicas": str(self.min_isr)}
 
     def steps(self, name: str, topic: str, **values: str) -> tuple[dict[str, str], ...]:
         """The steps, the one with this name last, in the words of a plan."""
@@ -176,6 +183,7 @@ SWITCHED_OFF: Mapping[str, SwitchedOff] = {
         | {"topic": "{topic}", "for": "2s"},
         effect=("elect",),
         is_partial=True,
+        min_isr=1,
     ),
     "create-topic": SwitchedOff(
         words={"do": "create-topic", "partitions": "4", "for": "2s"},

@@ -21,7 +21,6 @@ from shared.faults.switched_off_runs import (
     with_effect_off,
 )
 
-TOPIC_SETTINGS = {"min.insync.replicas": "2"}
 HERE = {name: off for name, off in SWITCHED_OFF.items() if off.where == "shared"}
 PARTLY = [name for name, off in HERE.items() if off.is_partial]
 HEALED = [name for name, off in HERE.items() if off.recovery]
@@ -45,7 +44,7 @@ def test_what_does_not_reach_the_cluster_is_not_proven(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str], hits: str
 ) -> None:
     """Whatever the calls returned. The edges to a node that is not ended stay open too."""
-    topic = make_topic(partitions=PARTITIONS, config=TOPIC_SETTINGS)
+    topic = make_topic(partitions=PARTITIONS, config={"min.insync.replicas": "2"})
     calls = {call for name in TOGETHER[hits] for call in HERE[name].effect}
     steps = [
         step
@@ -64,7 +63,7 @@ def test_without_what_makes_it_that_fault_it_is_not_proven(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str], name: str
 ) -> None:
     """As a power loss after which everything is on the disk."""
-    topic = make_topic(partitions=PARTITIONS, config=TOPIC_SETTINGS)
+    topic = make_topic(partitions=PARTITIONS, config=HERE[name].settings)
     not_proven(with_effect_off(cluster, view, topic, name))
 
 
@@ -74,6 +73,6 @@ def test_what_is_not_healed_has_not_recovered(
 ) -> None:
     """Its effect is proven. What heals it is done a while after it should have been, and only then does the
     recovery come."""
-    topic = make_topic(partitions=PARTITIONS, config=TOPIC_SETTINGS)
+    topic = make_topic(partitions=PARTITIONS, config=HERE[name].settings)
     proven_once_healed(cluster, view, topic, name)
     assert cluster.mesh.disturbed() == {}
