@@ -7,14 +7,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
+from checkers.history.columnar import table_of
 from checkers.history.rows import SINGLE_FILES, History, by_partition
 from checkers.history.tables import (
     GROUP_ROWS,
     OPTIONAL,
     REPLICA_BATCHES,
-    TABLES,
     replica_path,
     unit_path,
     write_table,
@@ -59,8 +57,4 @@ def _write(
     plain: bool,
     group_rows: int = GROUP_ROWS,
 ) -> None:
-    schema = TABLES[table]
-    values = list(zip(*map(attrgetter(*schema.names), rows), strict=True)) or [()] * len(schema)
-    columns = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
-    rows_of = pa.Table.from_arrays(columns, schema=schema)
-    write_table(path, table, rows_of, *place, run=run, plain=plain, group_rows=group_rows)
+    write_table(path, table, table_of(table, rows), *place, run=run, plain=plain, group_rows=group_rows)
