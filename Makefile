@@ -2,13 +2,13 @@
 .PHONY: demo test test-fast faults long soak storms scenarios fuzz bench object-store setup setup-python clean clean-live-runs distclean
 .NOTPARALLEL:
 BIN := .venv/bin
-EACH_FAULT := tests/cluster/shared/faults/each
+EACH_FAULT := tests/cluster/shared/faults/each tests/cluster/log_directories
 
 demo: setup
 	$(BIN)/highwater run acks1-leader-kill acks-all-leader-kill
 
 test: setup lint without-docker
-	$(BIN)/pytest tests/cluster --ignore $(EACH_FAULT)
+	$(BIN)/pytest tests/cluster $(EACH_FAULT:%=--ignore %)
 
 # Everything but the tests that start containers.
 test-fast: setup-python lint without-docker
@@ -26,11 +26,12 @@ lint:
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# What takes minutes each on real clusters: three scenarios, a self-test of each run, a suite.
+# What takes minutes each on real clusters: scenarios with a self-test of each run, acceptances, upgrades, clocks,
+# transactions, suites, and runs that are killed in each kind of fault.
 long: setup
 	$(BIN)/pytest tests/long
 
-# Every kind of fault and every event on one cluster: its effect, its recovery, and that the evidence can fail.
+# Every kind of fault and every event on a cluster: its effect, its recovery, and that the evidence can fail.
 faults: setup
 	$(BIN)/pytest $(EACH_FAULT)
 

@@ -19,6 +19,7 @@ _READS_AND_LOG = frozenset({EvidenceSource.READS, EvidenceSource.FINAL_LOG})
 _REPLICA_LOGS = frozenset({EvidenceSource.REPLICA_LOGS})
 _METADATA_LOG = frozenset({EvidenceSource.METADATA_LOG})
 _TRANSACTIONS = frozenset({EvidenceSource.TRANSACTIONS})
+_VISIBLE = _TRANSACTIONS | _SENDS_AND_LOG | {EvidenceSource.COMMITTED_READS}
 
 _ACKED_PLACE = "the record's home partition and its acknowledged offset (-1: none was reported)"
 _LOG_PLACE = "where the log record lies; one anomaly for each such place"
@@ -412,42 +413,56 @@ class Property(StrEnum):
     ABORTED_READ = PropertyRecord(
         id="aborted-read",
         sentence="a read_committed reader is given no record of an aborted transaction",
-        violated_when="such a reader is given one",
+        violated_when=(
+            "such a reader is given a record of a transaction that nobody asked to commit, or whose abort "
+            "was acknowledged; or, of one whose fate only the log knows, a record that is not visible in the "
+            "end"
+        ),
         family=Family.TRANSACTIONS,
         unit=ExaminedUnit.TRANSACTION,
-        needs=_TRANSACTIONS | {EvidenceSource.READS},
+        needs=_VISIBLE,
         words="aborted, and read",
-        implemented=False,
+        place="where the reader was given it; one anomaly for each such offset and record",
     )
     TORN_TRANSACTION = PropertyRecord(
         id="torn-transaction",
-        sentence="a transaction is visible in all of its partitions or in none",
-        violated_when="some of its partitions have it and others do not",
+        sentence="a transaction is visible as a whole or not at all, and as a whole if it was committed",
+        violated_when=(
+            "a fresh read_committed reader is not given a record of the log whose transaction was committed; "
+            "or, of a transaction whose fate only the log knows, it is given some records and not all"
+        ),
         family=Family.TRANSACTIONS,
         unit=ExaminedUnit.TRANSACTION,
-        needs=_TRANSACTIONS | _SENDS_AND_LOG,
+        needs=_VISIBLE,
         words="in a transaction of which only a part is visible",
-        implemented=False,
+        place="where the record that is not visible lies (-1: it is not in the log)",
     )
     HANGING_TRANSACTION = PropertyRecord(
         id="hanging-transaction",
         sentence="the last stable offset moves on",
-        violated_when="it stays below the records of a transaction that no client will end",
+        violated_when=(
+            "all is healed and in sync, the time-out of every transaction is long over, and it stays below "
+            "the high watermark"
+        ),
         family=Family.TRANSACTIONS,
-        unit=ExaminedUnit.TRANSACTION,
-        needs=_TRANSACTIONS,
+        unit=ExaminedUnit.PARTITION_OF_TRANSACTIONS,
+        needs=_TRANSACTIONS | {EvidenceSource.FINAL_LOG},
         words="in a transaction that never ended",
-        implemented=False,
+        names_record=False,
+        place="from the last stable offset up to the high watermark; the id is -1/-1",
     )
     ZOMBIE_FENCED = PropertyRecord(
         id="zombie-fenced",
-        sentence="a producer instance that was replaced writes nothing more",
-        violated_when="a record of the older producer epoch follows one of the newer",
+        sentence="a producer instance that was replaced commits nothing more",
+        violated_when=(
+            "a transaction that had not asked for its commit when another instance had taken over is "
+            "committed, or a read_committed reader is given a record of it"
+        ),
         family=Family.TRANSACTIONS,
         unit=ExaminedUnit.TRANSACTION,
-        needs=_TRANSACTIONS | _REPLICA_LOGS,
+        needs=_VISIBLE,
         words="written by a producer that was fenced",
-        implemented=False,
+        place="where the reader was given it; of a commit where the first record of the transaction lies",
     )
     EXACTLY_ONCE = PropertyRecord(
         id="exactly-once",
@@ -461,13 +476,16 @@ class Property(StrEnum):
     )
     MARKER_PER_TRANSACTION = PropertyRecord(
         id="marker-per-transaction",
-        sentence="each transaction ends with one marker in each of its partitions",
-        violated_when="a partition's log has none, or two",
+        sentence="each transaction ends with a marker in each of its partitions, of one kind in all of them",
+        violated_when=(
+            "no marker lies behind its records in a partition, one lies between them, or the first one "
+            "behind them is of another kind than in another partition, or than the client was told"
+        ),
         family=Family.TRANSACTIONS,
-        unit=ExaminedUnit.TRANSACTION,
-        needs=_TRANSACTIONS | _REPLICA_LOGS,
-        words="in a transaction without its one marker",
-        implemented=False,
+        unit=ExaminedUnit.TRANSACTION_ON_DISK,
+        needs=_TRANSACTIONS | _SENDS_AND_LOG | {EvidenceSource.MARKERS},
+        words="in a transaction without its marker",
+        place="from the first to the last of its records in the partition; the id is that of its first send",
     )
 
 

@@ -62,7 +62,18 @@ class ExaminedUnit(StrEnum):
         "of a partition without a timeline, or without a complete final read)"
     )
     COMMITTED_OFFSET = "a committed offset of a consumer group"
-    TRANSACTION = "a transaction"
+    TRANSACTION = (
+        "a transaction (undecided: with a partition that was not read to a proven end, or by no "
+        "read_committed reader)"
+    )
+    TRANSACTION_ON_DISK = (
+        "a transaction with records in the log (undecided: with a partition of which no disk was read, or of "
+        "an unknown producer id)"
+    )
+    PARTITION_OF_TRANSACTIONS = (
+        "a partition of a load with transactions (undecided: not read to a proven end for another reason, or "
+        "while a transaction might still time out)"
+    )
 
 
 class EvidenceSource(StrEnum):
@@ -82,6 +93,8 @@ class EvidenceSource(StrEnum):
     QUORUM_SAMPLES = "samples of the controllers' quorum"
     COMMITTED_OFFSETS = "committed offsets of consumer groups"
     TRANSACTIONS = "transactions of the clients"
+    COMMITTED_READS = "reads of what is committed"
+    MARKERS = "markers of transactions on the disks"
 
 
 TABLES_OF: Mapping[EvidenceSource, tuple[str, ...]] = MappingProxyType(
@@ -96,6 +109,9 @@ TABLES_OF: Mapping[EvidenceSource, tuple[str, ...]] = MappingProxyType(
         EvidenceSource.SETTINGS: ("configs",),
         EvidenceSource.PRODUCERS: ("producers",),
         EvidenceSource.CLOCKS: ("clocks",),
+        EvidenceSource.TRANSACTIONS: ("transactions", "fencings"),
+        EvidenceSource.COMMITTED_READS: ("transaction_reads",),
+        EvidenceSource.MARKERS: ("markers", "replicas"),
     }
 )
 """The tables of a history that hold each kind of evidence; what is not listed, no history holds today."""

@@ -12,6 +12,9 @@ from typing import Literal, Protocol
 Place = tuple[str, int]
 """Topic and partition."""
 
+METADATA_VERSION = "metadata.version"
+"""The feature whose level says what the metadata log may hold, and so which releases can read it."""
+
 ElectionKind = Literal["preferred", "unclean"]
 """`preferred` gives a partition to the first of its replicas, if that is in sync; `unclean` gives one without
 a leader to any replica that runs, whatever it lacks (KIP-460)."""
@@ -32,6 +35,17 @@ class Feature:
     level: int
     oldest: int
     newest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quorum:
+    """The controllers by the active one's word: which it is, and where the log of each voter ends.
+
+    -1: it does not know.
+    """
+
+    leader: int
+    log_ends: Mapping[int, int]
 
 
 class Admin(Protocol):
@@ -66,3 +80,6 @@ class Admin(Protocol):
 
     def features(self, name: str) -> Mapping[int, Feature]:
         """A feature by the word of each broker that answers and knows it."""
+
+    def quorum(self) -> Quorum:
+        """The controllers by the active one's word. Raises ViewError while there is none that answers."""

@@ -155,6 +155,14 @@ class ClockReading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClockAhead:
+    """A node's wall clock, as its own process shows it, is `least_ms` to `most_ms` ahead of the engine's."""
+
+    least_ms: int
+    most_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionState:
     """One partition as brokers report it; `leader` -1: none; `leader_epoch` -1, `elr` empty: not reported.
 
@@ -313,7 +321,16 @@ class Cluster(Protocol):
         """How long each step of the start took; None while the cluster is not ready yet."""
 
     def release_of(self, node: int) -> str:
-        """Kafka release of the node, as "4.3.1"."""
+        """Kafka release of the node, as "4.3.1"; where it was changed, that of the node's next start on."""
+
+    def change_release(self, node: int, release: str) -> None:
+        """Let a node that has exited run another Kafka release from its next start on, on the same disk.
+
+        NodeStateError if it has not exited, or if this cluster was not started for that release too.
+        """
+
+    def reported_release(self, node: int) -> str:
+        """The Kafka release that the node's present process names in its own log; "" if it has not yet."""
 
     def state(self, node: int) -> ContainerState:
         """The state of the node's container now; one that is gone is `missing`, not an error."""
@@ -360,61 +377,90 @@ class Cluster(Protocol):
     def read_clocks(self) -> ClockReading:
         """The harness's clocks and the engine's at one moment; 10 to 14 ms if that is on another machine."""
 
-    def freeze(self, node: int) -> None:
-        """Freeze the node's file system: every write blocks until `thaw`."""
+    def set_clock(self, node: int, ahead_ms: int) -> None:
+        """Let the node's wall clock be so far ahead of the engine's (behind: negative), over restarts too.
 
-    def thaw(self, node: int) -> None:
+        NodeStateError for a node of whose topology it cannot be set. The monotonic clock is left alone.
+        """
+
+    def clock_setting(self, node: int) -> int | None:
+        """How far ahead the node's clock was set, in ms; None: it cannot be set."""
+
+    def clock_ahead(self, node: int) -> ClockAhead:
+        """How far ahead it is, by the word of the node's own process.
+
+        NodeStateError where it cannot be set, or where the process gives no answer.
+        """
+
+    def log_dirs(self, node: int) -> tuple[str, ...]:
+        """The paths of the node's log directories, each on a disk of its own: number 1 first, which has the
+        node's metadata log too. `log_dir` below is such a number; None: all of them."""
+
+    def freeze(self, node: int, *, log_dir: int | None = None) -> None:
+        """Freeze the file system: every write blocks until `thaw`."""
+
+    def thaw(self, node: int, *, log_dir: int | None = None) -> None:
         """Undo `freeze`; nothing to do if it is not frozen, or gone."""
 
     def is_frozen(self, node: int) -> bool:
-        """Whether the node's file system is frozen now."""
+        """Whether a file system of the node is frozen now."""
 
     def drop_unsynced(self, node: int) -> None:
-        """Power cut of the node's file system: what was never synced is gone; the caller has paused the node.
+        """Power cut of the node's file systems: what was never synced is gone; the caller has paused the
+        node.
 
         Every later read or write fails with EIO until the node was killed and started again.
         """
 
-    def fill_up(self, node: int) -> None:
-        """Leave no room on the node's file system: what needs a new block fails with ENOSPC."""
+    def fail_log_dir(self, node: int, *, log_dir: int) -> None:
+        """Cut one file system off from a running broker that has another: every later read or write there
+        fails with EIO, and what was never synced is gone; so it is until the broker was ended and started
+        again.
 
-    def free_up(self, node: int) -> None:
+        Not that of the metadata log, without which the broker halts: NodeStateError.
+        """
+
+    def fill_up(self, node: int, *, log_dir: int = 1) -> None:
+        """Leave no room on the file system: what needs a new block fails with ENOSPC."""
+
+    def free_up(self, node: int, *, log_dir: int = 1) -> None:
         """Undo `fill_up`; nothing to do if there is room."""
 
-    def wipe(self, node: int, *, new: bool) -> None:
+    def wipe(self, node: int, *, new: bool, log_dir: int | None = None) -> None:
         """Empty the disk of a broker that has exited; what is left is formatted for the same broker.
 
         `new`: with another directory id (KIP-858), as that of a disk that was replaced.
         NodeStateError for a node that has not exited, or is a controller, which would forget its vote.
         """
 
-    def room_bytes(self, node: int) -> int:
-        """Bytes that are free on the node's file system, which must be readable. Raises DiskError."""
+    def room_bytes(self, node: int, *, log_dir: int = 1) -> int:
+        """Bytes that are free on the file system, which must be readable. Raises DiskError."""
 
-    def log_sizes(self, node: int) -> Mapping[str, int]:
-        """Bytes of each `*.log` file of the node's data directory, by its path there, as the disk has it now.
+    def log_sizes(self, node: int, *, log_dir: int | None = None) -> Mapping[str, int]:
+        """Bytes of each `*.log` file, by its log directory's number and its path there, as the disk has it.
 
         A broker's metadata log is left out, here and below: it grows all by itself. So are replicas that the
         broker has put aside to delete them.
         """
 
-    def log_bytes(self, node: int) -> int:
+    def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         """The sum of `log_sizes`."""
 
-    def unsynced_bytes(self, node: int) -> int:
+    def unsynced_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         """Bytes of `*.log` files that a power cut would drop now, at least: they have no place on disk."""
 
-    def log_ends(self, node: int) -> Mapping[tuple[str, int], LogExtent]:
-        """What the node's own disk holds of each partition, by topic and number, without asking the node.
+    def log_ends(self, node: int, *, log_dir: int | None = None) -> Mapping[tuple[str, int], LogExtent]:
+        """What the node's own disks hold of each partition, by topic and number, without asking the node.
 
         For a node that is down or paused: of one that runs, the log may grow meanwhile. Kafka's internal
-        topics are left out. DiskError if the disk cannot be read.
+        topics are left out. DiskError if a disk cannot be read.
         """
 
     def save_replicas(
         self, topics: Collection[str], into: Path, *, of: Literal["exited", "running"] = "exited"
     ) -> Mapping[int, str]:
-        """Copy each broker's replicas of `topics`, and its checkpoints, from its disk to `into`/<broker>/.
+        """Copy each broker's replicas of `topics`, and its checkpoints, from its first log directory to
+        `into`/<broker>/, from the second to `into`/<broker>-2/, and so on.
 
         For brokers that have ended; or for brokers that run, if nobody writes to `topics` any more. Returns
         by broker why its replicas could not be copied as a whole, "" if they were; of a broker that failed,
@@ -487,6 +533,10 @@ class View(Protocol):
 
     def fenced(self) -> Mapping[int, bool]:
         """Whether each broker is fenced; one on which the brokers that answer are divided is left out."""
+
+    def log_dirs(self, broker: int) -> Mapping[str, bool]:
+        """Whether each log directory of a broker is online, by its own word, by path. ComposeError if it does
+        not answer."""
 
     def coordinator(self, group: str) -> int | None:
         """The broker that coordinates a consumer group; None if there is none now, or was no group yet."""

@@ -75,7 +75,7 @@ def _costs(cost: Cost) -> Iterator[str]:
         yield "all data"
     if cost.may_end_node:
         yield "an end by itself, an unclean shutdown"
-    if cost.changes_settings:
+    if cost.spoils_cluster:
         yield "the cluster: no other run of a suite gets it"
 
 

@@ -40,6 +40,7 @@ that is a plain `HighwaterError`; `check` works there.
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -58,12 +59,15 @@ from harness.scenario.resolve import Resolved, find, resolve, scenario_text
 
 if TYPE_CHECKING:
     from checkers.judgement import Judgement
+    from checkers.promises.search import SearchResult
     from harness.campaign.accept.acceptance import Acceptance
     from harness.campaign.accept.matrix import Matrix, MatrixRecord
     from harness.campaign.accept.record import AcceptRecord
+    from harness.campaign.accept.scenarios import Setup
     from harness.campaign.suite import SuiteResult
     from harness.campaign.suites.directory import Suite as OpenSuite
     from harness.campaign.suites.record import SuiteRecord as FinishedSuite
+    from harness.campaign.upgrade.record import UpgradeRecord
     from harness.selftest.selftest import SelfTest
 
 __all__ = [
@@ -87,10 +91,12 @@ __all__ = [
     "resume_accept",
     "resume_matrix",
     "resume_suite",
+    "resume_upgrade",
     "run",
     "run_all",
     "selftest",
     "suite",
+    "upgrade",
 ]
 
 LOCAL_SPARK = "local[*]"
@@ -201,7 +207,7 @@ def run_all(
     _require_linux()
     stream = progress or sys.stderr
     options = Options(out=Path(out), progress=stream, panel=panel, argv=tuple(argv))
-    _prepare({each.topology.kafka for each in scenarios}, stream)
+    _prepare(_releases(scenarios), stream)
     with LiveRunSteps(spark_master) as steps:
         return run_suite(scenarios, steps, options)
 
@@ -324,24 +330,20 @@ def accept(
     The directory is made below `out`: accept.json, the scenario files, and the files of a suite. Raises
     UsageError, ScenarioError.
     """
-    from checkers.promises.search.search import TIME_LIMIT_S
-    from harness.campaign.accept import page
-    from harness.campaign.accept.acceptance import Acceptance, planned, search_row, searched
+    from harness.campaign.accept.acceptance import Acceptance, planned, searched
     from harness.campaign.accept.record import read_accept
 
     _require_linux()
     stream = progress or sys.stderr
     its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
-    limit_s = TIME_LIMIT_S if search_s is None else search_s
-    if limit_s > 0:
-        print(f"searching, for at most {limit_s:g} s each", file=stream, flush=True)
-        its = searched(
-            its,
-            time_limit_s=limit_s,
-            on_result=lambda result: print(page.searched(search_row(result, None)), file=stream, flush=True),
-        )
+    if limit_s := _search_limit_s(search_s, stream):
+        its = searched(its, time_limit_s=limit_s, on_result=partial(_printed(stream), its.setup))
     made = planned(its, out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)
-    return read_accept(made.path), _run_suite(made, spark_master, stream, argv)
+    record = read_accept(made.path)
+    for row in record.searches:
+        if row.file:
+            print(f"shortest {row.goal}: {made.path / row.file}", file=stream, flush=True)
+    return record, _run_suite(made, spark_master, stream, argv)
 
 
 def resume_accept(
@@ -364,7 +366,7 @@ def resume_accept(
 
 def promised_matrix(*, sets: Sequence[str] = ()) -> "MatrixRecord":
     """The promise of each cell of the matrix, and what the simulated Kafka does in it: nothing is started."""
-    return _matrix(sets).record
+    return _matrix(sets, 0.0, sys.stderr).record
 
 
 def accept_matrix(
@@ -372,17 +374,23 @@ def accept_matrix(
     sets: Sequence[str] = (),
     seed: int | None = None,
     budget_s: float | None = None,
+    search_s: float | None = None,
     out: str | Path = "runs",
     spark_master: str = LOCAL_SPARK,
     progress: TextIO | None = None,
     argv: Sequence[str] = (),
 ) -> "tuple[MatrixRecord, FinishedSuite]":
-    """Run three schedules in each cell of the matrix; `sets` change what all cells have in common."""
+    """Run three schedules in each cell of the matrix, and the shortest that a search of at most `search_s`
+    seconds finds to lose something there (None: the search's own limit; 0: no search); `sets` change what
+    all cells have in common.
+    """
     from harness.campaign.accept.matrix import planned_matrix, read_matrix
 
     _require_linux()
-    made = planned_matrix(_matrix(sets), out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)
-    return read_matrix(made.path), _run_suite(made, spark_master, progress or sys.stderr, argv)
+    stream = progress or sys.stderr
+    its = _matrix(sets, _search_limit_s(search_s, stream), stream)
+    made = planned_matrix(its, out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)
+    return read_matrix(made.path), _run_suite(made, spark_master, stream, argv)
 
 
 def resume_matrix(
@@ -403,6 +411,60 @@ def resume_matrix(
     return record, suite
 
 
+def upgrade(
+    older: str,
+    newer: str,
+    *,
+    only: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    budget_s: float | None = None,
+    out: str | Path = "runs",
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[UpgradeRecord, FinishedSuite]":
+    """Show on real clusters what an upgrade of Kafka costs, and which way back there is.
+
+    Every node goes from `older` to `newer` under load and faults; back again before anything is finalized;
+    and after everything was finalized Kafka must refuse the way back. `only` are names of these phases: up,
+    down, refused. `sets` are assignments for all scenarios. The directory is made below `out`: upgrade.json,
+    upgrade.md, the scenario files, and the files of a suite. Raises UsageError, ScenarioError.
+    """
+    from harness.campaign.upgrade.pair import pair_of
+    from harness.campaign.upgrade.upgrade import concluded, planned
+
+    made = planned(
+        pair_of(older, newer),
+        only=only,
+        sets=sets,
+        out=Path(out),
+        seed=seed,
+        budget_s=budget_s or LONGEST_S,
+    )
+    suite = _run_suite(made, spark_master, progress or sys.stderr, argv)
+    return concluded(made.path, suite), suite
+
+
+def resume_upgrade(
+    directory: str | Path,
+    *,
+    budget_s: float | None = None,
+    spark_master: str = LOCAL_SPARK,
+    progress: TextIO | None = None,
+    argv: Sequence[str] = (),
+) -> "tuple[UpgradeRecord, FinishedSuite]":
+    """Go on with an upgrade that was stopped. Raises RunDirectoryError, HistoryError."""
+    from harness.campaign.upgrade.record import read_upgrade
+    from harness.campaign.upgrade.upgrade import concluded
+
+    read_upgrade(Path(directory))
+    suite = resume_suite(
+        directory, budget_s=budget_s, spark_master=spark_master, progress=progress, argv=argv
+    )
+    return concluded(Path(directory), suite), suite
+
+
 def _require_linux() -> None:
     """Before anything is made: the files of a run name its process, as only Linux does."""
     from compose.errors import MachineError
@@ -414,11 +476,34 @@ def _require_linux() -> None:
         raise HighwaterError(str(error)) from None
 
 
-def _matrix(sets: Sequence[str]) -> "Matrix":
+def _matrix(sets: Sequence[str], search_s: float, stream: TextIO) -> "Matrix":
     from harness.campaign.accept.configuration_file import parse_configuration
     from harness.campaign.accept.matrix import NAME, matrix
+    from harness.campaign.accept.searches import SharedSearches
 
-    return matrix(parse_configuration(f"name: {NAME}\n", NAME, sets))
+    shared = SharedSearches(time_limit_s=search_s, on_result=_printed(stream)) if search_s else None
+    return matrix(parse_configuration(f"name: {NAME}\n", NAME, sets), search=shared)
+
+
+def _search_limit_s(asked_s: float | None, stream: TextIO) -> float:
+    """The time limit of each search, which is said; 0: there are none."""
+    from checkers.promises.search.search import TIME_LIMIT_S
+
+    limit_s = TIME_LIMIT_S if asked_s is None else asked_s
+    if limit_s > 0:
+        print(f"searching, for at most {limit_s:g} s each", file=stream, flush=True)
+    return limit_s
+
+
+def _printed(stream: TextIO) -> "Callable[[Setup, SearchResult], None]":
+    """Prints what each search comes to, as soon as it has, and of which configuration."""
+    from harness.campaign.accept import page
+    from harness.campaign.accept.searches import search_row
+
+    def on_result(its: "Setup", result: "SearchResult") -> None:
+        print(f"{its.asked.name}: {page.searched(search_row(its, result))}", file=stream, flush=True)
+
+    return on_result
 
 
 def _run_suite(
@@ -429,7 +514,7 @@ def _run_suite(
 
     entries = zip(opened.record.plan.scenarios, opened.record.sources, strict=True)
     scenarios = [resolve(its.text, its.filename, sets=entry.set, seed=0) for entry, its in entries]
-    _prepare({each.topology.kafka for each in scenarios}, progress)
+    _prepare(_releases(scenarios), progress)
     print(f"suite {opened.record.name}, seed {opened.record.seed}: {opened.path}", file=progress, flush=True)
     with LiveRunSteps(spark_master) as steps:
         return run_suite(opened, steps, progress=progress, argv=argv)
@@ -448,6 +533,11 @@ def _clear(opened: "OpenSuite", out: TextIO) -> None:
                 print(f"  FAILED {why}", file=out, flush=True)
     except ComposeError:
         return  # the next run reports the same
+
+
+def _releases(scenarios: Sequence[Resolved]) -> set[str]:
+    """Every release that a cluster of these scenarios needs at some time."""
+    return {release for each in scenarios for release in each.topology.every_release}
 
 
 def _prepare(releases: Collection[str], out: TextIO) -> None:

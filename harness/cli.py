@@ -1,4 +1,4 @@
-"""The command line: `highwater run | suite | accept | check | selftest | scenario | setup | doctor | clean`.
+"""The command line: `highwater run | suite | accept | upgrade | check | selftest | scenario | …`.
 
 Exit codes: 0 PASS · 1 FAIL · 2 usage or scenario error · 3 UNKNOWN · 4 ERROR · 129/130/143 interrupted. A
 crash of the tool itself is an ERROR in one sentence, never a traceback and never exit 1.
@@ -17,7 +17,7 @@ from compose.host.memory import restart_without_thread_caches
 from harness import commands
 from harness.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, HighwaterError, Interrupted, is_ours
 
-LOADED = (commands.run, commands.suite, commands.accept)
+LOADED = (commands.run, commands.suite, commands.accept, commands.upgrade)
 """The commands that put a load on a cluster, for hours perhaps."""
 
 
@@ -77,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
     _add_run(kinds)
     _add_suite(kinds)
     _add_accept(kinds)
+    _add_upgrade(kinds)
     _add_check(kinds)
     _add_selftest(kinds)
     _add_scenario(kinds)
@@ -97,8 +98,8 @@ def _add_run(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     run = kinds.add_parser("run", help="run scenarios on a real cluster and judge them")
     run.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="a shipped name, or a file")
     run.add_argument("--seed", type=_seed, help="of every random choice; drawn if not given")
-    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP)
-    run.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
+    _add_sets(run, SET_HELP)
+    _add_out(run)
     run.add_argument("--repeat", type=_count, default=1, metavar="N", help="run N times with derived seeds")
     run.add_argument("--kafka", metavar="RELEASE", help="the same as --set cluster.kafka=RELEASE")
     run.add_argument("--json", action="store_true", help="verdicts as JSON on stdout, progress on stderr")
@@ -121,7 +122,7 @@ def _add_suite(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     suite.add_argument("--seed", type=_seed, help="of the draw; drawn if not given")
     suite.add_argument("--shard", metavar="I/N", help="this machine's part of the draw; give --seed too")
     suite.add_argument("--resume", type=Path, metavar="DIR", help="go on with the suite in DIR")
-    suite.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
+    _add_out(suite)
     suite.add_argument("--json", action="store_true", help="suite.json on stdout, progress on stderr")
     _add_master(suite)
     suite.set_defaults(command=commands.suite)
@@ -139,7 +140,7 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         metavar="CONFIG",
         help="a profile (payments, analytics), a file, or matrix",
     )
-    accept.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP)
+    _add_sets(accept, ACCEPT_SET_HELP)
     accept.add_argument("--from-topic", metavar="NAME", help="of a running cluster, which is only read")
     accept.add_argument("--bootstrap", metavar="HOST:PORT,…", help="where that cluster is")
     accept.add_argument(
@@ -147,20 +148,49 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a setting of librdkafka to reach it",
+        help="a setting of librdkafka to reach it, as security.protocol=SSL",
     )
     accept.add_argument("--no-proof", action="store_true", help="answer from the contract alone")
     accept.add_argument("--no-search", action="store_true", help="search no counterexamples")
     accept.add_argument(
-        "--search-limit", type=_duration, metavar="TIME", help="of each search; default: 120s"
+        "--search-limit", type=_duration, metavar="TIME", help="of each search; default: 300s"
     )
     accept.add_argument("--budget", type=_duration, metavar="TIME", help="of all runs; none by default")
     accept.add_argument("--seed", type=_seed, help="of the runs; drawn if not given")
-    accept.add_argument("--resume", type=Path, metavar="DIR", help="go on with the acceptance in DIR")
-    accept.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
-    accept.add_argument("--json", action="store_true", help="accept.json on stdout, progress on stderr")
+    accept.add_argument(
+        "--resume", type=Path, metavar="DIR", help="go on with the acceptance or the matrix in DIR"
+    )
+    _add_out(accept)
+    accept.add_argument(
+        "--json", action="store_true", help="accept.json or matrix.json on stdout, progress on stderr"
+    )
     _add_master(accept)
     accept.set_defaults(command=commands.accept)
+
+
+def _add_upgrade(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    upgrade = kinds.add_parser(
+        "upgrade",
+        help="upgrade a real cluster under load and faults, and go back",
+        description=UPGRADE_HELP,
+    )
+    upgrade.add_argument("older", nargs="?", metavar="FROM", help="the release to begin with, as 4.0.0")
+    upgrade.add_argument("newer", nargs="?", metavar="TO", help="the newer release, as 4.3.1")
+    upgrade.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PHASE",
+        help="up, down or refused; may be given again",
+    )
+    _add_sets(upgrade, SET_HELP)
+    upgrade.add_argument("--budget", type=_duration, metavar="TIME", help="of all runs; none by default")
+    upgrade.add_argument("--seed", type=_seed, help="of the runs; drawn if not given")
+    upgrade.add_argument("--resume", type=Path, metavar="DIR", help="go on with the upgrade in DIR")
+    _add_out(upgrade)
+    upgrade.add_argument("--json", action="store_true", help="upgrade.json on stdout, progress on stderr")
+    _add_master(upgrade)
+    upgrade.set_defaults(command=commands.upgrade)
 
 
 def _add_check(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -208,10 +238,16 @@ def _add_scenario(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "files", nargs="+", metavar="FILE", help="a file, a shipped name, or - for standard input"
     )
     validate.add_argument("--seed", type=_seed, help="of every random choice; the plan it gives is printed")
-    validate.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=SET_HELP
-    )
+    _add_sets(validate, SET_HELP)
     validate.set_defaults(command=commands.scenario_validate)
+
+
+def _add_sets(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=what)
+
+
+def _add_out(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
 
 
 def _add_master(command: argparse.ArgumentParser) -> None:
@@ -244,10 +280,16 @@ def _count(text: str) -> int:
 
 
 SET_HELP = "change a value of the scenario, as in workload.acks=1 or topics.0.replication=2"
+ACCEPT_SET_HELP = "change a value of the configuration, as in producer.acks=1 or topic.replication=2"
 ACCEPT_HELP = (
     "Say what a configuration of a topic, its producers and its brokers promises, and which traps it falls "
     "into; search a simulated Kafka for the shortest faults that lose or block something; then run a "
     "scenario for each."
+)
+UPGRADE_HELP = (
+    "Bring every node from one Kafka release to a newer one, controllers first, under load and with faults "
+    "in between, and finalize its features; go up and back before anything is finalized; and see Kafka "
+    "refuse the way back after that. Each of these phases is a run on a cluster of its own."
 )
 SELFTEST_HELP = (
     "Make damaged copies of a run (mutants), seal each again, judge each as `highwater check` does, and "

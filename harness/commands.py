@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, TextIO
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from compose.setup.doctor import Check
     from harness.campaign.accept.acceptance import Acceptance
     from harness.campaign.suites.record import SuiteRecord
+    from harness.campaign.upgrade.record import UpgradeRecord
 
 # Arrow, Spark, Docker and the Kafka client take seconds to import; a command imports the ones it needs.
 
@@ -96,16 +98,32 @@ def accept(arguments: Namespace) -> int:
     """`highwater accept`: what a configuration promises, or each of a matrix; and its proof."""
     from harness.campaign.accept.matrix import NAME, is_matrix
 
-    given = (arguments.configuration, arguments.from_topic, arguments.resume)
-    if sum(each is not None for each in given) != 1:
-        raise UsageError("accept: give a configuration, or --from-topic NAME, or --resume DIR")
-    if (arguments.from_topic is None) != (arguments.bootstrap is None):
-        raise UsageError("accept: --from-topic and --bootstrap go together")
-    if arguments.resume is not None and arguments.no_proof:
-        raise UsageError("accept: --resume goes on with a proof")
+    if wrong := next(_wrong_with_accept(arguments), None):
+        raise UsageError(f"accept: {wrong}")
     if arguments.configuration == NAME or (arguments.resume is not None and is_matrix(arguments.resume)):
         return _matrix(arguments)
     return _promised(arguments) if arguments.no_proof else _proven(arguments)
+
+
+def _wrong_with_accept(arguments: Namespace) -> Iterator[str]:
+    """Options that do not go together: each would be ignored."""
+    given = (arguments.configuration, arguments.from_topic, arguments.resume)
+    if sum(each is not None for each in given) != 1:
+        yield "give a configuration, or --from-topic NAME, or --resume DIR"
+    if (arguments.from_topic is None) != (arguments.bootstrap is None):
+        yield "--from-topic and --bootstrap go together"
+    if arguments.client and arguments.from_topic is None:
+        yield "--client is for the cluster of --from-topic"
+    limited = arguments.search_limit is not None
+    if arguments.resume is not None:
+        if arguments.no_proof:
+            yield "--resume goes on with a proof"
+        if arguments.sets or arguments.seed is not None or arguments.no_search or limited:
+            yield "--resume goes on with the configuration, the seed and the searches that there are"
+    if arguments.no_search and limited:
+        yield "--no-search and --search-limit exclude each other"
+    if arguments.no_proof and (limited or arguments.seed is not None or arguments.budget is not None):
+        yield "--no-proof searches nothing and runs nothing: it takes no --search-limit, --seed or --budget"
 
 
 def _promised(arguments: Namespace) -> int:
@@ -121,7 +139,8 @@ def _promised(arguments: Namespace) -> int:
 def _proven(arguments: Namespace) -> int:
     from harness import api
     from harness.campaign.accept import page
-    from harness.campaign.accept.acceptance import exit_code, judged_entries
+    from harness.campaign.accept.acceptance import exit_code
+    from harness.campaign.suites.made import judged_entries
     from harness.campaign.suites.table import table
     from harness.terminal.read_along import read_along
 
@@ -137,10 +156,9 @@ def _proven(arguments: Namespace) -> int:
     else:
         its = _acceptance(arguments)
         print(f"{page.promise(api.promise(its))}\n", file=progress, flush=True)
-        search_s = 0.0 if arguments.no_search else arguments.search_limit
         record, suite = api.accept(
             its,
-            search_s=search_s,
+            search_s=0.0 if arguments.no_search else arguments.search_limit,
             seed=arguments.seed,
             budget_s=arguments.budget,
             out=arguments.out,
@@ -173,13 +191,13 @@ def _assignment(text: str) -> tuple[str, str]:
 
 def _matrix(arguments: Namespace) -> int:
     from harness import api
-    from harness.campaign.accept import matrix
-    from harness.campaign.accept.acceptance import judged_entries
+    from harness.campaign.accept import matrix_page
+    from harness.campaign.suites.made import judged_entries
     from harness.terminal.read_along import read_along
 
     if arguments.no_proof:
         promised = api.promised_matrix(sets=arguments.sets)
-        print(promised.model_dump_json(indent=2) if arguments.json else matrix.table(promised))
+        print(promised.model_dump_json(indent=2) if arguments.json else matrix_page.table(promised))
         return 0
     progress = read_along(sys.stderr if arguments.json else sys.stdout)
     if arguments.resume is not None:
@@ -193,6 +211,7 @@ def _matrix(arguments: Namespace) -> int:
     else:
         record, suite = api.accept_matrix(
             sets=arguments.sets,
+            search_s=0.0 if arguments.no_search else arguments.search_limit,
             seed=arguments.seed,
             budget_s=arguments.budget,
             out=arguments.out,
@@ -201,10 +220,61 @@ def _matrix(arguments: Namespace) -> int:
             argv=sys.argv[1:],
         )
     judged = judged_entries(suite)
-    print(f"\n{matrix.table(record, judged)}", file=progress, flush=True)
+    print(f"\n{matrix_page.table(record, judged)}", file=progress, flush=True)
     if arguments.json:
-        print(json.dumps(matrix.as_json(record, judged), indent=2))
+        print(json.dumps(matrix_page.as_json(record, judged), indent=2))
     return EXIT_ERROR if suite.exit_code is None else suite.exit_code
+
+
+def upgrade(arguments: Namespace) -> int:
+    """`highwater upgrade`: show what an upgrade costs, and which way back there is, or go on with one."""
+    from harness.campaign.suites.table import table
+    from harness.campaign.upgrade.page import answer
+    from harness.terminal.read_along import read_along
+
+    releases = (arguments.older, arguments.newer)
+    if (arguments.resume is None and None in releases) or (arguments.resume and releases != (None, None)):
+        raise UsageError("upgrade: give two releases, as in 4.0.0 4.3.1, or --resume DIR")
+    progress = read_along(sys.stderr if arguments.json else sys.stdout)
+    made = _new_upgrade if arguments.resume is None else _resumed_upgrade
+    record, suite = made(arguments, progress)
+    print(f"\n{table(suite)}\n\n{answer(record)}", file=progress, flush=True)
+    if arguments.json:
+        print(record.as_text(), end="")
+    return EXIT_ERROR if suite.exit_code is None else suite.exit_code
+
+
+def _new_upgrade(arguments: Namespace, progress: TextIO) -> "tuple[UpgradeRecord, SuiteRecord]":
+    from harness import api
+
+    return api.upgrade(
+        arguments.older,
+        arguments.newer,
+        only=arguments.only,
+        sets=arguments.sets,
+        seed=arguments.seed,
+        budget_s=arguments.budget,
+        out=arguments.out,
+        spark_master=arguments.spark_master,
+        progress=progress,
+        argv=sys.argv[1:],
+    )
+
+
+def _resumed_upgrade(arguments: Namespace, progress: TextIO) -> "tuple[UpgradeRecord, SuiteRecord]":
+    from harness import api
+
+    if arguments.only or arguments.sets or arguments.seed is not None:
+        raise UsageError(
+            "upgrade: --resume goes on with the phases, the settings and the seed of the upgrade"
+        )
+    return api.resume_upgrade(
+        arguments.resume,
+        budget_s=arguments.budget,
+        spark_master=arguments.spark_master,
+        progress=progress,
+        argv=sys.argv[1:],
+    )
 
 
 def check(arguments: Namespace) -> int:

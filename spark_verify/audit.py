@@ -1,9 +1,10 @@
 """The audit of replicas: what the disks of all brokers hold at the end of a run, as tables of the history.
 
-    <replicas_dir>/<broker>/...              a copy of each broker's data directory
+    <replicas_dir>/<broker>/...              a copy of each broker's log directory; <broker>-2/ of its second
     history/replica_batches/<topic>-<p>/     a row for each batch on each replica
     history/replicas.parquet                 a row for each replica, with its checkpoints
     history/producer_states.parquet          the entries of each replica's last producer snapshot
+    history/markers.parquet                  of a load with transactions, where each of them ends
 
 The driver lists the replicas and reads the small files (`list_replicas`); workers read the segments
 (`audit_alike`), one task for each 256 MB of a partition's replicas. A replica that cannot be read whole, or
@@ -15,7 +16,8 @@ early, and a replica that really lacks records looks the same.
 """
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,9 +25,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from checkers.history.load import load_proofs
-from checkers.history.rows import ProducerState, Replica
+from checkers.history.rows import Marker, ProducerState, Replica, TopicPartition
 from checkers.history.tables import NONE, REPLICA_BATCHES, TABLES, unit_path, write_table
-from spark_verify.passes.replicas.audit_piece import Piece, PieceRead, audit_alike
+from spark_verify.passes.replicas.audit_piece import FoundMarker, Piece, PieceRead, audit_alike
 from spark_verify.passes.replicas.list_replicas import ListedReplica, list_replicas
 from spark_verify.session.jobs import run as run_job
 
@@ -37,7 +39,7 @@ PIECE_BYTES = 256 << 20
 
 
 def audit(replicas_dir: Path, history_dir: Path, spark: "SparkSession", *, run: str) -> None:
-    """Read every replica of the run's partitions and write the three tables; `run` is the run's id.
+    """Read every replica of the run's partitions and write the tables; `run` is the run's id.
 
     Raises MalformedHistory for the history's own files, SessionFailed and WorkerFailed; what is wrong with a
     disk is said in `replicas`.
@@ -62,6 +64,8 @@ def audit(replicas_dir: Path, history_dir: Path, spark: "SparkSession", *, run: 
         for each, its in zip(listed, pieces, strict=True)
     ]
     _write(history_dir, "producer_states", [state for each in listed for state in each.states], run)
+    if unit_path(history_dir, "transactions").exists():
+        _write(history_dir, "markers", _markers(read), run)
     _write(history_dir, "replicas", replicas, run)
 
 
@@ -141,7 +145,19 @@ def _replica(listed: ListedReplica, reads: Sequence[PieceRead], high_watermark: 
     )
 
 
-def _write(history_dir: Path, table: str, rows: Sequence[Replica | ProducerState], run: str) -> None:
+def _markers(read: Mapping[Piece, PieceRead]) -> list[Marker]:
+    """The markers of all partitions by offset, each with the brokers on whose disks it is."""
+    brokers: dict[tuple[TopicPartition, FoundMarker], set[int]] = defaultdict(set)
+    for piece, its in read.items():
+        for found in its.markers:
+            brokers[TopicPartition(piece.topic, piece.partition), found].add(piece.broker)
+    return [
+        Marker(**tp._asdict(), **found._asdict(), brokers=tuple(sorted(brokers[tp, found])))
+        for tp, found in sorted(brokers)
+    ]
+
+
+def _write(history_dir: Path, table: str, rows: Sequence[Replica | ProducerState | Marker], run: str) -> None:
     columns = {
         field.name: pa.array([getattr(row, field.name) for row in rows], field.type)
         for field in TABLES[table]

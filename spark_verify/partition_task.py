@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from checkers.errors import MalformedHistory
 from checkers.history.load import open_unit
+from checkers.history.markers import EVERY_HOLE, EmptyOffsets
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, unit_path
 from checkers.places import Place, place_of
@@ -143,6 +144,8 @@ class PartitionTask:
     not decided what was read early."""
     unanswered: tuple[int, ...] = ()
     """The producers with acks=0, whose completions show nothing of the log."""
+    empty: EmptyOffsets = EVERY_HOLE
+    """What an empty offset of its log means."""
     batch_rows: int = BATCH_ROWS
     """How many rows are read and compared together; the answer does not depend on it."""
     part: Part | None = None

@@ -169,6 +169,7 @@ def _write_proofs(directory: Path, ends: list[int]) -> None:
             "last_stable": end,
             "log_end": end,
             "read_to": end,
+            "committed_to": NONE,
             "replicas": NODES,
             "isr": NODES,
             "complete": True,
@@ -217,10 +218,12 @@ def _write_control_plane(directory: Path, shape: Shape) -> None:
             "last_known_elr": [],
             "log_offset": 100 + partition,
             "recovering": False,
+            "controller": NONE,
         }
         for partition in range(shape.partitions)
     ]
-    setting = {"at_ms": NONE, "log_offset": NONE, "kind": "reported", "name": TOPIC, "removed": False}
+    nowhere = dict.fromkeys(("at_ms", "log_offset", "controller"), NONE)
+    setting = {**nowhere, "kind": "reported", "name": TOPIC, "removed": False}
     clocks = [START_NS + shape.sends // shape.partitions * _GAP_NS * part // 10 for part in range(11)]
     write_rows(directory, "metadata", states)
     write_rows(directory, "configs", [setting | {"key": "min.insync.replicas", "value": "2"}])

@@ -6,6 +6,7 @@ would.
     duplicate_ids  both     no id belongs to two sends
     fetch          workers  pass 2, only if ids are suspicious: their rows from all partitions
     scan_replicas  workers  the replicas of each partition, if they were audited
+    scan_transactions       the same of its transactions, if the load had any
     apply_rules    driver   the reference's rules by id decide on those rows; all anomalies together
 
 Several histories can be verified in the same jobs; they share nothing else.
@@ -17,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from checkers.errors import MalformedHistory
+from checkers.history.transactions import PartitionShown
 from checkers.judgement import Judgement
 from checkers.places import Place, place_of
 from spark_verify.first_pass import Scanned, first_pass
@@ -29,6 +31,7 @@ from spark_verify.passes.fetch import NOTHING, Fetched, Wanted, fetch, together
 from spark_verify.passes.open_history import OpenedHistory, open_history
 from spark_verify.passes.replicas.scan_replicas import ReplicaScan, ReplicaTask, scan_replicas
 from spark_verify.passes.scan import Scan, Suspects
+from spark_verify.passes.transactions import TransactionTask, scan_transactions
 from spark_verify.session.jobs import run, spark_errors
 
 if TYPE_CHECKING:
@@ -37,11 +40,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scanned:
-    """A history after pass 1; `scanned` are its partitions, in order, and `replicas` of its replica tasks."""
+    """A history after pass 1; `scanned` are its partitions, in order, `replicas` of its replica tasks, and
+    `shown` of its transaction tasks."""
 
     opened: OpenedHistory
     scanned: Sequence[Scanned]
     replicas: Sequence[ReplicaScan]
+    shown: Sequence[PartitionShown]
 
     @property
     def scans(self) -> list[Scan]:
@@ -104,11 +109,14 @@ def _scan(
     scanned = iter(first_pass(tasks, spark))
     replica_tasks = [task for each in histories for task in each.replica_tasks]
     replicas = iter(run(spark, scan_replicas, replica_tasks, weight=_replica_rows))
+    transaction_tasks = [task for each in histories for task in each.transaction_tasks]
+    shown = iter(run(spark, scan_transactions, transaction_tasks, weight=_transaction_rows))
     return [
         _Scanned(
             opened=each,
             scanned=[next(scanned) for _ in each.tasks],
             replicas=[next(replicas) for _ in each.replica_tasks],
+            shown=[next(shown) for _ in each.transaction_tasks],
         )
         for each in histories
     ]
@@ -168,11 +176,11 @@ def _fetch_all(suspect_ids: Sequence[Ids], wanted: Sequence[Wanted], spark: "Spa
 
 def _judge(case: _Scanned, fetched: Sequence[Fetched]) -> Judgement:
     examined, undecided = counts.examined_and_undecided(case.opened, case.scans, case.replicas)
-    control = apply_rules.control_plane(case.opened, case.scans)
+    counting = apply_rules.counting(case.opened, case.scans, case.shown)
     return Judgement(
-        examined=examined | {each: result.examined for each, result in control.items()},
-        undecided=undecided | {each: result.undecided for each, result in control.items()},
-        anomalies=apply_rules.anomalies(case.opened, case.suspects, fetched, control, case.replicas),
+        examined=examined | {each: result.examined for each, result in counting.items()},
+        undecided=undecided | {each: result.undecided for each, result in counting.items()},
+        anomalies=apply_rules.anomalies(case.opened, case.suspects, fetched, counting, case.replicas),
         undecided_partitions=case.opened.undecided_partitions(),
         totals=counts.totals(case.scans),
         attempts=counts.attempts(case.scans),
@@ -185,3 +193,7 @@ def _rows(task: PartitionTask) -> int:
 
 def _replica_rows(task: ReplicaTask) -> int:
     return task.rows
+
+
+def _transaction_rows(task: TransactionTask) -> int:
+    return task.partition.rows

@@ -25,6 +25,39 @@ of its own, and wakes fetches of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionPlan:
+    """How the producers put what they send into transactions.
+
+    `ids` are the transactional ids, one for each producer. `records` are those of each transaction, `aborts`
+    is the share of them that their client aborts on purpose, `timeout_s` Kafka's transaction.timeout.ms.
+    Every `takeover_s` seconds (None: never) another instance of the same id takes over in the middle of a
+    transaction, which the older one then tries to commit. `readers` read what is committed.
+    """
+
+    ids: tuple[str, ...]
+    records: int = 50
+    aborts: float = 0.1
+    takeover_s: float | None = None
+    timeout_s: float = 10.0
+    readers: int = 1
+
+    def conditions(self, producers: int) -> list[tuple[bool, str]]:
+        """What must not be for so many producers, each with the value seen."""
+        takeover_s = self.takeover_s
+        return [
+            (
+                len(set(self.ids)) != producers or "" in self.ids,
+                f"the transactional ids {self.ids} of {producers} producers; one for each",
+            ),
+            (self.records < 1, f"transactions of {self.records} records; at least 1"),
+            (not 0 <= self.aborts <= 1, f"a share of {self.aborts} aborted transactions; from 0 to 1"),
+            (takeover_s is not None and takeover_s <= 0, f"a takeover every {takeover_s} s; above 0"),
+            (self.timeout_s <= 0, f"a transaction time-out of {self.timeout_s} s; above 0"),
+            (self.readers < 0, f"{self.readers} readers of what is committed"),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadPlan:
     """Producers, readers and what they send.
 
@@ -33,7 +66,8 @@ class WorkloadPlan:
     chosen: "even" in turn, "seeded" at random, both a function of the sequence alone. `client` are settings
     of librdkafka that outrank those of this module, for producers. `slow_start`: until every partition has
     acknowledged a producer, it keeps few records outstanding. Brokers that have just started serve a tenth of
-    what they serve a minute later; flooded, they miss their own heartbeats, and are fenced.
+    what they serve a minute later; flooded, they miss their own heartbeats, and are fenced. `transactions`
+    None: there are none.
     """
 
     topics: Mapping[str, int]
@@ -51,6 +85,7 @@ class WorkloadPlan:
     slow_start: bool = False
     delivery_timeout_s: float = 60.0
     client: Mapping[str, Setting] = field(default_factory=dict)
+    transactions: TransactionPlan | None = None
 
     def __post_init__(self) -> None:
         refused = [text for wrong, text in self._conditions() if wrong]
@@ -70,6 +105,11 @@ class WorkloadPlan:
             ),
             (self.rate_per_s is not None and self.rate_per_s <= 0, f"a rate of {self.rate_per_s}/s; above 0"),
             (self.max_outstanding < 1, f"at most {self.max_outstanding} sends outstanding; at least 1"),
+            (
+                self.transactions is not None and not self.idempotent,
+                "transactions without idempotence; Kafka has none",
+            ),
+            *(self.transactions.conditions(self.producers) if self.transactions else ()),
         ]
 
     @property
@@ -83,17 +123,27 @@ class WorkloadPlan:
         return self.acks == "all" if self.idempotence is None else self.idempotence
 
     @property
+    def delivered_within_s(self) -> float:
+        """What a client gives a record to be acknowledged: no longer than its transaction may be open."""
+        most = self.delivery_timeout_s
+        return most if self.transactions is None else min(most, self.transactions.timeout_s)
+
+    @property
     def one_round(self) -> int:
         """So many records in a row reach every partition (about: a seeded spread may need more)."""
         return len(self.partitions) * self._in_a_row
 
     @property
     def _in_a_row(self) -> int:
-        """So many records in a row go to one partition: of a bounded rate, a part of a burst."""
-        if self.rate_per_s is None:
-            return IN_A_ROW
-        burst = self.rate_per_s / self.producers * BURST_NS / 1e9
-        return max(1, min(IN_A_ROW, int(burst / PARTITIONS_OF_A_BURST)))
+        """So many records in a row go to one partition: of a bounded rate, a part of a burst; and so few
+        that a transaction has records in each."""
+        most = IN_A_ROW
+        if self.rate_per_s is not None:
+            burst = self.rate_per_s / self.producers * BURST_NS / 1e9
+            most = min(most, int(burst / PARTITIONS_OF_A_BURST))
+        if self.transactions is not None:
+            most = min(most, self.transactions.records // len(self.partitions))
+        return max(1, most)
 
     @property
     def single_attempt(self) -> bool:

@@ -13,7 +13,7 @@ a topic too early gets records acknowledged that were never written (librdkafka 
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +22,13 @@ from types import TracebackType
 import numpy as np
 
 from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE
 from compose.kafka.brokers import Brokers
 from workloads.clients.check_settings import check_settings
 from workloads.clients.consumer import tailing_reader
 from workloads.clients.producer import PURGED_WITHIN_S, ProducerLoop
 from workloads.clients.reader import ReaderLoop
+from workloads.clients.transactions import TransactionalLoop
 from workloads.errors import NotWarm
 from workloads.observe.leaders import LeaderState
 from workloads.observe.replica_offsets import ReplicaOffsets
@@ -44,7 +46,7 @@ class Stats:
     """The load at one moment; counts are since the start, over all producers and their instances.
 
     `acked_without_offset` is part of `acked`. `last_ack_ns` is -1 where there was none; `errors` are counted
-    by Kafka's name of them.
+    by Kafka's name of them. `last_fencing_ns` is when an instance was told last that it is fenced; -1: never.
     """
 
     at_ns: int
@@ -59,6 +61,7 @@ class Stats:
     delivered: int
     replaced_readers: int
     samples: int
+    last_fencing_ns: int = NONE
 
     @property
     def outstanding(self) -> int:
@@ -78,18 +81,34 @@ class Workload:
         self._sampler = Sampler(
             brokers, plan.partitions, recorder.watermarks(), ReplicaOffsets(recorder.replica_offsets())
         )
-        self._reader_loops = [
-            ReaderLoop(
-                plan.partitions, tailing_reader(bootstrap), recorder.reads(n), self._sampler.high_watermark
-            )
-            for n in range(1, plan.readers + 1)
-        ]
-        self._producer_loops = [ProducerLoop(plan, bootstrap, recorder) for _ in range(plan.producers)]
+        self._reader_loops = [*self._readers(bootstrap), *self._committed_readers(bootstrap)]
+        self._producer_loops = self._loops(bootstrap)
         self._observers = [
             *(Worker(f"sampler of broker {n}", self._sampler.sampling(n)) for n in brokers.numbers),
             *(Worker(f"reader {n}", loop) for n, loop in enumerate(self._reader_loops, 1)),
         ]
         self._producers = [Worker(f"producer {n}", loop) for n, loop in enumerate(self._producer_loops, 1)]
+
+    def _loops(self, bootstrap: str) -> Sequence[ProducerLoop | TransactionalLoop]:
+        plan, recorder = self._plan, self._recorder
+        if plan.transactions is None:
+            return [ProducerLoop(plan, bootstrap, recorder) for _ in range(plan.producers)]
+        rows = recorder.transactions()
+        return [TransactionalLoop(plan, bootstrap, recorder, rows, each) for each in plan.transactions.ids]
+
+    def _readers(self, bootstrap: str) -> Iterator[ReaderLoop]:
+        """Those that read all; markers, which are no records, are behind the last one of a transaction."""
+        open_reader = tailing_reader(bootstrap, reports_ends=self._plan.transactions is not None)
+        for n in range(1, self._plan.readers + 1):
+            reports = self._recorder.reads(n)
+            yield ReaderLoop(self._plan.partitions, open_reader, reports, self._sampler.high_watermark)
+
+    def _committed_readers(self, bootstrap: str) -> Iterator[ReaderLoop]:
+        count = 0 if self._plan.transactions is None else self._plan.transactions.readers
+        open_reader = tailing_reader(bootstrap, committed=True, reports_ends=True)
+        for n in range(1, count + 1):
+            reports = self._recorder.committed_reads(n)
+            yield ReaderLoop(self._plan.partitions, open_reader, reports, self._sampler.last_stable)
 
     def check(self) -> None:
         """Raise WorkloadDied if a thread has died."""
@@ -132,6 +151,7 @@ class Workload:
             delivered=sum(loop.delivered for loop in self._reader_loops),
             replaced_readers=sum(loop.replaced for loop in self._reader_loops),
             samples=self._sampler.samples,
+            last_fencing_ns=max(each.last_fencing_ns for each in counts),
         )
 
     def recorded(self) -> Mapping[int, RecordedSends]:

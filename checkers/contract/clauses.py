@@ -9,6 +9,7 @@
                          when the high watermark could pass it last: not while fewer than so many were
     last standing        without ELR, the only in-sync replica may come back emptier
     unclean election     where the topic allows it, or a person asked for it
+    retention            where the leader's clock was so far ahead that the record was too old by it
 
 Invariant: what no clause permits is a violation; what lacks evidence is undecided.
 Evidence: the fate (fate.py), the unclean shutdowns of those who were in sync, the realised settings.
@@ -24,6 +25,7 @@ from typing import Literal
 from checkers.contract.fate import Fate, Reason
 from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import Outage, PartitionEvidence
+from checkers.contract.retention import deleted
 from checkers.contract.settings import Realised
 from checkers.contract.terms import Terms
 from checkers.history.forced_elections import was_forced
@@ -31,31 +33,25 @@ from checkers.history.tables import NONE
 
 Kind = Literal["violation", "permitted", "undecided"]
 
-CLIENT = "acknowledged without being written (client)"
-RESENT = "re-sent under a new producer epoch (client)"
-HOLE = "hole"
+# The causes that a label can have, in the order of their sections in docs/properties.md.
+NOTHING_PROMISED = "acks=0"
 UNREPLICATED_TAIL = "acks=1 unreplicated tail"
 DEPOSED_LEADER = "deposed leader"
 POWER_LOSS = "power loss of all in-sync replicas"
 DISK_LOSS = "disk loss among all in-sync replicas"
+UNCLEAN_SHUTDOWNS = "min.isr replicas shut down uncleanly"
 ISR_OF_ONE = "ISR of one with min.isr 1"
 LAST_STANDING = "last replica standing"
 LAST_KNOWN_ELR = "last known ELR elected without the data"
 UNCLEAN_ELECTION = "unclean election"
-UNCLEAN_SHUTDOWNS = "min.isr replicas shut down uncleanly"
+RETENTION = "deleted by retention"
 IN_SYNC_WITHOUT = "in-sync replica elected without the data"
-NOTHING_PROMISED = "acks=0"
+HOLE = "hole"
 MOVED = "moved"
+CLIENT = "acknowledged without being written (client)"
+RESENT = "re-sent under a new producer epoch (client)"
 RETRY = "retry"
 MISSING_EVIDENCE = "missing evidence"
-
-CAUSES = (
-    *(NOTHING_PROMISED, UNREPLICATED_TAIL, DEPOSED_LEADER),
-    *(POWER_LOSS, DISK_LOSS, UNCLEAN_SHUTDOWNS, ISR_OF_ONE, LAST_STANDING, LAST_KNOWN_ELR, UNCLEAN_ELECTION),
-    *(IN_SYNC_WITHOUT, HOLE, MOVED),
-    *(CLIENT, RESENT, RETRY, MISSING_EVIDENCE),
-)
-"""Every cause that a label can have, as docs/properties.md explains them: a section each, in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +69,8 @@ def rule(
 ) -> Ruling:
     """Rule on one fate of a record by terms that may have been in force; None: they are not known."""
     match fate.reason:
+        case Reason.DELETED:
+            return _deleted(record, evidence, realised)
         case Reason.NO_ELECTION:
             return Ruling(kind="violation", causes=(HOLE,), clause=_no_election(record, evidence, realised))
         case Reason.UNKNOWN:
@@ -109,9 +107,21 @@ def _elected_as(kind: str) -> str:
     return {"ELR": "of the ELR", "last known ELR": "last known of the ELR"}.get(kind, "not in sync")
 
 
+def _deleted(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -> Ruling:
+    topic = realised.topic(record.tp.topic)
+    assert topic is not None, "what is not known of a topic is decided before"
+    found = deleted(record, evidence, realised, topic.retention_ms)
+    match found.kind:
+        case "permitted":
+            clause = f"{RETENTION}: {found.sentence}"
+            return Ruling(kind="permitted", causes=(RETENTION,), clause=clause)
+        case "undecided":
+            return Ruling(kind="undecided", causes=(MISSING_EVIDENCE,), clause=found.sentence)
+    cause = RETENTION if realised.clocks_ahead else HOLE
+    return Ruling(kind="violation", causes=(cause,), clause=found.sentence)
+
+
 def _no_election(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -> str:
-    if record.offset < evidence.log_start:
-        return f"the log start moved to offset {evidence.log_start}, and no setting deletes records"
     if record.missed_ns != NONE:
         missed = realised.clock.seconds(record.missed_ns)
         return f"no election between its write and {missed}, when it was not there, begins at or below it"

@@ -1,11 +1,16 @@
 """What follows from a loss that is labelled, and what a retry does: the labels of everything that is no loss.
 
-    same-for-all    readers disagree at an offset: as permitted as every loss at that offset
+    same-for-all    readers disagree at an offset: as permitted as every loss at that offset; undecided where
+                    retention has deleted since what was there, and an election may have taken a record before
     monotone-read   a reader steps back: permitted if a permitted truncation fell between its two reads
     real-time-order permitted of what acks=0 completed, for nobody had answered
     duplicate, producer-order, real-time-order of a doubled record
                     without idempotence: permitted if a retry was possible; with it, the client may have
                     re-sent under a new producer epoch
+    divergence      what one replica lacks below its own log start: permitted if its broker's clock was so far
+                    ahead that retention deleted it there, or that of a leader whose log start it took over
+    checkpoint-sane an epoch cache that begins later than its log: undecided where the broker may have let its
+                    log start there for such a clock, and forgotten that when its process ended uncleanly
     anything else   no configuration permits it
 
 Invariant: an effect is permitted only with its own cause, at its own place and time.
@@ -23,15 +28,19 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.anomalies import AnomalyBlock, Ints
-from checkers.contract.clauses import MISSING_EVIDENCE, NOTHING_PROMISED, RESENT, RETRY
+from checkers.contract.clauses import MISSING_EVIDENCE, NOTHING_PROMISED, RESENT, RETENTION, RETRY
 from checkers.contract.label import BlockLabels, Label
+from checkers.contract.partition_evidence import partition_evidence
+from checkers.contract.retention import below_its_start
 from checkers.contract.settings import Realised
 from checkers.history.columnar import columns_of
-from checkers.history.rows import TopicPartition
+from checkers.history.rows import Replica, TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property
 
 Bools = npt.NDArray[np.bool_]
+TIMED = (Property.MONOTONE_READ, Property.DUPLICATE, Property.PRODUCER_ORDER, Property.REAL_TIME_ORDER)
+"""What an election explains, at its time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +68,18 @@ class Effects:
         self._truncations: dict[TopicPartition, list[Truncation]] = defaultdict(list)
         for block, labels in losses:
             for place, label in enumerate(labels.classes):
+                if label.cause == RETENTION:
+                    continue  # a log that begins later gives nobody another record
                 rows = labels.of == place
                 self._truncations[block.tp].append(_truncation(block, rows, label))
 
     def of_block(self, block: AnomalyBlock) -> BlockLabels:
         """The labels of one block."""
+        if block.property in TIMED and self._realised.context.unplaced:
+            clause = (
+                "not measured: when leaders changed; a controller's clock was off by less than the run lasted"
+            )
+            return BlockLabels.all_alike(Label("undecided", clause, MISSING_EVIDENCE), len(block))
         match block.property:
             case Property.SAME_FOR_ALL:
                 return self._same_for_all(block)
@@ -73,6 +89,10 @@ class Effects:
                 return self._retry(block)
             case Property.REAL_TIME_ORDER:
                 return self._real_time_order(block)
+            case Property.DIVERGENCE:
+                return self._divergence(block)
+            case Property.CHECKPOINT_SANE:
+                return self._checkpoint(block)
             case other:
                 label = Label("violation", f"no configuration permits {other.value}")
                 return BlockLabels.all_alike(label, len(block))
@@ -86,7 +106,18 @@ class Effects:
                 if each.label.kind == kind:
                     classes.append(_follows(each.label) if kind != "violation" else alone)
                     of[_covered(each, block.offset)] = len(classes) - 1
+        clause = "not measured: what an election took there, for retention has deleted since what came after"
+        classes.append(Label("undecided", clause, MISSING_EVIDENCE))
+        of[(of == 0) & (block.offset < self._deleted_to(block.tp))] = len(classes) - 1
         return BlockLabels(tuple(classes), of)
+
+    def _deleted_to(self, tp: TopicPartition) -> int:
+        """Below which offset an election may have taken what no final log shows to be lost: one did, and the
+        log start has moved, for somebody's clock was set; else 0."""
+        realised = self._realised
+        if not realised.clocks_ahead or not realised.timeline.elections(tp):
+            return 0
+        return max((proof.log_start for proof in realised.context.proofs if proof.tp == tp), default=0)
 
     def _monotone_read(self, block: AnomalyBlock) -> BlockLabels:
         """`acked_offset` and `invoked_ns` are those of the read before."""
@@ -118,6 +149,49 @@ class Effects:
         clause = "acks=0: its completion shows only that it left the client"
         sent = Label("permitted", clause, NOTHING_PROMISED)
         return BlockLabels((*retried.classes, label, sent), of)
+
+    def _divergence(self, block: AnomalyBlock) -> BlockLabels:
+        """What a replica lacks below its own log start, retention may have deleted: on that broker
+        alone, or on a leader whose log start it took over."""
+        forbidden = Label("violation", f"no configuration permits {block.property.value}")
+        topic, realised, row = self._realised.topic(block.tp.topic), self._realised, self._replica(block)
+        start = NONE if row is None else row.log_start
+        classes, of = [forbidden], np.zeros(len(block), np.int64)
+        if topic is None or not realised.clocks_ahead:
+            return BlockLabels(tuple(classes), of)
+        evidence = partition_evidence(realised, block.tp)
+        for offset, found in below_its_start(block.replica, evidence, realised, topic.retention_ms):
+            cause = MISSING_EVIDENCE if found.kind == "undecided" else RETENTION
+            clause = f"{RETENTION}: {found.sentence}" if found.kind == "permitted" else found.sentence
+            of[block.last_offset < min(start, offset)] = len(classes)
+            classes.append(Label(found.kind, clause, cause))
+        return BlockLabels(tuple(classes), of)
+
+    def _checkpoint(self, block: AnomalyBlock) -> BlockLabels:
+        """An epoch cache is cut where the log starts, and written at once; the log start is noted every
+        minute, so an unclean end forgets it, and what is before the cache nobody adds again."""
+        forbidden = Label("violation", f"no configuration permits {block.property.value}")
+        topic, realised, row = self._realised.topic(block.tp.topic), self._realised, self._replica(block)
+        if topic is None or row is None or not realised.clocks_ahead or not row.epoch_starts:
+            return BlockLabels.all_alike(forbidden, len(block))
+        cached, evidence = row.epoch_starts[0], partition_evidence(realised, block.tp)
+        ended = any(each.node == row.broker and each.unclean for each in evidence.outages)
+        may_have_started = any(
+            found.kind != "violation" and cached <= offset
+            for offset, found in below_its_start(block.replica, evidence, realised, topic.retention_ms)
+        )
+        clause = (
+            f"not measured: whether broker {row.broker}'s log began at offset {cached}, as its epoch cache "
+            "does, until its process ended uncleanly"
+        )
+        forgot = Label("undecided", clause, MISSING_EVIDENCE)
+        rows = (block.offset == row.log_start) & (row.log_start < cached) & ended & may_have_started
+        return BlockLabels((forbidden, forgot), rows.astype(np.int64))
+
+    def _replica(self, block: AnomalyBlock) -> Replica | None:
+        """The log that the block is about, as its disk has it."""
+        rows = self._realised.context.replicas
+        return next((row for row in rows if (row.tp, row.broker) == (block.tp, block.replica)), None)
 
     def _unanswered(self, block: AnomalyBlock) -> Bools:
         """Which rows are of producers with acks=0; a history without the table of producers has them."""

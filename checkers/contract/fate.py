@@ -10,7 +10,7 @@ Invariant: every surviving record at or behind o has an epoch not below the remo
 fits, the record was taken from the middle of the log: no configuration permits it.
 Evidence: where epochs start (leader-epoch checkpoints, the final log, leaders' own log ends), the elections
 of the metadata log, sampled high watermarks by epoch, how far disks reached before and after a power cut or
-a wipe.
+a wipe; the log start of the final read, which retention moves (retention.py).
 Counterexample to "there was an election, so it was truncated":
     record 1/7 is acknowledged at offset 5 under epoch 3; broker 2 is elected under epoch 4
     the log of epoch 4 begins at offset 9: broker 2 had 1/7, and somebody else lost it
@@ -18,7 +18,7 @@ Counterexample to "there was an election, so it was truncated":
 Where a step has no evidence, the reason is UNKNOWN: neither permitted nor a violation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -30,11 +30,15 @@ from checkers.contract.settings import Realised
 from checkers.contract.timeline import NEVER_NS, Election, Leadership
 from checkers.history.tables import NONE
 
+WITHOUT_IT = ("unclean", "not known")
+"""The kinds of elections whose leader may have another log than those in sync."""
+
 
 class Reason(Enum):
     """Why the elected leader did not have the record."""
 
     NO_ELECTION = "no election removed it"
+    DELETED = "the log start moved over it"
     UNREPLICATED = "it was never replicated"
     DEPOSED = "a deposed leader had acknowledged it"
     PAGES_LOST = "the elected leader had lost it with its unsynced pages, or its disk"
@@ -73,7 +77,7 @@ def fates(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -
         missing = "the leader epochs of the records behind it"
         return tuple(Fate(appended=each, reason=Reason.UNKNOWN, missing=missing) for each in leaders[:1])
     found = [fate for each in leaders for fate in _under(each, record, evidence, realised)]
-    if all(fate.reason is Reason.NO_ELECTION for fate in found):
+    if all(fate.reason in (Reason.NO_ELECTION, Reason.DELETED) for fate in found):
         return tuple(found[:1])
     return tuple(dict.fromkeys(found))
 
@@ -84,11 +88,36 @@ def _under(
     """The fates of a record that was appended by this leader."""
     removals = list(_removals(record, appended.epoch, evidence, realised))
     if not removals:
-        return (Fate(appended=appended, reason=Reason.NO_ELECTION),)
+        below = record.missed_ns == NONE and record.offset < evidence.log_start and not appended.usurped
+        return (Fate(appended=appended, reason=Reason.DELETED if below else Reason.NO_ELECTION),)
+    its_own = tuple(removals)
     for epoch in _shown_later(appended.epoch, record, evidence, realised):
         removals += _removals(record, epoch, evidence, realised)
     found = (_fates_by(each, record, appended, evidence, realised) for each in dict.fromkeys(removals))
-    return tuple(fate for each in found for fate in each)
+    by_elections = tuple(fate for each in found for fate in each)
+    if _may_be_deleted(record, its_own, evidence, realised):
+        return (*by_elections, Fate(appended=appended, reason=Reason.DELETED))
+    return by_elections
+
+
+def _may_be_deleted(
+    record: LostRecord, removals: Sequence[Election], evidence: PartitionEvidence, realised: Realised
+) -> bool:
+    """Whether it may have been there until retention deleted it: no election is known to begin at or below
+    it, or an unclean one after that may have brought it back."""
+    if not _is_deleted(record, evidence, realised):
+        return False
+    unclean = (each for each in realised.timeline.elections(record.tp) if each.kind in WITHOUT_IT)
+    brought_back = max((each.leader_epoch for each in unclean), default=NONE)
+    return all(
+        evidence.start_of(each.leader_epoch).high > record.offset or each.leader_epoch < brought_back
+        for each in removals
+    )
+
+
+def _is_deleted(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -> bool:
+    """Whether what was at its offset in the end retention may have deleted."""
+    return bool(realised.clocks_ahead) and record.missed_ns == NONE and record.offset < evidence.log_start
 
 
 def _may_have_appended(
@@ -182,7 +211,9 @@ def _removals(
         if oldest < election.leader_epoch:
             return
         start = evidence.start_of(election.leader_epoch)
-        if start.low <= record.offset or older_there:
+        # Of what an older epoch had there, retention has taken the sign.
+        unshown = election.kind in WITHOUT_IT and _is_deleted(record, evidence, realised)
+        if start.low <= record.offset or older_there or unshown:
             yield election
         if start.high <= record.offset:
             return
@@ -252,8 +283,8 @@ def _reason(
 def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionEvidence) -> _Why | None:
     """The elected leader's own outage between the append and its election, if that took the record.
 
-    Only a loss of power takes what was written: a process that is killed leaves its pages to the kernel, and
-    what its log lacks afterwards it had not got when it died.
+    Only a loss of power takes what was written, of the node or of one log directory: a process that is killed
+    leaves its pages to the kernel, and what its log lacks afterwards it had not got when it died.
     """
     unmeasured: _Why | None = None
     for outage in evidence.outages:
@@ -275,6 +306,8 @@ def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionE
 def _what_happened(outage: Outage) -> str:
     if outage.wiped:
         return "after its disk was replaced"
+    if outage.offline:
+        return "after its log directory was lost"
     return "after its power cut" if outage.data_lost else "after its unclean shutdown"
 
 

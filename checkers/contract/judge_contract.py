@@ -10,7 +10,8 @@ The promise, from what was realised:
 What follows from a permitted truncation (a reader was given the record) is permitted only with it.
 
 Invariant: each anomaly gets one label, and "permitted" only where a cause that the contract permits is shown.
-Evidence: the fate of each lost record (losses.py), what follows from it and what retries do (effects.py).
+Evidence: the fate of each lost record (losses.py), what follows from it and what retries do (effects.py), and
+whether a transaction's marker may be lost (transactions.py).
 Counterexample to "permitted because there was a fault":
     acks=all, min.insync.replicas=2; broker 1 is killed; broker 2 is elected from the in-sync replicas
     an acknowledged record is gone: a violation, for broker 2 was in sync and had not shut down
@@ -21,6 +22,7 @@ from checkers.contract.effects import Effects
 from checkers.contract.label import Labels
 from checkers.contract.losses import LOSSES, LossLabels
 from checkers.contract.settings import Realised
+from checkers.contract.transactions import OF_TRANSACTIONS, TransactionLabels
 from checkers.properties import Property
 
 
@@ -34,4 +36,10 @@ def judge_contract(anomalies: Anomalies, realised: Realised) -> Labels:
         [block for block in blocks if block.property is Property.DUPLICATE],
         realised,
     )
-    return Labels.joined(losses.get(at) or effects.of_block(block) for at, block in enumerate(blocks))
+    of_transactions = TransactionLabels(blocks, realised)
+    return Labels.joined(
+        of_transactions.of_block(block)
+        if block.property in OF_TRANSACTIONS
+        else losses.get(at) or effects.of_block(block)
+        for at, block in enumerate(blocks)
+    )

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from checkers.anomalies import Anomaly, AnomalyBlock, Ints
-from checkers.contract import clauses
+from checkers.contract import clauses, retention
 from checkers.contract.classes import between, classes_of
 from checkers.contract.clauses import Ruling, rule
 from checkers.contract.fate import Fate, fates
@@ -32,6 +32,11 @@ FALLS = (Property.HW_MONOTONE, Property.EARLY_READ)
 """A high watermark below what was below it once."""
 PROMISED_TO_ALL = (Property.HW_LOSS, Property.READ_UNCOMMITTED, *FALLS)
 LOSSES = (*PROMISED_TO_PRODUCER, *PROMISED_TO_ALL)
+UNPLACED = Label(
+    "undecided",
+    "not measured: when the controllers decided; the clock of one was off by less than the run lasted",
+    clauses.MISSING_EVIDENCE,
+)
 _ACKS = ("", "0", "1", "all")
 Leader = tuple[int, int]
 """A broker, and the epoch under which it led."""
@@ -54,6 +59,8 @@ class LossLabels:
                 "undecided", f"the settings of topic {block.tp.topic} are not known", clauses.MISSING_EVIDENCE
             )
             return BlockLabels.all_alike(label, len(block))
+        if self._realised.context.unplaced:
+            return BlockLabels.all_alike(UNPLACED, len(block))
         if not self._realised.timeline.states(block.tp):
             label = Label("undecided", f"who led {block.tp} is not known", clauses.MISSING_EVIDENCE)
             return BlockLabels.all_alike(label, len(block))
@@ -153,11 +160,13 @@ class LossLabels:
         events += [election.deposed_until_ns for election in timeline.elections(evidence.tp)]
         events += [at_ns for at_ns, _ in evidence.log_ends.last_of_all()]
         events += self._realised.terms.marks(evidence.tp.topic, topic)
+        if evidence.log_start_moves and self._realised.clocks_ahead:
+            events += retention.time_marks(evidence, self._realised, topic.retention_ms)
         for outage in evidence.outages:
             events += [outage.since_ns, outage.last_write_ns, outage.leads_ns, outage.until_ns]
         return [
             0,
-            *(event + shift for event in events for shift in (-slack, 0, slack) if event < FAR - slack),
+            *(event + shift for event in events for shift in (-slack, 0, slack) if abs(event) < FAR - slack),
         ]
 
     def _label(
@@ -176,7 +185,7 @@ class LossLabels:
             if promise.acks == "0":
                 return Label("permitted", "acks=0: nothing was promised", clauses.NOTHING_PROMISED)
             if anomaly.offset == NONE:
-                return Label("violation", clauses.CLIENT, clauses.CLIENT)
+                return self._without_offset(evidence)
             if block.property is Property.ACK_OFFSET and promise.idempotence:
                 return Label("violation", "idempotence: a record has one place", clauses.MOVED)
         acks = "" if anomaly.producer == NONE else promise.acks
@@ -195,6 +204,13 @@ class LossLabels:
             : 1 + (anomaly.last_offset > anomaly.offset)
         ]
         return min((self._fate_label(each, evidence, topic) for each in ends), key=_gravity)
+
+    def _without_offset(self, evidence: PartitionEvidence) -> Label:
+        """What was acknowledged without an offset and never seen was not written, or may be deleted."""
+        if evidence.log_start > 0 and self._realised.clocks_ahead:
+            clause = "not measured: its offset, and so whether retention has deleted it"
+            return Label("undecided", clause, clauses.MISSING_EVIDENCE)
+        return Label("violation", clauses.CLIENT, clauses.CLIENT)
 
     def _fate_label(self, record: LostRecord, evidence: PartitionEvidence, topic: TopicPromise) -> Label:
         found = fates(record, evidence, self._realised)

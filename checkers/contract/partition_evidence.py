@@ -3,9 +3,12 @@
     epoch starts     where the log of each leader epoch begins: leader-epoch checkpoints of all replicas,
                      the epochs of the final log, the leaders' own log lines and log ends
     high watermarks  the greatest one sampled under each leader epoch, and when
-    outages          nodes whose process ended: uncleanly or not, with or without their unsynced pages,
-                     how far their log reached before and after, and until when they were not in sync
+    outages          nodes whose process ended, or who lost the log directory of the replica: uncleanly or
+                     not, with or without their unsynced pages, how far their log reached before and after,
+                     and until when they were not in sync
     log ends         how far each replica's own log reached, as measured
+    log starts       when the log start was seen to have moved, and by whose word; and how far that of each
+                     broker's own log has moved whose clock was set
 
 Invariant: a bound is stated only where something was measured; what nobody measured is None, or open.
 Evidence: the tables of one file, and the epochs of the final log.
@@ -14,17 +17,25 @@ Counterexample to "an epoch without records in the log was never there":
     Kafka drops the entry of epoch 6 from its cache, for it begins at or behind that of epoch 7
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from checkers.contract.settings import Realised
-from checkers.contract.timeline import NEVER_NS, SECOND_NS, Downtime, Election, downtimes
+from checkers.contract.timeline import (
+    NEVER_NS,
+    SECOND_NS,
+    Downtime,
+    Election,
+    downtimes,
+    without_directory,
+)
 from checkers.history.columnar import columns_of
 from checkers.history.log_runs import LogRun
-from checkers.history.rows import Fault, ReplicaOffset, TopicPartition
+from checkers.history.rows import LOG_DIR_FAILURE, Fault, Proof, ReplicaOffset, TopicPartition
 from checkers.history.tables import NONE
 
 BEFORE_LOSS = ("before-power-loss", "before-wipe")
@@ -62,7 +73,7 @@ class HighWatermark:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
     """A node's process ended at `since_ns`, at the earliest, ran again at `up_ns`, and was in sync again at
-    `until_ns`.
+    `until_ns`. Or it went on, and the log directory of its replica was `offline` then (KIP-858).
 
     `leads_ns` is when it could lead again: a process that starts acts by the metadata log only once it has
     read its own new registration there (KIP-631). `before` is how far its log reached when its power was cut
@@ -81,6 +92,7 @@ class Outage:
     before: int | None
     after: int | None
     fault: str
+    offline: bool = False
 
     @property
     def reached(self) -> int | None:
@@ -89,17 +101,40 @@ class Outage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogEnds:
-    """Each replica's own log end as its broker reported it: arrays of shape (n,), int64, by `asked_ns`.
+class ReportedStart:
+    """Where a broker reported that its own log starts, under a leader epoch that it led or followed; asked
+    at `asked_ns`."""
 
-    A broker measures it between the question, at that time, and its answer, at `at_ns`.
+    asked_ns: int
+    leader_epoch: int
+    log_start: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEnds:
+    """Each replica's own log start and log end as its broker reported them: arrays of shape (n,), int64, by
+    `asked_ns`.
+
+    A broker measures its log end between the question, at that time, and its answer, at `at_ns`.
     """
 
     at_ns: npt.NDArray[np.int64]
     asked_ns: npt.NDArray[np.int64]
     broker: npt.NDArray[np.int64]
     leader_epoch: npt.NDArray[np.int64]
+    log_start: npt.NDArray[np.int64]
     log_end: npt.NDArray[np.int64]
+
+    def last_start(self, broker: int, before_ns: int) -> ReportedStart | None:
+        """A broker's last report of its log start that was answered before a time; None if it gave none."""
+        its = (self.broker == broker) & (self.at_ns < before_ns) & (self.log_start != NONE)
+        own = np.flatnonzero(its)
+        if not len(own):
+            return None
+        asked_ns, epoch, start = (
+            int(column[own[-1]]) for column in (self.asked_ns, self.leader_epoch, self.log_start)
+        )
+        return ReportedStart(asked_ns=asked_ns, leader_epoch=epoch, log_start=start)
 
     def least(self, broker: int, epochs: range) -> int:
         """The least log end that a broker reported under any of these epochs; FAR if none."""
@@ -152,6 +187,33 @@ class LogEnds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogStartMove:
+    """Between `since_ns`, when `before` reported a lower one, and `until_ns` the log start moved up from
+    `from_offset` to `log_start`, as `leader` then reported. -1: the final read, which does not say who led;
+    or nobody. `before` may have been `leader` itself, of its own log, when another one led."""
+
+    since_ns: int
+    until_ns: int
+    before: int
+    leader: int
+    from_offset: int
+    log_start: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnStart:
+    """Where a broker's own log began: at `highest` at some time, and never above that where it is `certain`.
+
+    That it is where the log was read at the end, from its disk or as the leader's, and nothing can have moved
+    the log start back before: an unclean end of its process, which may forget it; a truncation below it; a
+    move of the replica. Before the clock was first ahead nothing had moved it up.
+    """
+
+    highest: int
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionEvidence:
     """Everything measured of one partition."""
 
@@ -163,6 +225,9 @@ class PartitionEvidence:
     starts: dict[int, EpochStart]
     high_watermarks: dict[int, HighWatermark]
     outages: Sequence[Outage]
+    log_start_moves: Sequence[LogStartMove]
+    own_starts: Mapping[int, OwnStart]
+    """Of the brokers whose clock was set."""
     log_ends: LogEnds = field(repr=False)
 
     def start_of(self, epoch: int) -> EpochStart:
@@ -184,6 +249,8 @@ class PartitionEvidence:
         marks.update(mark for start in self.starts.values() for mark in (start.low, start.high))
         marks.update(each.highest for each in self.high_watermarks.values())
         marks.update(log_end for _, log_end in self.log_ends.last_of_all())
+        marks.update(at for move in self.log_start_moves for at in (move.from_offset, move.log_start))
+        marks.update(own.highest for own in self.own_starts.values())
         marks.update(self.log_ends.least_of_all())
         for outage in self.outages:
             marks.update(mark for mark in (outage.before, outage.after) if mark is not None)
@@ -194,24 +261,30 @@ def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvide
     """Collect what the run knows of a partition."""
     runs = realised.survivors(tp)
     proof = next((proof for proof in realised.context.proofs if proof.tp == tp), None)
+    log_start = 0 if proof is None else proof.log_start
     log_end = FAR if proof is None else max(proof.log_end, proof.high_watermark)
     log_ends, from_disks = _measured(realised.context.replica_offsets, tp)
     outages = tuple(_outages(realised, tp, from_disks))
     return PartitionEvidence(
         tp=tp,
         runs=runs,
-        log_start=0 if proof is None else proof.log_start,
+        log_start=log_start,
         log_end=log_end,
-        starts=_starts(realised, tp, runs, log_end, log_ends, outages),
+        starts=_starts(realised, tp, runs, (log_start, log_end), log_ends, outages),
         high_watermarks=_high_watermarks(realised, tp),
         outages=outages,
+        log_start_moves=tuple(_log_start_moves(realised, tp, proof, log_ends)),
+        own_starts={node: _own_start(realised, tp, node, outages) for node in realised.clocks_ahead},
         log_ends=log_ends,
     )
 
 
 def _measured(rows: Sequence[ReplicaOffset], tp: TopicPartition) -> tuple[LogEnds, list[ReplicaOffset]]:
     """What brokers reported of a partition, as columns; and what was read from disks, as rows."""
-    names = ("topic", "partition", "source", "at_ns", "asked_ns", "broker", "leader_epoch", "log_end")
+    names = (
+        *("topic", "partition", "source"),
+        *("at_ns", "asked_ns", "broker", "leader_epoch", "log_start", "log_end"),
+    )
     columns = dict(columns_of(rows, names))
     columns["asked_ns"] = np.where(columns["asked_ns"] == NONE, columns["at_ns"], columns["asked_ns"])
     here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
@@ -226,26 +299,36 @@ def _starts(
     realised: Realised,
     tp: TopicPartition,
     runs: Sequence[LogRun],
-    log_end: int,
+    its_log: tuple[int, int],
     log_ends: LogEnds,
     outages: Sequence[Outage],
 ) -> dict[int, EpochStart]:
     """Exact where a checkpoint or the log has the epoch, or a line of its leader; else bounded by what its
-    leader measured."""
-    exact: dict[int, int] = {}
+    leader measured. `its_log`: where the final log starts and ends.
+
+    Where retention may have deleted records, a checkpoint that has an epoch from the log start on shows only
+    that the epoch begins there or before: Kafka moves up what it has of what it deletes.
+    """
+    log_start, log_end = its_log
+    noted = [(run.epoch, run.first, log_start) for run in runs]
     for replica in realised.context.replicas:
         if replica.tp == tp:
-            for epoch, start in zip(replica.epochs, replica.epoch_starts, strict=False):
-                exact[epoch] = min(start, exact.get(epoch, FAR))
-    for run in runs:
-        exact[run.epoch] = min(run.first, exact.get(run.epoch, FAR))
-    found = {epoch: EpochStart(low=start, high=start) for epoch, start in exact.items()}
+            epochs = zip(replica.epochs, replica.epoch_starts, strict=False)
+            noted += [(epoch, start, replica.log_start) for epoch, start in epochs]
+    exact, at_most = dict[int, int](), dict[int, int]()
+    for epoch, start, from_offset in noted:
+        moved = realised.clocks_ahead and 0 < start <= from_offset
+        into = at_most if moved else exact
+        into[epoch] = min(start, into.get(epoch, FAR))
+    found = {epoch: EpochStart(high=start) for epoch, start in at_most.items()}
+    found |= {epoch: EpochStart(low=start, high=start) for epoch, start in exact.items()}
     elections = realised.timeline.elections(tp)
     for election in elections:
         if election.leader_epoch not in exact:
             last = election is elections[-1]
             own = [outage for outage in outages if outage.node == election.leader]
-            bounds = _bounds(election, log_ends, own, log_end if last else FAR)
+            high = min(log_end if last else FAR, at_most.get(election.leader_epoch, FAR))
+            bounds = _bounds(election, log_ends, own, high)
             found[election.leader_epoch] = _by_line(realised, tp, election, bounds)
     return found
 
@@ -292,11 +375,100 @@ def _high_watermarks(realised: Realised, tp: TopicPartition) -> dict[int, HighWa
     return found
 
 
+def _log_start_moves(
+    realised: Realised, tp: TopicPartition, proof: Proof | None, log_ends: LogEnds
+) -> Iterator[LogStartMove]:
+    """By time, from the samples of who led; those of an epoch that was over show nothing."""
+    names = ("topic", "partition", "at_ns", "asked_ns", "leader", "leader_epoch", "log_start")
+    columns = columns_of(realised.context.watermarks, names)
+    here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
+    here &= columns["log_start"] != NONE
+    order = np.flatnonzero(here)[np.argsort(columns["at_ns"][here], kind="stable")]
+    last, since_ns, by, newest = 0, 0, NONE, NONE
+    for at in order.tolist():
+        at_ns, asked_ns, leader, epoch, start = (int(columns[name][at]) for name in names[2:])
+        if epoch < newest:
+            continue
+        asked_ns = at_ns if asked_ns == NONE else asked_ns
+        began = (leader, epoch) != (by, newest) or start < last
+        if began or start > last:
+            move = LogStartMove(
+                since_ns=since_ns, until_ns=at_ns, before=by, leader=leader, from_offset=last, log_start=start
+            )
+            if began:
+                move = _of_its_own_log(move, epoch, log_ends.last_start(leader, asked_ns))
+            if move.from_offset < start:
+                yield move
+        last, since_ns, by, newest = start, asked_ns, leader, epoch
+    if proof is not None and proof.log_start > last:
+        until_ns = max(since_ns, proof.at_ns)
+        yield LogStartMove(
+            since_ns=since_ns,
+            until_ns=until_ns,
+            before=by,
+            leader=NONE,
+            from_offset=last,
+            log_start=proof.log_start,
+        )
+
+
+def _of_its_own_log(move: LogStartMove, epoch: int, own: ReportedStart | None) -> LogStartMove:
+    """The move as the log of who leads under a new epoch has made it. `own` is its last report from before.
+
+    One that had heard of no deletion brings back what others have deleted. So where its own log began lower
+    than theirs it moved from there: since that report, if it led by then; else it may have taken over the log
+    start of who led before. One that reported nothing, or a higher one, which an unclean end has made it
+    forget, may have begun anywhere.
+    """
+    if own is None or own.log_start > move.log_start:
+        return replace(move, before=NONE, from_offset=0) if move.from_offset > 0 else move
+    if own.log_start >= min(move.from_offset, move.log_start):
+        return move
+    since_ns = own.asked_ns if own.leader_epoch == epoch else min(own.asked_ns, move.since_ns)
+    return replace(move, since_ns=since_ns, before=move.leader, from_offset=own.log_start)
+
+
+def _own_start(realised: Realised, tp: TopicPartition, node: int, outages: Sequence[Outage]) -> OwnStart:
+    context = realised.context
+    at_the_end = [row.log_start for row in context.replicas if (row.tp, row.broker) == (tp, node)]
+    last = realised.timeline.at(tp, NEVER_NS)
+    if last is not None and last.leader == node:
+        at_the_end += [proof.log_start for proof in context.proofs if proof.tp == tp]
+    final = max(at_the_end, default=NONE)
+    ahead_ns = min((span.since_ns for span in realised.clocks_ahead[node] if span.ahead_ms > 0), default=0)
+    moves_back = (
+        "broker_lines" not in context.collected
+        or any(each.node == node and each.unclean and ahead_ns <= each.last_write_ns for each in outages)
+        or any(
+            line.kind == "truncated" and (line.node, line.tp) == (node, tp) and line.offset <= final
+            for line in context.broker_lines
+        )
+        or any(change.tp == tp and node not in change.replicas for change in context.metadata)
+    )
+    highest = max(
+        final,
+        _highest_log_start(context.watermarks, "leader", tp, node),
+        _highest_log_start(context.replica_offsets, "broker", tp, node),
+    )
+    return OwnStart(highest=highest, certain=final != NONE and not moves_back)
+
+
+def _highest_log_start(rows: Sequence[Any], broker: str, tp: TopicPartition, node: int) -> int:
+    """The highest log start that samples have of a broker; `broker` is the column that names it."""
+    columns = columns_of(rows, ("topic", "partition", broker, "log_start"))
+    its = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition) & (columns[broker] == node)
+    return int(columns["log_start"][its].max(initial=NONE))
+
+
 def _outages(realised: Realised, tp: TopicPartition, offsets: Sequence[ReplicaOffset]) -> Iterator[Outage]:
     for fault in realised.context.faults:
+        for node in fault.nodes if fault.takes_log_dir else ():
+            if fault.concerns(node, tp):
+                yield _of_directory(realised, tp, fault, node, offsets)
         for place, node in enumerate(fault.down):
-            down = Downtime(down_ns=fault.down_ns[place], up_ns=fault.up_ns[place])
-            yield _of_fault(realised, tp, fault, node, down, offsets)
+            if not (fault.takes_log_dir and fault.concerns(node, tp)):
+                down = Downtime(down_ns=fault.down_ns[place], up_ns=fault.up_ns[place])
+                yield _of_fault(realised, tp, fault, node, down, offsets)
     planned = {node for fault in realised.context.faults for node in fault.down}
     for node, times in downtimes(realised.context).items():
         if node not in planned:
@@ -315,12 +487,9 @@ def _of_fault(
     since_ns = _begin_of_outage(realised, fault, node, down)
     up_ns = down.up_ns if down.up_ns != NONE else fault.heal_ns
     runs_ns = up_ns if up_ns != NONE else NEVER_NS
-    until_ns = _in_sync_again(realised, tp, node, since_ns, recovered_ns)
+    until_ns = _in_sync_again(realised, tp, node, since_ns, recovered_ns, down.up_ns)
     last_write_ns = min(max(since_ns, down.down_ns), until_ns)
-    begin, end = since_ns - SECOND_NS, (up_ns if up_ns != NONE else recovered_ns) + SECOND_NS
-    measured = [row for row in offsets if row.broker == node and begin <= row.at_ns <= end]
-    before = [row.log_end for row in measured if row.source in BEFORE_LOSS]
-    after = [row.log_end for row in measured if row.source in AFTER_LOSS]
+    before, after = _reached(offsets, node, since_ns, up_ns if up_ns != NONE else recovered_ns)
     return Outage(
         node=node,
         since_ns=since_ns,
@@ -329,20 +498,62 @@ def _of_fault(
         leads_ns=realised.timeline.registered_ns(node, runs_ns),
         until_ns=until_ns,
         unclean=node in fault.unclean,
-        data_lost=node in fault.data_lost,
-        wiped=node in fault.wiped,
-        before=before[-1] if before else None,
-        after=after[-1] if after else None,
+        data_lost=node in fault.data_lost and fault.concerns(node, tp),
+        wiped=node in fault.wiped and fault.concerns(node, tp),
+        before=before,
+        after=after,
         fault=fault.name,
     )
+
+
+def _of_directory(
+    realised: Realised, tp: TopicPartition, fault: Fault, node: int, offsets: Sequence[ReplicaOffset]
+) -> Outage:
+    """The replica lay in a log directory that its broker lost. To the controllers it is as gone as with an
+    unclean shutdown, from then on until the broker has started anew. What was unsynced in a directory that
+    failed is gone; how far the log reached then nobody has measured, for the broker went on writing until
+    then."""
+    lost = without_directory(realised.context, fault, node)
+    recovered_ns = fault.recovered_ns if fault.recovered_ns != NONE else NEVER_NS
+    until_ns = _in_sync_again(realised, tp, node, fault.inject_ns, recovered_ns, lost.up_ns)
+    _, after = _reached(offsets, node, fault.inject_ns, min(lost.up_ns, recovered_ns))
+    return Outage(
+        node=node,
+        since_ns=fault.inject_ns,
+        last_write_ns=min(lost.down_ns, until_ns) + realised.timeline.slack_ns,
+        up_ns=lost.up_ns,
+        leads_ns=realised.timeline.registered_ns(node, lost.up_ns),
+        until_ns=until_ns,
+        unclean=True,
+        data_lost=fault.kind == LOG_DIR_FAILURE,
+        wiped=False,
+        before=None,
+        after=after,
+        fault=fault.name,
+        offline=True,
+    )
+
+
+def _reached(
+    offsets: Sequence[ReplicaOffset], node: int, since_ns: int, until_ns: int
+) -> tuple[int | None, int | None]:
+    """How far a node's log reached before its data were lost in this time, and after that, or when it was
+    down."""
+    begin, end = since_ns - SECOND_NS, until_ns + SECOND_NS
+    measured = [row for row in offsets if row.broker == node and begin <= row.at_ns <= end]
+    before = [row.log_end for row in measured if row.source in BEFORE_LOSS]
+    after = [row.log_end for row in measured if row.source in AFTER_LOSS]
+    return before[-1] if before else None, after[-1] if after else None
 
 
 def _begin_of_outage(realised: Realised, fault: Fault, node: int, down: Downtime) -> int:
     """Since when a node's process may have ended.
 
     A fault that restarts its nodes in turn ends none before it has started the one before; others start none
-    before all have ended. A process that halted by itself ran until the watch saw its end.
+    before all have ended. A process that halted by itself ran until the watch saw its end, one that went on
+    without a log directory until the hold was over.
     """
+    held = (fault.end_ns,) if fault.takes_log_dir else ()
     earlier = (up_ns for up_ns in fault.up_ns if NONE != up_ns <= down.down_ns)
     halted = (
         event.at_ns - SECOND_NS
@@ -350,7 +561,7 @@ def _begin_of_outage(realised: Realised, fault: Fault, node: int, down: Downtime
         if (event.node, event.fault, event.event) == (node, fault.name, "exited")
         and event.exit_code == HALTED
     )
-    return max((fault.inject_ns, *earlier, *halted))
+    return int(max((fault.inject_ns, *held, *earlier, *halted)))
 
 
 def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime) -> Outage:
@@ -361,7 +572,7 @@ def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime
         last_write_ns=down.down_ns + realised.timeline.slack_ns,
         up_ns=down.up_ns,
         leads_ns=realised.timeline.registered_ns(node, down.up_ns),
-        until_ns=_in_sync_again(realised, tp, node, down.down_ns, down.up_ns),
+        until_ns=_in_sync_again(realised, tp, node, down.down_ns, down.up_ns, down.up_ns),
         unclean=True,
         data_lost=False,
         wiped=False,
@@ -372,11 +583,14 @@ def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime
 
 
 def _in_sync_again(
-    realised: Realised, tp: TopicPartition, node: int, since_ns: int, recovered_ns: int
+    realised: Realised, tp: TopicPartition, node: int, since_ns: int, recovered_ns: int, up_ns: int
 ) -> int:
-    """A node that never left the ISR is in sync again when its fault has recovered."""
+    """A node that never left the ISR is in sync again when its fault has recovered; one that did, not before
+    the process has registered that was started at `up_ns`, where that is known."""
     timeline = realised.timeline
     if recovered_ns != NEVER_NS and not timeline.out_of_sync(tp, node, since_ns, recovered_ns):
         return recovered_ns
-    rejoined = timeline.rejoined(tp, node, since_ns)
+    is_known = NONE < up_ns < NEVER_NS
+    back_ns = timeline.registered_ns(node, up_ns) - timeline.slack_ns if is_known else since_ns
+    rejoined = timeline.rejoined(tp, node, since_ns, back_ns)
     return NEVER_NS if rejoined is None else rejoined

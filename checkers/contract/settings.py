@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 from checkers.contract.terms import ELR_FEATURE, TermsOverTime, TopicPromise
 from checkers.contract.timeline import Clock, Timeline
 from checkers.history.log_runs import BatchProducers, LogRun
+from checkers.history.node_clocks import Ahead, spans_of
 from checkers.history.rows import ClockPair, ConfigChange, Context, TopicPartition
 from checkers.history.tables import NONE
 
@@ -46,7 +47,7 @@ class Realised:
     """Everything the contract depends on.
 
     `topics` are the settings with which each was made, and `elr` whether it was on in the end; `terms` has
-    both as they changed.
+    both as they changed. `clocks_ahead`: of each node whose own clock was set, by how much it was off.
     `survivors` gives the epochs of a partition's final log, by offset; `batches` which producers wrote its
     batches (None: nobody knows). Both read the history, and are asked only about partitions with anomalies.
     """
@@ -60,10 +61,12 @@ class Realised:
     batches: Callable[[TopicPartition], BatchProducers | None] = no_batches
     timeline: Timeline = field(init=False)
     terms: TermsOverTime = field(init=False)
+    clocks_ahead: Mapping[int, Sequence[Ahead]] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "timeline", Timeline(self.context, self.clock))
         object.__setattr__(self, "terms", TermsOverTime(self.context, self.clock, self.elr))
+        object.__setattr__(self, "clocks_ahead", spans_of(self.context.faults))
 
     def producer(self, number: int) -> ProducerPromise:
         """The promise to a producer; an unlisted one (a client made anew) gets the strictest of all."""

@@ -45,6 +45,8 @@ class TopicPromise:
     unclean: bool = False
     flush_messages: int = 0
     """Records after which the log is flushed; 1: before each acknowledgement; 0: when the kernel likes."""
+    retention_ms: int = 7 * 86_400_000
+    """Older records are deleted; -1: none are. No run changes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

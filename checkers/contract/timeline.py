@@ -3,7 +3,8 @@
 A leader is elected cleanly from the in-sync replicas or, with KIP-966, from the eligible ones (ELR), or as
 the last known leader of a partition that has neither. A deposed leader that was cut off rather than dead may
 go on acknowledging (acks <= 1) until it learns of its successor, or its process ends. A partition that the
-metadata log does not name is known from the watermark samples, more coarsely.
+metadata log does not name is known from the watermark samples, more coarsely. A broker that has lost a log
+directory leads nothing of what lay there (KIP-858), though its process goes on.
 
 Invariant: at any time a partition has the state after its last change; before that, its first state.
 Evidence: the metadata log (wall clock of the controller, mapped to the run's clock by the readings of both),
@@ -23,7 +24,15 @@ from typing import Literal
 import numpy as np
 
 from checkers.history.columnar import changes, columns_of
-from checkers.history.rows import BrokerState, ClockPair, Context, TopicPartition, Watermark
+from checkers.history.rows import (
+    LOG_DIR_FAILURE,
+    BrokerState,
+    ClockPair,
+    Context,
+    Fault,
+    TopicPartition,
+    Watermark,
+)
 from checkers.history.tables import NONE
 
 SECOND_NS = 1_000_000_000
@@ -133,13 +142,16 @@ class Timeline:
     def __init__(self, context: Context, clock: Clock) -> None:
         self.slack_ns = clock.slack_ns
         self._states = _from_samples(context.watermarks) | _from_metadata(context, clock)
-        self._usurpers = _usurpers(context.watermarks, self._states)
+        self._usurpers = _usurpers(context, self._states)
         self._registered = _registrations(context.brokers, clock)
         away = {
             node: [replace(each, up_ns=self.registered_ns(node, each.up_ns)) for each in times]
             for node, times in downtimes(context).items()
         }
-        self._elections = {tp: _elections(of, away) for tp, of in self._states.items()}
+        lost = _lost_directories(context, self._states)
+        self._elections = {
+            tp: _elections(of, _with_lost(away, lost.get(tp, ()))) for tp, of in self._states.items()
+        }
 
     def states(self, tp: TopicPartition) -> Sequence[State]:
         """All states of a partition, by time."""
@@ -183,13 +195,16 @@ class Timeline:
         during = (state for state in self.states(tp) if since_ns < state.since_ns <= until_ns)
         return any(node in state.isr for state in (first, *during) if state)
 
-    def rejoined(self, tp: TopicPartition, node: int, after_ns: int) -> int | None:
-        """When a node that was out of the in-sync replicas at or after a time came back; None if never."""
+    def rejoined(self, tp: TopicPartition, node: int, after_ns: int, back_ns: int) -> int | None:
+        """When a node that was out of the in-sync replicas at or after a time came back; None if never.
+
+        It could from `back_ns` on: before, the controllers may take it for alive, and elect it from the ELR.
+        """
         at = self.at(tp, after_ns)
         out = at is not None and node not in at.isr
         for state in self.states(tp):
             if state.since_ns >= after_ns:
-                if out and node in state.isr:
+                if out and node in state.isr and state.since_ns >= back_ns:
                     return state.since_ns
                 out = out or node not in state.isr
         return None
@@ -219,14 +234,6 @@ class Timeline:
         usurped = [each for each in self._usurpers.get(tp, ()) if each.epoch in epochs]
         return tuple(dict.fromkeys([*led, *deposed, *usurped]))
 
-    def zombie_at(self, tp: TopicPartition, at_ns: int) -> Election | None:
-        """The election after which its deposed leader may still have been acknowledging at a time."""
-        for election in self.elections(tp):
-            until_ns = election.deposed_until_ns
-            if until_ns != NONE and election.at_ns <= at_ns < until_ns + self.slack_ns:
-                return election
-        return None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Downtime:
@@ -254,6 +261,51 @@ def downtimes(context: Context) -> Mapping[int, Sequence[Downtime]]:
     return found
 
 
+def without_directory(context: Context, fault: Fault, node: int) -> Downtime:
+    """When a node that had lost a log directory to a fault could not serve what lay there: no write succeeds
+    once its file system is cut off, the last one may until it is offline where it is full. A process that
+    starts has it again, whoever started it."""
+    down_ns = max(fault.inject_ns, fault.begin_ns)
+    if fault.kind != LOG_DIR_FAILURE:
+        down_ns = max(down_ns, fault.effect_ns)
+    starts = [
+        up_ns for each, up_ns in zip(fault.down, fault.up_ns, strict=True) if each == node and up_ns != NONE
+    ]
+    starts += [
+        event.at_ns
+        for event in context.node_events
+        if (event.node, event.event) == (node, "started") and event.at_ns > down_ns
+    ]
+    return Downtime(down_ns=down_ns, up_ns=min(starts, default=NEVER_NS))
+
+
+def _lost_directories(
+    context: Context, partitions: Iterable[TopicPartition]
+) -> Mapping[TopicPartition, Sequence[tuple[int, Downtime]]]:
+    """When replicas could not be served because their log directory was seen to be offline, by partition,
+    each with its node."""
+    found: dict[TopicPartition, list[tuple[int, Downtime]]] = defaultdict(list)
+    for fault in context.faults:
+        for node in fault.nodes if fault.takes_log_dir and fault.effect_ns != NONE else ():
+            lost = without_directory(context, fault, node)
+            for tp in (tp for tp in partitions if fault.concerns(node, tp)):
+                found[tp].append((node, lost))
+    return found
+
+
+def _with_lost(
+    away: Mapping[int, Sequence[Downtime]], lost: Sequence[tuple[int, Downtime]]
+) -> Mapping[int, Sequence[Downtime]]:
+    """`away`, and what one partition has lost."""
+    if not lost:
+        return away
+    nodes = away.keys() | {node for node, _ in lost}
+    return {
+        node: sorted([*away.get(node, ()), *(each for lost_by, each in lost if lost_by == node)])
+        for node in nodes
+    }
+
+
 def _until_started(each: Downtime, started: Sequence[int]) -> Downtime:
     """A node that was started again though nobody noted it with what ended it."""
     if each.up_ns != NEVER_NS:
@@ -262,16 +314,23 @@ def _until_started(each: Downtime, started: Sequence[int]) -> Downtime:
 
 
 def _usurpers(
-    samples: Sequence[Watermark], states: Mapping[TopicPartition, Sequence[State]]
+    context: Context, states: Mapping[TopicPartition, Sequence[State]]
 ) -> Mapping[TopicPartition, Sequence[Leadership]]:
-    """Who answered as the leader of an epoch that the metadata log gave to another."""
+    """Who answered, or wrote into its own log, as the leader of an epoch that the metadata log gave to
+    another."""
     found: dict[TopicPartition, dict[Leadership, None]] = defaultdict(dict)
     elected = {(tp, state.leader, state.leader_epoch) for tp, its in states.items() for state in its}
-    for at in changes(samples, "at_ns", ("topic", "partition", "leader"), ("leader_epoch",)).tolist():
-        sample = samples[at]
-        claimed = (sample.tp, sample.leader, sample.leader_epoch)
-        if NONE not in claimed and claimed not in elected:
-            found[sample.tp][Leadership(leader=sample.leader, epoch=sample.leader_epoch, usurped=True)] = None
+    samples = context.watermarks
+    changed = changes(samples, "at_ns", ("topic", "partition", "leader"), ("leader_epoch",)).tolist()
+    claims = [(each.tp, each.leader, each.leader_epoch) for each in (samples[at] for at in changed)]
+    claims += [
+        (line.tp, line.node, line.leader_epoch)
+        for line in context.broker_lines
+        if line.kind == "leader-start" and line.tp in states
+    ]
+    for tp, leader, epoch in claims:
+        if NONE not in (leader, epoch) and (tp, leader, epoch) not in elected:
+            found[tp][Leadership(leader=leader, epoch=epoch, usurped=True)] = None
     return {tp: tuple(each) for tp, each in found.items()}
 
 

@@ -12,9 +12,12 @@ from checkers.history.rows import (
     ClientEvent,
     ClockPair,
     ConfigChange,
+    Coordinator,
     Fault,
+    Fencing,
     History,
     LogRecord,
+    Marker,
     MetadataChange,
     NodeEvent,
     Pressure,
@@ -28,6 +31,7 @@ from checkers.history.rows import (
     ReplicaOffset,
     Send,
     TopicPartition,
+    Transaction,
     Watermark,
 )
 from checkers.history.tables import OPTIONAL, Outcome
@@ -59,16 +63,23 @@ class EditableHistory:
     pressure: list[Pressure] = field(default_factory=list)
     client_events: list[ClientEvent] = field(default_factory=list)
     replica_offsets: list[ReplicaOffset] = field(default_factory=list)
+    transactions: list[Transaction] = field(default_factory=list)
+    fencings: list[Fencing] = field(default_factory=list)
+    transaction_reads: list[Read] = field(default_factory=list)
+    markers: list[Marker] = field(default_factory=list)
+    coordinators: list[Coordinator] = field(default_factory=list)
     broker_lines: list[BrokerLine] = field(default_factory=list)
     replicas: list[Replica] = field(default_factory=list)
     producer_states: list[ProducerState] = field(default_factory=list)
     replica_batches: list[ReplicaBatch] = field(default_factory=list)
     collected: set[str] = field(default_factory=lambda: set(OPTIONAL))
+    unplaced: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, history: History) -> "EditableHistory":
         """The same rows, in lists of their own."""
-        editable = cls(log=list(history.final_log), collected=set(history.collected))
+        collected = set(history.collected)
+        editable = cls(log=list(history.final_log), collected=collected, unplaced=history.unplaced)
         for name in _SAME_NAMES:
             setattr(editable, name, list(getattr(history, name)))
         return editable
@@ -79,6 +90,7 @@ class EditableHistory:
             **{name: tuple(getattr(self, name)) for name in _SAME_NAMES if name not in _SORTED},
             partitions=tuple(sorted(self.partitions)),
             collected=frozenset(self.collected),
+            unplaced=self.unplaced,
             sends=sorted(self.sends, key=attrgetter("tp")),
             final_log=sorted(self.log, key=lambda record: (record.tp, record.offset)),
             reads=sorted(self.reads, key=attrgetter("tp")),
@@ -117,7 +129,8 @@ class EditableHistory:
         return placed
 
 
-_SAME_NAMES = tuple(each.name for each in fields(EditableHistory) if each.name not in ("log", "collected"))
+_OTHERS = ("log", "collected", "unplaced")
+_SAME_NAMES = tuple(each.name for each in fields(EditableHistory) if each.name not in _OTHERS)
 """The lists that a history holds under the same name."""
 _SORTED = ("partitions", "sends", "reads", "replica_batches")
 

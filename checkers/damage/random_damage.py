@@ -12,11 +12,15 @@ from checkers.damage.log import LOG_KINDS
 from checkers.damage.reads import READ_KINDS
 from checkers.damage.replicas.kinds import REPLICA_KINDS
 from checkers.damage.samples import SAMPLE_KINDS
+from checkers.damage.transactions import TRANSACTION_KINDS
 from checkers.history.rows import History
 
 __all__ = ["KINDS", "DamageKind", "damage"]
 
-_EVERY = (*LOG_KINDS, *ACK_KINDS, *READ_KINDS, *SAMPLE_KINDS, *CONTROL_PLANE_KINDS, *REPLICA_KINDS)
+_EVERY = (
+    *(*LOG_KINDS, *ACK_KINDS, *READ_KINDS, *SAMPLE_KINDS, *CONTROL_PLANE_KINDS, *REPLICA_KINDS),
+    *TRANSACTION_KINDS,
+)
 KINDS: Mapping[str, DamageKind] = MappingProxyType({kind.name: kind for kind in _EVERY})
 
 

@@ -1,6 +1,5 @@
 """Writes a history in memory as the Parquet files that checkers/history/load.py reads."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
@@ -8,14 +7,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from checkers.history.rows import SINGLE_FILES, History, TopicPartition
+from checkers.history.columnar import table_of
+from checkers.history.rows import SINGLE_FILES, History, by_partition
 from checkers.history.tables import (
     GROUP_ROWS,
     OPTIONAL,
     REPLICA_BATCHES,
-    TABLES,
     replica_path,
     unit_path,
     write_table,
@@ -36,7 +33,7 @@ def write(
         ("final_log", sorted(history.final_log, key=attrgetter("offset"))),
         ("reads", history.reads),
     ):
-        rows_of = _by_partition(rows)
+        rows_of = by_partition(rows)
         for tp in history.partitions:
             path = unit_path(history_dir, table, *tp)
             put(path, table, rows_of[tp], *tp, group_rows=group_rows)
@@ -51,13 +48,6 @@ def write(
             put(path, REPLICA_BATCHES, batches, *tp)
 
 
-def _by_partition(rows: Iterable[Any]) -> defaultdict[TopicPartition, list[Any]]:
-    found: defaultdict[TopicPartition, list[Any]] = defaultdict(list)
-    for row in rows:
-        found[row.tp].append(row)
-    return found
-
-
 def _write(
     path: Path,
     table: str,
@@ -67,8 +57,4 @@ def _write(
     plain: bool,
     group_rows: int = GROUP_ROWS,
 ) -> None:
-    schema = TABLES[table]
-    values = list(zip(*map(attrgetter(*schema.names), rows), strict=True)) or [()] * len(schema)
-    columns = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
-    rows_of = pa.Table.from_arrays(columns, schema=schema)
-    write_table(path, table, rows_of, *place, run=run, plain=plain, group_rows=group_rows)
+    write_table(path, table, table_of(table, rows), *place, run=run, plain=plain, group_rows=group_rows)

@@ -4,14 +4,15 @@
 takes the columns as arrays instead. `columns_of` gives the columns of a plain sequence of rows, too.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from checkers.history.tables import NONE
+from checkers.history.tables import NONE, TABLES
 
 Row = TypeVar("Row")
 Array = npt.NDArray[Any]
@@ -73,6 +74,14 @@ def columns_of(rows: Sequence[object], names: Sequence[str]) -> Mapping[str, Arr
     if isinstance(rows, Rows):
         return {name: rows.column(name) for name in names}
     return {name: _array([getattr(row, name) for row in rows]) for name in names}
+
+
+def table_of(table: str, rows: Iterable[object]) -> pa.Table:
+    """The rows of a table of the history, with the columns of TABLES[table]."""
+    schema = TABLES[table]
+    values = list(zip(*map(attrgetter(*schema.names), rows), strict=True)) or [()] * len(schema)
+    columns = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def changes(rows: Sequence[object], by: str, group: Sequence[str], values: Sequence[str]) -> Ints:

@@ -28,10 +28,11 @@ from checkers.history.tables import (
     place_stamp,
     unit_path,
 )
+from checkers.history.true_times import on_engines_clock
 from checkers.history.upgrade import minor_of, schema_at, upgrade
 from checkers.places import Place, open_parquet
 
-SAMPLES = ("watermarks", "replica_offsets")
+SAMPLES = ("watermarks", "replica_offsets", "transaction_reads")
 """The tables of one file that grow with the length of a run: their rows stay in columns."""
 
 
@@ -50,13 +51,16 @@ def load(history_dir: Place) -> History:
         for row in read_unit(path, REPLICA_BATCHES, *tp).to_pylist()
     ]
     small: dict[str, Any] = {
-        name: getattr(context, name) for name in ("partitions", "collected", *SINGLE_FILES)
+        name: getattr(context, name) for name in ("partitions", "collected", "unplaced", *SINGLE_FILES)
     }
     return History(**small, **bulk, replica_batches=batches)
 
 
 def load_context(history_dir: Place) -> Context:
-    """The tables of one file and the list of partitions; raises MalformedHistory. Opens no bulk file."""
+    """The tables of one file and the list of partitions; raises MalformedHistory. Opens no bulk file.
+
+    What nodes dated by their own clocks has the engine's time, also where a fault had set one of them.
+    """
     found, proofs = load_proofs(history_dir)
     collected = collected_tables(history_dir)
     tables: dict[str, Any] = {
@@ -64,7 +68,11 @@ def load_context(history_dir: Place) -> Context:
         for table in SINGLE_FILES
         if table != "proofs" and (table in collected or table not in OPTIONAL)
     }
-    return Context(partitions=found, collected=collected, proofs=proofs, **tables)
+    context = Context(partitions=found, collected=collected, proofs=proofs, **tables)
+    try:
+        return on_engines_clock(context)
+    except ValueError as error:
+        raise MalformedHistory(unit_path(history_dir, "faults"), str(error)) from None
 
 
 def collected_tables(history_dir: Place) -> frozenset[str]:

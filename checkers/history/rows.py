@@ -4,7 +4,8 @@
 adds the bulk ones, and is what the reference implementation reads. The Spark implementation never builds one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
@@ -125,6 +126,8 @@ class Proof(_Placed):
     """How the final read of a partition ended; only `complete` ones decide anything.
 
     The final log holds [log_start, high_watermark); [high_watermark, log_end) is on disk but was not read.
+    `committed_to` is how far another fresh reader got, which was given what is committed; -1: there was none.
+    `at_ns` of one that is not complete is when its leader last reported what it has.
     """
 
     log_start: int
@@ -134,6 +137,7 @@ class Proof(_Placed):
     at_ns: int = NONE
     last_stable: int = NONE
     read_to: int = NONE
+    committed_to: int = NONE
     replicas: tuple[int, ...] = ()
     isr: tuple[int, ...] = ()
     reason: str = ""
@@ -141,6 +145,10 @@ class Proof(_Placed):
 
 WIPE = "disk-wipe"
 """The kind of fault that replaces a node's disk by an empty one."""
+
+LOG_DIR_FAILURE, DISK_FULL = "log-dir-failure", "disk-full"
+"""The kinds that take a log directory from a broker which can do without it: it goes on until it is
+restarted."""
 
 
 @row
@@ -150,7 +158,9 @@ class Fault:
     Its injection was planned for `planned_begin_ns`, begun at `inject_ns` and done at `begin_ns`; its hold
     was planned to end at `planned_end_ns`, ended at `end_ns`, and it was healed at `heal_ns`.
     `down` are the nodes whose process it ended; `down_ns` and `up_ns`, parallel to it, are when each had
-    ended and when it was started again (-1: not known, or never). `unclean` and `data_lost` are among them.
+    ended and when it was started again (-1: not known, or never). `unclean` are among them, and so are
+    `data_lost`, unless a log directory of a node failed that went on, and nobody restarted it for that.
+    `replicas` are those that it concerns, as "1/orders-0", if they are not all of its nodes.
     """
 
     index: int
@@ -174,7 +184,20 @@ class Fault:
     up_ns: tuple[int, ...] = ()
     data_lost: tuple[int, ...] = ()
     unclean: tuple[int, ...] = ()
+    replicas: tuple[str, ...] = ()
     evidence: str = ""
+
+    @property
+    def takes_log_dir(self) -> bool:
+        """Whether it took a log directory, with its `replicas`, from nodes that went on; else it ended
+        them."""
+        return self.kind == LOG_DIR_FAILURE or (self.kind == DISK_FULL and bool(self.replicas))
+
+    def concerns(self, node: int, tp: TopicPartition) -> bool:
+        """Whether a replica on one of its nodes is among those that it concerns. A log directory that failed
+        concerns no replica that is not named."""
+        of_all = not self.replicas and self.kind != LOG_DIR_FAILURE
+        return of_all or f"{node}/{tp}" in self.replicas
 
     @property
     def wiped(self) -> tuple[int, ...]:
@@ -191,8 +214,9 @@ class Fault:
 class MetadataChange(_Placed):
     """A partition's state after one record of the KRaft metadata log. `leader` is -1 while there is none.
 
-    `at_ms` is the controller's wall clock; the order of changes is that of `log_offset` (-1: from a snapshot,
-    or not recorded). `recovering`: the leader was elected uncleanly, and has not recovered.
+    `at_ms` is the wall clock of the `controller` that wrote it (-1: not recorded); in a context that was
+    loaded, the engine's. The order of changes is that of `log_offset` (-1: from a snapshot, or not recorded).
+    `recovering`: the leader was elected uncleanly, and has not recovered.
     """
 
     at_ms: int
@@ -205,11 +229,16 @@ class MetadataChange(_Placed):
     last_known_elr: tuple[int, ...] = ()
     log_offset: int = NONE
     recovering: bool = False
+    controller: int = NONE
 
 
 @row
 class BrokerState:
-    """A broker's registration after one record of the KRaft metadata log; `at_ms` as in `MetadataChange`."""
+    """A broker's registration after one record of the KRaft metadata log; `at_ms`, `controller` as in
+    `MetadataChange`.
+
+    `log_dirs`: how many log directories the controllers take for online; -1: not known.
+    """
 
     at_ms: int
     log_offset: int = NONE
@@ -218,6 +247,8 @@ class BrokerState:
     registered: bool = True
     fenced: bool = False
     in_controlled_shutdown: bool = False
+    log_dirs: int = NONE
+    controller: int = NONE
 
 
 @row
@@ -236,6 +267,7 @@ class ConfigChange:
     key: str = ""
     value: str = ""
     removed: bool = False
+    controller: int = NONE
 
 
 @row
@@ -330,12 +362,87 @@ class ReplicaOffset(_Placed):
 
 
 @row
+class Transaction:
+    """One transaction: the sends `first_sequence` to `last_sequence` of a producer instance.
+
+    `number` counts those of the instance from 0. `request` is what its client asked for first, at
+    `requested_ns`: commit, abort, or "": nothing. `outcome`, known at `completed_ns`: committed or aborted
+    (its coordinator has said so), fenced (the client was told that another instance has taken over),
+    indeterminate, or open (the client has ended, or the harness was killed, before it was known). `error` is
+    the last one, and `producer_id` Kafka's own number of the instance (-1: not known).
+    """
+
+    producer: int
+    number: int
+    first_sequence: int
+    last_sequence: int
+    transactional_id: str = ""
+    producer_id: int = NONE
+    timeout_ms: int = 0
+    begun_ns: int
+    requested_ns: int = NONE
+    completed_ns: int = NONE
+    request: str = ""
+    outcome: str = "open"
+    error: str = ""
+
+
+@row
+class Fencing:
+    """Instance `by` of a transactional id took over from instance `producer`, or somebody else did (-1).
+
+    It asked to at `begun_ns`, and was initialized at `done_ns` (-1: never). The older one was told at
+    `at_ns`, by `error` ("": never).
+    """
+
+    transactional_id: str
+    producer: int
+    by: int = NONE
+    begun_ns: int = NONE
+    done_ns: int = NONE
+    at_ns: int = NONE
+    error: str = ""
+
+
+@row
+class Marker(_Placed):
+    """The end of a transaction in the log of a partition, as the disks of `brokers` have it.
+
+    `kind` is commit or abort; producer id and epoch are those of the transaction's producer.
+    """
+
+    offset: int
+    leader_epoch: int = NONE
+    producer_id: int
+    producer_epoch: int = NONE
+    kind: str
+    coordinator_epoch: int = NONE
+    brokers: tuple[int, ...] = ()
+
+
+@row
+class Coordinator:
+    """Who coordinates the transactional ids of the load that a partition of Kafka's transaction log has.
+
+    A state of that partition, after one record of the KRaft metadata log. `at_ms` is the wall clock of the
+    controller that wrote it, as it was: the order is that of `log_offset`.
+    """
+
+    at_ms: int
+    log_offset: int = NONE
+    partition: int
+    leader: int
+    leader_epoch: int = NONE
+    isr: tuple[int, ...] = ()
+
+
+@row
 class BrokerLine(_Placed):
     """A line of a node's own log that shows the fate of a replica, or of the node.
 
     `kind`: loaded (`offset`: the log end that it found), leader-start and follower-start (`offset`: its log
-    end then), truncated (`offset`: to where), truncated-below-hw, recovered, unclean-election, halted. A line
-    about no partition has topic "" and partition -1.
+    end then), truncated (`offset`: to where), truncated-below-hw, recovered, unclean-election, halted,
+    version (the node names its Kafka release). A line about no partition has topic "" and partition -1.
     """
 
     at_ms: int
@@ -421,6 +528,7 @@ class Context:
     """The tables of one file, and which partitions there were.
 
     `collected`: which of the OPTIONAL tables the run has; the others are empty because nothing is known.
+    `unplaced`: offsets of the metadata log whose records nobody can date, see true_times.py.
     """
 
     partitions: tuple[TopicPartition, ...] = ()
@@ -437,9 +545,15 @@ class Context:
     pressure: Sequence[Pressure] = field(default=())
     client_events: Sequence[ClientEvent] = field(default=())
     replica_offsets: Sequence[ReplicaOffset] = field(default=())
+    transactions: Sequence[Transaction] = field(default=())
+    fencings: Sequence[Fencing] = field(default=())
+    transaction_reads: Sequence[Read] = field(default=())
+    markers: Sequence[Marker] = field(default=())
+    coordinators: Sequence[Coordinator] = field(default=())
     broker_lines: Sequence[BrokerLine] = field(default=())
     replicas: Sequence[Replica] = field(default=())
     producer_states: Sequence[ProducerState] = field(default=())
+    unplaced: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -476,6 +590,11 @@ ROW_OF: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "pressure": Pressure,
         "client_events": ClientEvent,
         "replica_offsets": ReplicaOffset,
+        "transactions": Transaction,
+        "fencings": Fencing,
+        "transaction_reads": Read,
+        "markers": Marker,
+        "coordinators": Coordinator,
         "broker_lines": BrokerLine,
         "replicas": Replica,
         "producer_states": ProducerState,
@@ -485,3 +604,11 @@ ROW_OF: Mapping[str, Callable[..., Any]] = MappingProxyType(
 """What makes a row of each table from its columns."""
 SINGLE_FILES = tuple(table for table in ROW_OF if table in Context.__dataclass_fields__)
 """The tables that `Context` holds, each under its own name."""
+
+
+def by_partition(rows: Iterable[Any]) -> defaultdict[TopicPartition, list[Any]]:
+    """Rows of one table by their partition, in order; nothing for a partition without any."""
+    found: defaultdict[TopicPartition, list[Any]] = defaultdict(list)
+    for each in rows:
+        found[each.tp].append(each)
+    return found

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from checkers.places import Place
 
-SCHEMA_VERSION = "1.4"
+SCHEMA_VERSION = "1.5"
 """Major and minor. A major change gives a column another meaning; a minor one adds columns to a table, and
 `upgrade` says what a file from before means by them. "1" is 1.0."""
 
@@ -98,7 +98,7 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
         "proofs": _schema(
             "str topic",
             "i32 partition",
-            "i64 at_ns log_start high_watermark last_stable log_end read_to",
+            "i64 at_ns log_start high_watermark last_stable log_end read_to committed_to",
             "nodes replicas isr",
             "bool complete",
             "str reason",
@@ -113,6 +113,7 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "nodes down",
             "times down_ns up_ns",
             "nodes data_lost unclean",
+            "strings replicas",
             "str evidence",
         ),
         "metadata": _schema(
@@ -122,14 +123,18 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "nodes replicas isr elr last_known_elr",
             "i64 log_offset",
             "bool recovering",
+            "i32 controller",
         ),
         "brokers": _schema(
             "i64 at_ms log_offset",
             "i32 node",
             "i64 broker_epoch",
             "bool registered fenced in_controlled_shutdown",
+            "i32 log_dirs controller",
         ),
-        "configs": _schema("i64 at_ms log_offset", "str kind name key value", "bool removed"),
+        "configs": _schema(
+            "i64 at_ms log_offset", "str kind name key value", "bool removed", "i32 controller"
+        ),
         "producers": _schema("i32 producer", "str acks", "bool idempotence"),
         "node_events": _schema(
             "i64 at_ns",
@@ -151,6 +156,35 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "i64 log_start log_end",
             "str source",
         ),
+        "transactions": _schema(
+            "i32 producer",
+            "i64 number first_sequence last_sequence",
+            "str transactional_id",
+            "i64 producer_id timeout_ms begun_ns requested_ns completed_ns",
+            "str request outcome error",
+        ),
+        "fencings": _schema(
+            "str transactional_id", "i32 producer by", "i64 begun_ns done_ns at_ns", "str error"
+        ),
+        "transaction_reads": _schema(
+            "str topic",
+            "i32 partition reader generation",
+            "i64 offset",
+            "i32 leader_epoch producer",
+            "i64 sequence checksum read_ns",
+        ),
+        "markers": _schema(
+            "str topic",
+            "i32 partition",
+            "i64 offset",
+            "i32 leader_epoch",
+            "i64 producer_id",
+            "i32 producer_epoch",
+            "str kind",
+            "i32 coordinator_epoch",
+            "nodes brokers",
+        ),
+        "coordinators": _schema("i64 at_ms log_offset", "i32 partition leader leader_epoch", "nodes isr"),
         "broker_lines": _schema(
             "i64 at_ms",
             "i32 node",
@@ -196,9 +230,12 @@ PARTITIONED = ("sends", "final_log", "reads")
 """The tables with one file for each Kafka partition; the others are one file each."""
 REPLICA_BATCHES = "replica_batches"
 """The table with a folder for each Kafka partition, and in it files for each broker; see `replica_path`."""
+OF_TRANSACTIONS = ("transactions", "fencings", "transaction_reads", "markers", "coordinators")
+"""The tables that only a run has whose load has transactions."""
 OPTIONAL = (
     *("brokers", "configs", "producers", "node_events", "clocks", "pressure", "client_events"),
     *("replica_offsets", "broker_lines", "replicas", "producer_states", REPLICA_BATCHES),
+    *OF_TRANSACTIONS,
 )
 """The tables that are there only if they were collected. What needs one that is not there is not decided."""
 

@@ -8,6 +8,10 @@ leader that recovers from an unclean election. The OPTIONAL tables did not exist
 1.2: `replica_offsets` had no `asked_ns`: a broker's answer was dropped if it took longer than a second.
 1.3: `watermarks` had no `asked_ns`: nobody knows when they were asked for. `faults` had no
 `planned_begin_ns`, `planned_end_ns`, `begin_ns`, `end_ns`: nobody knows how late a step was.
+1.4: `faults` had no `replicas`: a fault concerned all replicas of its nodes. `brokers` had no `log_dirs`:
+nobody knows how many log directories the controllers took for online. `metadata`, `brokers` and `configs`
+had no `controller`: no fault had set a clock, so it did not matter. `proofs` had no `committed_to`, and there
+were no tables of transactions: no load had any.
 
 A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
 """
@@ -23,12 +27,19 @@ from checkers.history.tables import NONE, SCHEMA_VERSION, TABLES
 
 _VERSION = re.compile(r"(?P<major>\d+)(?:\.(?P<minor>\d+))?")
 
+OF_CONTROLLERS = ("metadata", "brokers", "configs")
+"""The tables that are replayed from the metadata log."""
 PLANNED = ("planned_begin_ns", "planned_end_ns", "begin_ns", "end_ns")
 
 ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
-        "faults": MappingProxyType({"down": 1, "down_ns": 1, "up_ns": 1, **dict.fromkeys(PLANNED, 4)}),
-        "metadata": MappingProxyType({"log_offset": 2, "recovering": 2}),
+        "faults": MappingProxyType(
+            {"down": 1, "down_ns": 1, "up_ns": 1, **dict.fromkeys(PLANNED, 4), "replicas": 5}
+        ),
+        "metadata": MappingProxyType({"log_offset": 2, "recovering": 2, "controller": 5}),
+        "brokers": MappingProxyType({"log_dirs": 5, "controller": 5}),
+        "configs": MappingProxyType({"controller": 5}),
+        "proofs": MappingProxyType({"committed_to": 5}),
         "replica_offsets": MappingProxyType({"asked_ns": 3}),
         "watermarks": MappingProxyType({"asked_ns": 4}),
     }
@@ -60,12 +71,20 @@ def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
         rows = _with_outages(rows)
     if table == "faults" and minor < 4:
         rows = _with(rows, table, dict.fromkeys(PLANNED, NONE))
+    if table == "faults" and minor < 5:
+        rows = _with(rows, table, {"replicas": []})
+    if table == "brokers" and minor < 5:
+        rows = _with(rows, table, {"log_dirs": NONE})
     if table == "metadata" and minor < 2:
         rows = _with(rows, table, {"log_offset": NONE, "recovering": False})
     if table == "replica_offsets" and minor < 3:
         rows = _with_asked(rows)
+    if table == "proofs" and minor < 5:
+        rows = _with(rows, table, {"committed_to": NONE})
     if table == "watermarks" and minor < 4:
         rows = _with(rows, table, {"asked_ns": NONE})
+    if table in OF_CONTROLLERS and minor < 5:
+        rows = _with(rows, table, {"controller": NONE})
     return rows.select(TABLES[table].names)
 
 
@@ -82,7 +101,7 @@ def _with_outages(faults: pa.Table) -> pa.Table:
     return faults
 
 
-def _with(rows: pa.Table, table: str, defaults: Mapping[str, int | bool]) -> pa.Table:
+def _with(rows: pa.Table, table: str, defaults: Mapping[str, int | bool | list[str]]) -> pa.Table:
     """The rows with a column for each default."""
     for name, value in defaults.items():
         rows = rows.append_column(name, pa.array([value] * rows.num_rows, TABLES[table].field(name).type))

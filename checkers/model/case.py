@@ -6,7 +6,7 @@ A schedule stays valid when any of its actions is removed. `Case.to_json` is eno
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from checkers.model.bugs import Bug
 
@@ -16,6 +16,9 @@ ACTIVE_CONTROLLER = 103
 TOPIC = "orders"
 NEVER_FLUSHED = 2**63 - 1
 """The default of flush.messages."""
+Direction = Literal["to", "from"]
+"""Of an edge: the requests that its end gets, or the answers that it gives."""
+BOTH: tuple[Direction, ...] = ("to", "from")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,19 +49,26 @@ class ModelSettings:
     tail_s: float = 2.0
     lag_max_s: float = 3.0
     session_s: float = 4.0
+    log_dirs: int = 1
+    """Of each broker; where a partition's replicas lie, `log_dir_of` says."""
+    retention_s: float = 7 * 86_400.0
+    first_leader: int | None = None
+    """Of the first partition, when the topic is created; None: any broker, by the seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
     """Directed edges are cut; an edge is the direction in which connections are opened, as "2->1".
 
-    Nodes are brokers, controllers, and "client". `refuse`: connections are closed; else bytes are swallowed.
+    Nodes are brokers, controllers, and "client". `refuse`: connections are closed; else the bytes of
+    `directions` are swallowed.
     """
 
     at_s: float
     hold_s: float
     edges: tuple[str, ...]
     refuse: bool = False
+    directions: tuple[Direction, ...] = BOTH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +115,83 @@ class PowerLoss(_OfNodes):
     """All nodes lose their power at one instant, and what was never synced. Started after the hold."""
 
 
-Action: TypeAlias = Partition | Latency | Pause | DiskStall | Kill | CleanStop | PowerLoss
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskWipe(_OfNodes):
+    """SIGKILL, and the disks are emptied: what was flushed is gone too. Started after the hold, as the same
+    brokers with the same disks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskFull(_OfNodes):
+    """No room is left on the disks of nodes: each halts at an append. Room and start after the hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogDirFailure(_OfNodes):
+    """A log directory fails, with what was never synced in it; the brokers go on, and are restarted after the
+    hold. Not the first one, which has the metadata log."""
+
+    log_dir: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockSkew(_OfNodes):
+    """The wall clocks of nodes are ahead of the others', or behind them if that is negative.
+
+    By its own clock a broker deletes what is older than retention, and a controller dates what it decides.
+    What else Kafka counts by the time of day goes on as before.
+    """
+
+    ahead_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reassign:
+    """The replicas of all partitions are moved, and after the hold back to where they were.
+
+    `count`: so many, the first ones stay; None: each goes to the next broker.
+    """
+
+    at_s: float
+    hold_s: float
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferredElection:
+    """The first replica of each partition leads from now on, where it is in sync. Nothing is undone."""
+
+    at_s: float
+    hold_s: float
+
+
+OfNodes: TypeAlias = (
+    Pause | DiskStall | Kill | CleanStop | PowerLoss | DiskWipe | DiskFull | LogDirFailure | ClockSkew
+)
+Action: TypeAlias = Partition | Latency | OfNodes | Reassign | PreferredElection
 ACTIONS: Mapping[str, type[Action]] = {
-    kind.__name__: kind for kind in (Partition, Latency, Pause, DiskStall, Kill, CleanStop, PowerLoss)
+    kind.__name__: kind
+    for kind in (
+        Partition,
+        Latency,
+        Pause,
+        DiskStall,
+        Kill,
+        CleanStop,
+        PowerLoss,
+        DiskWipe,
+        DiskFull,
+        LogDirFailure,
+        ClockSkew,
+        Reassign,
+        PreferredElection,
+    )
 }
+
+
+def log_dir_of(partition: int, settings: ModelSettings) -> int:
+    """The number of the log directory in which every replica of a partition lies."""
+    return 1 + partition % settings.log_dirs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from checkers.model.case import (
     PowerLoss,
     ProducerSettings,
 )
+from checkers.model.draw_clocks import with_clocks
 from checkers.model.draw_for_bug import case_for
 from checkers.model.recipes import RECIPES
 
@@ -35,8 +36,8 @@ def draw_case(seed: int, bugs: frozenset[Bug] = frozenset()) -> Case:
     settings = _settings(rng, schedule)
     drawn = Case(seed=seed, settings=settings, schedule=schedule, bugs=bugs)
     if bugs and rng.random() < BIASED:
-        return case_for(rng.choice(sorted(bugs, key=lambda bug: bug.name)), drawn, rng)
-    return drawn
+        drawn = case_for(rng.choice(sorted(bugs, key=lambda bug: bug.name)), drawn, rng)
+    return with_clocks(drawn)
 
 
 # Settings

@@ -4,10 +4,12 @@ A lost record was removed by the first election after which no leader that start
 permitted follows from what Kafka promises: acks=0 nothing; acks=1 the append by one leader; acks=all, and all
 that was below a high watermark, that it survives fewer unclean shutdowns of brokers that had it than
 min.insync.replicas (KIP-966), unless unclean election is on. Without ELR it also dies with the last member of
-the ISR, however many had it.
+the ISR, however many had it. What was flushed outlives a loss of power, and not that of the disk. Retention
+has taken what the last leader that had it deleted, for it was too old by its clock, where nobody brought it
+back; or what the next one had deleted as a follower, or taken over as deleted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from checkers.history.rows import RecordId, TopicPartition
@@ -16,8 +18,8 @@ from checkers.model.bugs import Bug
 from checkers.model.case import BROKERS, TOPIC
 from checkers.model.clients.reader import Reader
 from checkers.model.in_sync import NEVER_S, InSync
-from checkers.model.kafka.cluster import Cluster, Shutdown, Started
-from checkers.model.kafka.controller import Record
+from checkers.model.kafka.cluster import Cluster, Deleted, Shutdown, Started
+from checkers.model.kafka.controller import Record, Registration
 from checkers.model.kafka.log import Batch, Sent
 from checkers.model.kafka.partition_change import PartitionState
 from checkers.model.observe.clock import nanoseconds
@@ -52,7 +54,7 @@ class _Fates:
         self, cluster: Cluster, found: Mapping[int, Sequence[Found]], readers: Sequence[Reader]
     ) -> None:
         self._settings, self._broken = cluster.case.settings, cluster.known.broken
-        self._readers = readers
+        self._readers, self._deleted = readers, cluster.known.deleted
         self._present = {id(one.record) for rows in found.values() for one in rows}
         self._batches: dict[int, list[Batch]] = {}
         for batch in cluster.known.batches:
@@ -69,10 +71,16 @@ class _Fates:
                 of_partitions.setdefault(each.state.partition, []).append(each)
                 if each.election:
                     self._elected[each.state.partition, each.state.leader_epoch] = each
+        registered_s = _registered(cluster.controller.records)
         self._in_sync = {
-            number: InSync(changes, self._started.get(number, ()), cluster.known.unclean)
+            number: InSync(changes, self._started.get(number, ()), _shutdowns(cluster, number), registered_s)
             for number, changes in of_partitions.items()
         }
+
+    @property
+    def _flushed(self) -> bool:
+        """Whether each record is on the disk as soon as it is appended."""
+        return self._settings.flush_messages == 1
 
     def exposed(self, record: Sent) -> bool:
         """Whether the record was below a leader's high watermark."""
@@ -89,10 +97,15 @@ class _Fates:
     def _fate(self, record: Sent, *, exposed: bool) -> RecordTruth:
         survives = id(record) in self._present
         copy = None if survives else self._copy(record, exposed=exposed)
-        removal = None if copy is None else self._removal(record, copy)
+        without = None if copy is None else self._first_without(record, copy)
+        deletion = None if copy is None else self._deletion(record, copy, without)
+        removal = self._election(without) if deletion is None else None
         cause, permitted, facts = "", True, ""
         if not survives and record.acks == "0" and not exposed:
             cause, facts = "acks=0", "its producer waited for no broker"
+        elif deletion is not None:
+            cause = "deleted by retention"
+            facts = f"the clock of broker {deletion.whose} was {deletion.ahead_s:g} s ahead"
         elif not survives:
             cause, permitted, facts = self._judge(record, copy, removal)
         return RecordTruth(
@@ -115,15 +128,50 @@ class _Fates:
         until = [batch for batch in batches if batch.appended_s <= record.completed_s or batch.covered_s >= 0]
         return max(until, key=lambda one: one.leader_epoch, default=None)
 
-    def _removal(self, record: Sent, copy: Batch) -> Record | None:
-        """The election of the first leader after which no leader had the record."""
-        batches = {id(batch) for batch in self._batches[id(record)]}
+    def _first_without(self, record: Sent, copy: Batch) -> Started | None:
+        """The first leader after which no leader had the record."""
         first = None
-        for one in self._started.get(record.partition, []):
-            if one.leader_epoch > copy.leader_epoch:
-                has = any(id(batch.bytes_of or batch) in batches for batch in one.batches)
-                first = None if has else first or one
-        return None if first is None else self._elected.get((first.partition, first.leader_epoch))
+        for one in self._later(record, copy):
+            first = None if self._has(one, record) else first or one
+        return first
+
+    def _later(self, record: Sent, copy: Batch) -> Iterator[Started]:
+        """The leaders that started after the one that had appended this copy."""
+        started = self._started.get(record.partition, [])
+        return (one for one in started if one.leader_epoch > copy.leader_epoch)
+
+    def _has(self, leader: Started, record: Sent) -> bool:
+        copies = {id(batch) for batch in self._batches[id(record)]}
+        held = (batch for batch in leader.batches if id(batch.bytes_of or batch) in copies)
+        return any(_offset(record, batch) >= leader.log_start for batch in held)
+
+    def _deletion(self, record: Sent, copy: Batch, without: Started | None) -> Deleted | None:
+        """By which clock retention took it: from the last leader that had it, or before that from the next
+        one, or from a later one that would have brought it back. A next one whose log begins at or below it
+        lacks it for another reason."""
+        offset = _offset(record, copy)
+        over_it = [one for one in self._deleted if one.partition == record.partition and offset < one.to]
+        if not over_it:
+            return None
+        later = list(self._later(record, copy))
+        if without is None or offset < without.log_start:
+            had = [one for one in later if self._has(one, record)]
+            leader = had[-1].leader if had else _appender(record, copy)
+            since_s = had[-1].at_s if had else copy.appended_s
+            until_s = NEVER_S if without is None else without.at_s
+            by_leader = (one for one in over_it if one.led and one.broker == leader)
+            if found := next((one for one in by_leader if since_s <= one.at_s < until_s), None):
+                return found
+        if without is None:
+            return None
+        began_above = {
+            one.leader for one in later if one.leader_epoch >= without.leader_epoch and offset < one.log_start
+        }
+        before = (one for one in over_it if one.broker in began_above and one.at_s <= without.at_s)
+        return next(before, None)
+
+    def _election(self, started: Started | None) -> Record | None:
+        return None if started is None else self._elected.get((started.partition, started.leader_epoch))
 
     def _judge(self, record: Sent, copy: Batch | None, removal: Record | None) -> Fate:
         if copy is None:
@@ -157,15 +205,16 @@ class _Fates:
         assert before is not None
         in_sync = self._in_sync[record.partition]
         lost = in_sync.without_recovery(batch.held_since_s, removal.at_s)
-        unclean, powerless = {one.node for one in lost}, {one.node for one in lost if one.power}
+        unclean = {one.node for one in lost}
+        emptier = {one.node for one in lost if one.wiped or (one.data_lost and not self._flushed)}
         facts = (
             f"held by {sorted(batch.holders)}, of which {sorted(unclean)} shut down uncleanly, "
-            f"{sorted(powerless)} without power, and were not in sync again; elected is "
+            f"{sorted(emptier)} without power or disk, and were not in sync again; elected is "
             f"{leader} ({removal.election}) from ISR {before.isr}, ELR {before.elr}"
         )
         if removal.election == "unclean":
             return "unclean election", self._settings.unclean_election, facts
-        if leader in powerless and self._settings.flush_messages != 1:
+        if leader in emptier:
             if len(unclean) >= self._settings.min_isr:
                 return self._counted(record, batch, removal, lost), True, facts
             if not self._settings.elr and before.isr == (leader,):
@@ -195,12 +244,44 @@ class _Fates:
         acknowledged_s = record.completed_s if record.outcome == Outcome.OK else batch.covered_s
         known_s = min(acknowledged_s, self._read_s.get(id(record), NEVER_S))
         since_s = dict.fromkeys(BROKERS, batch.appended_s)
-        gone = {one.node for one in in_sync.without_recovery(since_s, removal.at_s) if one.power}
-        if in_sync.at(known_s) <= gone:
-            return "power loss of all in-sync replicas"
+        were = in_sync.at(known_s)
+        gone = [
+            one
+            for one in in_sync.without_recovery(since_s, removal.at_s)
+            if one.data_lost and one.node in were
+        ]
+        if were <= {one.node for one in gone}:
+            wiped = any(one.wiped for one in gone)
+            return "disk loss among all in-sync replicas" if wiped else "power loss of all in-sync replicas"
         if removal.election == "last-known-elr":
             return "last known ELR elected without the data"
         return "min.isr replicas shut down uncleanly"
+
+
+def _shutdowns(cluster: Cluster, partition: int) -> list[Shutdown]:
+    """The unclean shutdowns that a partition's replicas saw."""
+    return [one for one in cluster.known.unclean if one.partitions is None or partition in one.partitions]
+
+
+def _registered(records: Iterable[Record]) -> Mapping[int, Sequence[float]]:
+    """When each broker's processes were registered: each has a broker epoch of its own."""
+    epochs: dict[int, int] = {}
+    found: dict[int, list[float]] = {}
+    for one in records:
+        if isinstance(one.state, Registration) and epochs.get(one.state.node) != one.state.broker_epoch:
+            epochs[one.state.node] = one.state.broker_epoch
+            found.setdefault(one.state.node, []).append(one.at_s)
+    return found
+
+
+def _offset(record: Sent, batch: Batch) -> int:
+    """Where a record stands in a batch that holds it, or a wrong copy of it."""
+    return batch.base_offset + next(place for place, one in enumerate(batch.records) if one is record)
+
+
+def _appender(record: Sent, copy: Batch) -> int:
+    """The broker that led when it appended this copy."""
+    return next(broker for _, epoch, broker, _ in record.written if epoch == copy.leader_epoch)
 
 
 def _leader(removal: Record) -> int:

@@ -27,10 +27,15 @@ class InSync:
     """The in-sync replicas of one partition over time, and the unclean shutdowns of all brokers."""
 
     def __init__(
-        self, records: Iterable[Record], started: Sequence[Started], shutdowns: Sequence[Shutdown]
+        self,
+        records: Iterable[Record],
+        started: Sequence[Started],
+        shutdowns: Sequence[Shutdown],
+        registered_s: Mapping[int, Sequence[float]],
     ) -> None:
-        """`records` and `started` are those of the partition, in the order of the metadata log."""
-        self._started, self._shutdowns = started, shutdowns
+        """`records` and `started` are those of the partition, in the order of the metadata log.
+        `registered_s`: when a new process of each broker was registered, in that order too."""
+        self._started, self._shutdowns, self._registered_s = started, shutdowns, registered_s
         self._changes = [_change(one) for one in records]
         self._times_s = [each.at_s for each in self._changes]
 
@@ -57,17 +62,19 @@ class InSync:
         return any(node in each.isr for each in self._changes[first : last + 1])
 
     def _is_back(self, one: Shutdown, until_s: float) -> bool:
-        """Whether it has come back into the ISR, or led again without having left it."""
+        """Whether it has come back into the ISR, or led again without having left it. One that the controller
+        elects before it has missed it is not back, but dead."""
         if any(each.leader == one.node and one.at_s < each.at_s < until_s for each in self._started):
             return True
-        place = self._place(one.at_s)
-        out = False
-        for each in self._changes[place:]:
+        later_s = (at_s for at_s in self._registered_s.get(one.node, ()) if at_s > one.at_s)
+        back_s, out = next(later_s, NEVER_S), False
+        for each in self._changes[self._place(one.at_s) :]:
             if each.at_s >= until_s:
                 return False
-            if out and one.node in each.isr:
+            is_in = one.node in each.isr
+            if out and is_in and each.at_s > back_s:
                 return True
-            out = one.node not in each.isr
+            out = out or not is_in
         return False
 
 

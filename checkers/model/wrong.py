@@ -1,6 +1,7 @@
 """What a correct Kafka and a correct client never do, found in the truth of a run, beside lost records."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 
 from checkers.history.tables import NONE
 from checkers.model.clients.reader import Reader
@@ -14,14 +15,17 @@ def wrong_of(
 ) -> tuple[str, ...]:
     """The names of what is wrong, each with its place."""
     wrong: list[str] = []
+    starts: dict[int, int] = {}
     for partition, rows in found.items():
-        wrong += [f"{what} in partition {partition}" for what in _in_final_log(rows)]
+        retained_from = max(one.retained_from for one in cluster.replicas_of(partition))
+        wrong += [f"{what} in partition {partition}" for what in _in_final_log(rows, retained_from)]
         wrong += [f"{what} of partition {partition}" for what in _in_replicas(cluster, partition)]
-    wrong += _above_high_watermark(cluster, found, readers)
+        starts[partition] = min(retained_from, rows[0].offset) if rows else 0
+    wrong += _above_high_watermark(cluster, found, readers, starts)
     return tuple(wrong)
 
 
-def _in_final_log(rows: Sequence[Found]) -> Iterable[str]:
+def _in_final_log(rows: Sequence[Found], retained_from: int) -> Iterable[str]:
     """Duplicates and wrong order of idempotent producers, holes, and wrong bytes."""
     seen: set[tuple[int, int]] = set()
     last: dict[int, int] = {}
@@ -42,7 +46,7 @@ def _in_final_log(rows: Sequence[Found]) -> Iterable[str]:
             yield f"{key[0]}/{key[1]} at offset {one.offset}, acknowledged at {record.offset}"
         seen.add(key)
         last[record.producer] = max(record.sequence, last.get(record.producer, -1))
-    if rows and rows[0].offset != 0:
+    if rows and rows[0].offset > retained_from:
         yield f"log start {rows[0].offset}"
 
 
@@ -50,15 +54,16 @@ def _in_replicas(cluster: Cluster, partition: int) -> Iterable[str]:
     """Replicas that differ below the high watermark."""
     replicas = cluster.replicas_of(partition)
     end = min(one.high_watermark for one in replicas)
-    logs = {
-        one.broker.number: [_identity(batch) for batch in one.log.batches if batch.base_offset < end]
-        for one in replicas
-    }
-    common = next(iter(logs.values()))
-    if any(log != common for log in logs.values()):
-        yield f"replicas {sorted(logs)} differ below {end}"
+    for one, other in combinations(replicas, 2):
+        begin = max(one.retained_from, other.retained_from)
+        logs = [
+            [_identity(batch) for batch in each.log.batches if begin <= batch.base_offset < end]
+            for each in (one, other)
+        ]
+        if logs[0] != logs[1]:
+            yield f"replicas {[one.broker.number, other.broker.number]} differ below {end}"
     for one in replicas:
-        if one.log.start:
+        if one.log.start > one.retained_from:
             yield f"log start {one.log.start} on {one.broker.number}"
 
 
@@ -67,12 +72,16 @@ def _identity(batch: Batch) -> tuple[int, int, int, int]:
 
 
 def _above_high_watermark(
-    cluster: Cluster, found: Mapping[int, Sequence[Found]], readers: Sequence[Reader]
+    cluster: Cluster,
+    found: Mapping[int, Sequence[Found]],
+    readers: Sequence[Reader],
+    starts: Mapping[int, int],
 ) -> list[str]:
     """Reads of what never came below a leader's high watermark, and is not in the final log.
 
     What was replicated a moment after it was read nobody can tell from what was replicated before: not even
-    if it is lost much later, which is then an event of its own.
+    if it is lost much later, which is then an event of its own. Nor can anybody of what lies below where the
+    final log `starts`, once retention has deleted what it could be compared with.
     """
     final = {(id(one.record), one.offset) for rows in found.values() for one in rows}
     covered = {
@@ -87,5 +96,5 @@ def _above_high_watermark(
         for reader in readers
         for partition, given in enumerate(reader.delivered)
         for one in given
-        if (id(one.record), one.offset) not in there
+        if one.offset >= starts[partition] and (id(one.record), one.offset) not in there
     ]

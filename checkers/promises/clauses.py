@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from checkers.contract import clauses as contract
+from checkers.contract.retention import in_words
 from checkers.promises.configuration import ELR_EXISTS, Configuration
 
 Kind = Literal["kept", "lost", "available", "unavailable"]
@@ -48,6 +49,7 @@ KINDS: dict[str, Kind] = {
     "last-replica-standing": "lost",
     "disk-loss": "lost",
     "unclean-election": "lost",
+    "retention-by-clock": "lost",
     "spare-replicas": "available",
     "stays-up": "available",
     "below-min-isr": "unavailable",
@@ -121,6 +123,14 @@ def _lost(its: Configuration) -> Iterator[Clause]:
             "loses what a replica lacks that was not in sync when it is elected, since "
             "unclean.leader.election.enable is true",
             (contract.UNCLEAN_ELECTION,),
+        )
+    if its.topic.retention_s is not None:
+        kept = in_words(round(its.topic.retention_s * 1000))
+        yield _clause(
+            "retention-by-clock",
+            f"loses what was acknowledged when the clock of the broker that leads runs more than {kept} "
+            "ahead: by it retention deletes the record, and with it on every replica",
+            (contract.RETENTION,),
         )
 
 

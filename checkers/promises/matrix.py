@@ -1,7 +1,7 @@
 """The configurations of a matrix: acks × min.insync.replicas × replicas × unclean election."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
 
 from checkers.contract.settings import Acks
@@ -28,12 +28,6 @@ class Cell:
             f"acks-{self.acks}-{self.min_isr}-of-{self.replication}-{'unclean' if self.unclean else 'clean'}"
         )
 
-    def of(self, base: Configuration) -> Configuration:
-        """The cell, with everything else as in `base`."""
-        topic = replace(base.topic, replication=self.replication, min_isr=self.min_isr, unclean=self.unclean)
-        producer = replace(base.producer, acks=self.acks, idempotence=self.acks == "all")
-        return replace(base, topic=topic, producer=producer)
-
 
 def cells() -> Iterator[Cell]:
     """All of them, weaker promises first."""
@@ -43,16 +37,37 @@ def cells() -> Iterator[Cell]:
                 yield Cell(acks=acks, replication=replication, min_isr=min_isr, unclean=unclean)
 
 
+LOSES: Mapping[str, str] = {
+    "unreplicated-tail": "a leader dies",
+    "deposed-leader-acks": "a leader is deposed",
+    "power-of-all": "all in sync lose their power",
+    "isr-of-one": "the only one in sync loses its power",
+    "unclean-shutdowns": "as many as must be in sync end uncleanly and one loses its power",
+    "last-replica-standing": "the last one in sync loses its power",
+    "disk-loss": "disks are lost",
+    "unclean-election": "a stale replica leads",
+    "retention-by-clock": "a clock runs ahead of retention",
+}
+"""Clauses of a loss, in the words that go on from "may lose when"."""
+
+
 def promise_of(configuration: Configuration) -> str:
-    """The promise in a few words: how many brokers may be lost, and how many may be away."""
-    given = {clause.id for clause in clauses(configuration)}
+    """The promise in a few words: how many brokers may be lost, when records may be lost all the same, and
+    how many brokers may be away.
+    """
+    given = {clause.id: clause for clause in clauses(configuration)}
     if configuration.producer.acks != "all":
-        keeps = "nothing" if configuration.producer.acks == "0" else "what was replicated"
+        keeps = "what was replicated"
     elif "broker-loss" in given:
         many = configuration.min_isr - 1
         keeps = f"all, with {many} broker{'s' * (many > 1)} lost"
     elif "process-kill" in given:
-        keeps = "all, until a disk is lost"
+        keeps = "all, when brokers are killed"
     else:
-        keeps = "all, until a stale replica leads"
-    return f"keeps {keeps}; takes writes with {max(configuration.spare, 0)} away"
+        keeps = "all, while only replicas in sync lead"
+    writes = "no write" if configuration.spare < 0 else f"writes with {configuration.spare} away"
+    if "nothing-promised" in given:
+        return f"keeps nothing; takes {writes}"
+    *others, last = (LOSES[clause.id] for clause in given.values() if clause.kind == "lost")
+    may = f"{', '.join(others)} or {last}" if others else last
+    return f"keeps {keeps}; may lose when {may}; takes {writes}"

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from checkers.anomalies import Anomalies
+from checkers.history.markers import empty_offsets
 from checkers.history.rows import History, Proof, Read, Send
 from checkers.history.tables import NONE, Outcome
 from checkers.judgement import Attempts, Judgement, PartitionUndecided, Totals
@@ -27,6 +28,8 @@ from checkers.reference.control_plane.rule_result import RuleResult
 from checkers.reference.facts import Facts, Rule
 from checkers.reference.replicas import between, checkpoints, within
 from checkers.reference.replicas.units import are_collected, replica_units
+from checkers.reference.transactions import rules as transactions
+from checkers.reference.transactions.shown import shown_by
 
 _MODULES = (durability, high_watermark, hw_monotone, order, presence, reads, between, within, checkpoints)
 _EVERY_RULE = {each: rule for module in _MODULES for each, rule in module.RULES.items()}
@@ -34,7 +37,7 @@ RULES: Mapping[Property, Rule] = MappingProxyType(
     {each: _EVERY_RULE[each] for each in DECIDED if each in _EVERY_RULE}
 )
 """The rule of each decided property that is counted by its unit, in the order of reports. The rules of the
-control plane count for themselves."""
+control plane and of transactions count for themselves."""
 
 
 def check(history: History) -> Judgement:
@@ -50,8 +53,9 @@ def check(history: History) -> Judgement:
         producer_states=history.producer_states,
         configs=history.configs,
         producers=history.producers,
+        empty=empty_offsets(history),
     )
-    results = _control_plane(history, facts)
+    results = _control_plane(history, facts) | transactions.results(history, shown_by(history, facts))
     found = {each: rule(facts) for each, rule in RULES.items()}
     found |= {each: iter(result.anomalies) for each, result in results.items()}
     undecided_partitions = _undecided_partitions(history, facts)
@@ -117,13 +121,15 @@ def _counts(
 ) -> tuple[dict[Property, int], dict[Property, int]]:
     """How many units of each property were examined, and how many are undecided."""
     every_replica, examined_replica = replica_units(history, facts)
-    offsets = sum(max(0, proof.high_watermark - proof.log_start) for proof in facts.proof.values())
+    proofs = facts.proof.values()
+    offsets = sum(max(0, proof.high_watermark - proof.log_start) for proof in proofs)
+    unknown = sum(_unknown(facts, proof, proof.high_watermark) for proof in proofs)
     every = by_property(
         _units(
             acks=[send for send in history.sends if send.acked],
             log_records=len(history.final_log),
             offsets=offsets + undecided_partitions,
-            sampled=sum(_sampled(facts, proof) for proof in facts.proof.values()),
+            sampled=sum(_sampled(facts, proof) for proof in proofs),
             reads=history.reads,
             decided_reads=history.reads,
             samples=len(history.watermarks),
@@ -134,10 +140,8 @@ def _counts(
         _units(
             acks=facts.acked(),
             log_records=len(facts.log),
-            offsets=offsets,
-            sampled=sum(
-                _sampled(facts, proof) - _sampled_unread(facts, proof) for proof in facts.proof.values()
-            ),
+            offsets=offsets - unknown,
+            sampled=sum(_sampled(facts, proof) - _sampled_unread(facts, proof) for proof in proofs),
             reads=facts.reads,
             decided_reads=[read for read in facts.reads if not facts.undecided(read.tp, read.offset)],
             samples=sum(map(hw_monotone.is_comparable, history.watermarks)),
@@ -175,12 +179,19 @@ def _highest(facts: Facts, proof: Proof) -> int:
     return max((sample.high_watermark for sample in facts.watermarks[proof.tp]), default=NONE)
 
 
+def _unknown(facts: Facts, proof: Proof, end: int) -> int:
+    """Of how many offsets of a decided partition, up to one, nobody knows whether an empty one is a hole."""
+    return facts.empty_offsets(proof.tp).unknown(proof.log_start, end)
+
+
 def _sampled(facts: Facts, proof: Proof) -> int:
     """How many offsets of a decided partition a sample shows to have been below the high watermark."""
     return max(0, _highest(facts, proof) - proof.log_start)
 
 
 def _sampled_unread(facts: Facts, proof: Proof) -> int:
-    """Those of them that are on disk above the proven high watermark."""
-    begin = max(proof.high_watermark, proof.log_start)
-    return max(0, min(_highest(facts, proof), proof.log_end) - begin)
+    """Those of them that are on disk above the proven high watermark; and those below it of which nobody
+    knows whether an empty one is a hole."""
+    begin, highest = max(proof.high_watermark, proof.log_start), _highest(facts, proof)
+    unknown = _unknown(facts, proof, min(highest, proof.high_watermark))
+    return max(0, min(highest, proof.log_end) - begin) + unknown

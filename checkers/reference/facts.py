@@ -9,10 +9,12 @@ Counterexample:
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from checkers.anomalies import Anomaly
+from checkers.history.markers import EVERY_HOLE, EmptyOffsets
 from checkers.history.rows import (
     NO_ID,
     ConfigChange,
@@ -32,6 +34,7 @@ from checkers.history.tables import NONE
 from checkers.properties import Property
 
 Found = TypeVar("Found")
+NO_TRANSACTIONS: Mapping[TopicPartition, EmptyOffsets] = MappingProxyType({})
 
 
 class Facts:
@@ -53,7 +56,10 @@ class Facts:
         producer_states: Sequence[ProducerState] = (),
         configs: Sequence[ConfigChange] = (),
         producers: Iterable[Producer] = (),
+        empty: Mapping[TopicPartition, EmptyOffsets] = NO_TRANSACTIONS,
     ) -> None:
+        """`empty`: what empty offsets mean, of a history with transactions."""
+        self._empty = empty
         self.replicas, self.replica_batches = replicas, replica_batches
         self.producer_states, self.configs = producer_states, configs
         self.unanswered = unanswered(producers)
@@ -97,6 +103,14 @@ class Facts:
         """Whether the offset of a decided partition is in [high watermark, log end), where no reader gets."""
         proof = self.proof[tp]
         return proof.high_watermark <= offset < proof.log_end
+
+    def empty_offsets(self, tp: TopicPartition) -> EmptyOffsets:
+        """What an empty offset of a partition means."""
+        return self._empty.get(tp, EVERY_HOLE)
+
+    def is_hole(self, tp: TopicPartition, offset: int) -> bool:
+        """Whether the final log has no record at an offset, and no transaction's marker explains that."""
+        return (tp, offset) not in self.at and self.empty_offsets(tp).is_hole(offset)
 
     def acked(self) -> Sequence[Send]:
         """The ok sends of decided partitions whose offset is not in [high watermark, log end)."""

@@ -11,7 +11,7 @@ Counterexample (no acknowledged record is lost, so acked-loss is blind to it):
     the final log holds 2/9 at offset 5: hw-loss and read-uncommitted, of 1/7
 
 Offsets below the log's start were deleted, not lost. Offsets in [high watermark, log end) of the proof are
-undecided.
+undecided. A transaction's marker is no record: checkers/history/markers.py.
 """
 
 from collections import defaultdict
@@ -57,9 +57,7 @@ def hw_loss_unwitnessed(facts: Facts, witnessed: Collection[tuple[TopicPartition
         gone = (
             offset
             for offset in range(proof.log_start, highest)
-            if (tp, offset) not in facts.at
-            and not facts.undecided(tp, offset)
-            and (tp, offset) not in witnessed
+            if facts.is_hole(tp, offset) and not facts.undecided(tp, offset) and (tp, offset) not in witnessed
         )
         yield from holes(
             Property.HW_LOSS, tp, gone, f"the high watermark was {highest} once, {{nothing}} now"

@@ -2,7 +2,7 @@
 
 Invariant: a send to that partition explains each log record; offsets are dense up to the high watermark.
 Evidence: the recorded sends (none is unknown, for each was numbered before it was sent) and a final read
-proven complete.
+proven complete; of a run with transactions, the markers on the disks (checkers/history/markers.py).
 Counterexample:
     the only send is 1/7 to orders-0
     the final log of orders-1 holds 1/7 at offset 0: phantom (a copy in the wrong partition explains nothing)
@@ -31,7 +31,7 @@ def offset_gap(facts: Facts) -> Iterator[Anomaly]:
     """Each run of missing offsets in [log start, high watermark). Subset: whole."""
     for tp, proof in sorted(facts.proof.items()):
         below = range(proof.log_start, proof.high_watermark)
-        missing = (offset for offset in below if (tp, offset) not in facts.at)
+        missing = (offset for offset in below if facts.is_hole(tp, offset))
         words = f"{{nothing}}, the high watermark is {proof.high_watermark}"
         yield from holes(Property.OFFSET_GAP, tp, missing, words)
 

@@ -37,10 +37,14 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One sentence, and the verdict that it alone would lead to."""
+    """One sentence, and the verdict that it alone would lead to.
+
+    `contrary`: the evidence of it is whole, and shows something else than the scenario expects.
+    """
 
     verdict: Verdict
     sentence: str
+    contrary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

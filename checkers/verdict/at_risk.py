@@ -109,12 +109,17 @@ def touched(
 ) -> list[TopicPartition]:
     """The partitions of which the fault hit a replica, or an edge of one; all, if it hit controllers alone.
 
-    Without controllers no partition gets a new leader or ISR, so a fault of them touches every partition.
+    A fault of one log directory hits the replicas there, and no other one of its nodes. Without controllers
+    no partition gets a new leader or ISR, so a fault of them touches every partition.
     """
     hits = [_ends(edge) for edge in fault.edges] or [{node} for node in fault.nodes]
-    of_all = not hits or any(hit and hit <= set(controllers) for hit in hits)
+    of_all = not hits or (not fault.takes_log_dir and any(hit and hit <= set(controllers) for hit in hits))
     hit = frozenset().union(*hits)
-    return [tp for tp in partitions if of_all or tp not in replicas or replicas[tp] & hit]
+    return [
+        tp
+        for tp in partitions
+        if of_all or any(fault.concerns(node, tp) for node in replicas.get(tp, hit) & hit)
+    ]
 
 
 def _ends(edge: str) -> set[int]:

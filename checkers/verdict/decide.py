@@ -10,14 +10,14 @@ from typing import Literal
 
 import numpy as np
 
+from checkers.contract.clauses import RETENTION
 from checkers.contract.label import Labels
-from checkers.history.columnar import columns_of
-from checkers.history.rows import Context, Fault
-from checkers.history.tables import NONE
+from checkers.history.rows import Context, Fault, TopicPartition
 from checkers.judgement import Judgement
 from checkers.properties import DECIDED, Property
 from checkers.property_terms import LossRole
 from checkers.verdict.algebra import Decision, PropertyResult, Reason, RunState, Status, Verdict, conclude
+from checkers.verdict.log_starts import moved_log_starts
 
 Expectation = Literal["none", "permitted", "any"]
 LOSSES = tuple(each for each in DECIDED if each.record.loss_role is LossRole.LOSS)
@@ -42,7 +42,7 @@ def decide(
         *_expectation(expect, clauses),
         *_evidence(context.faults),
         *_vacuity(judgement, context.faults),
-        *_log_starts(context),
+        *_log_starts(context, _deleted(judgement, labels)),
         *run.vacuous,
         *_undecided(judgement),
     ]
@@ -128,12 +128,14 @@ def _expectation(expect: Expectation, clauses: Clauses) -> Iterable[Reason]:
                 Verdict.FAIL,
                 f"{each.value} {_times(found)}: permitted by the contract, but this scenario expects none "
                 f"({_main(found)})",
+                contrary=True,
             )
     if expect == "permitted" and not clauses[Property.ACKED_LOSS, "permitted"]:
         yield Reason(
             Verdict.UNKNOWN,
             "weak control: a permitted loss of acknowledged records was expected and none was seen, "
             "so the run has shown nothing",
+            contrary=True,
         )
 
 
@@ -146,15 +148,24 @@ def _evidence(faults: Sequence[Fault]) -> Iterable[Reason]:
             yield Reason(Verdict.UNKNOWN, f"{name} has no evidence that it was healed")
 
 
-def _log_starts(context: Context) -> Iterable[Reason]:
-    """Whoever promised nothing to its producers, as acks=0, has not permitted that its log begins later."""
-    samples = columns_of(context.watermarks, ("topic", "partition", "log_start"))
-    starts = samples["log_start"]
-    for proof in context.proofs:
-        here = (samples["topic"] == proof.topic) & (samples["partition"] == proof.partition)
-        first = starts[here & (starts != NONE)].min(initial=proof.log_start)
-        if first < proof.log_start:
-            moved = f"{proof.tp} began at offset {first} and begins at {proof.log_start} now"
+def _deleted(judgement: Judgement, labels: Labels) -> frozenset[TopicPartition]:
+    """The partitions of which retention has deleted records, permitted or not: a label says so."""
+    by_retention = {at for at, label in enumerate(labels.classes) if label.cause == RETENTION}
+    return frozenset(
+        block.tp
+        for block, of in zip(judgement.anomalies.blocks, labels.of, strict=True)
+        if block.property in LOSSES and by_retention.intersection(of.tolist())
+    )
+
+
+def _log_starts(context: Context, explained: Set[TopicPartition]) -> Iterable[Reason]:
+    """Whoever promised nothing to its producers, as acks=0, has not permitted that its log begins later.
+
+    `explained`: partitions whose log start a label has ruled on.
+    """
+    for its in moved_log_starts(context):
+        if its.tp not in explained:
+            moved = f"{its.tp} began at offset {its.first} and begins at {its.last} now"
             yield Reason(Verdict.UNKNOWN, f"{moved}, though no setting of a run deletes records")
 
 
@@ -175,6 +186,16 @@ def _undecided(judgement: Judgement) -> Iterable[Reason]:
         yield Reason(
             Verdict.UNKNOWN, f"{records} acknowledged records are undecided: no final read reached them"
         )
+    yield from _markers(judgement)
+
+
+def _markers(judgement: Judgement) -> Iterable[Reason]:
+    """Of a few transactions the producer id may not be known; of all, nobody has looked."""
+    wanted = Property.MARKER_PER_TRANSACTION
+    unknown = judgement.undecided[wanted]
+    if unknown and not judgement.examined[wanted] and not judgement.undecided_partitions:
+        shown = f"of none of {unknown} transactions do the disks show the end"
+        yield Reason(Verdict.UNKNOWN, f"{wanted.value} is undecided: {shown}")
 
 
 def _passed(acked_loss: PropertyResult) -> Reason:

@@ -122,7 +122,7 @@ def measure(
     `controllers` are the nodes with that role: a fault of them touches every partition. Raises
     MalformedHistory, also for a send that was completed before it was invoked.
     """
-    sends = {tp: _sends(history, tp) for tp in context.partitions}
+    sends = {tp: read_sends(history, tp) for tp in context.partitions}
     reads = {tp: rows_of(unit_path(history, "reads", *tp)) for tp in context.partitions}
     return exposure(context, sends, reads, load_ended_ns, controllers)
 
@@ -158,8 +158,11 @@ def exposure(
     )
 
 
-def _sends(history: Place, tp: TopicPartition) -> PartitionSends:
-    """Of a file of any size: 8 bytes for each ack, and a row group, are in memory at once."""
+def read_sends(history: Place, tp: TopicPartition) -> PartitionSends:
+    """Of a file of any size: 8 bytes for each ack, and a row group, are in memory at once.
+
+    Raises MalformedHistory, also for a send that was completed before it was invoked.
+    """
     path = unit_path(history, "sends", *tp)
     acks: Times = np.empty(rows_of(path), np.int64)
     found: list[PartitionSends] = []

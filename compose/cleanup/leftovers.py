@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from compose.docker.labels import RUN, Life, Owner
 from compose.docker.networks import Labelled, our_containers, our_networks, our_volumes
 
-DISK_FILE = re.compile(r"/(?P<run>[^/]+)/highwater_(?P=run)_\d+\.img(?P<deleted>\\x20\(deleted\))?$")
+DISK_FILE = re.compile(r"/(?P<run>[^/]+)/highwater_(?P=run)_\d+(?:-\d+)?\.img(?P<deleted>\\x20\(deleted\))?$")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,7 +7,7 @@ formatter; then disks, nodes, and, while these boot, the mesh.
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import TypeVar
 
@@ -21,7 +21,8 @@ from compose.mesh.mesh import ToxiproxyMesh
 from compose.mesh.probe import EdgeProbe
 from compose.mesh.toxiproxy import SYN_RETRIES, ToxiproxyServer
 from compose.mesh.traffic import SS, Traffic
-from compose.nodes import storage_format
+from compose.nodes import clocks, storage_format
+from compose.nodes.clocks import Clocks
 from compose.nodes.disks import Disks, make_disks
 from compose.nodes.helper import Helper, helper_spec
 from compose.nodes.node import Node
@@ -29,7 +30,13 @@ from compose.nodes.storage_format import PROPERTIES
 from compose.protocols import CLIENT
 from compose.spec.images import java_argv, kafka_image, toxiproxy_image
 from compose.spec.mesh_plan import client_edge_port, proxies, proxy_aliases
-from compose.spec.server_properties import host_name, render, server_properties
+from compose.spec.server_properties import (
+    disk_label,
+    host_name,
+    mount_point,
+    render,
+    server_properties,
+)
 from compose.spec.topology import Topology
 
 API_PORT = 8474
@@ -61,6 +68,10 @@ class BringUp:
         """The network in which `source` opens connections."""
         return self.name(f"net-{source}")
 
+    def volume(self, node: int, number: int) -> str:
+        """The volume with the log directory `number` of a node."""
+        return self.name(f"data-{disk_label(node, number)}")
+
     def run(self, took: "Stopwatch") -> DockerCluster:
         """Start everything; the nodes' processes run then, and may not serve yet. Raises ComposeError."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -80,16 +91,23 @@ class BringUp:
         self._check_wanted()
         helper = pool.submit(self._start_helper, proxy)
         joins = [pool.submit(self._join, proxy, node, made) for node, made in networks.items()]
-        disks = make_disks(helper.result(), self.owner, self.topology.nodes, mib=self.topology.volume_mib)
-        self._for_each_node(pool, lambda node: self._create_volume(disks, node))
-        disks.fill(storage_format.for_nodes(files.result(), self.topology.nodes))
+        counts = {node: self.topology.log_dirs_of(node) for node in self.topology.nodes}
+        disks = make_disks(helper.result(), self.owner, counts, mib=self.topology.volume_mib)
+        self._for_each_node(pool, lambda node: self._create_volumes(disks, node))
+        disks.fill(storage_format.for_nodes(files.result(), counts))
+        its_clocks = self._clocks(disks)
         took.mark("disks")
         for join in joins:
             join.result()
         took.mark("networks")
         self._check_wanted()
-        properties = {node: self._properties(node, proxy) for node in self.topology.nodes}
-        nodes = self._for_each_node(pool, lambda node: self._start_node(node, properties[node]))
+
+        def start_node(node: int, release: str, cpu_shares: int = ALL_SHARES) -> Node:
+            return self._start_node(node, release, self._properties(node, proxy), disks, cpu_shares)
+
+        nodes = self._for_each_node(
+            pool, lambda node: start_node(node, self.topology.release_of(node), self.cpu_shares)
+        )
         self._check_wanted()
         took.mark("nodes")
         mesh = self._make_mesh(proxy, helper.result(), nodes)
@@ -97,11 +115,12 @@ class BringUp:
         return DockerCluster(
             topology=self.topology,
             labels=self.owner.labels(),
-            proxy_id=proxy.id,
+            proxy=proxy,
             clients={node: self._client_address(node, proxy) for node in self.topology.broker_ids},
             nodes=nodes,
-            properties=properties,
+            start_node=start_node,
             disks=disks,
+            clocks=its_clocks,
             mesh=mesh,
         )
 
@@ -145,7 +164,7 @@ class BringUp:
         created.result()
         networks.connect(self.network(node), proxy.id, aliases=proxy_aliases(self.topology, str(node)))
 
-    def _format(self, took: "Stopwatch") -> dict[str, bytes]:
+    def _format(self, took: "Stopwatch") -> tuple[storage_format.Files, ...]:
         spec = storage_format.format_spec(
             self.topology,
             name=self.name("format"),
@@ -153,13 +172,14 @@ class BringUp:
             labels=self.owner.labels(),
             appcds=self.appcds,
         )
-        files = storage_format.formatted(spec)
+        files = storage_format.formatted(spec, count=self.topology.log_dirs)
         took.mark("format")
         return files
 
-    def _create_volume(self, disks: Disks, node: int) -> None:
-        device = disks.devices[node]
-        networks.create_ext4_volume(self.name(f"data-{node}"), device=device, labels=self.owner.labels())
+    def _create_volumes(self, disks: Disks, node: int) -> None:
+        for number, device in enumerate(disks.devices[node], start=1):
+            name = self.volume(node, number)
+            networks.create_ext4_volume(name, device=device, labels=self.owner.labels())
 
     def _client_address(self, node: int, proxy: Container) -> tuple[str, int]:
         return proxy.addresses[client_edge_port(node)]
@@ -171,22 +191,43 @@ class BringUp:
             address = f"{host}:{port}"
         return render(server_properties(self.topology, node, client_address=address))
 
-    def _start_node(self, node: int, properties: str) -> Node:
+    def _clocks(self, disks: Disks) -> Clocks:
+        """A node reads from its first moment on by how much its clock differs."""
+        names = {node: self.name(node) for node in self.topology.clocks}
+        made = Clocks(helper=disks.helper, of_run=disks.directory, containers=names)
+        for node in names:
+            made.prepare(node)
+        return made
+
+    def _start_node(self, node: int, release: str, properties: str, disks: Disks, cpu_shares: int) -> Node:
         broker = node in self.topology.broker_ids
         heap = self.topology.broker_heap_mib if broker else self.topology.controller_heap_mib
+        flags = clocks.JVM_FLAGS if node in self.topology.clocks else ()
         spec = ContainerSpec(
             name=self.name(node),
-            image=kafka_image(self.topology.release_of(node)),
-            command=java_argv("kafka.Kafka", PROPERTIES, heap_mib=heap, archive=self.appcds),
+            image=kafka_image(release),
+            command=java_argv("kafka.Kafka", PROPERTIES, heap_mib=heap, archive=self.appcds, flags=flags),
             labels=self.owner.labels(),
             network=self.network(node),
             hostname=host_name(node),
-            volumes={self.name(f"data-{node}"): "/data"},
+            volumes={
+                self.volume(node, number): mount_point(number)
+                for number in range(1, self.topology.log_dirs_of(node) + 1)
+            },
             files={PROPERTIES: properties},
-            cpu_shares=self.cpu_shares,
+            cpu_shares=cpu_shares,
         )
+        if node in self.topology.clocks:
+            spec = _with_clock(spec, clocks.directory(disks.directory, node))
         container = containers.start(spec)
-        return Node(number=node, container_id=container.id, name=spec.name, network=spec.network)
+        return Node(
+            number=node,
+            container_id=container.id,
+            name=spec.name,
+            network=spec.network,
+            release=release,
+            properties=properties,
+        )
 
     def _make_mesh(self, proxy: Container, helper: Helper, nodes: Mapping[int, Node]) -> ToxiproxyMesh:
         server = ToxiproxyServer(*proxy.addresses[API_PORT])
@@ -202,6 +243,16 @@ class BringUp:
         places = {listens[one.name]: one.edge for one in plan}
         edge_probe = EdgeProbe(places, {listens[name]: leads_to[name] for name in listens}, helper.run)
         return ToxiproxyMesh(plan, server, Traffic(places, lambda: helper.run(SS)), edge_probe)
+
+
+def _with_clock(spec: ContainerSpec, directory: str) -> ContainerSpec:
+    """The same container with a clock that can be set by the file in `directory`."""
+    return replace(
+        spec,
+        volumes={**spec.volumes, directory: clocks.IN_NODE},
+        files={**spec.files, **clocks.files()},
+        environment=clocks.ENVIRONMENT,
+    )
 
 
 class Stopwatch:

@@ -1,8 +1,10 @@
 """Is a cluster that has served a run as good as a new one? Whatever is not is named, and then it is not used.
 
 Invariant: between two runs every process is the one that the first run left, and runs; no disk is frozen, and
-each is readable with room; every edge is open, without a toxic, and answers; the quorum has a leader; all
-brokers are registered and not fenced, by the word of each; no fault may end a node; the clocks run together.
+each is readable with room; no broker has a log directory offline, by its own word; every edge is open,
+without a toxic, and answers; the quorum has a leader; all brokers are registered and not fenced, by the word
+of each; no fault may end a node; the clocks run together, and a node's own is the engine's, by the word of
+its process.
 Evidence: the engine, each node's file system, the proxy server's own list, a Kafka request over every edge,
 every broker by itself. Nothing is taken from what the faults say that they have undone.
 Counterexample to "the schedule healed everything, so the cluster is clean":
@@ -15,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from compose.errors import ComposeError
-from compose.protocols import Cluster
+from compose.protocols import Cluster, View
 
 EDGE_S = 2.0
 """A request over an open edge takes some milliseconds."""
@@ -23,6 +25,8 @@ LEAST_ROOM = 0.5
 """Of a disk: what earlier runs have left of it. A run of a minute writes some tens of MiB."""
 CLOCK_STEP_NS = 1_000_000_000
 """How far a wall clock may be set between two runs, against the monotonic clock."""
+CLOCK_NEAR_MS = 100
+"""How far a node's own clock may be from the engine's, beyond the error of its reading."""
 AT_ONCE = 8
 
 
@@ -56,10 +60,14 @@ def before(cluster: Cluster) -> Before:
     )
 
 
-def what_is_left(cluster: Cluster, since: Before, *, volume_bytes: int) -> list[str]:
-    """A line for each thing that is not as in a new cluster; what cannot be asked is one of them."""
+def what_is_left(cluster: Cluster, view: View, since: Before, *, volume_bytes: int) -> list[str]:
+    """A line for each thing that is not as in a new cluster; what cannot be asked is one of them.
+
+    `volume_bytes`: the size of each disk.
+    """
     checks: Sequence[Callable[[], Iterator[str]]] = (
         *(lambda node=node: _node(cluster, since, node, volume_bytes) for node in _nodes(cluster)),
+        *(lambda node=node: _log_dirs(view, node) for node in cluster.brokers),
         lambda: _edges(cluster),
         lambda: _quorum(cluster),
         lambda: _clocks(cluster, since),
@@ -97,12 +105,31 @@ def _node(cluster: Cluster, since: Before, node: int, volume_bytes: int) -> Iter
         yield f"node {node} may use only {cpus:g} processors"
     if (most_bytes := cluster.memory_limit(node)) is not None:
         yield f"node {node} may have only {most_bytes >> 20} MiB of memory"
+    yield from _own_clock(cluster, node)
     if cluster.is_frozen(node):
         yield f"the disk of node {node} is frozen"
         return
-    room = cluster.room_bytes(node)
-    if room < LEAST_ROOM * volume_bytes:
-        yield f"the disk of node {node} has {room >> 20} MiB left of {volume_bytes >> 20}"
+    for number, path in enumerate(cluster.log_dirs(node), start=1):
+        room = cluster.room_bytes(node, log_dir=number)
+        if room < LEAST_ROOM * volume_bytes:
+            yield f"{path} of node {node} has {room >> 20} MiB left of {volume_bytes >> 20}"
+
+
+def _log_dirs(view: View, node: int) -> Iterator[str]:
+    """A directory that was taken offline stays so until its broker starts anew, whatever its disk can do."""
+    for path, online in view.log_dirs(node).items():
+        if not online:
+            yield f"{path} of node {node} is offline"
+
+
+def _own_clock(cluster: Cluster, node: int) -> Iterator[str]:
+    """Of a node that has one: what it was set to, and what its process shows."""
+    setting = cluster.clock_setting(node)
+    if setting is None:
+        return
+    shown = cluster.clock_ahead(node)
+    if setting or shown.least_ms > CLOCK_NEAR_MS or shown.most_ms < -CLOCK_NEAR_MS:
+        yield f"the clock of node {node} is set {setting} ms ahead, and shows {shown.least_ms} ms or more"
 
 
 def _edges(cluster: Cluster) -> Iterator[str]:

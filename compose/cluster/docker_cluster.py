@@ -3,17 +3,20 @@
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from compose.docker import containers
+from compose.docker.containers import Container
 from compose.docker.events import engine_time_ns
 from compose.docker.labels import RUN
-from compose.errors import ComposeError, NodeStateError
+from compose.errors import ComposeError, NodeStateError, Vanished
 from compose.kafka import broker_log, metadata_dump, quorum
 from compose.kafka.admin import ClusterAdmin
 from compose.mesh.mesh import ToxiproxyMesh
 from compose.nodes import control_group, cpu_time, replica_files
+from compose.nodes.clocks import Clocks
 from compose.nodes.disks import Disks
 from compose.nodes.engine_clock import engine_clock
 from compose.nodes.helper import Helper
@@ -22,6 +25,7 @@ from compose.nodes.node_watch import DockerEngine, NodeWatch, Watched
 from compose.nodes.planned_ends import KILLED, STOPPED, PlannedEnds
 from compose.protocols import (
     PROXY,
+    ClockAhead,
     ClockReading,
     ContainerState,
     LogExtent,
@@ -31,7 +35,11 @@ from compose.protocols import (
     Role,
     StartTimings,
 )
+from compose.spec.server_properties import log_dirs
 from compose.spec.topology import Topology
+
+StartNode = Callable[[int, str], Node]
+"""Makes and starts the container of a node with the image of a Kafka release."""
 
 
 class DockerCluster:
@@ -42,18 +50,23 @@ class DockerCluster:
         *,
         topology: Topology,
         labels: Mapping[str, str],
-        proxy_id: str,
+        proxy: Container,
         clients: Mapping[int, tuple[str, int]],
         nodes: Mapping[int, Node],
-        properties: Mapping[int, str],
+        start_node: StartNode,
         disks: Disks,
+        clocks: Clocks,
         mesh: ToxiproxyMesh,
     ) -> None:
         self.topology, self.clients, self.mesh = topology, clients, mesh
         self.timings: StartTimings | None = None
-        self._labels, self._nodes, self._properties, self._disks = labels, nodes, properties, disks
-        self._proxy_id, self._planned, self._logs_since_ns = proxy_id, PlannedEnds(), 0
-        self._clock = engine_clock(proxy_id)
+        self._labels, self._nodes, self._start_node, self._disks = labels, dict(nodes), start_node, disks
+        self._clocks = clocks
+        self._proxy, self._planned, self._logs_since_ns = proxy, PlannedEnds(), 0
+        self._clock = engine_clock(proxy.id)
+        self._releases = {number: node.release for number, node in nodes.items()}
+        self._limits: dict[int, tuple[float | None, int | None]] = {}
+        self._earlier_logs = dict.fromkeys(nodes, "")
         self._restarts = dict.fromkeys(nodes, 0)
         self._addresses = {number: self.address(number) for number in nodes}
         self._starting = {number: threading.Lock() for number in nodes}
@@ -90,9 +103,23 @@ class DockerCluster:
         return self.topology.controller_ids
 
     def release_of(self, node: int) -> str:
-        """Kafka release of the node."""
+        """Kafka release of the node, from its next start on if that was changed."""
         self._node(node)
-        return self.topology.release_of(node)
+        return self._releases[node]
+
+    def change_release(self, node: int, release: str) -> None:
+        """The node gets a container of that release's image with its next start."""
+        status = self._node(node).state().status
+        if status not in ("exited", "missing"):
+            raise NodeStateError(f"node {node} is {status}; only one that has exited gets another release")
+        if release not in self.topology.every_release:
+            known = ", ".join(self.topology.every_release)
+            raise NodeStateError(f"node {node}: this cluster has no image of {release}; it has {known}")
+        self._releases[node] = release
+
+    def reported_release(self, node: int) -> str:
+        """The release that the node's present process names in its log."""
+        return broker_log.release(self._log_of_this_life(node))
 
     def state(self, node: int) -> ContainerState:
         """The state of the node now, as the engine reports it."""
@@ -127,17 +154,41 @@ class DockerCluster:
 
     def start(self, node: int, *, owner: str = "") -> None:
         """Start an exited node, and let the edges to it follow if its address has changed."""
-        one = self._node(node)
+        self._node(node)
         with self._starting[node]:
-            if one.state().status != "running":
+            if self._nodes[node].state().status != "running":
                 self._planned.starting(node, owner=owner)
-                one.start()
+                self._start_process(node)
                 self._restarts[node] += 1
             self._planned.runs(node)
             address = self.address(node)
             if address and address != self._addresses[node]:
                 self.mesh.moved(node, address)
                 self._addresses[node] = address
+
+    def _start_process(self, node: int) -> None:
+        """Start the node's container; if it gets another release, one of that takes its place."""
+        one = self._nodes[node]
+        if one.release == self._releases[node]:
+            one.start()
+        else:
+            self._replace(one)
+
+    def _replace(self, old: Node) -> None:
+        """Another container under the same name, on the same disk and in the same network, with the limits of
+        the old one. What that has logged goes with it, and is kept before. May be tried again."""
+        node = old.number
+        if old.state().status != "missing":
+            self._limits[node] = old.cpu_limit(), old.memory_limit()
+            self._earlier_logs[node] += self._log(node)
+        with suppress(Vanished):
+            containers.remove(old.name, name=old.name)
+        new = self._nodes[node] = self._start_node(node, self._releases[node])
+        cpus, most_bytes = self._limits.pop(node, (None, None))
+        if cpus is not None:
+            new.limit_cpu(cpus)
+        if most_bytes is not None:
+            new.limit_memory(most_bytes)
 
     def allow_end(self, node: int, *, owner: str) -> None:
         """The node may halt by itself."""
@@ -158,8 +209,8 @@ class DockerCluster:
 
     def watch(self, on_event: Callable[[ProcessEvent], None]) -> NodeWatch:
         """Report every start and end of a node's process, and of the proxy's."""
-        ids = {number: node.container_id for number, node in self._nodes.items()} | {PROXY: self._proxy_id}
-        watched = [Watched(container_id=each, node=node, role=self._role(node)) for node, each in ids.items()]
+        names = {number: node.name for number, node in self._nodes.items()} | {PROXY: self._proxy.name}
+        watched = [Watched(container=name, node=node, role=self._role(node)) for node, name in names.items()]
         return NodeWatch(watched, DockerEngine(self.run_id, self._clock), self._planned, on_event)
 
     def _role(self, node: int) -> Role:
@@ -177,23 +228,45 @@ class DockerCluster:
         """The harness's clocks and the engine's."""
         return self._clock.read()
 
-    def freeze(self, node: int) -> None:
+    def set_clock(self, node: int, ahead_ms: int) -> None:
+        """Set the node's wall clock."""
+        self._node(node)
+        self._clocks.set(node, ahead_ms)
+
+    def clock_setting(self, node: int) -> int | None:
+        """How far ahead the node's clock was set."""
+        self._node(node)
+        return self._clocks.setting(node)
+
+    def clock_ahead(self, node: int) -> ClockAhead:
+        """How far ahead it is: a process that does not run has no clock, and one that is paused no answer."""
+        status = self._node(node).state().status
+        if status != "running":
+            raise NodeStateError(f"node {node} is {status}; what its clock shows is not known")
+        return self._clocks.ahead(node)
+
+    def log_dirs(self, node: int) -> tuple[str, ...]:
+        """The paths of the node's log directories."""
+        self._node(node)
+        return log_dirs(self._disks.count(node))
+
+    def freeze(self, node: int, *, log_dir: int | None = None) -> None:
         """Let every write to the node's disk block."""
         self._node(node)
-        self._disks.freeze(node)
+        self._disks.freeze(node, log_dir)
 
-    def thaw(self, node: int) -> None:
+    def thaw(self, node: int, *, log_dir: int | None = None) -> None:
         """Undo `freeze`."""
         self._node(node)
-        self._disks.thaw(node)
+        self._disks.thaw(node, log_dir)
 
     def is_frozen(self, node: int) -> bool:
-        """Whether the node's disk is frozen."""
+        """Whether a disk of the node is frozen."""
         self._node(node)
         return self._disks.is_frozen(node)
 
     def drop_unsynced(self, node: int) -> None:
-        """Power cut of the node's disk."""
+        """Power cut of the node's disks."""
         status = self._node(node).state().status
         if status != "paused":
             raise NodeStateError(
@@ -201,44 +274,54 @@ class DockerCluster:
             )
         self._disks.drop_unsynced(node)
 
-    def fill_up(self, node: int) -> None:
-        """Leave no room on the node's disk."""
-        self._node(node)
-        self._disks.fill_up(node)
+    def fail_log_dir(self, node: int, *, log_dir: int) -> None:
+        """Let one disk of a running broker fail."""
+        status, count = self._node(node).state().status, self._disks.count(node)
+        if status != "running" or not 2 <= log_dir <= count:
+            raise NodeStateError(
+                f"node {node} is {status} and has {count} log directories; only a running node can lose one, "
+                f"and not the first, which has its metadata log: asked for number {log_dir}"
+            )
+        self._disks.drop_unsynced(node, log_dir)
 
-    def free_up(self, node: int) -> None:
+    def fill_up(self, node: int, *, log_dir: int = 1) -> None:
+        """Leave no room on a disk of the node."""
+        self._node(node)
+        self._disks.fill_up(node, log_dir)
+
+    def free_up(self, node: int, *, log_dir: int = 1) -> None:
         """Undo `fill_up`."""
         self._node(node)
-        self._disks.free_up(node)
+        self._disks.free_up(node, log_dir)
 
-    def wipe(self, node: int, *, new: bool) -> None:
+    def wipe(self, node: int, *, new: bool, log_dir: int | None = None) -> None:
         """Empty the disk of a broker that has exited."""
         status = self._node(node).state().status
         if status != "exited" or node in self.controllers:
             raise NodeStateError(f"node {node} is {status}; only a broker that has exited can be wiped")
-        self._disks.wipe(node, new=new)
+        self._disks.wipe(node, log_dir, new=new)
 
-    def log_sizes(self, node: int) -> Mapping[str, int]:
+    def log_sizes(self, node: int, *, log_dir: int | None = None) -> Mapping[str, int]:
         """Bytes of each `*.log` file; of a broker without its metadata log, which grows all by itself."""
-        return self._disks.log_sizes(node, with_metadata=node not in self.brokers)
+        return self._disks.log_sizes(node, log_dir, with_metadata=node not in self.brokers)
 
-    def log_bytes(self, node: int) -> int:
+    def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         """Bytes of these files."""
-        return sum(self.log_sizes(node).values())
+        return sum(self.log_sizes(node, log_dir=log_dir).values())
 
-    def unsynced_bytes(self, node: int) -> int:
+    def unsynced_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         """Bytes of `*.log` files that a power cut would take."""
-        return self._disks.unsynced_bytes(node, with_metadata=node not in self.brokers)
+        return self._disks.unsynced_bytes(node, log_dir, with_metadata=node not in self.brokers)
 
-    def log_ends(self, node: int) -> dict[tuple[str, int], LogExtent]:
-        """What the node's own disk holds of each partition."""
+    def log_ends(self, node: int, *, log_dir: int | None = None) -> dict[tuple[str, int], LogExtent]:
+        """What the node's own disks hold of each partition."""
         self._node(node)
-        return self._disks.log_ends(node)
+        return self._disks.log_ends(node, log_dir)
 
-    def room_bytes(self, node: int) -> int:
-        """Bytes that are free on the node's file system."""
+    def room_bytes(self, node: int, *, log_dir: int = 1) -> int:
+        """Bytes that are free on a disk of the node."""
         self._node(node)
-        return self._disks.room_bytes(node)
+        return self._disks.room_bytes(node, log_dir)
 
     def save_replicas(
         self, topics: Collection[str], into: Path, *, of: Literal["exited", "running"] = "exited"
@@ -301,11 +384,15 @@ class DockerCluster:
 
     def broker_epoch(self, node: int) -> int:
         """The epoch of the node's registration, from the log of its present life."""
-        state = self.state(node)
+        return broker_log.broker_epoch(self._log_of_this_life(node))
+
+    def _log_of_this_life(self, node: int) -> str:
+        """What the node's present process has logged; "" while it has none."""
+        one = self._node(node)
+        state = one.state()
         if state.pid is None:
-            return -1
-        since_ns = engine_time_ns(state.started_at)
-        return broker_log.broker_epoch(containers.logs(self._node(node).container_id, since_ns=since_ns))
+            return ""
+        return containers.logs(one.container_id, since_ns=engine_time_ns(state.started_at))
 
     def tail(self, node: int, lines: int = 40) -> str:
         """The last lines of the node's output."""
@@ -321,8 +408,12 @@ class DockerCluster:
         return leader if leader in alive else None
 
     def copy_metadata(self) -> MetadataLog:
-        """A copy of the metadata log of the controller that has the most of it, to be decoded."""
-        copy = metadata_dump.copied(self._labels, self.release_of, self.controllers, self._disks)
+        """A copy of the metadata log of the controller that has the most of it, to be decoded.
+
+        The newest release decodes it: it knows every record that any other one has written.
+        """
+        newest = self.topology.every_release[-1]
+        copy = metadata_dump.copied(self._labels, newest, self.controllers, self._disks)
 
         def decode() -> list[dict[str, object]]:
             with self._dumping:
@@ -339,14 +430,15 @@ class DockerCluster:
         clocks = self._clock.read()
         self._logs_since_ns = clocks.engine_ns if clocks.engine_ns >= 0 else clocks.wall_ns
         self._planned = PlannedEnds()
+        self._earlier_logs = dict.fromkeys(self._nodes, "")
 
     def collect(self, into: Path) -> None:
         """Write `server.log` and `server.properties` of each node below `into`."""
-        for number in self._nodes:
+        for number, node in self._nodes.items():
             directory = into / str(number)
             directory.mkdir(parents=True, exist_ok=True)
-            (directory / "server.properties").write_text(self._properties[number])
-            (directory / "server.log").write_text(self._log(number))
+            (directory / "server.properties").write_text(node.properties)
+            (directory / "server.log").write_text(self._earlier_logs[number] + self._log(number))
 
     def address(self, node: int) -> str:
         """The node's IP address in its own network, "" while it does not run."""

@@ -7,6 +7,7 @@ from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable, MachineError
 from compose.host import memory
 from compose.host.system import require_linux
+from compose.nodes import clock_trial
 from compose.spec.images import kafka_image, tools_image, toxiproxy_image
 from compose.spec.topology import Topology, memory_mib
 
@@ -19,19 +20,30 @@ def check(topology: Topology) -> None:
     """Raise EngineUnreachable, ImageUnavailable or MachineError if `topology` cannot be started here."""
     require_linux()
     check_images(topology)
+    check_clocks(topology)
     for needed, free_mib in memory_needs(topology):
         check_memory(needed, free_mib)
 
 
 def check_images(topology: Topology) -> None:
     """Raise ImageUnavailable with the names of the images that the engine lacks."""
-    wanted = (*map(kafka_image, topology.releases), toxiproxy_image(), tools_image())
+    wanted = (*map(kafka_image, topology.every_release), toxiproxy_image(), tools_image())
     missing = [name for name in wanted if not docker_images.exists(name)]
     if missing:
         raise ImageUnavailable(
             f"the Docker Engine has no image {', '.join(missing)}\n"
             "    next step: `make setup` pulls or builds them"
         )
+
+
+def check_clocks(topology: Topology) -> None:
+    """Raise MachineError with the image of a node whose clock is to be set, and in which none can be.
+
+    Such a node may be brought to any later release, and its clock is to be set there too.
+    """
+    later = topology.later if topology.clocks else ()
+    for release in dict.fromkeys((*map(topology.release_of, topology.clocks), *later)):
+        clock_trial.try_a_clock(kafka_image(release))
 
 
 def memory_needs(topology: Topology) -> Iterator[tuple[Mapping[str, int], int]]:

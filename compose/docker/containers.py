@@ -1,4 +1,7 @@
-"""Containers: made by Testcontainers, then driven by id with the SDK's low-level calls, one request each."""
+"""Containers: made by Testcontainers, then driven by id with the SDK's low-level calls, one request each.
+
+Where a `container_id` is asked for, the engine takes a container's name as well.
+"""
 
 import io
 import shutil
@@ -19,6 +22,10 @@ KEEP_LOG = {"max-size": "256m"}
 ARCHIVE_CHUNK = 1 << 18
 COPY_CHUNK = 1 << 20
 UNLIMITED_BYTES = 1 << 50
+MOST_SWAP_BYTES = 16 << 20
+"""Of a container whose memory is limited. With none at all a group of version 1 meets the limit of memory and
+swap first, which Linux 6.18 does not count: of 200 MB of files written within 60 MB, `memory.failcnt` counted
+143 meetings with 1 MiB more, and with equal limits neither that nor `memory.memsw.failcnt` any."""
 ALL_SHARES, LEAST_SHARES = 1024, 2
 """The kernel's own default, and the least that it knows."""
 CPU_PERIOD_US = 100_000
@@ -196,7 +203,7 @@ def set_memory_limit(container_id: str, most_bytes: int | None, *, name: str) ->
     """
     most = UNLIMITED_BYTES if most_bytes is None else most_bytes
     with asking(f"limiting the memory of container {name}"):
-        client().api.update_container(container_id, mem_limit=most, memswap_limit=most)
+        client().api.update_container(container_id, mem_limit=most, memswap_limit=most + MOST_SWAP_BYTES)
 
 
 def put_files(container_id: str, files: Mapping[str, bytes]) -> None:

@@ -31,9 +31,12 @@ Action = Literal["start", "die", "oom"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerEvent:
-    """One event of the stream; `at_ns` is the engine's wall clock, `exit_code` -1 unless it is a `die`."""
+    """One event of the stream; `at_ns` is the engine's wall clock, `exit_code` -1 unless it is a `die`.
 
-    container_id: str
+    `container` is its name: a node's container may be replaced by another one of that name.
+    """
+
+    container: str
     action: Action
     at_ns: int
     exit_code: int = UNKNOWN
@@ -84,7 +87,7 @@ def read_event(raw: Mapping[str, Any]) -> ContainerEvent:
     """An event of the engine's API (version 1.41: `Action`, `Actor`, `timeNano`)."""
     attributes = raw["Actor"]["Attributes"]
     return ContainerEvent(
-        container_id=str(raw["Actor"]["ID"]),
+        container=str(attributes["name"]),
         action=raw["Action"],
         at_ns=int(raw["timeNano"]),
         exit_code=int(attributes.get("exitCode", UNKNOWN)),

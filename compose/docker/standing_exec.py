@@ -33,7 +33,7 @@ class StandingExec:
 
     def __init__(self, container_id: str) -> None:
         self._container_id = container_id
-        self._idle: list[_Session] = []
+        self._idle: list[Session] = []
         self._lock = threading.Lock()
         self.unanswered = ""
 
@@ -58,20 +58,25 @@ class StandingExec:
             self._idle.append(session)
         return result
 
-    def _take(self, what: str) -> "_Session":
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
+    def _take(self, what: str) -> "Session":
+        while (session := self._kept()) is not None:
+            if session.waits:
+                return session
+            session.close()
         with asking(what):
             api = client().api
             handle = api.exec_create(self._container_id, ["perl", SERVER], stdin=True)["Id"]
             stream = api.exec_start(handle, socket=True)
         connection: socket.socket = getattr(stream, "_sock", stream)  # type: ignore[arg-type]
-        return _Session(stream=stream, connection=connection)
+        return Session(stream=stream, connection=connection)
+
+    def _kept(self) -> "Session | None":
+        with self._lock:
+            return self._idle.pop() if self._idle else None
 
 
 @dataclass(slots=True)
-class _Session:
+class Session:
     """One exec that stands; `stream` is what the SDK gave and owns the `connection`."""
 
     stream: object
@@ -92,6 +97,18 @@ class _Session:
         output = bytes(self._read[end + 1 : end + 1 + length])
         del self._read[: end + 1 + length]
         return ExecResult(exit_code=code, output=output.decode(errors="replace"))
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is there for a next question: it ended with its container, which may run again since."""
+        self.connection.settimeout(0)
+        try:
+            self.connection.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
 
     def close(self) -> None:
         """End it: the server ends when nobody can ask it any more."""

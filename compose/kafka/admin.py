@@ -6,8 +6,9 @@ half way is not sent again on the same connection.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
+from typing import TypeVar
 
-from compose.admin_protocol import ElectionKind, Feature, Place, Resource
+from compose.admin_protocol import ElectionKind, Feature, Place, Quorum, Resource
 from compose.errors import AdminRefused, BrokerSilent, ViewError
 from compose.kafka import admin_api
 from compose.kafka.admin_api import Outcome
@@ -42,6 +43,7 @@ ERRORS = {
 """The names of Kafka's error codes, where it adds no words of its own (Errors.java)."""
 
 Change = Callable[[Connection], tuple[Outcome, ...]]
+Answer = TypeVar("Answer")
 
 
 class ClusterAdmin:
@@ -117,24 +119,28 @@ class ClusterAdmin:
             answers = brokers.ask_all(lambda _, connection: admin_api.feature(connection, name)).given
         return {number: known for number, known in answers.items() if known is not None}
 
+    def quorum(self) -> Quorum:
+        """DescribeQuorum, which a broker passes on to the active controller."""
+        return self._by_any(lambda _, connection: admin_api.quorum(connection), None, within_s=ASK_S)
+
     def _change(
         self, change: Change, *, fine: Collection[int] = (), only: Collection[int] | None = None
     ) -> None:
         """Have it made; AdminRefused for an error that is not `fine`."""
-        outcomes = self._by_any(lambda _, connection: change(connection), only)
+        outcomes = self._by_any(lambda _, connection: change(connection), only, within_s=CHANGE_S)
         if refused := [each for each in outcomes if each.error not in (0, *fine)]:
             raise AdminRefused("; ".join(map(_in_words, refused)))
 
-    def _by_any(self, ask: Ask[tuple[Outcome, ...]], only: Iterable[int] | None) -> tuple[Outcome, ...]:
+    def _by_any(self, ask: Ask[Answer], only: Iterable[int] | None, *, within_s: float) -> Answer:
         """The answer of the first broker that gives one in time."""
         silent: list[str] = []
-        with Brokers(self._bootstrap, within_s=CHANGE_S) as brokers:
+        with Brokers(self._bootstrap, within_s=within_s) as brokers:
             for number in only or brokers.numbers:
                 try:
                     return brokers.ask(number, ask)
                 except BrokerSilent as error:
                     silent.append(str(error))
-        raise ViewError(f"no broker takes the change: {'; '.join(silent)}")
+        raise ViewError(f"no broker passes it on to the controllers: {'; '.join(silent)}")
 
 
 def _in_words(outcome: Outcome) -> str:

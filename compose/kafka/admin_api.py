@@ -8,7 +8,7 @@ function raises OSError or ValueError if the broker does not answer in time, or 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from compose.admin_protocol import ElectionKind, Feature, Place, Resource
+from compose.admin_protocol import ElectionKind, Feature, Place, Quorum, Resource
 from compose.kafka.broker_api import API_VERSIONS, offered
 from compose.kafka.wire import CLIENT_ID, Connection, Reader, Writer
 
@@ -19,6 +19,7 @@ CREATE_PARTITIONS, CREATE_PARTITIONS_VERSION = 37, 2
 ELECT_LEADERS, ELECT_LEADERS_VERSION = 43, 2
 ALTER_CONFIGS, ALTER_CONFIGS_VERSION = 44, 1
 REASSIGN, REASSIGN_VERSION = 45, 0
+DESCRIBE_QUORUM, DESCRIBE_QUORUM_VERSION = 55, 1
 UPDATE_FEATURES, UPDATE_FEATURES_VERSION = 57, 1
 FEATURES_VERSION = 4
 """The newest version of ApiVersions: an older one leaves out a feature whose oldest level is 0 (KAFKA-17011).
@@ -29,6 +30,7 @@ UPGRADE, SAFE_DOWNGRADE = 1, 2
 RESOURCE_TYPES = {"topic": 2, "broker": 4}
 ELECTION_TYPES: Mapping[ElectionKind, int] = {"preferred": 0, "unclean": 1}
 SUPPORTED_TAG, FINALIZED_TAG = 0, 2
+METADATA_TOPIC = "__cluster_metadata"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +176,53 @@ def feature(connection: Connection, name: str) -> Feature | None:
         return None
     finalized = _levels(tagged.get(FINALIZED_TAG), name)
     return Feature(level=max(finalized) if finalized else 0, oldest=supported[0], newest=supported[1])
+
+
+def quorum(connection: Connection) -> Quorum:
+    """DescribeQuorum (KIP-595). ValueError while no controller is active, as the broker knows."""
+    body = Writer()
+
+    def topic(name: str) -> object:
+        return body.text(name).array([0], lambda number: body.fixed("i", number).tags()).tags()
+
+    body.array([METADATA_TOPIC], topic).tags()
+    answer = connection.ask(DESCRIBE_QUORUM, DESCRIBE_QUORUM_VERSION, body)
+    error = answer.fixed("h")
+    if error:
+        raise ValueError(f"DescribeQuorum is refused with error {error}")
+    found = [each for topics in answer.array(lambda: _of_quorum(answer)) for each in topics]
+    if len(found) != 1:
+        raise ValueError(f"DescribeQuorum answers for {len(found)} partitions of one")
+    return found[0]
+
+
+def _of_quorum(answer: Reader) -> tuple[Quorum, ...]:
+    answer.text()
+    partitions = answer.array(lambda: _voters(answer))
+    answer.tags()
+    return partitions
+
+
+def _voters(answer: Reader) -> Quorum:
+    answer.fixed("i")
+    error, leader = answer.fixed("h"), answer.fixed("i")
+    answer.fixed("i")
+    answer.fixed("q")
+    voters = answer.array(lambda: _log_end(answer))
+    answer.array(lambda: _log_end(answer))
+    answer.tags()
+    if error or leader < 0:
+        raise ValueError(f"no controller is active: error {error}, leader {leader}")
+    return Quorum(leader=leader, log_ends=dict(voters))
+
+
+def _log_end(answer: Reader) -> tuple[int, int]:
+    """A voter, or a broker that follows: its id, and its log end."""
+    node, log_end = answer.fixed("i"), answer.fixed("q")
+    answer.fixed("q")
+    answer.fixed("q")
+    answer.tags()
+    return node, log_end
 
 
 def _by_topic(body: Writer, places: Iterable[Place], partition: Callable[[Place], object]) -> Writer:

@@ -16,6 +16,8 @@ METADATA, METADATA_VERSION = 3, 12
 LIST_OFFSETS, LIST_OFFSETS_VERSION = 2, 7
 API_VERSIONS = 18
 INIT_PRODUCER_ID, INIT_PRODUCER_ID_VERSION = 22, 4
+LOG_DIRS, LOG_DIRS_VERSION = 35, 3
+KAFKA_STORAGE_ERROR = 56
 DESCRIBE, DESCRIBE_VERSION = 75, 0
 TRANSACTION_MS = 60_000
 """Time-out of a transaction, which nobody begins."""
@@ -117,6 +119,19 @@ def describe(connection: Connection, topic: str) -> TopicAnswer:
     return described
 
 
+def log_dirs(connection: Connection) -> dict[str, bool]:
+    """Ask a broker for its log directories, by path: whether each is online (DescribeLogDirs, KIP-113).
+
+    ValueError for any error but that a directory is offline.
+    """
+    no_topics = Writer().count(1)
+    answer = connection.ask(LOG_DIRS, LOG_DIRS_VERSION, no_topics.tags())
+    answer.fixed("i")
+    if error := answer.fixed("h"):
+        raise ValueError(f"DescribeLogDirs is refused with error {error}")
+    return dict(answer.array(lambda: _log_dir(answer)))
+
+
 def list_offsets(
     connection: Connection,
     epochs: Mapping[Place, int],
@@ -182,6 +197,27 @@ def _partition(answer: Reader, *, with_elr: bool) -> PartitionAnswer:
         isr=isr,
         elr=elr,
     )
+
+
+def _log_dir(answer: Reader) -> tuple[str, bool]:
+    error, path = answer.fixed("h"), answer.text()
+    answer.array(lambda: _log_dir_topic(answer))
+    answer.tags()
+    if error not in (0, KAFKA_STORAGE_ERROR):
+        raise ValueError(f"log directory {path} is reported with error {error}")
+    return path, not error
+
+
+def _log_dir_topic(answer: Reader) -> None:
+    """A topic that was not asked for has no partitions in the answer; some releases name it all the same."""
+
+    def partition() -> None:
+        answer.take(4 + 8 + 8 + 1)
+        answer.tags()
+
+    answer.text()
+    answer.array(partition)
+    answer.tags()
 
 
 def _offsets_topic(answer: Reader) -> list[tuple[Place, tuple[int, int]]]:

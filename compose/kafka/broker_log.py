@@ -20,9 +20,11 @@ Kind = Literal[
     "recovered",
     "unclean-election",
     "halted",
+    "version",
 ]
 """What a line shows: a log was loaded · the node became leader or follower of a partition · a log was cut ·
-a segment that had not been flushed was read again · an unclean election · the process ends itself."""
+a segment that had not been flushed was read again · an unclean election · the process ends itself · it names
+its Kafka release."""
 
 MOST_KEPT = 1000
 """Characters of a line that are kept; what decides is in its front."""
@@ -49,7 +51,7 @@ class BrokerLogLine:
 HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ")
 WORTH_A_TRY = re.compile(
     r"Completed load of|starts at leader epoch|Truncating|Recovering unflushed|UNCLEAN"
-    r"|[Ff]atal|Halting|Shutdown broker"
+    r"|[Ff]atal|Halting|Shutdown broker|Kafka version:"
 )
 
 TP = r"(?P<topic>[\w.-]+)-(?P<partition>\d+)"
@@ -112,7 +114,9 @@ PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
             r"|Exiting Kafka due to fatal exception|Fatal error during \w+ startup"
         ),
     ),
+    ("version", re.compile(r"Kafka version: \d")),
 )
+VERSION = re.compile(r"Kafka version: (\d+\.\d+\.\d+)")
 REGISTERED = re.compile(r"Successfully registered broker \d+ with broker epoch (\d+)")
 NO_EFFECT = re.compile(rf"\[\w*Log partition={TP}, dir=.*\] Truncating to \d+ has no effect")
 
@@ -138,6 +142,12 @@ def broker_epoch(text: str) -> int:
     """The broker epoch of the last registration (BrokerLifecycleManager.scala); -1 if there is none."""
     found = REGISTERED.findall(text)
     return int(found[-1]) if found else -1
+
+
+def release(text: str) -> str:
+    """The Kafka release that the log names last (AppInfoParser.java), as "4.3.1"; "" if it names none."""
+    found = VERSION.findall(text)
+    return str(found[-1]) if found else ""
 
 
 def _merged(found: BrokerLogLine, announced: dict[tuple[str, int], BrokerLogLine]) -> Iterator[BrokerLogLine]:

@@ -7,7 +7,7 @@ the log was when it was copied.
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compose.docker import containers
@@ -27,6 +27,7 @@ SEGMENT = re.compile(r"(\d{20})\.log")
 SNAPSHOT = re.compile(r"(\d{20})-\d{10}\.checkpoint")
 DUMPING = re.compile(r"Dumping (\S+)")
 RECORD = re.compile(r"\| offset: (\d+) CreateTime: (-?\d+) .*? payload: (\{.*\})$")
+LEADER_CHANGE = re.compile(r"\| offset: (\d+) CreateTime: (-?\d+) .*? LeaderChange: (\{.*\})$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +52,21 @@ class CopiedLog:
             self.disks.discard(self.directory)
 
 
-def copied(
-    labels: Mapping[str, str], release_of: Callable[[int], str], controllers: Sequence[int], disks: Disks
-) -> CopiedLog:
-    """Copy the longest log of `controllers`; the tool of its release decodes it. Raises ComposeError."""
+def copied(labels: Mapping[str, str], release: str, controllers: Sequence[int], disks: Disks) -> CopiedLog:
+    """Copy the longest log of `controllers`; the tool of `release` decodes it. Raises ComposeError."""
     listings = {node: disks.files(node, METADATA_LOG) for node in controllers}
     node = max(listings, key=lambda number: _extent(listings[number]))
     names = _wanted(listings[node])
     directory = disks.copy_out(node, METADATA_LOG, names, to=f"metadata-{node}-{secrets.token_hex(4)}")
-    return CopiedLog(labels=labels, release=release_of(node), directory=directory, names=names, disks=disks)
+    return CopiedLog(labels=labels, release=release, directory=directory, names=names, disks=disks)
 
 
 def parse(text: str) -> Iterator[dict[str, object]]:
-    """The data records in DumpLogSegments' output; control records and a torn tail are left out."""
+    """The records in DumpLogSegments' output, without a torn tail.
+
+    Of the control records only those of leader changes, of type LEADER_CHANGE, where the tool prints what
+    they hold (from 4.2 on): `leaderId` is the controller that wrote what follows.
+    """
     snapshot = False
     for line in text.splitlines():
         if file := DUMPING.match(line):
@@ -75,6 +78,13 @@ def parse(text: str) -> Iterator[dict[str, object]]:
                 "timestamp_ms": int(found[2]),
                 "type": payload["type"],
                 "data": payload["data"],
+            }
+        elif not snapshot and (found := LEADER_CHANGE.match(line.strip())):
+            yield {
+                "offset": int(found[1]),
+                "timestamp_ms": int(found[2]),
+                "type": "LEADER_CHANGE",
+                "data": json.loads(found[3]),
             }
 
 

@@ -15,11 +15,11 @@ from compose.host.waiting import wait_until
 from compose.kafka import broker_api
 from compose.kafka.broker_api import CONSUMER, DEBUGGING, PartitionAnswer, TopicAnswer
 from compose.kafka.brokers import Brokers
+from compose.kafka.coordinators import OFFSETS_TOPIC, coordinating_partition
 from compose.protocols import PartitionOffsets, PartitionState
 
 ASK_S = 2.0
 EVERY_S = 0.1
-OFFSETS_TOPIC = "__consumer_offsets"
 
 
 class ClusterView:
@@ -83,6 +83,10 @@ class ClusterView:
         divided = {broker for broker, count in votes.items() if 2 * count == len(listed)}
         return {broker: 2 * count < len(listed) for broker, count in votes.items() if broker not in divided}
 
+    def log_dirs(self, broker: int) -> Mapping[str, bool]:
+        """Whether each log directory of a broker is online by its own word, by path. Raises BrokerSilent."""
+        return self._brokers.ask(broker, lambda _, connection: broker_api.log_dirs(connection))
+
     def coordinator(self, group: str) -> int | None:
         """The broker that coordinates a consumer group; None if there is none now, or was no group yet.
 
@@ -92,7 +96,7 @@ class ClusterView:
         states = self.describe(OFFSETS_TOPIC)
         if not states:
             return None
-        leader = states[group_partition(group, len(states))].leader
+        leader = states[coordinating_partition(group, len(states))].leader
         return leader if leader >= 0 else None
 
     def wait_until_settled(self, topic: str, *, within_s: float) -> None:
@@ -202,18 +206,6 @@ class ClusterView:
 
     def _topic_by_broker(self, topic: str) -> Mapping[int, TopicAnswer]:
         return self._brokers.ask_all(lambda _, broker: broker_api.describe(broker, topic)).given
-
-
-def group_partition(group: str, partitions: int) -> int:
-    """The partition of OFFSETS_TOPIC for a group: Utils.abs(group.hashCode()) % partitions in Kafka.
-
-    Java's hash of a string is over its UTF-16 units, in 32 bits with a sign; abs of the least one is 0.
-    """
-    units, code = group.encode("utf-16-be"), 0
-    for unit in zip(units[::2], units[1::2], strict=True):
-        code = (31 * code + 256 * unit[0] + unit[1]) & 0xFFFFFFFF
-    positive = 0 if code == 1 << 31 else min(code, (1 << 32) - code)
-    return positive % partitions
 
 
 def merge(answers: Iterable[TopicAnswer]) -> tuple[PartitionState, ...]:

@@ -49,17 +49,20 @@ def throttled_ns(group: Path) -> int | None:
 def memory_use(group: Path) -> MemoryUse | None:
     """What a group of the memory controller holds, and how often it was at its limit; None: not known.
 
-    `anon` of `memory.stat`, and `max` of `memory.events`. Version 1 has a counter for the second too, but on
-    Linux 6.18 it stays 0: of 300 MB of files written in a group of 60 MB `memory.failcnt` counted nothing.
+    Version 2: `anon` of `memory.stat`, `max` of `memory.events`. Version 1: `total_rss` of `memory.stat`, and
+    `memory.failcnt`, which counts from the last 256 KiB below the limit on: the kernel tries to charge 64
+    pages at a time (mm/memcontrol.c), and only one after that has failed.
     """
-    met, held = _line(group / "memory.events", "max"), _line(group / "memory.stat", "anon")
+    held, met = _line(group / "memory.stat", "anon"), _line(group / "memory.events", "max")
+    if met is None:
+        held, met = _line(group / "memory.stat", "total_rss"), _line(group / "memory.failcnt")
     return None if held is None or met is None else MemoryUse(held_bytes=held, limit_met=met)
 
 
-def _line(path: Path, name: str) -> int | None:
-    """The number after a name at the beginning of a line."""
+def _line(path: Path, name: str = "") -> int | None:
+    """The number after a name at the beginning of a line; without a name, the number that is the line."""
     try:
-        found = re.search(rf"^{name} (\d+)$", path.read_text(), re.MULTILINE)
+        found = re.search(rf"^{name} ?(\d+)$", path.read_text(), re.MULTILINE)
     except OSError:
         return None
     return int(found[1]) if found else None

@@ -19,12 +19,18 @@ MISSING = ContainerState(status="missing")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A node of the cluster: its number, container, and the network it lives in."""
+    """A node of the cluster: its number, its container, the network it lives in, and what it runs.
+
+    A container is of one Kafka release, with the `properties` (server.properties) that it was made with. The
+    node keeps its `name` where a container of another release takes its place.
+    """
 
     number: int
     container_id: str
     name: str
     network: str
+    release: str
+    properties: str
 
     def state(self) -> ContainerState:
         """The state of the container now, as the engine reports it."""

@@ -39,9 +39,12 @@ FATAL = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """One container to watch, and which node it is (-1: the proxy)."""
+    """One container to watch, by its name, and which node it is (-1: the proxy).
 
-    container_id: str
+    A node that gets another release gets another container, under the same name.
+    """
+
+    container: str
     node: int
     role: Role
 
@@ -60,10 +63,10 @@ class Engine(Protocol):
     def events(self, since_ns: int) -> Events:
         """The events of the run's containers from then on. ComposeError if the engine does not answer."""
 
-    def inspect(self, container_id: str) -> Inspected:
+    def inspect(self, container: str) -> Inspected:
         """A container now. Vanished if it is gone."""
 
-    def log(self, container_id: str, lines: int) -> str:
+    def log(self, container: str, lines: int) -> str:
         """The last lines of its output."""
 
     def now_ns(self) -> int:
@@ -81,13 +84,13 @@ class DockerEngine:
         """The events of the run's containers from then on."""
         return EventStream(self.run_id, since_ns=since_ns)
 
-    def inspect(self, container_id: str) -> Inspected:
+    def inspect(self, container: str) -> Inspected:
         """A container now."""
-        return read_inspected(containers.inspect(container_id)["State"])
+        return read_inspected(containers.inspect(container)["State"])
 
-    def log(self, container_id: str, lines: int) -> str:
+    def log(self, container: str, lines: int) -> str:
         """The last lines of its output."""
-        return containers.logs(container_id, lines=lines)
+        return containers.logs(container, lines=lines)
 
     def now_ns(self) -> int:
         """The engine's wall clock."""
@@ -113,7 +116,7 @@ class NodeWatch:
     ) -> None:
         """Reports each process that runs now as started. ComposeError if the engine does not answer."""
         self._engine, self._planned, self._on_event = engine, planned, on_event
-        self._watched = {one.container_id: one for one in watched}
+        self._watched = {one.container: one for one in watched}
         self._told: queue.SimpleQueue[ContainerEvent | _Stream] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._error: Exception | None = None
@@ -169,11 +172,11 @@ class NodeWatch:
             now = self._inspect(one)
             # A process that has ended before the first look was up when the cluster was ready.
             lives, began = Lives(replace(now, is_up=True)), Change(kind="started", at_ns=now.started_ns)
-            began_ns = self._known_ns[one.container_id] = now.started_ns - self._ahead_ns
+            began_ns = self._known_ns[one.container] = now.started_ns - self._ahead_ns
             self._tell(one, began, at_ns=began_ns, owner="", detail="")
             for change in lives.found(now):
                 self._report(one, change)
-            yield one.container_id, lives
+            yield one.container, lives
 
     def _read(self) -> None:
         """Pass on what the stream tells; when it breaks, or was silent for long, open it again.
@@ -219,25 +222,25 @@ class NodeWatch:
                 self._stream_is_whole = told.is_whole
                 if not told.is_whole:
                     return
-            elif told.container_id in self._watched:
-                for change in self._lives[told.container_id].told(told):
-                    self._report(self._watched[told.container_id], change)
+            elif told.container in self._watched:
+                for change in self._lives[told.container].told(told):
+                    self._report(self._watched[told.container], change)
 
     def _look(self) -> None:
         """Inspect every process."""
         self._tie_clocks()
         for one in self._watched.values():
-            began_ns, lives = time.monotonic_ns(), self._lives[one.container_id]
+            began_ns, lives = time.monotonic_ns(), self._lives[one.container]
             now = self._inspect(one)
             for change in lives.found(now):
                 self._report(one, change)
             if now.is_up and lives.is_up and now.started_ns <= lives.since_ns:
-                self._known_ns[one.container_id] = began_ns
+                self._known_ns[one.container] = began_ns
         self._answered_s = time.monotonic()
 
     def _inspect(self, one: Watched) -> Inspected:
         try:
-            return self._engine.inspect(one.container_id)
+            return self._engine.inspect(one.container)
         except Vanished:
             return Inspected(is_up=False, finished_ns=self._engine.now_ns())
 
@@ -250,7 +253,7 @@ class NodeWatch:
         at_ns = self._at_ns(one, change.at_ns)
         owner = self._owner(one.node, at_ns, change)
         detail = self._last_lines(one) if change.kind == "ended" and owner is None else ""
-        self._known_ns[one.container_id] = at_ns
+        self._known_ns[one.container] = at_ns
         self._tell(one, change, at_ns=at_ns, owner=owner, detail=detail)
 
     def _at_ns(self, one: Watched, engine_ns: int) -> int:
@@ -259,7 +262,7 @@ class NodeWatch:
         Where the engine's clock was set since the clocks were tied, its time alone would be off by as much.
         """
         at_ns = engine_ns - self._ahead_ns
-        return min(max(at_ns, self._known_ns[one.container_id]), time.monotonic_ns())
+        return min(max(at_ns, self._known_ns[one.container]), time.monotonic_ns())
 
     def _tell(self, one: Watched, change: Change, *, at_ns: int, owner: str | None, detail: str) -> None:
         started, oom = change.kind == "started", change.oom_killed
@@ -285,7 +288,7 @@ class NodeWatch:
 
     def _last_lines(self, one: Watched) -> str:
         try:
-            return fatal_lines(self._engine.log(one.container_id, LOG_LINES))
+            return fatal_lines(self._engine.log(one.container, LOG_LINES))
         except ComposeError as error:
             return f"[no log: {error}]"
 

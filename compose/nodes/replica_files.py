@@ -1,10 +1,11 @@
-"""Copies what an audit of the replicas reads from each broker's disk to a directory of this machine.
+"""Copies what an audit of the replicas reads from each broker's disks to directories of this machine.
 
-A disk is mounted by the helper only. It copies the files to the run's directory on the engine's machine,
-which goes with the cluster. If that is this machine they are moved from there; else the engine sends them as
-one archive, which takes ten times as long. Replicas of one log are alike, byte for byte: of three that are,
-one is copied, and the others are compared with it and become links to it, in a third of the time. Nothing is
-copied that the audit does not read: offset and time indexes are not.
+A broker has a disk for each of its log directories, and a replica lies in any of them. A disk is mounted by
+the helper only. It copies the files to the run's directory on the engine's machine, which goes with the
+cluster. If that is this machine they are moved from there; else the engine sends them as one archive, which
+takes ten times as long. Replicas of one log are alike, byte for byte: of three that are, one is copied, and
+the others are compared with it and become links to it, in a third of the time. Nothing is copied that the
+audit does not read: offset and time indexes are not.
 """
 
 import re
@@ -16,6 +17,10 @@ from pathlib import Path, PurePosixPath
 from compose.docker import containers
 from compose.errors import ComposeError, DiskError
 from compose.nodes.disks import Disks
+from compose.spec.server_properties import disk_label
+
+Place = tuple[int, int]
+"""A broker and the number of one of its log directories."""
 
 CHECKPOINTS = frozenset(
     {
@@ -26,7 +31,7 @@ CHECKPOINTS = frozenset(
         "meta.properties",
     }
 )
-"""Files of the data directory itself. What a directory of a partition has is all copied, but for SKIPPED."""
+"""Files of a log directory itself. What a directory of a partition has is all copied, but for SKIPPED."""
 
 SKIPPED = (".index", ".timeindex")
 
@@ -35,28 +40,46 @@ LEFT_FREE = 1 << 30
 
 
 def save(disks: Disks, brokers: Collection[int], topics: Collection[str], into: Path) -> dict[int, str]:
-    """Copy the replicas of `topics` to `into`/<broker>/; by broker, why not, "" if it was done."""
-    with ThreadPoolExecutor(len(brokers) + 1) as pool:
+    """Copy the replicas of `topics` to `into`/<broker>/, and from further log directories to
+    `into`/<broker>-2/ and so on; by broker, why not, "" if all of it was done."""
+    places = [(node, number) for node in brokers for number in range(1, disks.count(node) + 1)]
+    with ThreadPoolExecutor(len(places) + 1) as pool:
         free = pool.submit(_free_bytes, disks)
-        listed = dict(zip(brokers, pool.map(lambda node: _listed(disks, node, topics), brokers), strict=True))
-        wanted = {node: found for node, found in listed.items() if isinstance(found, dict)}
+        listed = dict(zip(places, pool.map(lambda each: _listed(disks, each, topics), places), strict=True))
+        unread = {node: found for (node, _), found in listed.items() if isinstance(found, str)}
+        wanted = {
+            place: found
+            for place, found in listed.items()
+            if isinstance(found, dict) and place[0] not in unread
+        }
         size = sum(sum(sizes.values()) for sizes in wanted.values())
-        unread = {node: reason for node, reason in listed.items() if isinstance(reason, str)}
         if full := _no_room(size, into, free.result()):
-            return unread | dict.fromkeys(wanted, full)
-        first = next(iter(wanted), None)
-        like = "" if first is None else _gathered(disks, first, wanted[first])
-        others = [node for node in wanted if node != first]
-        found = pool.map(lambda node: _gathered(disks, node, wanted[node], like), others)
-        alike = dict(zip(others, found, strict=True))
-        copied = pool.map(
-            lambda n: _saved(disks, n, topics, wanted[n], into / str(n), alike.get(n, like)), wanted
+            return unread | {node: full for node, _ in wanted}
+        first = [place for place in wanted if place[0] == min(wanted)[0]]
+        others = [place for place in wanted if place not in first]
+        paths = dict(
+            zip(first, pool.map(lambda each: _gathered(disks, each, wanted[each]), first), strict=True)
         )
-        return unread | dict(zip(wanted, copied, strict=True))
+        like = next((str(PurePosixPath(path).parent) for path in paths.values() if path), "")
+        found = pool.map(lambda each: _gathered(disks, each, wanted[each], like), others)
+        paths |= dict(zip(others, found, strict=True))
+        reasons = pool.map(lambda each: _saved(disks, each, topics, wanted[each], into, paths[each]), wanted)
+        return unread | _by_broker(dict(zip(wanted, reasons, strict=True)), into)
+
+
+def _by_broker(reasons: Mapping[Place, str], into: Path) -> dict[int, str]:
+    """Why a broker's replicas were not all copied, by broker; then nothing stays of the others."""
+    found: dict[int, str] = {}
+    for (node, _), reason in reasons.items():
+        found[node] = found.get(node) or reason
+    for node, number in reasons:
+        if found[node]:
+            shutil.rmtree(into / disk_label(node, number), ignore_errors=True)
+    return found
 
 
 def wanted_files(files: Mapping[str, int], topics: Collection[str]) -> dict[str, int]:
-    """Those of a data directory's files (size by path) that an audit of `topics` reads.
+    """Those of a log directory's files (size by path) that an audit of `topics` reads.
 
     A partition's directory may have been renamed `<topic>-<p>.<id>-delete`, `-stray` or `-future`; it is
     copied under that name.
@@ -75,9 +98,9 @@ def _is_wanted(path: PurePosixPath, partition: re.Pattern[str]) -> bool:
     return False
 
 
-def _listed(disks: Disks, node: int, topics: Collection[str]) -> dict[str, int] | str:
+def _listed(disks: Disks, place: Place, topics: Collection[str]) -> dict[str, int] | str:
     try:
-        return wanted_files(disks.tree(node), topics)
+        return wanted_files(disks.tree(*place), topics)
     except ComposeError as error:
         return f"its disk cannot be read: {error}"
 
@@ -102,28 +125,29 @@ def _no_room(size: int, into: Path, free_there: int | str) -> str:
     )
 
 
-def _gathered(disks: Disks, node: int, files: Mapping[str, int], like: str = "") -> str:
+def _gathered(disks: Disks, place: Place, files: Mapping[str, int], like: str = "") -> str:
     """Where the copy is on the engine's machine; "" if there is none."""
     try:
-        return _gather(disks, node, files, like)
+        return _gather(disks, place, files, like)
     except ComposeError:
         return ""
 
 
 def _saved(
-    disks: Disks, node: int, topics: Collection[str], files: Mapping[str, int], into: Path, path: str
+    disks: Disks, place: Place, topics: Collection[str], files: Mapping[str, int], into: Path, path: str
 ) -> str:
     """Take what was gathered at `path`. Once more if a file has changed meanwhile: a broker that runs
     replaces its checkpoints every 5 s."""
+    into = into / disk_label(*place)
     try:
         try:
             if not path:
-                raise DiskError(f"the disk of node {node} was not copied")
+                raise DiskError(f"log directory {place[1]} of node {place[0]} was not copied")
             _take(disks, path, files, into)
         except DiskError:
             shutil.rmtree(into, ignore_errors=True)
-            files = wanted_files(disks.tree(node), topics)
-            _take(disks, _gather(disks, node, files), files, into)
+            files = wanted_files(disks.tree(*place), topics)
+            _take(disks, _gather(disks, place, files), files, into)
     except (ComposeError, OSError) as error:
         shutil.rmtree(into, ignore_errors=True)
         return f"its replicas could not be copied: {error}"
@@ -143,10 +167,11 @@ def _moved(here: Path, into: Path) -> bool:
     return True
 
 
-def _gather(disks: Disks, node: int, files: Mapping[str, int], like: str = "") -> str:
+def _gather(disks: Disks, place: Place, files: Mapping[str, int], like: str = "") -> str:
+    node, number = place
     names = tuple(dict.fromkeys(PurePosixPath(path).parts[0] for path in files))
-    size = sum(files.values())
-    return disks.gather(node, names, size_bytes=size, to=f"replicas-{node}", like=like)
+    size, to = sum(files.values()), f"replicas-{node}/{number}"
+    return disks.gather(node, number, names, size_bytes=size, to=to, like=like)
 
 
 def _take(disks: Disks, path: str, files: Mapping[str, int], into: Path) -> None:

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What a disk helper does to the file-backed ext4 of a node. Runs as root with CAP_SYS_ADMIN.
+# What a disk helper does to a file-backed ext4 of a node, which holds one of its log directories as kafka/. Runs
+# as root with CAP_SYS_ADMIN.
 # A file system is mounted in a mount namespace of this process only, and so never longer than this process lives:
 # a mount that stayed would keep a node's file system alive over a power cut, and its journal would not be replayed.
 set -eu
@@ -41,7 +42,7 @@ free_in() { df --output=avail --block-size="$1" "$2" | tail -n 1 | tr -d ' '; }
 free_mib() { free_in 1M "$1"; }
 
 case $verb in
-make) # DIRECTORY RUN MIB NODE...: prints "NODE DEVICE" for each
+make) # DIRECTORY RUN MIB DISK...: prints "DISK DEVICE" for each
     # The file's name says whose it is: of its path the kernel forgets the front when this container is gone.
     directory=$1 run=$2 mib=$3
     shift 3
@@ -50,15 +51,15 @@ make) # DIRECTORY RUN MIB NODE...: prints "NODE DEVICE" for each
         echo "no space left on device: $free MiB are free for the nodes' disks, below 1024" >&2
         exit 1
     fi
-    for node; do
-        file=$directory/highwater_${run}_$node.img
+    for disk; do
+        file=$directory/highwater_${run}_$disk.img
         truncate -s "${mib}M" "$file"
         # The file is all zeros, so nothing need be zeroed in it, and it takes no more room than what is written.
         mkfs.ext4 -q -F -m 0 -E lazy_itable_init=1,lazy_journal_init=1 "$file"
-        echo "$node $(losetup --find --show "$file")"
+        echo "$disk $(losetup --find --show "$file")"
     done
     ;;
-fill) # DIRECTORY NODE=DEVICE...: DIRECTORY/NODE becomes kafka/ on the disk of NODE, and is synced
+fill) # DIRECTORY DISK=DEVICE...: DIRECTORY/DISK becomes kafka/ on the disk, and is synced
     directory=$1
     shift
     for pair; do
@@ -174,7 +175,8 @@ tree) # DEVICE: prints "BYTES PATH" of each file in the data directory and the d
     find /mnt/kafka -mindepth 1 -maxdepth 2 -type f -printf '%s %P\n'
     ;;
 gather) # DEVICE TO LIKE NAME...: copies files and directories of the data directory, but no index, to the new directory TO
-    # A large file that is the same in the directory LIKE is a link to that one: replicas of one log are alike.
+    # A large file that is the same in a directory in LIKE is a link to that one: replicas of one log are alike, and
+    # lie in any log directory.
     mounted "$1"
     to=$2 like=$3
     shift 3
@@ -185,11 +187,13 @@ gather) # DEVICE TO LIKE NAME...: copies files and directories of the data direc
         xargs -0 -r cp --parents --target-directory="$to" --
     find "$@" -type f ! -name '*.index' ! -name '*.timeindex' -size +2047 | while read -r file; do
         mkdir -p "$to/${file%/*}"
-        if cmp -s "$file" "$like/$file"; then
-            ln "$like/$file" "$to/$file"
-        else
-            cp "$file" "$to/$file"
-        fi
+        for same in "$like"/*/"$file"; do
+            if cmp -s "$file" "$same"; then
+                ln "$same" "$to/$file"
+                break
+            fi
+        done
+        [ -f "$to/$file" ] || cp "$file" "$to/$file"
     done
     ;;
 detach) # DEVICE...

@@ -25,10 +25,10 @@ def try_a_disk() -> int:
     try:
         spec = helper_spec(name=f"hw-{owner.run_id}-helper", network="none", labels=owner.labels())
         helper = Helper(container_id=containers.start(spec).id)
-        disks = make_disks(helper, owner, (1,), mib=MIB)
-        disks.fill({1: {"meta.properties": b"# as of a node\n"}})
+        disks = make_disks(helper, owner, {1: 1}, mib=MIB)
+        disks.fill({1: [{"meta.properties": b"# as of a node\n"}]})
         disks.freeze(1)
         disks.thaw(1)
-        return disks.room_bytes(1) >> 20
+        return disks.room_bytes(1, 1) >> 20
     finally:
         cleanup.clean_run(owner.run_id, helper)

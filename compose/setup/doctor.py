@@ -17,7 +17,9 @@ from compose.errors import ComposeError, EngineUnreachable
 from compose.host import memory
 from compose.host.java import find_java
 from compose.host.system import require_linux
+from compose.nodes import clock_trial
 from compose.setup import disk_trial, prepare
+from compose.spec import images
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -165,6 +167,14 @@ def disk_made() -> str:
     return f"a disk was made, frozen and thawed, with {disk_trial.try_a_disk()} MiB free on it, and removed"
 
 
+def clock_set() -> str:
+    """Return that a node can have a clock of its own: a process of its image is started with one."""
+    if prepare.missing_images():
+        raise Lack("not known without the images")
+    ahead_s = clock_trial.try_a_clock(images.kafka_image())
+    return f"a process was given a clock {ahead_s / 86_400:.0f} days ahead"
+
+
 def _engine() -> "DockerClient":
     try:
         return docker_api.client()
@@ -233,5 +243,11 @@ NEEDS = (
         find=disk_made,
         why="each broker's data is a file system in a file, so that its disk can stall or lose power",
         next_step="`modprobe loop ext4`; rootless engines have no loop devices: use one that runs as root",
+    ),
+    Need(
+        name="clocks",
+        find=clock_set,
+        why="a node's clock is set by a library in its image; scenarios that set none do without",
+        next_step=SETUP,
     ),
 )

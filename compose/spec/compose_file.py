@@ -13,7 +13,14 @@ from pathlib import Path
 from compose.errors import TopologyError
 from compose.spec.images import java_argv, kafka_image, toxiproxy_image
 from compose.spec.mesh_plan import client_edge_port, proxies, proxy_aliases, sources
-from compose.spec.server_properties import format_features, host_name, server_properties
+from compose.spec.server_properties import (
+    disk_label,
+    format_features,
+    host_name,
+    log_dirs,
+    mount_point,
+    server_properties,
+)
 from compose.spec.server_properties import render as render_properties
 from compose.spec.topology import Topology
 
@@ -56,7 +63,11 @@ def render(topology: Topology) -> str:
         lines += ["", *_node(topology, node)]
     lines += ["", "networks:", "  net-client: {}"]
     lines += [f"  net-{node}: {{internal: true}}" for node in topology.nodes]
-    lines += ["", "volumes:", *(f"  data-{node}: {{}}" for node in topology.nodes)]
+    lines += [
+        "",
+        "volumes:",
+        *(f"  {name}: {{}}" for node in topology.nodes for name in _disks(topology, node)),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -100,13 +111,13 @@ def _node(topology: Topology, node: int) -> list[str]:
     settings = render_properties(server_properties(topology, node, client_address=address))
     heap = topology.broker_heap_mib if broker else topology.controller_heap_mib
     formatter = ("format", "--cluster-id", CLUSTER_ID, "--config", "/tmp/server.properties")
-    features = format_features(topology)
+    features, disks = format_features(topology), _disks(topology, node)
     script = [
         "set -eu",
         'printf %s "$PROPERTIES" >/tmp/server.properties',
-        "[ -f /data/kafka/meta.properties ] || "
+        f"[ -f {log_dirs(1)[0]}/meta.properties ] || "
         + _words(java_argv("kafka.tools.StorageTool", *formatter, *features, heap_mib=FORMAT_HEAP_MIB)),
-        "sync -f /data",
+        *(f"sync -f {where}" for where in disks.values()),
         "exec " + _words(java_argv("kafka.Kafka", "/tmp/server.properties", heap_mib=heap)),
     ]
     return [
@@ -123,9 +134,15 @@ def _node(topology: Topology, node: int) -> list[str]:
         "      - |",
         # Compose would put its own variables where a dollar stands alone.
         *(f"        {line.replace('$', '$$')}" for line in script),
-        f'    volumes: ["data-{node}:/data"]',
+        f"    volumes: {json.dumps([f'{name}:{where}' for name, where in disks.items()])}",
         f"    networks: {{net-{node}: {{aliases: [node-{node}]}}}}",
     ]
+
+
+def _disks(topology: Topology, node: int) -> dict[str, str]:
+    """Where the node has each of its disks, by the volume's name."""
+    numbers = range(1, topology.log_dirs_of(node) + 1)
+    return {f"data-{disk_label(node, number)}": mount_point(number) for number in numbers}
 
 
 def _client_address(topology: Topology, node: int) -> str:

@@ -14,7 +14,8 @@ from compose.spec.topology import DEFAULT_RELEASE
 TOXIPROXY_VERSION = "2.12.0"
 DEBIAN_SUITE = "bookworm"
 # fsfreeze, losetup and perl (for ioctls) are in every Debian, so they need no package of their own.
-TOOL_PACKAGES = ("e2fsprogs", "xfsprogs", "procps", "iproute2")
+# libfaketime gives a node a clock of its own, in a run that sets it.
+TOOL_PACKAGES = ("e2fsprogs", "xfsprogs", "procps", "iproute2", "libfaketime")
 JRE_PACKAGE = "openjdk-17-jre-headless"
 
 CLASSPATH = "/opt/kafka/libs/*"
@@ -106,14 +107,17 @@ def tools_image() -> str:
     return base_image()
 
 
-def java_argv(main_class: str, *arguments: str, heap_mib: int, archive: bool = True) -> tuple[str, ...]:
+def java_argv(
+    main_class: str, *arguments: str, heap_mib: int, archive: bool = True, flags: Iterable[str] = ()
+) -> tuple[str, ...]:
     """Return the command that runs `main_class` in a Kafka image, with the class-data archive if that helps.
 
-    `-Xshare:auto` makes a missing or unfit archive a slow start, not a failure.
+    `-Xshare:auto` makes a missing or unfit archive a slow start, not a failure. `flags` are more of the
+    JVM's.
     """
     sharing = ("-Xshare:auto", f"-XX:SharedArchiveFile={ARCHIVE}") if archive else ("-Xshare:off",)
-    flags = (*JVM_FLAGS, f"-Xmx{heap_mib}m", *sharing, *LOGGING_FLAGS, *CLOCK_FLAGS)
-    return ("java", *flags, "-cp", CLASSPATH, main_class, *arguments)
+    all_flags = (*JVM_FLAGS, f"-Xmx{heap_mib}m", *sharing, *LOGGING_FLAGS, *CLOCK_FLAGS, *flags)
+    return ("java", *all_flags, "-cp", CLASSPATH, main_class, *arguments)
 
 
 def recipe(name: str) -> str:

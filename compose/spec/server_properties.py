@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from compose.spec.topology import ELR_EXISTS, Setting, Topology
 
-DATA_DIR = "/data/kafka"
 CLIENT_PORT = 9092
 BROKER_PORTS = 10000
 CONTROLLER_PORTS = 20000
@@ -22,6 +21,21 @@ SHARED = (
     "num.partitions",
     "auto.leader.rebalance.enable",
 )
+
+
+def mount_point(number: int) -> str:
+    """Where a node has the disk of its log directory `number`, from 1 on."""
+    return "/data" if number == 1 else f"/data-{number}"
+
+
+def disk_label(node: int, number: int) -> str:
+    """What the disk of a node's log directory `number` is called: "1" is node 1's first, "1-2" its second."""
+    return str(node) if number == 1 else f"{node}-{number}"
+
+
+def log_dirs(count: int) -> tuple[str, ...]:
+    """A node's log directories as it knows them; the first one has its metadata log."""
+    return tuple(f"{mount_point(number)}/kafka" for number in range(1, count + 1))
 
 
 def host_name(node: int) -> str:
@@ -52,16 +66,26 @@ def server_properties(topology: Topology, node: int, *, client_address: str) -> 
     return {key: _text(value) for key, value in sorted(settings.items())}
 
 
+def log_dir_settings(count: int) -> dict[str, str]:
+    """The settings that name a node's log directories, and which of several has the metadata log."""
+    listed = log_dirs(count)
+    named = {"metadata.log.dir": listed[0]} if count > 1 else {}
+    return {"log.dirs": ",".join(listed)} | named
+
+
 def render(settings: Mapping[str, str]) -> str:
     """`settings` as the text of a Java properties file."""
     return "".join(f"{key}={_escaped(value)}\n" for key, value in settings.items())
 
 
 def format_features(topology: Topology) -> tuple[str, ...]:
-    """Options of Kafka's storage formatter that set ELR as the topology wants it."""
-    if topology.elr is None or topology.oldest_version < ELR_EXISTS:
-        return ()
-    return ("--feature", f"eligible.leader.replicas.version={int(topology.elr)}")
+    """Options of Kafka's storage formatter that set the features which the topology names."""
+    wanted = []
+    if topology.elr is not None and topology.oldest_version >= ELR_EXISTS:
+        wanted.append(f"eligible.leader.replicas.version={int(topology.elr)}")
+    if topology.transaction_version is not None:
+        wanted.append(f"transaction.version={topology.transaction_version}")
+    return tuple(option for feature in wanted for option in ("--feature", feature))
 
 
 def _defaults(topology: Topology) -> dict[str, Setting]:
@@ -98,7 +122,7 @@ def _identity(topology: Topology, node: int) -> dict[str, Setting]:
         "node.id": node,
         "process.roles": ",".join(roles),
         "controller.quorum.voters": voters,
-        "log.dirs": DATA_DIR,
+        **log_dir_settings(topology.log_dirs_of(node)),
     }
 
 

@@ -18,6 +18,12 @@ DEFAULT_VOLUME_BYTES = 1 << 30
 OLDEST_RELEASE = (3, 6)
 ELR_EXISTS = (4, 0)
 ELR_IS_DEFAULT = (4, 1)
+LOG_DIRS_EXIST = (3, 7)
+"""With KRaft, a broker can lose one of several log directories since metadata version 3.7-IV2 (KIP-858). A
+new cluster of this release begins with a later one."""
+MOST_LOG_DIRS = 4
+TRANSACTION_VERSION_EXISTS = (4, 0)
+TRANSACTION_VERSIONS = (0, 1, 2)
 FIRST_CONTROLLER = 101
 MOST_NODES = 50
 
@@ -39,10 +45,14 @@ class Topology:
 
     `combined`: nodes 1.. carry the broker role, and the first `controllers` of them the controller role too;
     otherwise controllers are nodes of their own, 101.. . `kafka` is the release of every node that
-    `kafka_by_node` does not name. `elr` None: as the oldest release ships it for new clusters.
+    `kafka_by_node` does not name, and `later` are those to which nodes may be brought while the cluster runs.
+    `formatted` is the release whose formatter makes the data directories, and with whose metadata.version the
+    cluster begins; None: the oldest one. `elr` None: as that release ships it for new clusters;
+    `transaction_version`, the level of that feature (KIP-890), None: the same.
     `broker_config` and `controller_config` override our defaults. `client_port` 0: each client edge listens
-    on any free host port; otherwise that of broker n listens on `client_port` + n. `volume_mib`: size of
-    each node's disk; the file behind it is sparse.
+    on any free host port; otherwise that of broker n listens on `client_port` + n. `log_dirs`: of each
+    broker, each on a disk of its own; the first one has the metadata log too. `volume_mib`: size of each
+    disk; the file behind it is sparse. `clocks`: the nodes whose clock can be set while they run.
     """
 
     brokers: int = 3
@@ -50,13 +60,18 @@ class Topology:
     combined: bool = False
     kafka: str = DEFAULT_RELEASE
     kafka_by_node: Mapping[int, str] = field(default_factory=dict)
+    later: tuple[str, ...] = ()
+    formatted: str | None = None
     elr: bool | None = None
+    transaction_version: int | None = None
     broker_config: Mapping[str, Setting] = field(default_factory=dict)
     controller_config: Mapping[str, Setting] = field(default_factory=dict)
     broker_heap_mib: int = 512
     controller_heap_mib: int = 256
+    log_dirs: int = 1
     volume_mib: int = DEFAULT_VOLUME_BYTES >> 20
     client_port: int = 0
+    clocks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _check_counts(self)
@@ -64,6 +79,7 @@ class Topology:
         for where, config in (("broker", self.broker_config), ("controller", self.controller_config)):
             _check_config(where, config)
         _check_replication(self)
+        _check_clocks(self)
 
     @property
     def broker_ids(self) -> tuple[int, ...]:
@@ -82,18 +98,32 @@ class Topology:
         return tuple(sorted({*self.broker_ids, *self.controller_ids}))
 
     def release_of(self, node: int) -> str:
-        """Kafka release of `node`, as "4.3.1"."""
+        """Kafka release with which `node` begins, as "4.3.1"."""
         return self.kafka_by_node.get(node, self.kafka)
+
+    def log_dirs_of(self, node: int) -> int:
+        """How many log directories `node` has; a controller has one."""
+        return self.log_dirs if node in self.broker_ids else 1
 
     @property
     def releases(self) -> tuple[str, ...]:
-        """Every release that a node runs, once each, oldest first."""
-        return tuple(sorted({self.release_of(node) for node in self.nodes}, key=_numbers))
+        """Every release with which a node begins, once each, oldest first."""
+        return tuple(sorted({self.release_of(node) for node in self.nodes}, key=release_numbers))
+
+    @property
+    def format_release(self) -> str:
+        """The release whose formatter makes the data directories."""
+        return self.formatted or self.releases[0]
+
+    @property
+    def every_release(self) -> tuple[str, ...]:
+        """Every release that is needed at any time, once each, oldest first."""
+        return tuple(sorted({self.format_release, *self.releases, *self.later}, key=release_numbers))
 
     @property
     def oldest_version(self) -> tuple[int, int]:
-        """Major and minor number of the oldest release: only its features can be on in the cluster."""
-        major, minor, _patch = _numbers(self.releases[0])
+        """Major and minor number of the release that formatted: only its features are on in the cluster."""
+        major, minor, _patch = release_numbers(self.format_release)
         return major, minor
 
     @property
@@ -133,6 +163,8 @@ def _check_counts(topology: Topology) -> None:
             f"controllers: {topology.controllers} with {topology.brokers} brokers; with combined roles each"
             " controller is one of the brokers, so give at most as many"
         )
+    if not 1 <= topology.log_dirs <= MOST_LOG_DIRS:
+        raise TopologyError(f"log_dirs: {topology.log_dirs}; give 1 to {MOST_LOG_DIRS}")
     if topology.volume_mib < 64:
         raise TopologyError(f"volume: {topology.volume_mib} MiB; a node's data needs at least 64 MiB")
     for role, heap in (("broker", topology.broker_heap_mib), ("controller", topology.controller_heap_mib)):
@@ -143,21 +175,51 @@ def _check_counts(topology: Topology) -> None:
 
 
 def _check_releases(topology: Topology) -> None:
-    for release in (topology.kafka, *topology.kafka_by_node.values()):
+    formatted = (topology.formatted,) if topology.formatted else ()
+    for release in (topology.kafka, *topology.kafka_by_node.values(), *topology.later, *formatted):
         if not RELEASE.fullmatch(release):
             raise TopologyError(f"kafka: {release!r} is not a release; write it as in {DEFAULT_RELEASE!r}")
     if strangers := topology.kafka_by_node.keys() - set(topology.nodes):
         raise TopologyError(
             f"kafka: a release for {_listed(strangers)}, and the nodes are {_listed(topology.nodes)}"
         )
-    oldest = topology.releases[0]
+    oldest = topology.format_release
+    if release_numbers(oldest)[:2] > release_numbers(topology.every_release[0])[:2]:
+        raise TopologyError(
+            f"formatted: {topology.every_release[0]} does not know the metadata.version of {oldest}; use it, "
+            "or an older one"
+        )
     if topology.oldest_version < OLDEST_RELEASE:
         raise TopologyError(f"kafka: {oldest} is too old; the oldest release known to work is 3.6.1")
+    if topology.log_dirs > 1 and topology.oldest_version < LOG_DIRS_EXIST:
+        raise TopologyError(
+            f"log_dirs: {topology.log_dirs} log directories do not work with KRaft in {oldest} (KIP-858);"
+            " use 3.7.0 or newer"
+        )
     if topology.elr and topology.oldest_version < ELR_EXISTS:
         raise TopologyError(f"elr: eligible leader replicas do not exist in {oldest}; use 4.0.0 or newer")
+    _check_transaction_version(topology)
 
 
-def _numbers(release: str) -> tuple[int, int, int]:
+def _check_transaction_version(topology: Topology) -> None:
+    wanted = topology.transaction_version
+    if wanted is None:
+        return
+    if wanted not in TRANSACTION_VERSIONS:
+        raise TopologyError(f"transaction_version: {wanted}; there are {_listed(TRANSACTION_VERSIONS)}")
+    if topology.oldest_version < TRANSACTION_VERSION_EXISTS:
+        raise TopologyError(
+            f"transaction_version: {topology.format_release} has no such feature; use 4.0.0 or newer"
+        )
+
+
+def _check_clocks(topology: Topology) -> None:
+    if strangers := set(topology.clocks) - set(topology.nodes):
+        raise TopologyError(f"clocks: of {_listed(strangers)}, and the nodes are {_listed(topology.nodes)}")
+
+
+def release_numbers(release: str) -> tuple[int, int, int]:
+    """The numbers of a release, by which releases are compared: "4.3.1" → (4, 3, 1)."""
     major, minor, patch = release.split(".")
     return int(major), int(minor), int(patch)
 

@@ -54,13 +54,16 @@ class Outages:
     """What a fault has cost so far, for the contract.
 
     `down`: the nodes whose process it ended; `unclean`: those that had no controlled shutdown; `data_lost`:
-    those that lost unsynced pages, or their disk. Each is part of the one before. `logs`: what those nodes
-    held. `waited_ns`: how long the injection has waited for what Kafka does in its own time.
+    those that lost unsynced pages, or their disk. Each is part of the one before, but that a node may lose a
+    log directory and go on. `replicas`: by node, topic and partition, those that the fault concerns, if they
+    are not all of its nodes. `logs`: what those nodes held. `waited_ns`: how long the injection has waited
+    for what Kafka does in its own time.
     """
 
     down: dict[int, Outage] = field(default_factory=dict)
     unclean: set[int] = field(default_factory=set)
     data_lost: set[int] = field(default_factory=set)
+    replicas: set[tuple[int, str, int]] = field(default_factory=set)
     logs: list[MeasuredLog] = field(default_factory=list)
     waited_ns: int = 0
 

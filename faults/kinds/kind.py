@@ -39,7 +39,7 @@ class Cost:
 
     `may_end_node`: it does not end the process, but Kafka may halt by itself because of it, as where a log
     directory fails; such an end is no finding while the fault is in force. `changes_settings`: of brokers or
-    of the cluster, which its disks keep: no other run may get that cluster, healed or not.
+    of the cluster, which its disks keep. `upsets_timers`: of the node's process, for longer than it holds.
     """
 
     ends_process: bool = False
@@ -48,6 +48,12 @@ class Cost:
     loses_all_data: bool = False
     may_end_node: bool = False
     changes_settings: bool = False
+    upsets_timers: bool = False
+
+    @property
+    def spoils_cluster(self) -> bool:
+        """Whether no other run may get the cluster, healed or not."""
+        return self.changes_settings or self.upsets_timers
 
     @property
     def loses_data(self) -> bool:
@@ -86,8 +92,9 @@ class FaultKind(Generic[StepT]):
     `counter` proves its effect, if a counter does; `shortest_hold_s` is how long it must hold to be proven;
     `prepares_s` what its preparation takes on a busy machine, where that is more than other kinds need;
     `takes` what its changes take.
-    `storm` is None if no storm may draw it. `does`, `effect`, `healing` and `recovery` are the sentences of
-    docs/faults.md, in Markdown.
+    `storm` is None if no storm may draw it. `cost` is the most that a step of the kind costs, `cost_of_step`
+    what a certain one does, if that depends on the step. `does`, `effect`, `healing` and `recovery` are the
+    sentences of docs/faults.md, in Markdown.
     """
 
     step: type[StepT]
@@ -98,6 +105,7 @@ class FaultKind(Generic[StepT]):
     takes: Takes = Takes()
     storm: StormRule | None = None
     cost: Cost = Cost()
+    cost_of_step: Callable[[StepT], Cost] | None = None
     does: str
     effect: str
     healing: str
@@ -107,6 +115,10 @@ class FaultKind(Generic[StepT]):
     def name(self) -> str:
         """As written after `do:`."""
         return self.step.kind
+
+    def cost_of(self, step: StepT) -> Cost:
+        """What a step of this kind can cost a node that it hits."""
+        return self.cost if self.cost_of_step is None else self.cost_of_step(step)
 
 
 def one_node(

@@ -14,6 +14,9 @@ from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.recovery import incoming
 from faults.tasks import Task, in_background
 
+DOWN = ("exited", "missing")
+"""A node is missing while its container is replaced, and then if that failed half way."""
+
 SIGKILLED = 137
 """The exit code of a process that SIGKILL ended."""
 
@@ -121,7 +124,7 @@ def _bring_back(injection: Injection[StepT], node: int, source: LogEndSource) ->
 def bring_back_ended(injection: Injection[StepT], nodes: Iterable[int]) -> None:
     """As `bring_back`, where some may run again already: these keep the time of their start."""
     found = tuple(nodes)
-    bring_back(injection, [node for node in found if injection.cluster.state(node).status == "exited"])
+    bring_back(injection, [node for node in found if injection.cluster.state(node).status in DOWN])
     for node in found:
         injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
 

@@ -49,7 +49,7 @@ class PulsedStep(TargetStep, ABC):
     def parse(cls, head: Head, words: Words) -> Self:
         """Read the target, and how long a pulse and the time between two are."""
         target = parse_target(words.get("target"))
-        on_s, off_s = (_parse_length(words.get(key), key) for key in ("on", "off"))
+        on_s, off_s = (parse_length(words.get(key), key) for key in ("on", "off"))
         return cls(
             name=head.name, start=head.start, hold_s=head.hold_s, target=target, on_s=on_s, off_s=off_s
         )
@@ -73,7 +73,8 @@ class PulsedStep(TargetStep, ABC):
             raise BadStep("for", write_duration(self.hold_s), allowed)
 
 
-def _parse_length(value: object, field: str) -> float:
+def parse_length(value: object, field: str) -> float:
+    """Seconds of a pulse, or of the time between two."""
     length_s = parse_duration(value, field)
     if not SHORTEST_S <= length_s <= LONGEST_S:
         raise BadStep(field, value, f"from {write_duration(SHORTEST_S)} to {write_duration(LONGEST_S)}")

@@ -22,9 +22,12 @@ def answering(injection: Injection[StepT], nodes: tuple[int, ...]) -> Evidence:
     return Proven(since_ns=injection.clock.now_ns(), values={"answering": list(nodes)})
 
 
-def growing(injection: Injection[StepT], at_heal: Mapping[int, int]) -> Evidence:
-    """Has each of these logs grown since it had so many bytes, and are the nodes and the ISR back?"""
-    grown = moved(at_heal, {node: injection.cluster.log_bytes(node) for node in at_heal})
+def growing(
+    injection: Injection[StepT], at_heal: Mapping[int, int], *, log_dir: int | None = None
+) -> Evidence:
+    """Has each of these logs grown since it had so many bytes, and are the nodes and the ISR back? `log_dir`:
+    the log directory that they lie in, None: all."""
+    grown = moved(at_heal, {node: injection.cluster.log_bytes(node, log_dir=log_dir) for node in at_heal})
     still = [node for node in at_heal if node not in grown]
     if still:
         return NotYet(instead=f"log of node {still[0]} has not grown since the thaw")

@@ -5,16 +5,20 @@ from types import MappingProxyType
 from typing import Any
 
 from faults.kinds.admin.config import CONFIG
-from faults.kinds.admin.feature import FEATURE
+from faults.kinds.admin.features.feature import FEATURE
+from faults.kinds.admin.features.finalize import FINALIZE
+from faults.kinds.admin.features.refused_downgrade import REFUSED_DOWNGRADE
 from faults.kinds.admin.leaders.preferred_election import PREFERRED_ELECTION
 from faults.kinds.admin.leaders.unclean_election import UNCLEAN_ELECTION
 from faults.kinds.admin.reassign import REASSIGN
 from faults.kinds.admin.topics.create_partitions import CREATE_PARTITIONS
 from faults.kinds.admin.topics.create_topic import CREATE_TOPIC
+from faults.kinds.clock.clock_skew import CLOCK_SKEW
 from faults.kinds.disk.disk_full import DISK_FULL
 from faults.kinds.disk.disk_stall import DISK_STALL
 from faults.kinds.disk.disk_stutter import DISK_STUTTER
 from faults.kinds.disk.disk_wipe import DISK_WIPE
+from faults.kinds.disk.log_dir_failure import LOG_DIR_FAILURE
 from faults.kinds.disk.power_loss import POWER_LOSS
 from faults.kinds.kind import FaultKind
 from faults.kinds.network.bandwidth import BANDWIDTH
@@ -28,6 +32,7 @@ from faults.kinds.process.memory_limit import MEMORY_LIMIT
 from faults.kinds.process.pause import PAUSE
 from faults.kinds.process.pulses import PULSES
 from faults.kinds.process.rolling_restart import ROLLING_RESTART
+from faults.kinds.process.rolling_upgrade import ROLLING_UPGRADE
 from faults.kinds.process.stop import STOP
 from faults.kinds.step import Step
 
@@ -38,6 +43,7 @@ ALL: tuple[FaultKind[Any], ...] = (
     KILL,
     STOP,
     ROLLING_RESTART,
+    ROLLING_UPGRADE,
     CPU_LIMIT,
     MEMORY_LIMIT,
     DISK_STALL,
@@ -45,6 +51,8 @@ ALL: tuple[FaultKind[Any], ...] = (
     DISK_FULL,
     POWER_LOSS,
     DISK_WIPE,
+    LOG_DIR_FAILURE,
+    CLOCK_SKEW,
     LATENCY,
     BANDWIDTH,
     SLICING,
@@ -56,6 +64,8 @@ ALL: tuple[FaultKind[Any], ...] = (
     CREATE_PARTITIONS,
     CONFIG,
     FEATURE,
+    FINALIZE,
+    REFUSED_DOWNGRADE,
 )
 
 KINDS: Mapping[str, FaultKind[Any]] = MappingProxyType({kind.name: kind for kind in ALL})

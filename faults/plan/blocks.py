@@ -14,7 +14,7 @@ BadStep with the path to the key.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -94,6 +94,19 @@ def read(plan: Sequence[Words]) -> tuple[Entry, ...]:
 def is_written_out(plan: Sequence[Words]) -> bool:
     """Whether each entry is one step: there are no blocks and no repetitions."""
     return not any({*BLOCK_KINDS, "repeat"} & words.keys() for words in plan)
+
+
+def steps_as_written(plan: object, path: Path = ()) -> Iterator[tuple[Path, Words]]:
+    """The words of each step with its path, in blocks too, of a plan that nobody has checked yet: what is
+    neither a step nor a block is left out."""
+    for index, words in enumerate(plan if isinstance(plan, list | tuple) else ()):
+        if not isinstance(words, Mapping):
+            continue
+        kinds = [kind for kind in BLOCK_KINDS if kind in words]
+        for kind in kinds:
+            yield from steps_as_written(words[kind], (*path, index, kind))
+        if not kinds:
+            yield (*path, index), words
 
 
 def _located(refusal: BadStep, path: Path) -> BadStep:

@@ -76,7 +76,8 @@ def _refuse_keys_of_other_kinds(words: Words, step: type[Step]) -> None:
     for key in words:
         if key in OF_KINDS and key not in step.keys:
             takers = ", ".join(name for name, kind in KINDS.items() if key in kind.step.keys)
-            allowed = f"nothing: a {step.kind} takes {', '.join(step.keys)}; {key} belongs to {takers}"
+            keys = ", ".join(step.keys) or "no such key"
+            allowed = f"nothing: a {step.kind} takes {keys}; {key} belongs to {takers}"
             raise BadStep(key, words[key], allowed)
 
 

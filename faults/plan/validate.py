@@ -1,7 +1,8 @@
 """What a plan must satisfy before anything starts; every refusal is a BadStep with the path to the step.
 
 Names are unique; `after`, `once` and `since` name earlier steps; nodes, topics, partitions and edges exist; a
-role is held by at least one node; a hold is long enough to be proven.
+role is held by at least one node; a hold is long enough to be proven; releases come in an order that Kafka
+allows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from faults.errors import BadStep
 from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, Start, Step, When
 from faults.plan.parse import PlannedStep
+from faults.plan.release_order import check_releases
 from faults.targets.conditions import (
     BrokerFenced,
     BrokerUnfenced,
@@ -20,8 +22,10 @@ from faults.targets.conditions import (
     ElrSize,
     FirstAck,
     FollowerBehind,
+    ProducerFenced,
+    TransactionCoordinatorMoved,
 )
-from faults.targets.facts import Facts, check_partition, check_target
+from faults.targets.facts import Facts, check_partition, check_target, check_transactional_id
 from faults.targets.moments import Combined, StepMoment, each_moment
 from faults.targets.target import Target, TopicPartition
 
@@ -42,6 +46,7 @@ def validate(steps: tuple[Step, ...], facts: Facts) -> tuple[Step, ...]:
         except BadStep as refusal:
             raise refusal.below(index) from None
         names[step.name] = None
+    check_releases(done, facts)
     return done
 
 
@@ -96,6 +101,11 @@ def _check_condition(condition: Condition, facts: Facts) -> None:
                 raise BadStep("when", str(condition), "another event: there is one controller only")
         case CoordinatorMoved():
             pass  # what groups there will be nobody knows
+        case TransactionCoordinatorMoved(transactional_id=of):
+            check_transactional_id(of, "when", str(condition), facts)
+        case ProducerFenced():
+            if not facts.transactional_ids:
+                raise BadStep("when", str(condition), "another event: the load has no transactions")
         case _:
             check_partition(condition.of, "when", facts)
             if isinstance(condition, FollowerBehind):
@@ -111,6 +121,8 @@ def _with_partition(step: Step, default: TopicPartition | None) -> Step:
         return step
     match step.start.condition:
         case BrokerFenced() | BrokerUnfenced() | ControllerMoved() | CoordinatorMoved():
+            return step
+        case TransactionCoordinatorMoved() | ProducerFenced():
             return step
         case condition if condition.of is None:
             return replace(step, start=replace(step.start, condition=replace(condition, of=default)))

@@ -23,6 +23,8 @@ from faults.targets.conditions import (
     FirstAck,
     OffsetCondition,
     PartitionCondition,
+    ProducerFenced,
+    TransactionCoordinatorMoved,
 )
 from faults.targets.moments import Combined, Moment, Moments, StepMoment, each_moment
 from faults.targets.observed import Observed
@@ -34,8 +36,17 @@ LastAck = Callable[[TopicPartition | None], int]
 """When the load got its last acknowledgement for a partition, on the schedule's clock; -1: never."""
 
 
+LastFencing = Callable[[], int]
+"""When a producer of the load was told last that it is fenced, on the schedule's clock; -1: never."""
+
+
 def no_acks(of: TopicPartition | None) -> int:
     """Of a schedule without a load."""
+    return -1
+
+
+def no_fencings() -> int:
+    """The same."""
     return -1
 
 
@@ -46,6 +57,7 @@ class Events:
     states: Sequence[StepState]
     probes: Probes
     last_ack_ns: LastAck = no_acks
+    last_fencing_ns: LastFencing = no_fencings
     _by_name: dict[str, StepState] = field(default_factory=dict, init=False)
     _since: dict[int, Signal[int]] = field(default_factory=dict, init=False)
     """From when on the event counts that a step waits for, by its index."""
@@ -100,12 +112,14 @@ class Events:
         """What a condition is about, as it was read last; None if that is too long ago."""
         source = KnownRoles(self.probes.known)
         match condition:
-            case BrokerFenced() | BrokerUnfenced() | FirstAck():
+            case BrokerFenced() | BrokerUnfenced() | FirstAck() | ProducerFenced():
                 return None
             case ControllerMoved():
                 observed = Observed(controller=source.active_controller())
             case CoordinatorMoved(group=group):
                 observed = Observed(coordinator=source.coordinator(group))
+            case TransactionCoordinatorMoved(transactional_id=of):
+                observed = Observed(partition=self._coordinating(source, of))
             case _:
                 observed = Observed(partition=self._partition(source, condition.of))
         is_good = self.probes.clock.now_ns() <= source.good_until_ns
@@ -124,6 +138,10 @@ class Events:
                 return Observed(coordinator=read.get(group))
             case FirstAck(of=of):
                 return Observed(last_ack_ns=self.last_ack_ns(of))
+            case ProducerFenced():
+                return Observed(last_fencing_ns=self.last_fencing_ns())
+            case TransactionCoordinatorMoved(transactional_id=transactional_id):
+                return Observed(partition=self._coordinating(self.probes.quickest, transactional_id))
             case _:
                 return Observed(partition=self._with_offsets(condition))
 
@@ -139,6 +157,13 @@ class Events:
         if state is None or not isinstance(condition, OffsetCondition):
             return state
         return self.probes.view.with_offsets(state)
+
+    def _coordinating(self, source: Partitions, transactional_id: str) -> PartitionState | None:
+        """The state of the partition that has this id by this source; None if it does not know it."""
+        try:
+            return Roles(cluster=self.probes.cluster, view=source).coordinating(transactional_id)
+        except (NoTarget, ComposeError):
+            return None
 
     def _partition(self, source: Partitions, of: TopicPartition | None) -> PartitionState | None:
         """The state of a partition by this source; None if it does not know it."""

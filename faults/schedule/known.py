@@ -7,6 +7,7 @@ Until when that is good enough goes with the answer.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from compose.kafka.coordinators import INTERNAL
 from compose.protocols import PartitionState, View
 from faults.clock import ns
 
@@ -89,9 +90,10 @@ class KnownRoles:
         return tuple(state for (name, _), state in sorted(self.known.partitions.items()) if name == topic)
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
-        """Leader of every partition that is known."""
+        """Leader of every partition that is known, but for Kafka's own topics."""
         self._used(self.known.partitions_ns, PARTITIONS_GOOD_NS)
-        return {place: state.leader for place, state in self.known.partitions.items()}
+        known = self.known.partitions.items()
+        return {place: state.leader for place, state in known if place[0] not in INTERNAL}
 
     def active_controller(self) -> int | None:
         """The active controller; None while there is none, or if it was never asked for."""

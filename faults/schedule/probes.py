@@ -39,13 +39,15 @@ Value = TypeVar("Value")
 class Probes:
     """Reads the cluster, and keeps the last samples, oldest first; `known` is what was read of the roles.
 
-    `quick` is a view that does not wait long for a broker that is silent.
+    `quick` is a view that does not wait long for a broker that is silent; `internal` are topics of Kafka's
+    own that are read as those of the load are.
     """
 
     cluster: Cluster
     view: View
     clock: Clock
     quick: View | None = None
+    internal: tuple[str, ...] = ()
     known: Known = field(default_factory=Known)
     _topics: tuple[str, ...] = ()
     _kept: deque[CounterSample] = field(default_factory=lambda: deque(maxlen=8))
@@ -143,7 +145,8 @@ class Probes:
             self._topics = tuple(dict.fromkeys(topic for topic, _ in sorted(leaders)))
 
     def _partitions(self) -> Read:
-        return by_place(state for topic in self._topics for state in self.quickest.describe(topic))
+        topics = (*self._topics, *self.internal)
+        return by_place(state for topic in topics for state in self.quickest.describe(topic))
 
 
 def _has(sample: CounterSample, counter: Counter, nodes: Collection[int]) -> bool:

@@ -28,13 +28,13 @@ class FaultRecord:
     """One step as it went; times are the clock's nanoseconds, -1: did not happen.
 
     Planned and realised stand side by side: the injection was planned for `planned_begin_ns`, was begun at
-    `inject_ns` and done at `begin_ns`; the hold was planned to end at `planned_end_ns`, ended at
-    `end_ns`, and the fault was healed at `heal_ns`. `effect_ns` is when the effect was first true, which
-    may be earlier than when it was proven; `target` is what the plan asked for, `nodes` and `edges` what
-    that meant. `down` lists the nodes whose process the fault ended, with the times at which each had
-    ended and was started again. `evidence` is JSON: what the probes found under "effect" and "recovery",
-    or why there is none under "reason". `logs` is no column of the table: what the nodes held while they
-    were down is recorded beside the other log ends.
+    `inject_ns` and done at `begin_ns`; the hold was planned to end at `planned_end_ns`, ended at `end_ns`,
+    and the fault was healed at `heal_ns`. `effect_ns` is when the effect was first true, which may be earlier
+    than when it was proven; `target` is what the plan asked for, `nodes` and `edges` what that meant;
+    `replicas` are those of its nodes that it concerns, as "1/orders-0", if not all. `down` lists the nodes
+    whose process the fault ended, with the times at which each had ended and was started again. `evidence` is
+    JSON: what the probes found under "effect" and "recovery", or why there is none under "reason". `logs` is
+    no column of the table: what the nodes held while they were down is recorded beside the other log ends.
     """
 
     index: int
@@ -58,6 +58,7 @@ class FaultRecord:
     up_ns: tuple[int, ...] = ()
     data_lost: tuple[int, ...] = ()
     unclean: tuple[int, ...] = ()
+    replicas: tuple[str, ...] = ()
     evidence: str = "{}"
     logs: tuple[MeasuredLog, ...] = ()
 

@@ -1,9 +1,10 @@
 """Samples the cluster while a step is near, so that all it needs to know is known when it is due."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from compose.kafka.coordinators import INTERNAL, TRANSACTION_LOG
 from faults.clock import Clock, ns
 from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, Step, When
@@ -128,6 +129,19 @@ def _awaited_groups(step: Step) -> tuple[str, ...]:
             return (group,)
         case _:
             return ()
+
+
+def internal_topics(steps: Iterable[Step]) -> tuple[str, ...]:
+    """Kafka's own topics in which steps name a partition, or which say who holds a role that they name."""
+    return tuple(topic for topic in INTERNAL if any(_names(step, topic) for step in steps))
+
+
+def _names(step: Step, topic: str) -> bool:
+    condition = step.start.condition if isinstance(step.start, When) else None
+    texts = (step.asked, str(condition))
+    if topic == TRANSACTION_LOG and any("transaction coordinator(" in text for text in texts):
+        return True
+    return any(f"({topic}-" in text for text in texts)
 
 
 def _asks_for_controller(step: Step) -> bool:

@@ -19,11 +19,11 @@ from faults.clock import Clock
 from faults.kinds.node_holds import Holds
 from faults.kinds.step import Step
 from faults.schedule.event_loop import EventLoop, Running
-from faults.schedule.events import Events, LastAck, no_acks
+from faults.schedule.events import Events, LastAck, LastFencing, no_acks, no_fencings
 from faults.schedule.probes import Probes
 from faults.schedule.record import FaultEvent, FaultRecord, Reporter
 from faults.schedule.resolve_targets import Resolver
-from faults.schedule.sampler import Sampler
+from faults.schedule.sampler import Sampler, internal_topics
 from faults.schedule.step_runner import StepRunner
 from faults.schedule.step_state import StepState
 
@@ -53,13 +53,15 @@ def run_schedule(
     on_record: OnRecord = lambda _: None,
     quick: View | None = None,
     last_ack_ns: LastAck = no_acks,
+    last_fencing_ns: LastFencing = no_fencings,
     threads: Executor | None = None,
 ) -> tuple[FaultRecord, ...]:
     """Run validated `steps`, counting from now; returns when every fault is healed and its recovery decided.
 
     `quick` is a view of the same brokers that does not wait long for one that is silent: from it the roles
     are known before a step is due. `last_ack_ns` says when the load got its last acknowledgement for a
-    partition, on the clock (-1: never); without it none ever comes. `on_event` is called on this thread at
+    partition, on the clock (-1: never), and `last_fencing_ns` when one of its producers was fenced; without
+    them none ever comes. `on_event` is called on this thread at
     each stage of each step, and `on_record` with what is known of it by then, also when an injection begins.
     `stop`, set by another thread, ends the injections and heals. `threads` run the background jobs: by
     default as many as there can be jobs at one time, so that none waits for another. Whatever error is
@@ -68,9 +70,11 @@ def run_schedule(
     """
     most = JOBS_OF_A_STEP * len(steps) + SAMPLER_THREADS
     with _pool(most) if threads is None else nullcontext(threads) as jobs:
-        probes = Probes(cluster=cluster, view=view, clock=clock, quick=quick)
+        internal = internal_topics(steps)
+        probes = Probes(cluster=cluster, view=view, clock=clock, quick=quick, internal=internal)
         reporter = Reporter(on_event=on_event, on_record=on_record)
-        return Scheduler(steps, probes, EventLoop(clock, jobs), reporter, last_ack_ns).run(stop)
+        loop = EventLoop(clock, jobs)
+        return Scheduler(steps, probes, loop, reporter, last_ack_ns, last_fencing_ns).run(stop)
 
 
 @contextmanager
@@ -98,6 +102,7 @@ class Scheduler:
         loop: EventLoop,
         reporter: Reporter,
         last_ack_ns: LastAck = no_acks,
+        last_fencing_ns: LastFencing = no_fencings,
     ) -> None:
         cluster, view, clock = probes.cluster, probes.view, probes.clock
         self._loop, self._reporter = loop, reporter
@@ -110,7 +115,9 @@ class Scheduler:
             clock=clock,
             states=self._states,
             resolver=Resolver(cluster=cluster, view=view, clock=clock, holds=Holds(), probes=probes),
-            events=Events(states=self._states, probes=probes, last_ack_ns=last_ack_ns),
+            events=Events(
+                states=self._states, probes=probes, last_ack_ns=last_ack_ns, last_fencing_ns=last_fencing_ns
+            ),
             reporter=self._reporter,
             start_ns=start_ns,
             recovery_s=RECOVERY_S,

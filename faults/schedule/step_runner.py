@@ -212,8 +212,8 @@ class StepRunner:
         state.moments["begin"].come(state.begin_ns)
 
     def _allow_ends(self, state: StepState) -> None:
-        """Kafka may halt on the nodes because of this fault, if it is of such a kind, until it is healed."""
-        if kind_of(state.step).cost.may_end_node:
+        """Kafka may halt on the nodes because of this fault, if it is such a one, until it is healed."""
+        if kind_of(state.step).cost_of(state.step).may_end_node:
             for node in state.nodes:
                 self.resolver.cluster.allow_end(node, owner=state.step.name)
 

@@ -146,6 +146,9 @@ class StepState:
             up_ns=tuple(outage.up_ns for _, outage in down),
             data_lost=tuple(sorted(self.outages.data_lost)),
             unclean=tuple(sorted(self.outages.unclean)),
+            replicas=tuple(
+                f"{node}/{topic}-{partition}" for node, topic, partition in sorted(self.outages.replicas)
+            ),
             evidence=as_json(evidence),
             logs=tuple(self.outages.logs),
         )

@@ -14,6 +14,10 @@
     broker 2 unfenced             it has been fenced since the waiting began, and is not any more
     controller.moved              there is an active controller, and it is another one than before
     coordinator(GROUP).moved      a consumer group has a coordinator, and it is another broker than before
+    transaction coordinator(ID).moved
+                                  the same of a transactional id of the load
+    producer fenced               a producer of the load was told that another instance has replaced it, or
+                                  that its coordinator has ended its transaction
     first ack(orders-0) after cut.begin
                                   a record was acknowledged to the load later than that
 
@@ -49,6 +53,8 @@ _WORDS = (
     "broker N unfenced",
     "controller.moved",
     "coordinator(GROUP).moved",
+    "transaction coordinator(ID).moved",
+    "producer fenced",
 )
 
 
@@ -187,13 +193,33 @@ class CoordinatorMoved:
         return f"coordinator({self.group}).moved"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionCoordinatorMoved:
+    """Another coordinator of a transactional id than before."""
+
+    transactional_id: str
+
+    def __str__(self) -> str:
+        return f"transaction coordinator({self.transactional_id}).moved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerFenced:
+    """A producer of the load was told that it is fenced, since the waiting began."""
+
+    def __str__(self) -> str:
+        return "producer fenced"
+
+
 OffsetCondition = HwBelowLeo | FollowerBehind
 """Conditions that need the offsets of a state."""
 PartitionCondition = (
     IsrSize | ElrSize | IsrIsLeader | LeaderChanged | LeaderMoved | NoLeader | OffsetCondition | FirstAck
 )
 BrokerCondition = BrokerFenced | BrokerUnfenced
-Condition = PartitionCondition | BrokerCondition | ControllerMoved | CoordinatorMoved
+TransactionCondition = TransactionCoordinatorMoved | ProducerFenced
+"""Conditions that only a load with transactions can meet."""
+Condition = PartitionCondition | BrokerCondition | ControllerMoved | CoordinatorMoved | TransactionCondition
 
 _Make = Callable[[re.Match[str], TopicPartition | None], Condition]
 _SHAPES: tuple[tuple[str, _Make], ...] = (
@@ -222,6 +248,11 @@ _SHAPES: tuple[tuple[str, _Make], ...] = (
         r"coordinator\((?P<group>[^()]+)\)\.moved",
         lambda words, _: CoordinatorMoved(group=words["group"]),
     ),
+    (
+        r"transaction coordinator\((?P<id>[^()]+)\)\.moved",
+        lambda words, _: TransactionCoordinatorMoved(transactional_id=words["id"]),
+    ),
+    (r"producer fenced", lambda _, __: ProducerFenced()),
 )
 
 

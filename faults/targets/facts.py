@@ -23,8 +23,11 @@ class TopicFacts:
 class Facts:
     """Nodes, edges and topics of the cluster; partition 0 of the first topic is the plan's default.
 
-    `has_elr`: whether eligible leader replicas are on (KIP-966). `release` is the oldest Kafka release of a
-    node, as (4, 3); empty: not known.
+    `has_elr`: whether eligible leader replicas are on (KIP-966). `release` is the Kafka release whose
+    metadata.version the cluster begins with, as (4, 3); empty: not known. `releases` has each
+    node and that with which it begins, as "4.3.1"; empty: not known. `log_dirs`: of each broker; a controller
+    has one.
+    `internal` are topics of Kafka's own that the load makes it need, `transactional_ids` those of the load.
     """
 
     brokers: tuple[int, ...]
@@ -33,6 +36,10 @@ class Facts:
     topics: tuple[TopicFacts, ...]
     has_elr: bool = True
     release: tuple[int, ...] = ()
+    releases: tuple[tuple[int, str], ...] = ()
+    log_dirs: int = 1
+    internal: tuple[TopicFacts, ...] = ()
+    transactional_ids: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -50,10 +57,10 @@ class Facts:
 
 
 def check_partition(of: TopicPartition | None, field: str, facts: Facts) -> None:
-    """BadStep unless the scenario makes the partition; None names none, and passes."""
+    """BadStep unless there will be the partition; None names none, and passes."""
     if of is None:
         return
-    known = {each.name: each.partitions for each in facts.topics}
+    known = {each.name: each.partitions for each in (*facts.topics, *facts.internal)}
     if of.partition >= known.get(of.topic, 0):
         raise BadStep(field, str(of), [f"{name}-0..{count - 1}" for name, count in known.items()])
 
@@ -61,16 +68,26 @@ def check_partition(of: TopicPartition | None, field: str, facts: Facts) -> None
 def check_target(target: Target, field: str, facts: Facts) -> None:
     """BadStep if the node or the partition does not exist, or if no node can ever hold the role."""
     check_partition(target.of, field, facts)
+    if target.role == "transaction coordinator":
+        check_transactional_id(target.transactional_id, field, str(target), facts)
     for node in target.ids:
         if node not in facts.nodes:
             raise BadStep(field, f"node {node}", map(str, facts.nodes))
     if target.role != "client" and not candidates(target, facts.brokers, facts.controllers):
         raise BadStep(field, str(target), f"a role that a node can hold; the nodes are {list(facts.nodes)}")
     if target.is_of_partition:
-        copies = next((each.replication for each in facts.topics if _is_of(target, each)), 0)
+        topics = (*facts.topics, *facts.internal)
+        copies = next((each.replication for each in topics if _is_of(target, each)), 0)
         needed = 1 if target.role == "leader" else target.rank + 1
         if copies < needed:
             raise BadStep(field, str(target), f"a role in a partition that has one; replicas: {copies}")
+
+
+def check_transactional_id(transactional_id: str, field: str, asked: str, facts: Facts) -> None:
+    """BadStep unless a producer of the load has it."""
+    if transactional_id not in facts.transactional_ids:
+        ids = [f"the transactional id {each}" for each in facts.transactional_ids]
+        raise BadStep(field, asked, ids or "something else: the load has no transactions")
 
 
 def _is_of(target: Target, topic: TopicFacts) -> bool:

@@ -20,6 +20,8 @@ from faults.targets.conditions import (
     LeaderChanged,
     LeaderMoved,
     NoLeader,
+    ProducerFenced,
+    TransactionCoordinatorMoved,
 )
 
 
@@ -28,7 +30,7 @@ class Observed:
     """One reading, of what the condition is about only; the rest is None or empty, as what nobody reports.
 
     `fenced`: by broker, if most of those that answer agree. `last_ack_ns`: when the load got its last
-    acknowledgement for the partition, -1: never.
+    acknowledgement for the partition, -1: never; `last_fencing_ns` the same of a producer that was fenced.
     """
 
     partition: PartitionState | None = None
@@ -36,6 +38,7 @@ class Observed:
     controller: int | None = None
     coordinator: int | None = None
     last_ack_ns: int = -1
+    last_fencing_ns: int = -1
 
     @property
     def is_empty(self) -> bool:
@@ -55,6 +58,8 @@ def in_words(condition: Condition, observed: Observed) -> str:
             return f"coordinator of {group}: {observed.coordinator}"
         case FirstAck():
             return f"the last acknowledgement at {observed.last_ack_ns} ns"
+        case ProducerFenced():
+            return f"the last fencing of a producer at {observed.last_fencing_ns} ns"
         case _:
             return str(observed.partition)
 
@@ -83,6 +88,8 @@ def holds(condition: Condition, before: Observed, now: Observed, *, since_ns: in
             return now.coordinator is not None and now.coordinator != before.coordinator
         case FirstAck():
             return now.last_ack_ns > since_ns
+        case ProducerFenced():
+            return now.last_fencing_ns > since_ns
         case _:
             if before.partition is None or now.partition is None:
                 return False
@@ -100,7 +107,7 @@ def _holds(condition: Condition, before: PartitionState, now: PartitionState) ->
             return now.leader >= 0 and now.isr == (now.leader,)
         case LeaderChanged():
             return now.leader >= 0 and (now.leader, now.leader_epoch) != (before.leader, before.leader_epoch)
-        case LeaderMoved():
+        case LeaderMoved() | TransactionCoordinatorMoved():
             return now.leader >= 0 and now.leader != before.leader
         case NoLeader():
             return now.leader < 0

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from compose.kafka.coordinators import TRANSACTION_LOG, coordinating_partition
 from compose.protocols import Cluster, PartitionState
 from faults.errors import NoTarget
 from faults.targets.target import PartitionRole, Target, TopicPartition, candidates
@@ -21,7 +22,7 @@ class Partitions(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """Which node holds which role now. Each topic is queried once, so that one step gets one answer.
+    """Which node holds which role now. Each partition is read once, so that one step gets one answer.
 
     `active_controller` answers in place of the cluster, if it is given.
     """
@@ -42,6 +43,9 @@ class Roles:
         match target.role:
             case "leader" | "follower" | "followers" as role:
                 return self._of_partition(role, target)
+            case "transaction coordinator":
+                leader = self.coordinating(target.transactional_id).leader
+                return () if leader < 0 else (leader,)
             case "active controller":
                 active = (self.active_controller or self.cluster.active_controller)()
                 return () if active is None else (active,)
@@ -57,6 +61,15 @@ class Roles:
         others = sorted(set(state.replicas) - {state.leader})
         return tuple(others) if role == "followers" else tuple(others[target.rank - 1 : target.rank])
 
+    def coordinating(self, transactional_id: str) -> PartitionState:
+        """The partition of Kafka's transaction log that has this id; its leader is the coordinator."""
+        states = self.view.describe(TRANSACTION_LOG)
+        if not states:
+            raise NoTarget(f"{TRANSACTION_LOG}: no broker knows it; no producer has asked for it yet")
+        number = coordinating_partition(transactional_id, len(states))
+        where = TopicPartition(topic=TRANSACTION_LOG, partition=number)
+        return self._partitions.setdefault(where, states[number])
+
     def partition(self, of: TopicPartition | None) -> PartitionState:
         """The partition's state now; without a name that of the first of all partitions, by name."""
         where = of or self._first()
@@ -70,7 +83,8 @@ class Roles:
         return self._partitions[where]
 
     def _first(self) -> TopicPartition:
-        known = sorted(self.view.leaders())
+        """Of the run's topics: Kafka's own begin with two underscores."""
+        known = sorted(place for place in self.view.leaders() if not place[0].startswith("__"))
         if not known:
             raise NoTarget("no broker knows any topic")
         return TopicPartition(topic=known[0][0], partition=known[0][1])

@@ -121,14 +121,10 @@ def edges_of_shape(shape: Shape, nodes_of: NodesOf, mesh: Iterable[Edge]) -> fro
 
 def possible_edges(shape: Shape, candidates_of: NodesOf, mesh: Iterable[Edge]) -> frozenset[Edge]:
     """Every edge that it may cut, whichever nodes hold its roles then."""
-    if not any(_moves(target) for target in shape.targets):
+    if not any(target.moves for target in shape.targets):
         return edges_of_shape(shape, candidates_of, mesh)
     nodes = {str(node) for target in shape.targets for node in candidates_of(target)}
     return frozenset(edge for edge in mesh if edge.source in nodes and str(edge.target) in nodes)
-
-
-def _moves(target: Target) -> bool:
-    return target.is_of_partition or target.role == "active controller"
 
 
 def check_shape(shape: Shape, candidates_of: NodesOf, field: str) -> None:

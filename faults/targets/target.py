@@ -3,6 +3,8 @@
 leader, leader(orders-3)        leader of a partition; without one: of the plan's default partition
 follower, follower 2(orders-3)  first (second, ...) of the partition's other replicas, by node id
 followers                       all other replicas
+transaction coordinator(payments-1)
+                                leader of the partition of Kafka's transaction log that has this id
 active controller, controllers
 brokers, nodes                  all brokers; all brokers and controllers
 node 2, 2, 1+2                  by id
@@ -17,18 +19,21 @@ from typing import Literal, get_args
 from faults.errors import BadStep
 
 PartitionRole = Literal["leader", "follower", "followers"]
+CoordinatorRole = Literal["transaction coordinator"]
 GroupRole = Literal["active controller", "controllers", "brokers", "nodes"]
 ShareRole = Literal["minority", "majority"]
 Group = Literal["brokers", "controllers"]
 EdgeEndRole = Literal["client", "all"]
-Role = PartitionRole | GroupRole | ShareRole | EdgeEndRole | Literal["node"]
+Role = PartitionRole | CoordinatorRole | GroupRole | ShareRole | EdgeEndRole | Literal["node"]
 
 WORDS = (
     "leader, follower, followers (each also of a partition, as leader(orders-0)), active controller, "
-    "controllers, brokers, nodes, minority, majority, node N, N+M"
+    "transaction coordinator(ID), controllers, brokers, nodes, minority, majority, node N, N+M"
 )
 
-_TARGET = re.compile(r"(?P<role>[a-z]+(?: controller)?)(?: (?P<rank>\d+))?(?:\((?P<of>[^()]+)\))?")
+_TARGET = re.compile(
+    r"(?P<role>[a-z]+(?: controller| coordinator)?)(?: (?P<rank>\d+))?(?:\((?P<of>[^()]+)\))?"
+)
 _IDS = re.compile(r"(?:nodes? )?(?P<ids>\d+(?: ?\+ ?\d+)*)")
 _PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
 
@@ -49,7 +54,7 @@ class Target:
     """A role and what it is a role of.
 
     `of` is set for leader and followers once the plan is validated; `rank` counts followers from 1; `group`
-    belongs to minority and majority, `ids` to node.
+    belongs to minority and majority, `ids` to node, `transactional_id` to transaction coordinator.
     """
 
     role: Role
@@ -57,6 +62,7 @@ class Target:
     rank: int = 1
     group: Group = "brokers"
     ids: tuple[int, ...] = ()
+    transactional_id: str = ""
 
     def __str__(self) -> str:
         """What `parse_target` reads back to the same target."""
@@ -64,8 +70,15 @@ class Target:
             return ("node " if len(self.ids) == 1 else "nodes ") + "+".join(map(str, self.ids))
         if self.role in get_args(ShareRole):
             return f"{self.role}({self.group})"
+        if self.role == "transaction coordinator":
+            return f"{self.role}({self.transactional_id})"
         rank = f" {self.rank}" if self.rank > 1 else ""
         return f"{self.role}{rank}" + (f"({self.of})" if self.of else "")
+
+    @property
+    def moves(self) -> bool:
+        """Whether other nodes can hold the role at another time."""
+        return self.is_of_partition or self.role in ("active controller", "transaction coordinator")
 
     @property
     def is_of_partition(self) -> bool:
@@ -111,6 +124,8 @@ def _from_words(
             if of not in (None, *get_args(Group)):
                 raise refusal
             return Target(role=word, group="controllers" if of == "controllers" else "brokers")
+        case "transaction coordinator" if of is not None:
+            return Target(role=word, transactional_id=of)
         case "active controller" | "controllers" | "brokers" | "nodes" if of is None:
             return Target(role=word)
         case "client" | "all" if of is None and edge_end:
@@ -132,7 +147,7 @@ def candidates(target: Target, brokers: tuple[int, ...], controllers: tuple[int,
             return share(role, brokers if target.group == "brokers" else controllers)
         case "active controller" | "controllers":
             return controllers
-        case "leader" | "follower" | "followers" | "brokers":
+        case "leader" | "follower" | "followers" | "transaction coordinator" | "brokers":
             return brokers
         case "nodes" | "all":
             return tuple({*brokers, *controllers})

@@ -1,9 +1,10 @@
-"""The parts of docs/scenarios.md that follow from the metrics, from the shipped scenarios, and from a suite.
+"""The parts of docs/scenarios.md that follow from the metrics, from the shipped scenarios and their
+situations, and from a suite.
 
-    python -m harness.campaign.documentation                rewrites the first two, between their markers
+    python -m harness.campaign.documentation                rewrites all but the last, between their markers
     python -m harness.campaign.documentation DIR            also what the suite in DIR has observed
 
-A test compares the first two with the file. What was observed is as of the suite that it names.
+A test compares all but the last with the file. What was observed is as of the suite that it names.
 """
 
 import sys
@@ -12,9 +13,10 @@ from pathlib import Path
 
 from checkers import documentation
 from checkers.verdict.metrics.metric import ERRORS, METRICS, Metric
-from harness.campaign.suites.observed import EXPECTED, observed_table
+from harness.campaign.suites.observed import EXPECTED, cost, observed_table
 from harness.campaign.suites.record import SuiteRecord, read_record
 from harness.scenario.catalogue import Entry, by_group, catalogue
+from harness.scenario.situations import SITUATIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
 MODULE = "harness.campaign.documentation"
@@ -52,15 +54,36 @@ def _group(group: str, entries: Sequence[Entry]) -> Iterator[str]:
         yield f"| `{entry.name}` | {entry.about} | {EXPECTED[entry.expect]} | {evidence} |"
 
 
+def situations_table() -> str:
+    """The situations by number, with the scenarios that show each."""
+    rows = [
+        f"| {its.number} | {its.what} | {', '.join(f'`{name}`' for name in its.scenarios)} |"
+        for its in SITUATIONS
+    ]
+    return "\n".join(["| | situation | scenarios |", "|---|---|---|", *rows])
+
+
+def milder_table() -> str:
+    """Where a scenario is a milder form of its situation, and why."""
+    rows = [
+        f"| {its.number} | {each.textbook} | {each.shipped} | {each.why} |"
+        for its in SITUATIONS
+        for each in its.milder
+    ]
+    return "\n".join(["| | in the textbook | as it is shipped | because |", "|---|---|---|---|", *rows])
+
+
 def observed(record: SuiteRecord) -> str:
     """What a suite has observed, and which suite it was."""
     suite = f"`highwater suite {record.name} --seed {record.seed}`, version {record.tool_version}"
-    return f"Observed by {suite}:\n\n{observed_table(record)}"
+    return f"Observed by {suite}:\n\n{observed_table(record)}\n\n{cost(record)}"
 
 
 def rewritten(page: str) -> str:
     """The page with the parts that need no run generated anew; ValueError if it lacks their markers."""
     page = documentation.rewritten(page, "metrics", metrics_table(), module=MODULE)
+    page = documentation.rewritten(page, "situations", situations_table(), module=MODULE)
+    page = documentation.rewritten(page, "milder", milder_table(), module=MODULE)
     return documentation.rewritten(page, "catalogue", catalogue_tables(), module=MODULE)
 
 

@@ -119,6 +119,7 @@ def first_manifest(resolved: Resolved, argv: Sequence[str] = (), run: str | None
         seed=resolved.seed,
         argv=tuple(argv),
         release=scenario.cluster.kafka,
+        releases=_releases(resolved),
         expect=scenario.expect.acked_loss,
         accept=tuple(scenario.accept),
         require=tuple(scenario.require),
@@ -143,6 +144,11 @@ def first_manifest(resolved: Resolved, argv: Sequence[str] = (), run: str | None
         run=run,
         scenario_sha256=sha256(resolved.text().encode()).hexdigest(),
     )
+
+
+def _releases(resolved: Resolved) -> tuple[str, ...] | None:
+    every = resolved.topology.every_release
+    return every if len(every) > 1 else None
 
 
 def _producers(resolved: Resolved) -> tuple[ManifestProducer, ...]:

@@ -84,14 +84,14 @@ def unaccepted(
 def _missed(line: MeasuredLine, gaps: Sequence[Gap], pressure: Sequence[Pressure]) -> Reason:
     """FAIL; but of a bound on time that may be missed for want of a processor nobody knows."""
     if line.bound.metric.unit != "duration":
-        return Reason(Verdict.FAIL, f"acceptance: {line.in_words}")
+        return Reason(Verdict.FAIL, f"acceptance: {line.in_words}", contrary=True)
     missed = starvation.missed(gaps, line.bound.holds, pressure)
     if missed is None:
-        return Reason(Verdict.FAIL, f"acceptance: {line.in_words}")
+        return Reason(Verdict.FAIL, f"acceptance: {line.in_words}", contrary=True)
     length = line.bound.metric.with_unit(missed.gap.length_s)
     measured = f"acceptance: {line.bound.text}: measured {length} on {missed.gap.tp}"
     if missed.by_the_cluster:
-        return Reason(Verdict.FAIL, measured)
+        return Reason(Verdict.FAIL, measured, contrary=True)
     left_s = (missed.starvation.span_ns - missed.starvation.lost_ns) / 1e9
     return Reason(
         Verdict.UNKNOWN,
@@ -106,4 +106,4 @@ def not_shown(lines: Sequence[MeasuredLine]) -> Iterator[Reason]:
         if not line.holds:
             says = "" if line.holds is None else f" ({line.bound.metric.says})"
             sentence = f"required evidence: {line.in_words}{says}: the run has not shown what it is for"
-            yield Reason(Verdict.UNKNOWN, sentence)
+            yield Reason(Verdict.UNKNOWN, sentence, contrary=line.holds is False)

@@ -2,7 +2,8 @@
 
 Invariant: a run that ended as it should collected every table of the schema; it watched every process and
 read the clocks; its metadata log has the creation of every partition and every broker's registration; and
-every batch that the audit of a replica counted is there.
+every batch that the audit of a replica counted is there. Where the load has transactions each send is in
+one, and what is committed was read as far as all was.
 Evidence: the tables, against the manifest's brokers and topics.
 Counterexample to "what was not collected is not decided, and changes nothing":
     a run of three brokers, without the table of their registrations: leader-legal is not decided
@@ -13,12 +14,12 @@ Runs that did not end, had no cluster, or are of older versions have other reaso
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from checkers.history.load import replica_files, rows_of
 from checkers.history.rows import Context, MetadataChange, NodeEvent, TopicPartition
-from checkers.history.tables import NONE, OPTIONAL
+from checkers.history.tables import NONE, OF_TRANSACTIONS, OPTIONAL
 from checkers.verdict.algebra import Reason, Verdict
 from harness.run_directory.manifest import Manifest
 
@@ -27,23 +28,33 @@ FEWEST_READINGS = 2
 
 
 def missing(
-    manifest: Manifest, context: Context, history: Path, controllers: Collection[int]
+    manifest: Manifest,
+    context: Context,
+    history: Path,
+    controllers: Collection[int],
+    *,
+    has_transactions: bool = False,
 ) -> Iterator[Reason]:
-    """A reason for UNKNOWN for each kind of evidence that a complete run has and this one lacks."""
+    """A reason for UNKNOWN for each kind of evidence that a complete run has and this one lacks.
+
+    `has_transactions`: its load was asked to have them.
+    """
     if manifest.state != "complete" or manifest.run is None or manifest.run_id is None:
         return
     for sentence in (
-        *_tables(context),
+        *_tables(context, has_transactions=has_transactions),
         *_processes(manifest, context, controllers),
         *_control_plane(manifest, context),
         *_replicas(context, history),
+        *(_transactions(manifest, context) if has_transactions else ()),
     ):
         yield Reason(Verdict.UNKNOWN, sentence)
 
 
-def _tables(context: Context) -> Iterator[str]:
+def _tables(context: Context, *, has_transactions: bool) -> Iterator[str]:
     for table in OPTIONAL:
-        if table not in context.collected:
+        is_needed = has_transactions or table not in OF_TRANSACTIONS
+        if is_needed and table not in context.collected:
             yield f"{table} was not collected, as it is in every complete run"
 
 
@@ -88,6 +99,36 @@ def _replicas(context: Context, history: Path) -> Iterator[str]:
         if row.batches != held[row.tp, row.broker]:
             found = held[row.tp, row.broker]
             yield f"replicas: {row.tp} on broker {row.broker} has {row.batches} batches, its files {found}"
+
+
+def _transactions(manifest: Manifest, context: Context) -> Iterator[str]:
+    """Each send of each producer is in one transaction, and each proof is one of what is committed too."""
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    for row in context.transactions:
+        ranges.setdefault(row.producer, []).append((row.first_sequence, row.last_sequence))
+    for producer, counted in sorted((manifest.recorded or {}).items()):
+        sends = _covered(sorted(ranges.get(producer, [])))
+        if sends != counted.attempts:
+            yield (
+                f"transactions: those of producer {producer} have its sends up to {sends}, and it made "
+                f"{counted.attempts}"
+            )
+    for proof in context.proofs:
+        if proof.complete and proof.committed_to < proof.high_watermark:
+            yield (
+                f"proofs: what is committed in {proof.tp} was read up to {proof.committed_to} of "
+                f"{proof.high_watermark}"
+            )
+
+
+def _covered(ranges: Sequence[tuple[int, int]]) -> int:
+    """How many sequences from 0 on are in exactly one of these ranges, without a gap."""
+    end = 0
+    for first, last in ranges:
+        if first != end:
+            break
+        end = last + 1
+    return end
 
 
 def _batches(context: Context, history: Path) -> Counter[tuple[TopicPartition, int]]:

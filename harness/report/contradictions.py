@@ -40,6 +40,7 @@ def contradictions(
         *_producers(manifest, context),
         *_ends(context),
         *_wall_clock(manifest, facts),
+        *_unplaced(context),
         *_wrong_readings(context),
         *_isr_at_the_end(context, facts),
         *_log_starts(context),
@@ -108,6 +109,14 @@ def _wall_clock(manifest: Manifest, facts: Realised) -> Iterator[str]:
     ]
     if outside:
         yield f"metadata: a state is dated {facts.clock.seconds(outside[0])}, and not within the run"
+
+
+def _unplaced(context: Context) -> Iterator[str]:
+    """A record that a controller dated by a clock that was off, and that has two places in the run."""
+    if context.unplaced:
+        first, others = min(context.unplaced), len(context.unplaced) - 1
+        more = f" and {others} more were" if others else " was"
+        yield f"metadata: nobody knows when the record at offset {first}{more} written: a clock was off then"
 
 
 def _wrong_readings(context: Context) -> Iterator[str]:

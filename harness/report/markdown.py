@@ -19,7 +19,8 @@ def _head(document: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield f"{document['outcome']}"
     yield ""
-    yield f"Kafka {document['release']}, run state: {document['state']}. {document['problem']}".rstrip()
+    releases = " and ".join(document["releases"] or [document["release"]])
+    yield f"Kafka {releases}, run state: {document['state']}. {document['problem']}".rstrip()
     yield ""
 
 

@@ -8,6 +8,7 @@ from checkers.contract.terms import TopicPromise
 from checkers.history.log_runs import batch_producers, log_runs
 from checkers.history.rows import Context
 from harness.run_directory.manifest import Manifest, ManifestTopic
+from harness.scenario.deletion import retention_ms
 from harness.scenario.kafka_settings import MIN_ISR, effective
 
 STRICTEST = ProducerPromise(acks="all", idempotence=True)
@@ -44,4 +45,5 @@ def _promise(topic: ManifestTopic, manifest: Manifest) -> TopicPromise:
         min_isr=min(int(setting(MIN_ISR, "1")), topic.replication),
         unclean=setting("unclean.leader.election.enable", "false").lower() == "true",
         flush_messages=int(setting("flush.messages", "0")),
+        retention_ms=retention_ms(topic.config, manifest.cluster.broker_config),
     )

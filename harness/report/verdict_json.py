@@ -14,7 +14,7 @@ from harness.report.fault_times import FaultTimes
 from harness.run_directory.manifest import Manifest
 
 COPIED = (
-    *("tool_version", "scenario", "seed", "release", "state", "problem", "phase", "expect"),
+    *("tool_version", "scenario", "seed", "release", "releases", "state", "problem", "phase", "expect"),
     *("topics", "producers", "cluster"),
 )
 """Keys that stand in verdict.json as they stand in manifest.json."""

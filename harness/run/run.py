@@ -145,7 +145,8 @@ def _write(job: Job, down: TearDown, observed: Observed) -> None:
 def _start_cluster(job: Job, down: TearDown) -> tuple[Cluster, RunWatch]:
     """A cluster with its topics, watched from when it was ready."""
     topology = job.resolved.topology
-    nodes = f"{topology.brokers} brokers, {topology.controllers} controllers, Kafka {topology.kafka}"
+    later = f" (then {', '.join(topology.later)})" if topology.later else ""
+    nodes = f"{topology.brokers} brokers, {topology.controllers} controllers, Kafka {topology.kafka}{later}"
     with job.phase("cluster", f"starting the cluster: {nodes}"):
         cluster = down.open(job.steps.cluster(job.resolved, job.run))
         started = job.steps.describe(cluster)
@@ -276,7 +277,7 @@ def _seal_load(job: Job) -> None:
 
 def _save_timeline(job: Job, metadata: MetadataLog) -> None:
     with job.record.phase("metadata"):
-        job.steps.save_timeline(metadata, job.run)
+        job.steps.save_timeline(metadata, job.resolved, job.run)
 
 
 def _save(job: Job, observed: Observed) -> None:

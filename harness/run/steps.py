@@ -113,7 +113,7 @@ class RunSteps(Protocol):
     def copy_metadata(self, cluster: Cluster) -> MetadataLog:
         """Copy the metadata log as it is now; the result decodes it, while the cluster is there."""
 
-    def save_timeline(self, log: MetadataLog, run: RunDir) -> None:
+    def save_timeline(self, log: MetadataLog, resolved: Resolved, run: RunDir) -> None:
         """Decode the metadata log, and write what it says of the run."""
 
     def keep(self, cluster: Cluster) -> None:

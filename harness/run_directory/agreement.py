@@ -19,6 +19,7 @@ from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest, ManifestTopic
 from harness.scenario.deletion import deleting
 from harness.scenario.model import Scenario, TopicPart
+from harness.scenario.releases import releases_of
 from harness.scenario.text.complaints import complaints
 from harness.scenario.text.positions import load
 
@@ -60,6 +61,7 @@ def _pairs(manifest: Manifest, scenario: Scenario) -> Iterator[Pair]:
     yield "scenario", manifest.scenario, scenario.name
     yield "seed", manifest.seed, scenario.seed
     yield "release", manifest.release, asked.kafka
+    yield "releases", manifest.releases or (manifest.release,), releases_of(scenario)
     yield "expect", manifest.expect, scenario.expect.acked_loss
     yield "accept", list(manifest.accept), scenario.accept
     yield "require", list(manifest.require or ()), scenario.require

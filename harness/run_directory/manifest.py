@@ -170,7 +170,7 @@ class Manifest(ManifestPart):
     scenario: str = Field(description="the scenario's name; scenario.yaml has it resolved")
     seed: int = Field(ge=0, description="the seed of every random choice")
     argv: tuple[str, ...] = Field(default=(), description="the command line, without the program")
-    release: str = Field(description="Kafka release of the nodes, as 4.3.1")
+    release: str = Field(description="Kafka release that the nodes begin with, as 4.3.1")
     expect: Expectation = Field(description="expected acknowledged loss: `none`, `permitted` or `any`")
     accept: tuple[AcceptLine, ...] = Field(description="acceptance lines, as `unavailable.max <= 20s`")
     owner: RunOwner = Field(description="the process that runs the run: `pid`, `start`, `host`")
@@ -231,6 +231,10 @@ class Manifest(ManifestPart):
     )
     require: tuple[RequireLine, ...] | None = Field(
         default=None, description="lines of evidence that the run must show, as `isr.min <= 1`"
+    )
+    releases: tuple[str, ...] | None = Field(
+        default=None,
+        description="every Kafka release that formats, or that a node runs at some time; absent if it is one",
     )
 
     def as_text(self) -> str:

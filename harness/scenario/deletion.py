@@ -3,8 +3,8 @@
 A record that compaction, or retention inside the run, has deleted is gone as one that was lost is; what
 tiered storage has moved is on no broker's disk; and a record under LogAppendTime has another timestamp than
 the one that was sent. The metadata log, from which elections are known, has a retention of its own. So a
-scenario may not ask for any of them. Then a log start that moves has no legal reason, and what was below it
-is lost.
+scenario may not ask for any of them. Then a log start that moves has no legal reason but a broker's clock
+that a fault has set (checkers/contract/retention.py), and what was below it is lost.
 """
 
 import re
@@ -27,6 +27,22 @@ _SIZES = ("retention.bytes", "log.retention.bytes", "metadata.max.retention.byte
 _REMOTE = ("remote.storage.enable", "remote.log.storage.system.enable")
 _POLICIES = ("cleanup.policy", "log.cleanup.policy")
 _STAMPS = ("message.timestamp.type", "log.message.timestamp.type")
+
+
+_DEFAULT_MS = 7 * 86_400_000
+"""Kafka's own log.retention.hours, 168."""
+_OF_BROKERS = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
+"""The first that is set outranks the others."""
+
+
+def retention_ms(of_topic: Mapping[str, str], of_brokers: Mapping[str, str]) -> int:
+    """After how long records of a topic are deleted; -1: never."""
+    if "retention.ms" in of_topic:
+        return int(of_topic["retention.ms"])
+    for key in _OF_BROKERS:
+        if key in of_brokers:
+            return max(_UNLIMITED, round(int(of_brokers[key]) * _TIMES_S[key] * 1000))
+    return _DEFAULT_MS
 
 
 def deleting(config: Mapping[str, str], load_s: float = 0.0) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,7 @@ LOSS_SETTINGS: Mapping[str, str] = {
     "unclean.leader.election.enable": BOOLEAN,
     "flush.messages": NUMBER,
     "flush.ms": NUMBER,
+    "retention.ms": NUMBER,
 }
 """Each setting of a topic, and the form of its values."""
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from harness.scenario.model import Scenario
+from harness.scenario.model import Scenario, WorkloadPart
 
 if TYPE_CHECKING:
     from workloads.clients.check_settings import RefusedSetting
-    from workloads.plan import WorkloadPlan
+    from workloads.plan import TransactionPlan, WorkloadPlan
 
 WARM_S = 30.0
 """Within which every producer must have an acknowledgement on every partition, if the load is to be warm."""
@@ -31,6 +31,23 @@ def load_plan(scenario: Scenario, seed: int) -> "WorkloadPlan":
         seed=seed,
         delivery_timeout_s=workload.delivery_timeout_s,
         client=workload.client,
+        transactions=_transactions(workload),
+    )
+
+
+def _transactions(workload: WorkloadPart) -> "TransactionPlan | None":
+    from workloads.plan import TransactionPlan
+
+    asked = workload.transactions
+    if asked is None:
+        return None
+    return TransactionPlan(
+        ids=workload.transactional_ids,
+        records=asked.records,
+        aborts=asked.aborts,
+        takeover_s=asked.takeover_s,
+        timeout_s=asked.timeout_s,
+        readers=asked.readers,
     )
 
 

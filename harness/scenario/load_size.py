@@ -1,5 +1,10 @@
-"""How long the load of a scenario lasts, and what it needs: volumes, room on the machine."""
+"""How long the load of a scenario lasts, and what it needs: volumes, room on the machine.
 
+A broker has a volume for each of its log directories. A replica lies in one of them, and Kafka puts a new one
+where there are fewest, so that the load spreads by whole replicas.
+"""
+
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -72,19 +77,31 @@ def _storm_s(scenario: Scenario) -> float:
 
 
 def volume_bytes(scenario: Scenario, load_s: float) -> int:
-    """The size of each broker's volume: as it is asked for, else the default; more for a long schedule."""
+    """The size of each volume: as it is asked for, else the default; more for a long schedule."""
     cluster, written = scenario.cluster, _written_bytes(scenario, load_s)
     has_schedule = scenario.storm is not None or bool(scenario.faults)
     if "volume" in cluster.model_fields_set or written is None or not has_schedule:
         return cluster.volume
-    needed = -(-int(written / cluster.brokers * SPARE) // GIB) * GIB
+    needed = -(-int(written * fullest_share(scenario) * SPARE) // GIB) * GIB
     return min(max(cluster.volume, needed), MOST_VOLUME_BYTES)
+
+
+def volume_count(scenario: Scenario) -> int:
+    """How many volumes the brokers have."""
+    return scenario.cluster.brokers * scenario.cluster.log_dirs
+
+
+def fullest_share(scenario: Scenario) -> float:
+    """The share of the load, with its replicas, that the fullest volume gets at least: partitions get as much
+    as each other, and some volume has as many replicas as the mean, rounded up."""
+    replicas = sum(topic.partitions * topic.replication for topic in scenario.topics)
+    return math.ceil(replicas / volume_count(scenario)) / replicas
 
 
 def replicated_bytes(scenario: Scenario, load_s: float) -> int | None:
     """What the load writes to all volumes together, which hold no more; None as fast as it goes."""
     written = _written_bytes(scenario, load_s)
-    room = volume_bytes(scenario, load_s) * scenario.cluster.brokers
+    room = volume_bytes(scenario, load_s) * volume_count(scenario)
     return None if written is None else min(int(written), room)
 
 

@@ -12,7 +12,7 @@ from checkers.contract.settings import Acks
 from checkers.verdict.decide import Expectation
 from compose.spec.topology import DEFAULT_RELEASE, DEFAULT_VOLUME_BYTES, Topology
 from harness.scenario.acceptance import AcceptLine, RequireLine
-from harness.scenario.units import Duration, Rate, Size
+from harness.scenario.units import Duration, Interval, Rate, Size
 
 
 def _as_word(value: object) -> object:
@@ -33,6 +33,7 @@ def _config_text(item: object) -> object:
     return str(item) if isinstance(item, (int, float)) else item
 
 
+RELEASE = r"^\d+\.\d+\.\d+$"
 KafkaConfig = Annotated[dict[str, str], BeforeValidator(_kafka_config)]
 
 
@@ -43,13 +44,19 @@ class Part(BaseModel):
 
 
 class ClusterPart(Part):
-    """How many nodes of which release; the configurations add to (or replace) the harness's fast settings."""
+    """How many nodes of which release; the configurations add to (or replace) the harness's fast settings.
+
+    `formatted` is the release that formats the disks, and whose metadata.version the cluster begins with.
+    """
 
     brokers: int = Field(default=3, ge=1)
     controllers: int = Field(default=3, ge=1)
     combined: bool = False
-    kafka: str = Field(default=DEFAULT_RELEASE, pattern=r"^\d+\.\d+\.\d+$")
+    kafka: str = Field(default=DEFAULT_RELEASE, pattern=RELEASE)
+    formatted: str | None = Field(default=None, pattern=RELEASE)
     elr: bool | None = None
+    log_dirs: int = 1
+    transaction_version: int | None = Field(default=None, ge=0, le=2)
     volume: Size = DEFAULT_VOLUME_BYTES
     broker_config: KafkaConfig = {}
     controller_config: KafkaConfig = {}
@@ -62,6 +69,17 @@ class TopicPart(Part):
     partitions: int = Field(default=6, ge=1, le=1000)
     replication: int = Field(default=3, ge=1)
     config: KafkaConfig = {}
+
+
+class TransactionsPart(Part):
+    """How each producer puts what it sends into transactions; producer n has the id `<ids>-<n>`."""
+
+    ids: str = Field(default="transfers", pattern=r"^[a-zA-Z0-9._-]{1,100}$")
+    records: int = Field(default=50, ge=1, le=10_000)
+    aborts: float = Field(default=0.1, ge=0, le=1)
+    takeover_s: Interval = Field(default=None, alias="takeover_every")
+    timeout_s: Duration = Field(default=10.0, alias="timeout")
+    readers: int = Field(default=1, ge=1, le=8)
 
 
 class WorkloadPart(Part):
@@ -78,6 +96,14 @@ class WorkloadPart(Part):
     warm: bool = True
     delivery_timeout_s: Duration = Field(default=60.0, alias="delivery_timeout")
     client: KafkaConfig = {}
+    transactions: TransactionsPart | None = None
+
+    @property
+    def transactional_ids(self) -> tuple[str, ...]:
+        """One for each producer; none for a load without transactions."""
+        if self.transactions is None:
+            return ()
+        return tuple(f"{self.transactions.ids}-{number}" for number in range(1, self.producers + 1))
 
     @property
     def idempotent(self) -> bool:
@@ -135,8 +161,11 @@ def topology_of(cluster: ClusterPart) -> Topology:
         controllers=cluster.controllers,
         combined=cluster.combined,
         kafka=cluster.kafka,
+        formatted=cluster.formatted,
         elr=cluster.elr,
+        transaction_version=cluster.transaction_version,
         broker_config=cluster.broker_config,
         controller_config=cluster.controller_config,
+        log_dirs=cluster.log_dirs,
         volume_mib=cluster.volume >> 20,
     )

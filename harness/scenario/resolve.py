@@ -6,7 +6,7 @@ What is written as scenario.yaml reads back to the same resolved scenario, and d
 import io
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,8 +14,12 @@ from typing import Any
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 
+from compose.kafka.coordinators import TRANSACTION_LOG
+from compose.spec.server_properties import server_properties
 from compose.spec.topology import Topology, edges
 from faults.errors import BadStep
+from faults.kinds.clock.clock_skew import clocks_of
+from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
 from faults.kinds.step import Step
 from faults.plan.blocks import is_written_out
 from faults.plan.parse import parse_plan, write_step
@@ -89,12 +93,19 @@ def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | N
     _refuse(contradictions_of_load(asked, length), document)
     closed = _closed(_sized(asked, length), topology, steps, chosen)
     _refuse_too_long(closed, document)
+    clocks = clocks_of(steps, topology.broker_ids, topology.controller_ids)
     return Resolved(
         scenario=closed,
         steps=steps,
-        topology=topology_of(closed.cluster),
+        topology=replace(topology_of(closed.cluster), later=_later(steps), clocks=clocks),
         is_expanded=not is_written_out(asked.faults),
     )
+
+
+def _later(steps: Sequence[Step]) -> tuple[str, ...]:
+    """The releases to which nodes are brought, each once."""
+    found = (step.release for step in steps if isinstance(step, RollingUpgradeStep))
+    return tuple(dict.fromkeys(found))
 
 
 def _refuse_too_long(closed: Scenario, document: Document) -> None:
@@ -119,7 +130,9 @@ def _closed(asked: Scenario, topology: Topology, steps: Sequence[Step], seed: in
             "seed": seed,
             "storm": None,
             "faults": [write_step(step) for step in steps],
-            "cluster": asked.cluster.model_copy(update={"elr": topology.elr_on}),
+            "cluster": asked.cluster.model_copy(
+                update={"elr": topology.elr_on, "formatted": topology.format_release}
+            ),
             "workload": asked.workload.model_copy(update={"idempotence": asked.workload.idempotent}),
             "expect": _expected(asked),
         }
@@ -181,7 +194,24 @@ def _facts(scenario: Scenario, topology: Topology) -> Facts:
             for topic in scenario.topics
         ),
         release=topology.oldest_version,
+        releases=tuple((node, topology.release_of(node)) for node in topology.nodes),
+        log_dirs=topology.log_dirs,
+        internal=_internal(scenario, topology),
+        transactional_ids=scenario.workload.transactional_ids,
     )
+
+
+def _internal(scenario: Scenario, topology: Topology) -> tuple[TopicFacts, ...]:
+    """The transaction log, which Kafka makes for the first producer of a load with transactions."""
+    if scenario.workload.transactions is None:
+        return ()
+    settings = server_properties(topology, 1, client_address="")
+    partitions, replication, min_isr = (
+        int(settings[f"transaction.state.log.{name}"])
+        for name in ("num.partitions", "replication.factor", "min.isr")
+    )
+    log = TopicFacts(name=TRANSACTION_LOG, partitions=partitions, replication=replication, min_isr=min_isr)
+    return (log,)
 
 
 def _steps(scenario: Scenario, facts: Facts, seed: int, document: Document) -> tuple[Step, ...]:

@@ -12,6 +12,7 @@ from faults.errors import BadStep
 BYTES: Mapping[str, int] = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 RATE_UNITS: Mapping[str, float] = {"s": 1.0, "m": 60.0}
 AS_FAST_AS_IT_GOES = "max"
+NEVER = "never"
 
 
 def duration_s(value: object) -> float:
@@ -20,6 +21,21 @@ def duration_s(value: object) -> float:
         return parse_duration(value, "")
     except BadStep as refusal:
         raise ValueError(f"not a duration: {value!r}; allowed: {refusal.allowed}") from None
+
+
+def interval_s(value: object) -> float | None:
+    """Seconds between one time and the next; None for "never"."""
+    if value == NEVER:
+        return None
+    try:
+        return parse_duration(value, "")
+    except BadStep as refusal:
+        raise ValueError(f"not an interval: {value!r}; allowed: {refusal.allowed}, or {NEVER}") from None
+
+
+def interval_text(length_s: float | None) -> str:
+    """The spelling that `interval_s` reads back."""
+    return NEVER if length_s is None else write_duration(length_s)
 
 
 def rate_per_s(value: object) -> float | None:
@@ -52,5 +68,6 @@ def size_text(size: int) -> str:
 
 
 Duration = Annotated[float, BeforeValidator(duration_s), PlainSerializer(write_duration)]
+Interval = Annotated[float | None, BeforeValidator(interval_s), PlainSerializer(interval_text)]
 Rate = Annotated[float | None, BeforeValidator(rate_per_s), PlainSerializer(rate_text)]
 Size = Annotated[int, BeforeValidator(size_bytes), PlainSerializer(size_text)]

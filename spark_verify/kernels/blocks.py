@@ -3,6 +3,7 @@
 import numpy as np
 
 from checkers.anomalies import COLUMNS, AnomalyBlock
+from checkers.history.markers import EVERY_HOLE, EmptyOffsets
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from spark_verify.kernels.ids import distinct
@@ -36,6 +37,15 @@ def nameless_losses(task: PartitionTask, window: Window, holes: Ints, named: Int
     runs = _without(_read_only(holes, window, task.highest), distinct(named))
     words = f"the high watermark was {task.highest} once, {{nothing}} now"
     return _ranges(Property.HW_LOSS, task, runs[:, 0], runs[:, 1] - 1, words)
+
+
+def without_markers(holes: Ints, known: EmptyOffsets) -> Ints:
+    """The holes without the offsets where a marker lies, or nobody knows whether one does; again (h, 2)."""
+    if known == EVERY_HOLE:
+        return holes
+    first, end = np.maximum(holes[:, 0], known.known_from), np.minimum(holes[:, 1], known.known_to)
+    marked = np.array(sorted(known.marked), np.int64)
+    return _without(_ascending(np.stack((first, end), axis=1)), marked)
 
 
 def leaps(task: PartitionTask, skips: Columns) -> AnomalyBlock:

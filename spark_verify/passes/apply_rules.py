@@ -16,11 +16,13 @@ import pyarrow as pa
 from checkers.anomalies import Anomalies, Anomaly, AnomalyBlock
 from checkers.history.rows import LogRecord, Send, TopicPartition
 from checkers.history.tables import Outcome
+from checkers.history.transactions import PartitionShown
 from checkers.properties import DECIDED, Property
 from checkers.reference import durability, order, presence
 from checkers.reference.control_plane.rule_result import RuleResult
 from checkers.reference.control_plane.rules import RULES as SMALL_TABLES
 from checkers.reference.facts import Facts, Rule
+from checkers.reference.transactions import rules as transactions
 from spark_verify.partition_task import PartitionTask
 from spark_verify.passes.control_plane import early_reads, fallen_watermarks, unbacked
 from spark_verify.passes.fetch import Fetched
@@ -47,12 +49,12 @@ def anomalies(
     opened: OpenedHistory,
     suspects: Sequence[Suspects | None],
     fetched: Sequence[Fetched],
-    control: Mapping[Property, RuleResult],
+    counting: Mapping[Property, RuleResult],
     replicas: Sequence[ReplicaScan] = (),
 ) -> Anomalies:
     """All anomalies of a history, by property; `suspects` and `fetched` belong to the tasks, in order.
 
-    `control` is what `control_plane` returned.
+    `counting` is what the function of this name returned.
     """
     found = [each for each in suspects if each]
     case = Case(
@@ -63,7 +65,7 @@ def anomalies(
         ],
     )
     found_of = {each: tuple(rule(case)) for each, rule in RULES.items()}
-    found_of |= {each: _blocks(result.anomalies) for each, result in control.items()}
+    found_of |= {each: _blocks(result.anomalies) for each, result in counting.items()}
     found_of[Property.HW_MONOTONE] = tuple(fallen_watermarks(opened.context))
     return Anomalies(block for each in DECIDED for block in found_of[each])
 
@@ -72,8 +74,17 @@ def _blocks(anomalies: Sequence[Anomaly]) -> tuple[AnomalyBlock, ...]:
     return anomalies.blocks if isinstance(anomalies, Anomalies) else Anomalies.of(anomalies).blocks
 
 
-def control_plane(opened: OpenedHistory, scans: Sequence[Scan]) -> dict[Property, RuleResult]:
-    """What the rules of the control plane decide; `scans` belong to the tasks, in order."""
+def counting(
+    opened: OpenedHistory, scans: Sequence[Scan], shown: Sequence[PartitionShown]
+) -> dict[Property, RuleResult]:
+    """What the rules decide that count for themselves: those of the control plane and of transactions.
+
+    `scans` belong to the tasks, in order, and `shown` to the tasks of transactions.
+    """
+    return _control_plane(opened, scans) | transactions.results(opened.context, shown)
+
+
+def _control_plane(opened: OpenedHistory, scans: Sequence[Scan]) -> dict[Property, RuleResult]:
     scanned = list(zip((task.tp for task in opened.tasks), scans, strict=True))
     acks = [(tp, scan.backed) for tp, scan in scanned if scan.backed]
     contract = RuleResult(

@@ -48,6 +48,7 @@ def examined_and_undecided(
     offsets = sum(max(0, window.high_watermark - window.log_start) for window in windows)
     samples = len(opened.context.watermarks)
     sampled = sum(_sampled(task) for task in opened.tasks)
+    unknown = sum(_unknown(task, task.window.high_watermark) for task in opened.tasks if task.window)
     every = by_property(
         _units(scans, offsets=offsets + len(opened.tasks) - len(windows), samples=samples, sampled=sampled)
         | _replica_units([each.every for each in replicas])
@@ -55,7 +56,7 @@ def examined_and_undecided(
     examined = by_property(
         _units(
             [scan for scan in scans if scan.suspects],
-            offsets=offsets,
+            offsets=offsets - unknown,
             samples=comparable_samples(opened.context),
             sampled=sampled - sum(_sampled_unread(task) for task in opened.tasks),
             unread_acks=sum(scan.sends.ok_unread for scan in scans),
@@ -72,10 +73,17 @@ def _sampled(task: PartitionTask) -> int:
 
 
 def _sampled_unread(task: PartitionTask) -> int:
-    """Those of them that are on disk above the proven high watermark."""
+    """Those of them that are on disk above the proven high watermark; and those below it of which nobody
+    knows whether an empty one is a hole."""
     if (window := task.window) is None:
         return 0
-    return max(0, min(task.highest, window.log_end) - max(window.high_watermark, window.log_start))
+    above = max(0, min(task.highest, window.log_end) - max(window.high_watermark, window.log_start))
+    return above + _unknown(task, min(task.highest, window.high_watermark))
+
+
+def _unknown(task: PartitionTask, end: int) -> int:
+    """Of how many offsets of a decided partition, up to one, nobody knows whether an empty one is a hole."""
+    return task.empty.unknown(task.window.log_start, end) if task.window else 0
 
 
 def _units(

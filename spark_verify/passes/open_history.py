@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from checkers.errors import MalformedHistory
 from checkers.history.load import load_context, open_unit, read_unit
+from checkers.history.markers import EVERY_HOLE, empty_offsets
 from checkers.history.rows import Context, Proof, TopicPartition
 from checkers.history.tables import NONE, PARTITIONED, unit_path
+from checkers.history.transactions import ledger_of
 from checkers.judgement import PartitionUndecided
 from checkers.places import Place, as_text
 from checkers.reference.control_plane.early_read import ReadLimits, read_limits
@@ -21,6 +23,7 @@ from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
 from spark_verify.passes.control_plane import spans_by_partition, times_of
 from spark_verify.passes.replicas.open_replicas import open_replicas
 from spark_verify.passes.replicas.scan_replicas import ReplicaTask
+from spark_verify.passes.transactions import READS, TransactionTask, transaction_tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,8 @@ class OpenedHistory:
     """One for each partition, in order."""
     replica_tasks: Sequence[ReplicaTask] = ()
     """The same; none if no replica was collected."""
+    transaction_tasks: Sequence[TransactionTask] = ()
+    """The same; none if the load had no transactions."""
     read_limits: ReadLimits | None = None
     """None: what was read early is not decided."""
 
@@ -57,7 +62,7 @@ def open_history(history_dir: Place, *, batch_rows: int = BATCH_ROWS) -> OpenedH
     found, proofs = context.partitions, context.proofs
     ack_spans, limits = spans_by_partition(context), read_limits(context)
     limit_times = times_of(limits)
-    no_answer = tuple(sorted(unanswered(context.producers)))
+    no_answer, empty = tuple(sorted(unanswered(context.producers))), empty_offsets(context)
     sampled = _sampled(history_dir)
     windows = {proof.tp: _window(proof) for proof in proofs if proof.complete}
     tasks = tuple(
@@ -76,6 +81,7 @@ def open_history(history_dir: Place, *, batch_rows: int = BATCH_ROWS) -> OpenedH
             ack_spans=ack_spans.get(tp),
             read_limits=limit_times.get(tp),
             unanswered=no_answer,
+            empty=empty.get(tp, EVERY_HOLE),
             batch_rows=batch_rows,
         )
         for tp in found
@@ -86,6 +92,9 @@ def open_history(history_dir: Place, *, batch_rows: int = BATCH_ROWS) -> OpenedH
         context=context,
         tasks=tasks,
         replica_tasks=open_replicas(history_dir, tasks, proofs),
+        transaction_tasks=transaction_tasks(
+            tasks, ledger_of(context), proofs, has_reads=READS in context.collected
+        ),
         read_limits=limits,
     )
 

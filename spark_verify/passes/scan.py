@@ -12,7 +12,7 @@ import numpy as np
 
 from checkers.anomalies import AnomalyBlock
 from spark_verify.kernels.acks import SendCounts
-from spark_verify.kernels.blocks import gaps, leaps, nameless_losses
+from spark_verify.kernels.blocks import gaps, leaps, nameless_losses, without_markers
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
 from spark_verify.kernels.control_plane.reads_before import ReadsBefore
 from spark_verify.kernels.final_log import HIGHEST, LOWEST, empty_runs
@@ -180,7 +180,7 @@ def _undecided(task: PartitionTask) -> Scan:
 
 def _blocks(its: Unexplained, left: Left) -> tuple[AnomalyBlock, ...]:
     """All anomalies that one partition shows; without the blocks that have none."""
-    holes = _holes(left.empty, its.window, its.task.highest)
+    holes = without_markers(_holes(left.empty, its.window, its.task.highest), its.task.empty)
     named = lost_below_watermark(its)
     found = [
         *lost_acks(its),

@@ -1,4 +1,9 @@
-"""What lies where in a broker's data directory.
+"""What lies where in a broker's log directories, of which it may have several.
+
+    <broker>/                   the copy of the first, which has the metadata log
+    <broker>-2/, ...            those of the others
+
+In each of them:
 
     <topic>-<partition>/<base offset, 20 digits>.log, .index, .timeindex, .txnindex, .snapshot
     <topic>-<partition>/leader-epoch-checkpoint
@@ -21,6 +26,7 @@ NOT_READ = "not-read.json"
 """Beside the copies of the brokers' directories: why there is none of a broker, by its id."""
 READ_WHILE_RUNNING = "read-while-running.json"
 """Beside them too: the ids of the brokers that ran while their directories were copied."""
+_COPY = re.compile(r"([0-9]{1,9})(?:-[0-9]{1,9})?")
 _FOLDER = re.compile(r"(.+)-([0-9]{1,9})")
 _SEGMENT = re.compile(r"([0-9]{20})\.log")
 _SNAPSHOT = re.compile(r"([0-9]{20})\.snapshot")
@@ -58,8 +64,17 @@ def read_while_running(replicas_dir: Path) -> frozenset[int]:
     return frozenset(noted)
 
 
+def copies(replicas_dir: Path) -> dict[int, list[Path]]:
+    """The copies of each broker's log directories, the first one first; raises OSError."""
+    found: dict[int, list[Path]] = {}
+    for directory in sorted(replicas_dir.iterdir()) if replicas_dir.is_dir() else ():
+        if name := _COPY.fullmatch(directory.name):
+            found.setdefault(int(name[1]), []).append(directory)
+    return found
+
+
 def partition_folders(broker_dir: Path) -> dict[TopicPartition, Path]:
-    """The folders of the replicas on this disk, but that of the metadata log; raises OSError."""
+    """The folders of the replicas in this log directory, but that of the metadata log; raises OSError."""
     found = {}
     for folder in sorted(broker_dir.iterdir()):
         name = _FOLDER.fullmatch(folder.name)

@@ -44,8 +44,3 @@ class Codec(IntEnum):
     SNAPPY = 2
     LZ4 = 3
     ZSTD = 4
-
-
-def total_bytes(length: int) -> int:
-    """A batch's size in the file, from its length field."""
-    return LENGTH_COVERS_FROM + length

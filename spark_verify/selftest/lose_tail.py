@@ -154,6 +154,7 @@ def _power_loss(at_ns: int) -> dict[str, Any]:
         "up_ns": [back_ns] * len(NODES),
         "data_lost": NODES,
         "unclean": NODES,
+        "replicas": [],
         "evidence": "all nodes ended",
     }
 
@@ -177,6 +178,7 @@ def _epochs(partition: int, lost_ns: int) -> list[dict[str, Any]]:
                 "elr": [],
                 "last_known_elr": [],
                 "recovering": False,
+                "controller": NONE,
             }
         )
     return rows

@@ -1,6 +1,5 @@
 """Runs whose broker ends though no fault ends it: never a word too little, and never started again."""
 
-import json
 import re
 import subprocess
 import time
@@ -9,7 +8,7 @@ from typing import Any
 
 import docker
 import pyarrow.parquet as pq
-from fakes.run.highwater_process import HIGHWATER, read_until, rest_of
+from fakes.run.highwater_process import HIGHWATER, read_until, rest_of, verdict
 
 from checkers.history.load import load
 from checkers.reference import check
@@ -52,10 +51,6 @@ def cut_off_the_disk(prefix: str) -> None:
     assert done.exit_code == 0, done.output
 
 
-def verdict(out: Path) -> Any:
-    return json.loads((out / "latest" / "verdict.json").read_text())
-
-
 def ends(out: Path) -> list[tuple[int, str, int]]:
     """What nobody had planned, by the history: node, event, exit code."""
     rows = pq.read_table(out / "latest/history/node_events.parquet").to_pylist()
@@ -72,20 +67,20 @@ def test_a_broker_that_is_killed_from_outside_is_an_error_that_names_it(tmp_path
     code, output = run_while(tmp_path, kill_from_outside)
     assert code == 4, output
     assert "node 2 (broker) was ended from outside just now: SIGKILL, exit code 137" in output
-    (reason,) = [each for each in verdict(tmp_path)["reasons"] if each["verdict"] == "ERROR"]
+    (reason,) = [each for each in verdict(tmp_path / "latest")["reasons"] if each["verdict"] == "ERROR"]
     begins = rf"node 2 \(broker\) was ended from outside {AT}: SIGKILL, exit code 137"
     found = re.match(begins, reason["sentence"])
     assert found, reason
     assert 3 < float(found[1]) < 150
     assert ends(tmp_path) == [(2, "exited", 137)]
-    assert judged_again(tmp_path) == verdict(tmp_path)
+    assert judged_again(tmp_path) == verdict(tmp_path / "latest")
 
 
 def test_a_broker_that_halts_by_itself_is_a_failure_with_its_fatal_line(tmp_path: Path) -> None:
     """Its partitions wait for its session to end, so that a line of acceptance may be missed as well."""
     code, output = run_while(tmp_path, cut_off_the_disk)
     assert code == 1, output
-    reason, *others = [each for each in verdict(tmp_path)["reasons"] if each["verdict"] == "FAIL"]
+    reason, *others = [each for each in verdict(tmp_path / "latest")["reasons"] if each["verdict"] == "FAIL"]
     assert all(each["sentence"].startswith("acceptance: unavailable.max <= 5s: ") for each in others), others
     assert re.match(rf"node 2 \(broker\) ended by itself {AT} with exit code 1: ", reason["sentence"]), reason
     assert "ERROR" in reason["sentence"]

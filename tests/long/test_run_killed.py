@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fakes.run.highwater_process import HIGHWATER, highwater, left_by, running
+from fakes.run.highwater_process import HIGHWATER, highwater, left_by, mounted_or_attached, running
 
 KILLS = 30
 LASTS_S = 60.0
@@ -16,13 +16,6 @@ CLEAN_S, CHECK_S = 120.0, 120.0
 SEED = 7
 DRAWN = random.Random(SEED)
 INSTANTS_S = [round(DRAWN.uniform(0.2, LASTS_S), 1) for _ in range(KILLS)]
-
-
-def mounted_or_attached() -> list[str]:
-    """Loop devices and mounts that are of any run's disks."""
-    loops = subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
-    mounts = Path("/proc/mounts").read_text()
-    return [line for line in (loops + mounts).splitlines() if "highwater" in line]
 
 
 @pytest.mark.parametrize("instant_s", INSTANTS_S)

@@ -9,7 +9,7 @@ import docker
 import junitparser
 import pyarrow.parquet as pq
 import pytest
-from fakes.run.highwater_process import HIGHWATER, left_by, read_until, rest_of
+from fakes.run.highwater_process import HIGHWATER, ended_suite, left_by, read_until, rest_of
 
 from checkers.history.load import load
 from checkers.reference import check
@@ -30,14 +30,8 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a suite of two runs that ended well."""
     here = tmp_path_factory.mktemp("suite")
     (here / "small.yaml").write_text(SCENARIO)
-    (here / "two.yaml").write_text("name: two\nscenarios: [{scenario: small.yaml, at_most: 2}]\n")
-    argv = ("suite", str(here / "two.yaml"), "--budget", "10m", "--seed", "7", "--out", str(here / "runs"))
-    done = subprocess.run(
-        [*HIGHWATER, *argv], stdout=subprocess.PIPE, text=True, check=False, timeout=WITHIN_S
-    )
-    (made,) = (here / "runs").iterdir()
-    assert done.returncode == 0, done.stdout
-    return made
+    text = "name: two\nscenarios: [{scenario: small.yaml, at_most: 2}]\n"
+    return ended_suite(here, text, "--budget", "10m", within_s=WITHIN_S)
 
 
 def runs(suite: Path) -> list[Path]:

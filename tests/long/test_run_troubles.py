@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -16,6 +16,7 @@ import docker
 import pytest
 from docker.models.containers import Container
 from fakes.run.highwater_process import labelled, left_by, read_until, rest_of, running
+from fakes.waiting import until
 
 from compose.docker.standing_exec import SERVER
 from compose.host.memory import GROUPS
@@ -97,7 +98,7 @@ def test_an_engine_that_is_restarted(tmp_path: Path) -> None:
     assert daemon is not None
     with under_load(tmp_path) as process:
         os.kill(daemon, signal.SIGTERM)
-        until(lambda: not engine.is_alive(daemon))
+        until(lambda: not engine.is_alive(daemon), LINE_S)
         engine.ensure_engine(print)
         line(process, "the run cannot go on, all faults are healed now")
 
@@ -187,7 +188,7 @@ def test_a_load_thread_that_dies(tmp_path: Path) -> None:
     output = StringIO()
 
     def kill_a_producer() -> None:
-        until(lambda: "running the schedule" in output.getvalue())
+        until(lambda: "running the schedule" in output.getvalue(), LINE_S)
         (victim,) = [each for each in threading.enumerate() if each.name == "producer 2"]
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(victim.ident or 0), ctypes.py_object(MemoryError)
@@ -203,10 +204,3 @@ def test_a_load_thread_that_dies(tmp_path: Path) -> None:
     told = output.getvalue()
     assert "the run cannot go on, all faults are healed now: thread 'producer 2' of the workload died" in told
     assert labelled(f"highwater.owner={os.getpid()}") == []
-
-
-def until(what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + LINE_S
-    while not what():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.05)

@@ -14,6 +14,7 @@ from functools import cache
 from confluent_kafka import KafkaException, Producer, cimpl
 
 from workloads.clients.producer import producer_settings
+from workloads.clients.transactions import transactional_settings
 from workloads.errors import PlanRefused
 from workloads.plan import QUIET, Setting, WorkloadPlan
 
@@ -43,6 +44,10 @@ def check_settings(plan: WorkloadPlan) -> None:
         raise PlanRefused(f"a record of {plan.record_bytes} bytes: {error.args[0].str()}") from error
     finally:
         client.purge()
+    if plan.transactions is not None:
+        refusal = _refusal(transactional_settings(plan, "", plan.transactions.ids[0]))
+        if refusal:
+            raise PlanRefused(f"a transactional client: {refusal}")
 
 
 def refused_settings(plan: WorkloadPlan) -> Iterator[RefusedSetting]:

@@ -66,16 +66,31 @@ class Connections:
         self._handles: dict[str, _Handle] = {}
         self._partitions: dict[tuple[str, str], _SentAgain] = {}
         self._made_ns = made_ns
+        self._is_reported = True
         self.until_ns = NONE
         """Up to when the connections' trouble is known; -1 before the first statistics."""
+
+        self.producer_id = NONE
+        """Kafka's own number of the producer; -1: the statistics do not have it yet."""
+
+        self.in_flight = NONE
+        """Requests that were sent or wait to be, and records that the client still has, as of `until_ns`."""
 
     def take(self, statistics: str) -> None:
         """Report what is new in the client's statistics, a JSON document."""
         facts = json.loads(statistics)
         at_ns = int(facts["ts"]) * 1000
         trouble = (*self._of_handles(facts["brokers"], at_ns), *self._of_partitions(facts, at_ns))
-        self._reports.connected(at_ns if self.until_ns == NONE else self.until_ns, at_ns, trouble)
+        if self._is_reported:
+            self._reports.connected(at_ns if self.until_ns == NONE else self.until_ns, at_ns, trouble)
         self.until_ns = at_ns
+        self.producer_id = max(NONE, facts.get("eos", {}).get("producer_id", NONE))
+        requests = (each["waitresp_cnt"] + each["outbuf_cnt"] for each in facts["brokers"].values())
+        self.in_flight = sum(requests) + facts["msg_cnt"]
+
+    def end_reports(self) -> None:
+        """Report no more: the producer has ended, though its client has not."""
+        self._is_reported = False
 
     def _of_handles(self, brokers: Mapping[str, Any], at_ns: int) -> Iterator[Trouble]:
         before = self._handles

@@ -49,15 +49,26 @@ MakeConsumer = Callable[[dict[str, Any]], ConsumerClient]
 """From librdkafka's settings to a client."""
 
 
-def tailing_reader(bootstrap: str, make: MakeConsumer = Consumer) -> OpenLogReader:
-    """Readers of growing logs."""
-    return lambda partitions: ConsumerLog(partitions, make(consumer_settings(bootstrap)))
+COMMITTED = {"isolation.level": "read_committed"}
+REPORTS_ENDS = {"enable.partition.eof": True}
 
 
-def exact_reader(bootstrap: str, make: MakeConsumer = Consumer) -> OpenLogReader:
+def tailing_reader(
+    bootstrap: str, make: MakeConsumer = Consumer, *, committed: bool = False, reports_ends: bool = False
+) -> OpenLogReader:
+    """Readers of growing logs; `committed`: of what is committed only.
+
+    `reports_ends`: they say how far they are where no record is, as at the marker of a transaction.
+    """
+    wanted = {**(COMMITTED if committed else {}), **(REPORTS_ENDS if reports_ends else {})}
+    return lambda partitions: ConsumerLog(partitions, make(consumer_settings(bootstrap) | wanted))
+
+
+def exact_reader(bootstrap: str, make: MakeConsumer = Consumer, *, committed: bool = False) -> OpenLogReader:
     """Readers of logs that no longer grow: they verify CRCs, report the ends, and fetch a lot at once."""
     exact = {
-        "enable.partition.eof": True,
+        **(COMMITTED if committed else {}),
+        **REPORTS_ENDS,
         "check.crcs": True,
         "fetch.message.max.bytes": 8 << 20,
         "queued.max.messages.kbytes": 64 << 10,

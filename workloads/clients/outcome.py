@@ -52,9 +52,15 @@ def outcome(error: KafkaError | None, *, handed_over: bool = True, single_attemp
     return Outcome.FAIL if definite else Outcome.INFO
 
 
+TRANSACTION_ABORTED, TRANSACTION_UNKNOWN = "_TRANSACTION_ABORTED", "_TRANSACTION_UNKNOWN"
+"""What a send ends with that was delivered, but whose transaction was aborted, or nobody knows what came of
+its commit. The library has no names for them."""
+
+
 def error_names() -> frozenset[str]:
     """The names of all errors that a send can end with."""
-    return frozenset(name for name, code in vars(KafkaError).items() if isinstance(code, int) and code)
+    names = (name for name, code in vars(KafkaError).items() if isinstance(code, int) and code)
+    return frozenset((*names, TRANSACTION_ABORTED, TRANSACTION_UNKNOWN))
 
 
 def error_name(code: int) -> str:

@@ -6,10 +6,10 @@ it had outstanding is reported, and a new instance with a new producer number ta
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import Event
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -65,6 +65,7 @@ class ProducerClient(Protocol):
 
 
 MakeProducer = Callable[[dict[str, Any]], ProducerClient]
+Client = TypeVar("Client", bound=ProducerClient)
 
 
 def producer_settings(plan: WorkloadPlan, bootstrap: str) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def producer_settings(plan: WorkloadPlan, bootstrap: str) -> dict[str, Any]:
         "bootstrap.servers": bootstrap,
         "acks": plan.acks,
         "enable.idempotence": plan.idempotent,
-        "delivery.timeout.ms": round(plan.delivery_timeout_s * 1000),
+        "delivery.timeout.ms": round(plan.delivered_within_s * 1000),
         "reconnect.backoff.ms": 100,
         "reconnect.backoff.max.ms": 500,
         "linger.ms": linger_ms(plan),
@@ -96,13 +97,19 @@ def linger_ms(plan: WorkloadPlan) -> int:
     """Of a producer with a rate, half of its delivery time-out, as it must be below that."""
     if plan.rate_per_s is None:
         return LINGER_MS
-    return min(MOST_LINGER_MS, max(LINGER_MS, round(plan.delivery_timeout_s * 500)))
+    return min(MOST_LINGER_MS, max(LINGER_MS, round(plan.delivered_within_s * 500)))
 
 
-class Instance:
+class Instance(Generic[Client]):
     """One client from its making to its end; used by one thread."""
 
-    def __init__(self, plan: WorkloadPlan, bootstrap: str, make: MakeProducer, reports: CountedSends) -> None:
+    def __init__(
+        self,
+        plan: WorkloadPlan,
+        settings: Mapping[str, Any],
+        make: Callable[[dict[str, Any]], Client],
+        reports: CountedSends,
+    ) -> None:
         self._plan, self._reports = plan, reports
         self.fatal: KafkaError | None = None
         self._next = self._flushed_ns = 0
@@ -112,25 +119,27 @@ class Instance:
         self._deliveries = DeliveryReports(plan.record_bytes)
         self._connections = Connections(reports, time.monotonic_ns())
         callbacks = {"error_cb": self._on_error, "stats_cb": self._connections.take, "logger": SILENT}
-        self._client = make(
-            {"statistics.interval.ms": INTERVAL_MS, **producer_settings(plan, bootstrap), **callbacks}
-        )
+        self._client = make({"statistics.interval.ms": INTERVAL_MS, **settings, **callbacks})
 
     def drive(self, stop: Event, rate_per_s: float | None) -> None:
         """Send until `stop` is set or the client is fatal."""
         pace = Pace(rate_per_s, time.monotonic_ns())
         while not stop.is_set() and self.fatal is None:
-            now_ns = time.monotonic_ns()
-            most = self._most_outstanding
-            block = max(1, min(self._encoder.block_limit, most // 4))
-            full = self._reports.outstanding + block > most
-            count = 0 if full else pace.due(now_ns, min(block, self._encoder.room(self._next)))
-            if count:
-                self.send(count)
-            if rate_per_s is not None and (count or now_ns >= self._flushed_ns + FLUSH_EVERY_NS):
-                self._flushed_ns = now_ns
-                self._serve(self._client.flush, FLUSH_S)
-            self.settle(0.0 if count else FULL_S if full else pace.wait_s(now_ns))
+            self.step(pace, self._encoder.block_limit)
+
+    def step(self, pace: Pace, most: int) -> None:
+        """Send what is due and has room, at most `most` records; serve the client, or wait for a while."""
+        now_ns = time.monotonic_ns()
+        room = self._most_outstanding
+        block = max(1, min(self._encoder.block_limit, room // 4))
+        full = self._reports.undelivered + block > room
+        count = 0 if full else pace.due(now_ns, min(most, block, self._encoder.room(self._next)))
+        if count:
+            self.send(count)
+        if self._plan.rate_per_s is not None and (count or now_ns >= self._flushed_ns + FLUSH_EVERY_NS):
+            self._flushed_ns = now_ns
+            self._serve(self._client.flush, FLUSH_S)
+        self.settle(0.0 if count else FULL_S if full else pace.wait_s(now_ns))
 
     @property
     def _most_outstanding(self) -> int:
@@ -193,15 +202,19 @@ class Instance:
         while self._reports.outstanding and self.fatal is None and time.monotonic() < begin + within_s():
             self._serve(self._client.flush, POLL_S)
             self.settle(0.0)
-        if self._reports.outstanding:
-            self._client.purge()
-        deadline = time.monotonic() + PURGED_WITHIN_S
-        while self._reports.outstanding and time.monotonic() < deadline:
-            self.settle(POLL_S)
+        self.give_up()
         if within_s() > 0 and self.fatal is None:
             self._report_connections(time.monotonic_ns())
         self._reports.close()
         del self._client
+
+    def give_up(self) -> None:
+        """Purge what is still in the client; each of it gets its outcome."""
+        if self._reports.undelivered:
+            self._client.purge()
+        deadline = time.monotonic() + PURGED_WITHIN_S
+        while self._reports.undelivered and time.monotonic() < deadline:
+            self.settle(POLL_S)
 
     def _report_connections(self, until_ns: int) -> None:
         """Wait for the client's next statistics: what it sent last shows in them."""
@@ -251,11 +264,12 @@ class ProducerLoop:
         """Run until `stop` is set; then flush for `finish_within_s` seconds and purge the rest."""
         rate = self._plan.rate_per_s
         share = None if rate is None else rate / self._plan.producers
+        settings = producer_settings(self._plan, self._bootstrap)
         while not stop.is_set():
             reports = self._reports.sends(acks=self._plan.acks, idempotent=self._plan.idempotent)
             lanes_of = partial(self._plan.lanes, producer=reports.producer)
             counted = CountedSends(reports, self.counts, lanes_of)
-            instance = Instance(self._plan, self._bootstrap, self._make, counted)
+            instance = Instance(self._plan, settings, self._make, counted)
             try:
                 instance.drive(stop, share)
             except BaseException:

@@ -1,12 +1,13 @@
 """What any client reports, whatever library it is made of.
 
-    SendReports   of each producer instance: sent, then acknowledged, failed or indeterminate; and what
-                  went wrong with its connections, if it knows
-    ReadReports   of each reader: delivered
-    LogReader     what a client that reads logs from given offsets has fetched
+    SendReports         of each producer instance: sent, then acknowledged, failed or indeterminate; and what
+                        went wrong with its connections, if it knows
+    TransactionReports  of all producers: how far each transaction has come, and who was fenced
+    ReadReports         of each reader: delivered
+    LogReader           what a client that reads logs from given offsets has fetched
 
-librdkafka speaks it (producer.py, reader.py, consumer.py), and a transactional producer, a consumer group or
-a Java client can. The recorder knows nothing else of clients.
+librdkafka speaks it (producer.py, transactions.py, reader.py, consumer.py), and a consumer group or a Java
+client can. The recorder knows nothing else of clients.
 
 Reports come in columns, a batch in one call, so that no object is made for a record. A *lane* is an index
 into the partitions of the run (or of the log reader); a *sequence* numbers the sends of one producer instance
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from checkers.contract.settings import Acks
 from checkers.history.payload import Header
-from checkers.history.rows import TopicPartition
+from checkers.history.rows import Fencing, TopicPartition, Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +79,22 @@ class SendReports(ConnectionReports, Protocol):
 
     def close(self) -> None:
         """The instance has ended; what it sent and has not reported by now is indeterminate."""
+
+
+class TransactionReports(Protocol):
+    """The transactions of all producers of a run; from any thread.
+
+    A send of a transaction is acknowledged when its commit is, and not before: of one that was not committed
+    it is indeterminate.
+    """
+
+    def transaction(self, row: Transaction) -> None:
+        """How far a transaction has come: reported *before* its first send, then *before* its client asks for
+        its end, with what it will ask for, and again when the outcome is known. The last one counts."""
+
+    def fencing(self, row: Fencing) -> None:
+        """The same of a fencing: when another instance begins to take over, when it has, and when the older
+        one was told. Of each older instance there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,9 @@ class SendCounts:
         """`offsets_known`: not acks=0, so that an acknowledgement without an offset proves no write."""
         self.sent = self.acked = self.acked_without_offset = self.failed = self.indeterminate = 0
         self.instances = 0
+        self.last_fencing_ns = NONE
+        """When an instance was told last that it is fenced; -1: none was."""
+
         self.been_warm = False
         """Whether an instance has had an acknowledgement on every lane."""
 
@@ -56,6 +59,11 @@ class CountedSends:
         self.outstanding = 0
         """Sends of this instance that have not ended."""
         counts.begin_instance()
+
+    @property
+    def undelivered(self) -> int:
+        """Those of them that still take room in the client."""
+        return self.outstanding
 
     @property
     def been_warm(self) -> bool:

@@ -164,13 +164,17 @@ class _FinalRead:
     def finish(self) -> tuple[Proof, ...]:
         """Close the files; the proofs, incomplete ones for what is still open."""
         self._opened().finish()
-        at_ns = time.monotonic_ns()
         return tuple(
-            self._proven.get(tp)
-            or self._unreplicated.get(tp)
-            or self._proof(tp, at_ns, self._newest.get(tp), self._reasons[tp])
+            self._proven.get(tp) or self._unreplicated.get(tp) or self._unproven(tp)
             for tp in self._partitions
         )
+
+    def _unproven(self, tp: TopicPartition) -> Proof:
+        """What was reported last, with the time of that: it may be long ago."""
+        state = self._newest.get(tp)
+        asked_ns = NONE if state is None else state.asked_ns
+        at_ns = time.monotonic_ns() if asked_ns == NONE else asked_ns
+        return self._proof(tp, at_ns, state, self._reasons[tp])
 
     def __enter__(self) -> "_FinalRead":
         """Nothing to do yet."""

@@ -51,6 +51,11 @@ class Sampler:
         state = self._latest.get(tp)
         return NONE if state is None else state.high_watermark
 
+    def last_stable(self, tp: TopicPartition) -> int:
+        """The same of the last stable offset."""
+        state = self._latest.get(tp)
+        return NONE if state is None else state.last_stable
+
     def states(self) -> tuple[LeaderState, ...]:
         """The newest state of each partition that was sampled yet."""
         return tuple(self._latest.copy().values())

@@ -8,6 +8,7 @@
     replica_offsets-<of>.arrow       one row for each sample of a replica's log, of one who takes them
     client_events.arrow              one row for each time that a producer's connections had trouble, or none
     faults-schedule.arrow            a fault's row, again at each of its stages
+    transactions, fencings, …        of a load that has transactions; see `transactions`
     node_events, clocks, pressure    one row for each row of the table of that name
 
 Of clients it knows `clients.protocol` only. An invocation is written *before* the client gets the record, so
@@ -39,6 +40,7 @@ from workloads.clients.protocol import Delivered, Trouble
 from workloads.record.client_events import ClientEvents
 from workloads.record.decode import arrivals
 from workloads.record.journal import Journal
+from workloads.record.transactions import CommittedReadRecorder, TransactionRecorder
 
 FLUSH_NS = 250_000_000
 INVOKED = pa.schema([("lane", pa.int16()), ("invoked_ns", pa.int64()), ("checksum", pa.int64())])
@@ -78,6 +80,7 @@ class Recorder:
     def __init__(self, run_dir: Path, partitions: Sequence[TopicPartition], run: str = "") -> None:
         """`run` is the run's id. Nothing is written before the first send, read or sample."""
         self.directory = run_dir / "journal"
+        self._partitions = tuple(partitions)
         self._facts = _run_facts(partitions, run)
         self._open: list[Journal] = []
         self._sends: list[SendRecorder] = []
@@ -106,6 +109,15 @@ class Recorder:
     def reads(self, reader: int) -> "ReadRecorder":
         """The journal of one reader."""
         return ReadRecorder(reader, self._journal(f"reads-{reader}", READ, {"reader": str(reader)}))
+
+    def transactions(self) -> TransactionRecorder:
+        """The journals of the transactions of all producers; to be called once, for a load that has them."""
+        return TransactionRecorder(self.table("transactions"), self.table("fencings"))
+
+    def committed_reads(self, reader: int) -> CommittedReadRecorder:
+        """The journal of one reader of committed records."""
+        journal = self._journal(f"transaction_reads-{reader}", TABLES["transaction_reads"], {})
+        return CommittedReadRecorder(reader, self._partitions, journal)
 
     def watermarks(self) -> Journal:
         """The journal of the samples."""

@@ -43,9 +43,17 @@ from workloads.record.recorder import INVOKED, READ, RecordedSends
 SLICE = 1_000_000
 REMOVED = ".journal.sealed"
 """What the directory of the journals is called while it is removed: it is no journal any more."""
-OBSERVED = ("node_events", "clocks", "pressure", "replica_offsets")
-"""Tables that others than the load write to as well, or alone. Their journals have their columns; one that
-has no journal was not collected."""
+OF_LOAD = ("watermarks", "client_events")
+OBSERVED = ("node_events", "clocks", "pressure", "replica_offsets", "transaction_reads")
+"""Tables that the load alone writes to; and those that others write to as well, or alone. Their journals have
+their columns; one that has no journal was not collected."""
+LAST_OF: Mapping[str, tuple[str, ...]] = {
+    "faults": ("index",),
+    "transactions": ("producer", "number"),
+    "fencings": ("producer",),
+}
+"""Tables whose rows are written down again at each of their stages: of those with the same in these columns
+the last one counts."""
 _INVOKED_TYPES = (np.int16, np.int64, np.int64)
 
 
@@ -107,8 +115,9 @@ def seal_load(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
                 for each, its in zip(producers, facts, strict=True)
             )
         reads = sealing.result()
-    _seal_tables(("watermarks", "client_events"), states, history, run)
-    _seal_faults(_named_after("faults", states), history, run)
+    _seal_tables(OF_LOAD, states, history, run)
+    for table in LAST_OF:
+        _seal_last(table, _named_after(table, states), history, run)
     _write_producers(facts, history, run)
     return Sealed(producers=facts, sends=sends, reads=reads)
 
@@ -393,17 +402,16 @@ def _seal_table(table: str, journals: Sequence[JournalState], history: Path, run
     growing.rename(path)
 
 
-def _seal_faults(journals: Sequence[JournalState], history: Path, run: str) -> None:
-    """The last that was written down of each fault; a schedule that came to its end has left the table."""
-    path = unit_path(history, "faults")
+def _seal_last(table: str, journals: Sequence[JournalState], history: Path, run: str) -> None:
+    """The last that was written down of each row; a schedule that came to its end has left its table."""
+    path = unit_path(history, table)
     if path.exists() or not journals:
         return
-    rows = pa.Table.from_batches(
-        (batch for each in journals for batch in journal.read(each)), TABLES["faults"]
-    )
-    last = {index: row for row, index in enumerate(rows["index"].to_pylist())}
-    kept = pa.array([last[index] for index in sorted(last)], pa.int64())
-    write_table(path, "faults", rows.take(kept), run=run)
+    rows = pa.Table.from_batches((batch for each in journals for batch in journal.read(each)), TABLES[table])
+    keys = zip(*(rows[name].to_pylist() for name in LAST_OF[table]), strict=True)
+    last = {key: row for row, key in enumerate(keys)}
+    kept = pa.array([last[key] for key in sorted(last)], pa.int64())
+    write_table(path, table, rows.take(kept), run=run)
 
 
 def _portions(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:

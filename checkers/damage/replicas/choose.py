@@ -5,6 +5,7 @@ from itertools import pairwise
 from random import Random
 
 from checkers.damage.editable_history import EditableHistory, first, pick
+from checkers.damage.replicas.simulate import CONTROL
 from checkers.history.rows import Proof, Replica, ReplicaBatch
 from checkers.history.tables import NONE, REPLICA_BATCHES
 
@@ -36,12 +37,14 @@ def log_of(history: EditableHistory, replica: Replica) -> list[ReplicaBatch]:
 
 
 def decided(history: EditableHistory, replica: Replica) -> list[ReplicaBatch]:
-    """Its batches between log start and high watermark."""
+    """Its batches between log start and high watermark that hold records: nobody reads a marker."""
     proof = proof_of_replica(history, replica)
     return [
         batch
         for batch in log_of(history, replica)
-        if proof.log_start <= batch.base_offset and batch.end_offset <= proof.high_watermark
+        if proof.log_start <= batch.base_offset
+        and batch.end_offset <= proof.high_watermark
+        and batch.attributes != CONTROL
     ]
 
 

@@ -4,7 +4,7 @@ All replicas have the same batches, as far as each has fetched them; every follo
 watermark. A few brokers did not stop cleanly, and lost or tore a tail; some could not be read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -24,22 +24,32 @@ _LARGEST_BATCH = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLog:
-    """One partition's log as its leader has it: `records` from `start` on, without a hole."""
+    """One partition's log as its leader has it: `records` from `start` on, without a hole.
+
+    At the offsets of `markers` are the ends of transactions, of these producers.
+    """
 
     tp: TopicPartition
     start: int
     high_watermark: int
     records: Sequence[LogRecord]
+    markers: Mapping[int, int]
 
 
-def add_replicas(rng: Random, history: EditableHistory, logs: Sequence[StoredLog]) -> None:
-    """Give a history the replicas of its partitions; one in ten was not (wholly) audited."""
-    idempotent = rng.random() < 0.7
+def add_replicas(
+    rng: Random, history: EditableHistory, logs: Sequence[StoredLog], *, with_transactions: bool
+) -> None:
+    """Give a history the replicas of its partitions; one in ten was not (wholly) audited.
+
+    Only a disk shows where a transaction ended: with them, each partition has a replica that was read whole.
+    """
+    idempotent = with_transactions or rng.random() < 0.7
     for log in logs:
         batches = _batches(rng, log, idempotent)
-        for broker in BROKERS if rng.random() < 0.8 else rng.sample(BROKERS, rng.randint(1, 2)):
-            _add_replica(rng, history, log, batches, broker)
-    if rng.random() < 0.1:
+        brokers = BROKERS if rng.random() < 0.8 else rng.sample(BROKERS, rng.randint(1, 2))
+        for number, broker in enumerate(brokers):
+            _add_replica(rng, history, log, batches, broker, intact=with_transactions and not number)
+    if not with_transactions and rng.random() < 0.1:
         table = rng.choice(("replicas", REPLICA_BATCHES, "producer_states"))
         history.collected.discard(table)
         getattr(history, table).clear()
@@ -84,8 +94,11 @@ def _batches(rng: Random, log: StoredLog, idempotent: bool) -> list[ReplicaBatch
         if base == log.start and rng.random() < 0.3:
             base = max(0, base - 2)  # the log start was moved into a batch
         delta = last.offset - base
-        marker = idempotent and base >= log.high_watermark and not delta and rng.random() < 0.3
-        its = producers.mark(first.producer) if marker else producers.take(first.producer, delta + 1)
+        ends = log.markers.get(first.offset)
+        above = idempotent and base >= log.high_watermark and not delta and rng.random() < 0.3
+        marker = above or ends is not None
+        marks = first.producer if ends is None else ends
+        its = producers.mark(marks) if marker else producers.take(first.producer, delta + 1)
         if not found or rng.random() < 0.2:
             segment, position = base, 0
         found.append(
@@ -127,6 +140,7 @@ def _grouped(rng: Random, log: StoredLog) -> list[list[LogRecord]]:
             before is not None
             and (before.producer, before.leader_epoch) == (record.producer, record.leader_epoch)
             and record.offset != log.high_watermark
+            and not {record.offset, before.offset} & log.markers.keys()
             and len(groups[-1]) < _LARGEST_BATCH
             and rng.random() < 0.6
         )
@@ -138,9 +152,15 @@ def _grouped(rng: Random, log: StoredLog) -> list[list[LogRecord]]:
 
 
 def _add_replica(
-    rng: Random, history: EditableHistory, log: StoredLog, batches: Sequence[ReplicaBatch], broker: int
+    rng: Random,
+    history: EditableHistory,
+    log: StoredLog,
+    batches: Sequence[ReplicaBatch],
+    broker: int,
+    *,
+    intact: bool,
 ) -> None:
-    clean = rng.random() < 0.9
+    clean = intact or rng.random() < 0.9
     below = sum(batch.base_offset < log.high_watermark for batch in batches)
     has = rng.randint(below if clean else 0, len(batches))
     held = [replace(batch, broker=broker) for batch in batches[:has]]
@@ -170,7 +190,7 @@ def _add_replica(
             batches=len(held) + len(tail),
             torn_bytes=0 if clean else rng.randint(0, 100),
             clean=clean,
-            complete=rng.random() < 0.95,
+            complete=intact or rng.random() < 0.95,
         )
     )
     history.producer_states += [

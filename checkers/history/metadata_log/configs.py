@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from checkers.history.metadata_log.records import Record
 from checkers.history.rows import ConfigChange
+from checkers.history.tables import NONE
 
 TOPIC, BROKER = 2, 4
 """The resource types of which settings are kept; groups, client metrics and loggers decide no loss."""
@@ -58,4 +59,5 @@ def _row(record: Record, kind: str, name: str, key: str, value: str | None) -> C
         key=key,
         value="" if value is None else value,
         removed=value is None,
+        controller=record.get("controller", NONE),
     )

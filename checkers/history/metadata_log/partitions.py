@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from checkers.history.metadata_log.records import Record
 from checkers.history.rows import MetadataChange
+from checkers.history.tables import NONE
 
 UNCHANGED = -2
 RECOVERING, RECOVERY_UNCHANGED = 1, -1
@@ -70,6 +71,7 @@ class Partitions:
             elr=_ids(data, "eligibleLeaderReplicas") or (),
             last_known_elr=_ids(data, "lastKnownElr") or (),
             recovering=data.get("leaderRecoveryState", 0) == RECOVERING,
+            controller=record.get("controller", NONE),
         )
 
     def _known(self, record: Record) -> MetadataChange:
@@ -107,6 +109,7 @@ def _changed(row: MetadataChange, data: Record, record: Record) -> MetadataChang
         elr=row.elr if elr is None else elr,
         last_known_elr=row.last_known_elr if last_known is None else last_known,
         recovering=row.recovering if recovery == RECOVERY_UNCHANGED else recovery == RECOVERING,
+        controller=record.get("controller", NONE),
     )
 
 

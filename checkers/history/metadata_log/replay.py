@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from checkers.history.metadata_log.brokers import Brokers
 from checkers.history.metadata_log.configs import Configs
 from checkers.history.metadata_log.partitions import Partitions
-from checkers.history.metadata_log.records import Record, committed
+from checkers.history.metadata_log.records import Record, committed, with_controllers
 from checkers.history.rows import BrokerState, ConfigChange, MetadataChange
 
 
@@ -32,7 +32,7 @@ def replay(records: Iterable[Record]) -> MetadataTables:
     metadata_rows: list[MetadataChange] = []
     broker_rows: list[BrokerState] = []
     config_rows: list[ConfigChange] = []
-    for record in committed(records):
+    for record in committed(with_controllers(records)):
         metadata_rows.extend(partitions.apply(record))
         broker_rows.extend(brokers.apply(record))
         config_rows.extend(configs.apply(record))

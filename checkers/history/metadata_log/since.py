@@ -13,22 +13,26 @@ from dataclasses import replace
 from typing import TypeVar
 
 from checkers.history.metadata_log.replay import MetadataTables
-from checkers.history.rows import BrokerState, ConfigChange
+from checkers.history.rows import BrokerState, ConfigChange, MetadataChange
 
-Row = TypeVar("Row", BrokerState, ConfigChange)
+Row = TypeVar("Row", BrokerState, ConfigChange, MetadataChange)
 
 
-def states_since(tables: MetadataTables, topics: Collection[str]) -> MetadataTables:
-    """The rows of `topics`, and of brokers and cluster-wide settings from the first of them on.
+def states_since(
+    tables: MetadataTables, topics: Collection[str], shared: Collection[str] = ()
+) -> MetadataTables:
+    """The rows of `topics`; and of brokers, cluster-wide settings and `shared` topics, which all runs on a
+    cluster have, from the first of them on.
 
-    What a broker's registration or a setting was by then is one row, as it was last written.
+    What a broker's registration, a setting or a shared partition was by then is one row, as last written.
     """
     metadata = tuple(row for row in tables.metadata if row.topic in topics)
     began = min((row.log_offset for row in metadata), default=0)
+    of_all = _since((row for row in tables.metadata if row.topic in shared), began, lambda row: row.tp)
     configs = (row for row in tables.configs if row.kind != "topic" or row.name in topics)
     return replace(
         tables,
-        metadata=metadata,
+        metadata=tuple(sorted((*metadata, *of_all), key=lambda row: row.log_offset)),
         brokers=_since(tables.brokers, began, lambda row: row.node),
         configs=_since(configs, began, lambda row: (row.kind, row.name, row.key)),
     )

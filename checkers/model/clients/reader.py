@@ -1,7 +1,8 @@
 """A tailing reader: reads every partition from its begin, below the high watermark, from its leader.
 
 A new generation begins when it is placed: at the start, when the log that it was reading has been truncated
-(KIP-320), and when it is replaced since it stands still although the high watermark is ahead.
+(KIP-320) or begins later by now, and when it is replaced since it stands still although the high watermark is
+ahead.
 """
 
 from typing import NamedTuple
@@ -85,6 +86,9 @@ class Reader:
         if end <= self._next[partition]:
             self._check_stall(partition, now_s)
             return
+        if self._next[partition] < replica.log.start:
+            self._next[partition], self._epochs[partition] = replica.log.start, NONE
+            self._place()
         for batch in replica.log.from_offset(self._next[partition]):
             if batch.base_offset >= end:
                 break

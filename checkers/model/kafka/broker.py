@@ -1,13 +1,15 @@
 """A broker's process: registration, heartbeats, metadata, and the replicas on its disk.
 
-Sources: BrokerLifecycleManager, BrokerMetadataPublisher, ReplicaManager, LogManager; KIP-631, KIP-966.
+Sources: BrokerLifecycleManager, BrokerMetadataPublisher, ReplicaManager, LogManager; KIP-631, KIP-858,
+KIP-966.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from checkers.history.tables import NONE
 from checkers.model.bugs import Bug
+from checkers.model.case import log_dir_of
 from checkers.model.kafka.controller import AlterPartition, Record, Registration
 from checkers.model.kafka.damage import load_wrongly
 from checkers.model.kafka.event_loop import Callback
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 HEARTBEAT_S = 0.5
 WRITTEN_BACK_S = 32.0
 """The kernel writes a dirty page after some 30 s."""
+RETENTION_S = 1.0
+"""log.retention.check.interval.ms, as where a run shows what retention deletes."""
 CHECKPOINT_S = 5.0
 """replica.high.watermark.checkpoint.interval.ms."""
 
@@ -39,6 +43,8 @@ class Broker:
         self.broker_epoch, self.clean_epoch = NONE, NONE
         self.high_watermarks: dict[int, int] = {}
         """replication-offset-checkpoint."""
+        self.offline: set[int] = set()
+        """The log directories that have failed under this process, by number."""
         self.stopped: Callable[[], None] | None = None
         self.wants_stop, self._loaded, self._fetching, self._unclean = False, False, False, False
         self._position, self._stalls = 0, 0
@@ -52,16 +58,22 @@ class Broker:
         self._position, self.broker_epoch = 0, NONE
         self.cluster.loop.after(boot_s, self._mine(self._register))
         self.cluster.loop.after(CHECKPOINT_S, self._mine(self._checkpoint))
+        if self.cluster.sets_clocks:
+            self.cluster.loop.after(RETENTION_S, self._mine(self._delete_old))
 
     def end(self, *, clean: bool) -> None:
         """The process is gone. `clean`: it has flushed everything, and noted so."""
         for replica in self.replicas.values():
             replica.forget_role()
             self._wrote(replica)
+            if not clean or self._is_offline(replica.partition):
+                replica.ended_uncleanly()
         if clean:
             self._note_high_watermarks()
-        self.clean_epoch = self.broker_epoch if clean else NONE
-        self._unclean = not clean
+        # A clean shutdown is one only if it was noted in every log directory.
+        self._unclean = not clean or bool(self.offline)
+        self.clean_epoch = NONE if self._unclean else self.broker_epoch
+        self.offline = set()
         self.view, self.registrations, self._writes = {}, {}, []
         self._stalls, self._fetching = 0, False
         self.cluster.network.end(self.node)
@@ -72,13 +84,39 @@ class Broker:
 
     def lose_power(self) -> None:
         """What was never synced is gone from the disk; the kernel has written what is old."""
+        self._lose_unsynced(self.replicas.values())
+
+    def _lose_unsynced(self, replicas: Iterable[Replica]) -> None:
         written_s = self.cluster.loop.now_s - WRITTEN_BACK_S
-        for replica in self.replicas.values():
+        for replica in replicas:
             old = [
                 batch.end_offset for batch in replica.log.batches if batch.holders[self.number] < written_s
             ]
             replica.log.synced = max(replica.log.synced, *old, 0)
             replica.log.lose_unsynced()
+
+    def lose_disk(self) -> None:
+        """The disk of a process that has ended is emptied."""
+        self.replicas, self.high_watermarks = {}, {}
+
+    def lose_directory(self, number: int) -> None:
+        """A log directory fails: this process serves nothing of it any more, and lets the controller know."""
+        self.offline.add(number)
+        lost = [one for one in self.replicas.values() if self._is_offline(one.partition)]
+        self._lose_unsynced(lost)
+        for replica in lost:
+            # To a producer this error is as KAFKA_STORAGE_ERROR: it asks who leads, and sends again.
+            replica.forget_role("NOT_LEADER_FOR_PARTITION")
+        self._later(self.cluster.between(0.01, 0.1), self._report_offline)
+
+    def _is_offline(self, partition: int) -> bool:
+        return log_dir_of(partition, self.cluster.case.settings) in self.offline
+
+    def _report_offline(self) -> None:
+        if self.offline and self.broker_epoch != NONE and self._reaches_controller():
+            lost = [number for number in sorted(self.replicas) if self._is_offline(number)]
+            left = self.cluster.case.settings.log_dirs - len(self.offline)
+            self.cluster.controller.lose_directories(self.number, self.broker_epoch, lost, left)
 
     @property
     def stalled(self) -> bool:
@@ -125,8 +163,25 @@ class Broker:
         if not self.node.paused and not self._stalls:
             self._note_high_watermarks()
 
+    def _delete_old(self) -> None:
+        self._later(RETENTION_S, self._delete_old)
+        self.delete_old()
+
+    def delete_old(self) -> None:
+        """Look for what is too old in all logs, if the process runs."""
+        if not self.node.paused and self._loaded:
+            self.write(self._mine(self._delete_old_of_all))
+
+    def _delete_old_of_all(self) -> None:
+        for replica in self.replicas.values():
+            replica.delete_old()
+
     def _note_high_watermarks(self) -> None:
-        self.high_watermarks = {number: one.high_watermark for number, one in self.replicas.items()}
+        self.high_watermarks |= {
+            number: one.high_watermark
+            for number, one in self.replicas.items()
+            if not self._is_offline(number)
+        }
 
     # The controller
 
@@ -160,7 +215,7 @@ class Broker:
             if self.cluster.bugs:
                 load_wrongly(self.cluster, replica, unclean=self._unclean)
             checkpoint = self.high_watermarks.get(replica.partition, 0)
-            replica.high_watermark = min(checkpoint, replica.log.end)
+            replica.high_watermark = max(min(checkpoint, replica.log.end), replica.log.start)
             replica.unflushed = 0
             self.cluster.loaded(replica, unclean=self._unclean)
         self._fetching = self._loaded = True
@@ -170,6 +225,7 @@ class Broker:
         self._later(HEARTBEAT_S * self.cluster.between(0.96, 1.04), self._heartbeat)
         if not self._reaches_controller():
             return
+        self._report_offline()
         records = self.cluster.controller.records
         offset = records[self._position - 1].offset if self._position else NONE
         may_end = self.cluster.controller.heartbeat(
@@ -255,11 +311,22 @@ class Broker:
         if known is not None and known.partition_epoch >= state.partition_epoch:
             return
         self.view[state.partition] = state
-        if self.number in state.replicas:
-            replica = self.replicas.get(state.partition)
-            if replica is None:
-                replica = self.replicas[state.partition] = Replica(self, state.partition)
-            replica.apply(state)
+        if self.number not in state.replicas:
+            self._delete(state.partition)
+            return
+        if self._is_offline(state.partition):
+            return
+        replica = self.replicas.get(state.partition)
+        if replica is None:
+            replica = self.replicas[state.partition] = Replica(self, state.partition)
+        replica.apply(state)
+
+    def _delete(self, partition: int) -> None:
+        """The replica was moved elsewhere."""
+        replica = self.replicas.pop(partition, None)
+        if replica is not None:
+            replica.retire()
+            self.high_watermarks.pop(partition, None)
 
     def apply_alone(self, state: PartitionState) -> None:
         """Take over metadata that this broker alone is given; what the log says of it comes too late."""

@@ -1,13 +1,14 @@
 """A whole simulated cluster, and what is truly known of it: elections, starts of leaders, truncations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from checkers.model.bugs import Bug
-from checkers.model.case import ACTIVE_CONTROLLER, BROKERS, CONTROLLERS, Case
+from checkers.model.case import ACTIVE_CONTROLLER, BROKERS, CONTROLLERS, Case, ClockSkew, log_dir_of
 from checkers.model.kafka.broker import Broker
 from checkers.model.kafka.controller import Controller, Record
+from checkers.model.kafka.damage import before_its_clock_changes
 from checkers.model.kafka.event_loop import EventLoop
 from checkers.model.kafka.leader import Leader
 from checkers.model.kafka.log import Batch
@@ -28,14 +29,16 @@ class Started:
     leader: int
     leader_epoch: int
     at_s: float
+    log_start: int
     batches: tuple[Batch, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """What a node writes into its own log."""
+    """What a node writes into its own log; its clock was `ahead_s` ahead then."""
 
     at_s: float
+    ahead_s: float
     node: int
     kind: str
     partition: int = -1
@@ -47,11 +50,32 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shutdown:
-    """A broker's process ended uncleanly; `power`: its unsynced pages went with it."""
+    """A broker's process ended uncleanly; `data_lost`: its unsynced pages went with it, and if it was `wiped`
+    all the rest too. `partitions`: it went on without these alone, whose log directory failed; None: all."""
 
     node: int
     at_s: float
-    power: bool
+    data_lost: bool
+    wiped: bool
+    partitions: frozenset[int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """A broker has deleted what was before offset `to`: too old by the clock of `whose`, which was `ahead_s`
+    ahead.
+
+    What a leader deletes its followers delete with it: then `whose` is another one. What a follower deletes
+    is gone for all if it leads.
+    """
+
+    partition: int
+    broker: int
+    led: bool
+    at_s: float
+    to: int
+    whose: int
+    ahead_s: float
 
 
 @dataclass(slots=True, eq=False)
@@ -60,6 +84,8 @@ class Known:
 
     started: list[Started] = field(default_factory=list)
     unclean: list[Shutdown] = field(default_factory=list)
+    """By time."""
+    deleted: list[Deleted] = field(default_factory=list)
     """By time."""
     lines: list[Line] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
@@ -87,6 +113,9 @@ class Cluster:
             self.brokers[number] = Broker(self, number, node)
         self.network.listen(self._edge_changed)
         self.known = Known()
+        self.sets_clocks = any(isinstance(action, ClockSkew) for action in case.schedule)
+        """Whether a broker may ever find a record too old: no run takes days."""
+        self._ahead_s: dict[int, float] = {}
         self.manifested: set[Bug] = set()
         self.acted: set[Bug] = set()
         self._boot()
@@ -101,7 +130,8 @@ class Cluster:
         if any(not self.controller.is_active(number) for number in BROKERS):
             self.loop.after(0.1, self._create_topic)
             return
-        first = self.rng.randrange(len(BROKERS))
+        drawn, asked = self.rng.randrange(len(BROKERS)), self.case.settings.first_leader
+        first = drawn if asked is None else BROKERS.index(asked)
         states = []
         for partition in range(self.case.settings.partitions):
             turn = (first + partition) % len(BROKERS)
@@ -114,6 +144,18 @@ class Cluster:
     def between(self, low: float, high: float) -> float:
         """A number between two others, by the seed of the case."""
         return low + self.rng.random() * (high - low)
+
+    # Clocks
+
+    def ahead_s(self, node: int) -> float:
+        """How far the wall clock of a node is ahead of the others'."""
+        return self._ahead_s.get(node, 0.0)
+
+    def set_clock(self, node: int, ahead_s: float) -> None:
+        """Let the wall clock of a node be so far ahead."""
+        if node in self.brokers:
+            before_its_clock_changes(self, self.brokers[node])
+        self._ahead_s[node] = ahead_s
 
     # Bugs
 
@@ -161,9 +203,18 @@ class Cluster:
             for node in CONTROLLERS:
                 self._line(node, "unclean-election", state.partition, state.leader_epoch, late_s=0.01)
 
-    def shut_down_uncleanly(self, number: int, *, power: bool) -> None:
-        """A broker was killed, or has lost its power."""
-        self.known.unclean.append(Shutdown(node=number, at_s=self.loop.now_s, power=power))
+    def shut_down_uncleanly(self, number: int, *, data_lost: bool, wiped: bool) -> None:
+        """A broker was killed or has halted, perhaps without its power or its disk."""
+        shutdown = Shutdown(node=number, at_s=self.loop.now_s, data_lost=data_lost, wiped=wiped)
+        self.known.unclean.append(shutdown)
+
+    def lose_directory(self, number: int, log_dir: int) -> None:
+        """A log directory of a broker fails, and takes what was unsynced there."""
+        settings = self.case.settings
+        here = frozenset(each for each in range(settings.partitions) if log_dir_of(each, settings) == log_dir)
+        lost = Shutdown(node=number, at_s=self.loop.now_s, data_lost=True, wiped=False, partitions=here)
+        self.known.unclean.append(lost)
+        self.brokers[number].lose_directory(log_dir)
 
     def leader_started(self, replica: Replica) -> None:
         """A broker begins to lead."""
@@ -172,6 +223,7 @@ class Cluster:
             leader=replica.broker.number,
             leader_epoch=replica.leader_epoch,
             at_s=self.loop.now_s,
+            log_start=replica.log.start,
             batches=tuple(replica.log.batches),
         )
         self.known.started.append(started)
@@ -193,6 +245,33 @@ class Cluster:
         if to < replica.high_watermark:
             self._replica_line(replica, "truncated-below-hw", -1, to)
 
+    def deleted(self, replica: Replica, to: int) -> None:
+        """A broker deletes what is before an offset, for it is too old."""
+        number = replica.broker.number
+        self.known.deleted.append(
+            Deleted(
+                partition=replica.partition,
+                broker=number,
+                led=isinstance(replica.role, Leader),
+                at_s=self.loop.now_s,
+                to=to,
+                whose=number,
+                ahead_s=self.ahead_s(number),
+            )
+        )
+
+    def took_over_start(self, replica: Replica, to: int) -> None:
+        """A follower lets its log start where its leader's does, for whatever reason that had."""
+        own, now_s = replica.broker.number, self.loop.now_s
+        of_leader = (
+            one
+            for one in reversed(self.known.deleted)
+            if (one.partition, one.broker) == (replica.partition, replica.leader) and one.to >= to
+        )
+        reason = next(of_leader, None)
+        if reason is not None:
+            self.known.deleted.append(replace(reason, broker=own, led=False, at_s=now_s, to=to))
+
     def _replica_line(
         self, replica: Replica, kind: str, epoch: int, offset: int, *, high_watermark: int | None = None
     ) -> None:
@@ -200,6 +279,7 @@ class Cluster:
         self.known.lines.append(
             Line(
                 at_s=self.loop.now_s,
+                ahead_s=self.ahead_s(replica.broker.number),
                 node=replica.broker.number,
                 kind=kind,
                 partition=replica.partition,
@@ -212,8 +292,9 @@ class Cluster:
 
     def _line(self, node: int, kind: str, partition: int, epoch: int, *, late_s: float) -> None:
         at_s = self.loop.now_s + self.rng.random() * late_s
+        ahead_s = self.ahead_s(node)
         self.known.lines.append(
-            Line(at_s=at_s, node=node, kind=kind, partition=partition, leader_epoch=epoch)
+            Line(at_s=at_s, ahead_s=ahead_s, node=node, kind=kind, partition=partition, leader_epoch=epoch)
         )
 
     def appended(self, replica: Replica, batch: Batch) -> None:

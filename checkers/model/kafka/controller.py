@@ -3,10 +3,10 @@
 Its quorum keeps what is committed. The active controller's node may stand still or be cut off; after some
 seconds another one is active, with the same metadata, and waits a whole session for every broker.
 Sources: QuorumController, ReplicationControlManager, BrokerHeartbeatManager, ClusterControlManager in Kafka;
-KIP-631, KIP-841, KIP-903, KIP-966.
+KIP-631, KIP-841, KIP-858, KIP-903, KIP-966.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from checkers.model.kafka.partition_change import (
     ElectionRules,
     PartitionState,
     change,
+    preferred,
 )
 
 if TYPE_CHECKING:
@@ -33,20 +34,26 @@ NO_OP_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """A broker as it is registered."""
+    """A broker as it is registered; `log_dirs`: how many of its log directories are online."""
 
     node: int
     broker_epoch: int
     fenced: bool = True
     stopping: bool = False
+    log_dirs: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One record of the metadata log: a partition, or a registration, after it. `election`: see `Change`."""
+    """One record of the metadata log: a partition, or a registration, after it. `election`: see `Change`.
+
+    `controller` wrote it, whose clock was `ahead_s` ahead then.
+    """
 
     offset: int
     at_s: float
+    controller: int
+    ahead_s: float
     state: PartitionState | Registration
     election: str = ""
     before: PartitionState | None = None
@@ -76,6 +83,8 @@ class Controller:
         self._contact_s: dict[int, float] = {}
         self._stopping_offset: dict[int, int] = {}
         self._older_isr: dict[int, tuple[int, ...]] = {}
+        self._offline: set[tuple[int, int]] = set()
+        """Replicas in log directories that have failed: broker and partition."""
         self._lost_s = -1.0
         self._known_available: tuple[tuple[int, int], bool] = (-1, -1), False
         settings = cluster.case.settings
@@ -99,7 +108,15 @@ class Controller:
                 self.partitions[state.partition] = state
             else:
                 self.registrations[state.node] = state
-            record = Record(offset=self._offset, at_s=now_s, state=state, election=election, before=before)
+            record = Record(
+                offset=self._offset,
+                at_s=now_s,
+                controller=self.active,
+                ahead_s=self._cluster.ahead_s(self.active),
+                state=state,
+                election=election,
+                before=before,
+            )
             self.records.append(record)
             self._offset += 1
             if before is not None:
@@ -218,11 +235,14 @@ class Controller:
         acceptable: Callable[[int], bool],
         unclean_shutdown: Sequence[int] = (),
     ) -> Change | None:
-        found = change(state, isr, self._rules, acceptable, unclean_shutdown)
+        def may_lead(node: int) -> bool:
+            return acceptable(node) and (node, state.partition) not in self._offline
+
+        found = change(state, isr, self._rules, may_lead, unclean_shutdown)
         bug = Bug.UNCLEAN_ELECTION_FORBIDDEN
         if bug in self._cluster.bugs and (found.state if found else state).leader == NO_LEADER:
             unclean = replace(self._rules, unclean=True)
-            forbidden = change(state, isr, unclean, acceptable, unclean_shutdown)
+            forbidden = change(state, isr, unclean, may_lead, unclean_shutdown)
             if forbidden is not None and forbidden.election == "unclean":
                 self._cluster.manifest(bug)
                 return forbidden
@@ -232,6 +252,23 @@ class Controller:
         """Whether a broker may lead: registered, not fenced, not shutting down."""
         known = self.registrations.get(node)
         return known is not None and not known.fenced and not known.stopping
+
+    # What an administrator asks
+
+    def reassign(self, replicas: Mapping[int, tuple[int, ...]]) -> None:
+        """Begin to move partitions to these replicas, the preferred leader first."""
+        moved = [
+            change(self.partitions[number], self.partitions[number].isr, self._rules, self.is_active, to=to)
+            for number, to in replicas.items()
+        ]
+        self.commit([one for one in moved if one is not None])
+
+    def elect_preferred(self) -> bool:
+        """Let the first replica of each partition lead; whether that is another one anywhere."""
+        found = [preferred(state, self.is_active) for state in self.partitions.values()]
+        elected = [one for one in found if one is not None]
+        self.commit(elected)
+        return bool(elected)
 
     # What brokers ask
 
@@ -249,8 +286,20 @@ class Controller:
             changes = self._unclean_shutdown(node)
         self._contact_s[node] = loop.now_s
         self._stopping_offset.pop(node, None)
-        self.commit([*changes, Registration(node=node, broker_epoch=epoch)])
+        self._offline = {each for each in self._offline if each[0] != node}
+        log_dirs = self._cluster.case.settings.log_dirs
+        self.commit([*changes, Registration(node=node, broker_epoch=epoch, log_dirs=log_dirs)])
         return epoch
+
+    def lose_directories(self, node: int, broker_epoch: int, partitions: Iterable[int], left: int) -> None:
+        """A broker has lost log directories with these partitions, and has `left` ones: it leaves their ISR
+        and their lead, as if it were fenced (ReplicationControlManager.handleDirectoriesOffline)."""
+        known, lost = self.registrations[node], {(node, each) for each in partitions} - self._offline
+        if known.broker_epoch != broker_epoch or known.log_dirs == left:
+            return
+        self._offline |= lost
+        changes = self._remove(node, [self.partitions[partition] for _, partition in sorted(lost)])
+        self.commit([*changes, replace(known, log_dirs=left)])
 
     def _unclean_shutdown(self, node: int) -> list[Change]:
         """A broker that may have lost its log is neither in sync nor eligible."""

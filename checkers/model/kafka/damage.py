@@ -6,6 +6,7 @@ from checkers.model.bugs import Bug
 from checkers.model.kafka.log import Batch
 
 if TYPE_CHECKING:
+    from checkers.model.kafka.broker import Broker
     from checkers.model.kafka.cluster import Cluster
     from checkers.model.kafka.replica import Replica
 
@@ -18,6 +19,8 @@ def append_wrongly(cluster: "Cluster", replica: "Replica", batch: Batch) -> None
     """What a broken leader does beside appending a batch."""
     log = replica.log
     if Bug.LOG_START_JUMPS in cluster.bugs and replica.high_watermark > 8 and cluster.rng.random() < JUMPS:
+        if cluster.sets_clocks:
+            replica.delete_old()  # what is too old by its clock it may delete at any time, and rightly
         inside = [
             one.base_offset for one in log.batches if log.start < one.base_offset < replica.high_watermark
         ]
@@ -29,6 +32,13 @@ def append_wrongly(cluster: "Cluster", replica: "Replica", batch: Batch) -> None
         if len(before.records) == len(batch.records) and before.leader_epoch == batch.leader_epoch:
             cluster.act(Bug.SWAPPED_BATCHES)
             _swap(before, batch)
+
+
+def before_its_clock_changes(cluster: "Cluster", broker: "Broker") -> None:
+    """A broken broker deletes what is too old by its clock before that is set back. A correct one may have
+    done so until then, and nobody could tell that from a log start that jumps a moment later."""
+    if Bug.LOG_START_JUMPS in cluster.bugs:
+        broker.delete_old()
 
 
 def _swap(first: Batch, second: Batch) -> None:

@@ -1,6 +1,7 @@
 """What a follower does: fetch, truncate to where its log and the leader's agree, append.
 
-Source: AbstractFetcherThread, ReplicaFetcherThread; KIP-101, KIP-279, KIP-595 (truncation by fetch).
+Source: AbstractFetcherThread, ReplicaFetcherThread, Partition; KIP-101, KIP-279, KIP-595 (truncation by
+fetch).
 """
 
 from typing import TYPE_CHECKING
@@ -88,12 +89,14 @@ class Follower:
             return
         if fetched.error:
             self._again(BACKOFF_S)
+        elif fetched.begins != NONE:
+            self._replica.broker.write(self._begin_anew, asked, fetched.begins)
         elif fetched.diverging is not None:
             self._replica.broker.write(self._truncate, asked, fetched)
         elif fetched.batches:
             self._replica.broker.write(self._append, asked, fetched)
         else:
-            self._take_high_watermark(fetched.high_watermark)
+            self._take_marks(fetched)
             self._next()
 
     def _next(self) -> None:
@@ -105,11 +108,16 @@ class Follower:
         if self._stopped or asked != self._asked:
             return
         for batch in fetched.batches:
+            if (
+                replica.log.start == replica.log.end
+                and batch.base_offset < replica.log.end < batch.end_offset
+            ):
+                replica.begin_anew(batch.base_offset)  # the log start lies within a batch of the leader's
             if batch.base_offset < replica.log.end:  # only where bugs have left two batches at one offset
                 assert self._cluster.bugs, "a follower appends at its end"
                 continue
             replica.append(self._as_written(batch))
-        self._take_high_watermark(fetched.high_watermark)
+        self._take_marks(fetched)
         self._next()
 
     def _as_written(self, batch: Batch) -> Batch:
@@ -130,9 +138,23 @@ class Follower:
             held_since_s=batch.held_since_s,
         )
 
+    def _take_marks(self, fetched: Fetched) -> None:
+        self._take_high_watermark(fetched.high_watermark)
+        self._replica.take_over_start(fetched.retained_from)
+
     def _take_high_watermark(self, of_leader: int) -> None:
         replica = self._replica
         replica.high_watermark = max(replica.high_watermark, min(of_leader, replica.log.end))
+
+    def _begin_anew(self, asked: int, begins: int) -> None:
+        """What is to be fetched the leader has deleted: begin where its log does."""
+        if self._stopped or asked != self._asked:
+            return
+        replica = self._replica
+        if begins > replica.log.end:
+            self._cluster.took_over_start(replica, begins)
+            replica.begin_anew(begins)
+        self._next()
 
     def _truncate(self, asked: int, fetched: Fetched) -> None:
         """Go to where the leader's answer and this log agree; it may take several questions."""

@@ -27,6 +27,7 @@ VISIBLE_S = 1.5
 """What lasts that long shows in samples and in the metadata log, whatever the clocks."""
 UNANSWERED_S = 0.8
 """How long the planted leader that acknowledges by itself has had no word from its followers."""
+LONG_AGO_S = -1e9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,11 +43,15 @@ class ProduceRequest:
 
 
 class Fetched(NamedTuple):
-    """What a leader answers to a follower. `diverging`: the epoch, and its end, to be truncated to."""
+    """What a leader answers to a follower. `diverging`: the epoch, and its end, to be truncated to.
+    `retained_from`: what is before it the leader has deleted. `begins`: the same, where that was asked for
+    (OFFSET_OUT_OF_RANGE)."""
 
     batches: Sequence[Batch] = ()
     high_watermark: int = 0
+    retained_from: int = 0
     diverging: tuple[int, int] | None = None
+    begins: int = NONE
     error: str = ""
 
 
@@ -71,10 +76,12 @@ class Leader:
     def __init__(self, replica: "Replica", state: PartitionState) -> None:
         self.replica, self.epoch, self.start_offset = replica, replica.leader_epoch, replica.log.end
         self._cluster = replica.broker.cluster
-        now_s, me = self._cluster.loop.now_s, replica.broker.number
-        self._remotes = {
-            node: Remote(now_s if node in state.isr else -1e9) for node in state.replicas if node != me
-        }
+        now_s = self._cluster.loop.now_s
+        self._remotes: dict[int, Remote] = {}
+        self.serve(state.replicas)
+        for node in state.isr:
+            if node in self._remotes:
+                self._remotes[node].caught_up_s = now_s
         self._pending: tuple[int, ...] | None = None
         self._waiting: list[tuple[int, int, Reply]] = []
         self._parked: dict[int, tuple[int, FetchReply]] = {}
@@ -85,6 +92,12 @@ class Leader:
         """Begin to lead."""
         self._advance()
         self._cluster.loop.after(self._cluster.case.settings.lag_max_s / 2, self._check_isr)
+
+    def serve(self, replicas: Sequence[int]) -> None:
+        """Brokers that have become replicas may fetch from now on; they have caught up with nothing yet."""
+        for node in replicas:
+            if node != self.replica.broker.number and node not in self._remotes:
+                self._remotes[node] = Remote(LONG_AGO_S)
 
     def stop(self, error: str) -> None:
         """Lead no more; `error` is the answer to whoever waits ("": the process has ended)."""
@@ -246,6 +259,9 @@ class Leader:
         if remote is None:
             reply(Fetched(error="UNKNOWN_TOPIC_OR_PARTITION"))
             return
+        if offset < self.replica.retained_from:
+            reply(Fetched(begins=self.replica.retained_from))
+            return
         diverging = self._diverging(offset, last_epoch)
         if diverging is not None:
             reply(Fetched(diverging=diverging, high_watermark=self.replica.high_watermark))
@@ -262,7 +278,7 @@ class Leader:
         if moved:
             self._advance()
         if offset < log.end:
-            reply(Fetched(batches=log.from_offset(offset), high_watermark=self.replica.high_watermark))
+            reply(self._fetched(log.from_offset(offset)))
         else:
             self._parked[node] = (offset, reply)
             self._cluster.loop.after(FETCH_WAIT_S, self._unpark, node, reply)
@@ -278,14 +294,17 @@ class Leader:
         parked = self._parked.get(node)
         if parked is not None and parked[1] is reply and not self._stopped:
             del self._parked[node]
-            reply(Fetched(high_watermark=self.replica.high_watermark))
+            reply(self._fetched(()))
 
     def _wake(self) -> None:
         """There are new records: answer the fetches that wait for them."""
         parked, self._parked = self._parked, {}
         for offset, reply in parked.values():
-            batches = self.replica.log.from_offset(offset)
-            reply(Fetched(batches=batches, high_watermark=self.replica.high_watermark))
+            reply(self._fetched(self.replica.log.from_offset(offset)))
+
+    def _fetched(self, batches: Sequence[Batch]) -> Fetched:
+        high_watermark, retained_from = self.replica.high_watermark, self.replica.retained_from
+        return Fetched(batches=batches, high_watermark=high_watermark, retained_from=retained_from)
 
     # The ISR
 

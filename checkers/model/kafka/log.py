@@ -1,6 +1,7 @@
 """One replica's log: batches, leader epochs, producers' sequences, and how much of it is on the disk.
 
-Sources: UnifiedLog, LeaderEpochFileCache and ProducerStateManager in Kafka; KIP-101, KIP-279, KIP-98.
+Sources: UnifiedLog, LogLoader, LeaderEpochFileCache and ProducerStateManager of Kafka 4.3.1;
+KIP-101, KIP-279, KIP-98.
 """
 
 from bisect import bisect_right
@@ -94,9 +95,13 @@ class ProducerEntry:
 
 
 class ReplicaLog:
-    """The log of one replica. `synced` is the offset up to which it is on the disk."""
+    """The log of one replica. `synced` is the offset up to which it is on the disk.
 
-    __slots__ = ("batches", "end", "ends", "epochs", "producers", "start", "synced")
+    `start` is the log start: batches below it may be there still, until this broker removes them. Each batch
+    is as a segment of its own; the last one is the active one.
+    """
+
+    __slots__ = ("_removed", "batches", "end", "ends", "epochs", "producers", "start", "synced")
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
@@ -104,16 +109,13 @@ class ReplicaLog:
         self.epochs: list[tuple[int, int]] = []
         self.producers: dict[int, ProducerEntry] = {}
         self.start, self.end, self.synced = 0, 0, 0
+        self._removed: list[Batch] = []
+        """Batches that were removed from the front, and are in the snapshot of the producers' states."""
 
     @property
     def last_epoch(self) -> int:
         """The leader epoch of the last batch or assignment; -1 of an empty log."""
         return self.epochs[-1][0] if self.epochs else NONE
-
-    @property
-    def last_batch_epoch(self) -> int:
-        """The leader epoch of the last batch; -1 of an empty log."""
-        return self.batches[-1].leader_epoch if self.batches else NONE
 
     def append(self, batch: Batch) -> None:
         """Append a batch at the end, which is its base offset."""
@@ -140,22 +142,35 @@ class ReplicaLog:
             self.epochs = [*(entry for entry in self.epochs if entry[1] < start), (epoch, start)]
 
     def truncate(self, to: int) -> Sequence[Batch]:
-        """Remove what begins at `to` or behind it, batches and epochs; the batches that are gone."""
+        """Remove what begins at `to` or behind it, batches and epochs; the batches that are gone.
+
+        A log that began behind `to` begins there (UnifiedLog.truncateTo).
+        """
         cut = min(to, self.end)
+        self.epochs = [entry for entry in self.epochs if entry[1] < cut]
+        if to >= self.end:
+            return []
         kept = bisect_right(self.ends, cut)
         gone = self.batches[kept:]
-        self.epochs = [entry for entry in self.epochs if entry[1] < cut]
-        if gone:
-            del self.batches[kept:], self.ends[kept:]
-            self.end = self.ends[-1] if self.ends else self.start
-            self.synced = min(self.synced, self.end)
-            self.reload_producers()
+        del self.batches[kept:], self.ends[kept:]
+        self.start = min(self.start, to)
+        self.end = max(self.ends[-1] if self.ends else 0, self.start)
+        self.synced = min(self.synced, self.end)
+        if not self.batches:
+            self._removed = [one for one in self._removed if one.end_offset <= self.end]
+        self.reload_producers()
         return gone
+
+    def begin_anew(self, at: int) -> None:
+        """Remove all, and begin at an offset (UnifiedLog.truncateFullyAndStartAt)."""
+        self.batches, self.ends, self.epochs, self._removed = [], [], [], []
+        self.start = self.end = self.synced = at
+        self.reload_producers()
 
     def reload_producers(self) -> None:
         """Build what is known of the producers again from the batches, as the loading of a log does."""
         self.producers = {}
-        for batch in self.batches:
+        for batch in (*self._removed, *self.batches):
             if batch.producer_id != NONE:
                 self._note_producer(batch)
 
@@ -175,15 +190,38 @@ class ReplicaLog:
         """The batches at and behind an offset."""
         return self.batches[bisect_right(self.ends, offset) :]
 
+    def move_start(self, to: int) -> None:
+        """Let the log start at a later offset; the epochs before it are forgotten, and the one that goes on
+        there begins there (maybeIncrementLogStartOffset, LeaderEpochFileCache.truncateFromStart)."""
+        if to > self.start:
+            self.start = to
+            before = [epoch for epoch, start in self.epochs if start <= to]
+            later = [entry for entry in self.epochs if entry[1] > to]
+            self.epochs = [*((epoch, to) for epoch in before[-1:]), *later]
+
     def remove_before(self, offset: int) -> None:
         """Remove what lies before `offset`, which is the log start then."""
-        kept = bisect_right(self.ends, offset)
-        del self.batches[:kept], self.ends[:kept]
-        self.start = offset
+        self.move_start(offset)
+        self._remove_first(bisect_right(self.ends, offset))
+
+    def remove_below_start(self) -> None:
+        """Remove what lies below the log start, but the last batch (deleteLogStartOffsetBreachedSegments)."""
+        self._remove_first(min(bisect_right(self.ends, self.start), max(0, len(self.batches) - 1)))
+
+    def _remove_first(self, count: int) -> None:
+        self._removed += self.batches[:count]
+        del self.batches[:count], self.ends[:count]
+
+    def forget_start(self) -> None:
+        """What an unclean end leaves of the log start: where the first batch begins. The checkpoint of log
+        starts is written every minute, and by a clean stop."""
+        if self.batches:
+            self.start = min(self.start, self.batches[0].base_offset)
 
     def lose_unsynced(self) -> None:
-        """What a power cut leaves: whole batches up to `synced`."""
-        self.truncate(self.synced)
+        """What a power cut leaves: whole batches up to `synced`; of what was removed nothing comes back."""
+        self.forget_start()
+        self.truncate(max(self.synced, self.start))
 
     def load(self) -> None:
         """What the loading of a log by a new process does: an epoch without a batch is forgotten."""

@@ -19,22 +19,31 @@ class Replica:
 
     __slots__ = (
         *("broker", "high_watermark", "isr", "leader", "leader_epoch", "log", "partition"),
-        *("partition_epoch", "role", "unflushed"),
+        *("partition_epoch", "retained_from", "role", "unflushed"),
     )
 
     def __init__(self, broker: "Broker", partition: int) -> None:
         self.broker, self.partition = broker, partition
         self.log = ReplicaLog()
         self.high_watermark, self.unflushed = 0, 0
+        self.retained_from = 0
+        """What is before it retention has deleted, here or on the leader."""
         self.leader, self.leader_epoch, self.partition_epoch = -1, -1, -1
         self.isr: tuple[int, ...] = ()
         self.role: Leader | Follower | None = None
 
-    def forget_role(self) -> None:
-        """The process has ended: what was in its memory is gone."""
+    def forget_role(self, error: str = "") -> None:
+        """The process has ended, or its log directory has failed: what was in its memory is gone. `error`:
+        the answer to whoever waits, "" if nobody is there to give one."""
         if self.role is not None:
-            self.role.stop("")
+            self.role.stop(error)
         self.role, self.leader, self.leader_epoch, self.partition_epoch = None, -1, -1, -1
+
+    def retire(self) -> None:
+        """The broker has the partition no more: who waits for the leader asks elsewhere."""
+        if self.role is not None:
+            self.role.stop("NOT_LEADER_FOR_PARTITION")
+        self.role = None
 
     def apply(self, state: PartitionState) -> None:
         """Take over what the metadata log says of the partition."""
@@ -49,6 +58,7 @@ class Replica:
                 self._become_leader(state)
             else:
                 assert isinstance(self.role, Leader)
+                self.role.serve(state.replicas)
                 self.role.committed()
         elif new_epoch or was_leader:
             self._become_follower()
@@ -90,3 +100,44 @@ class Replica:
         if self.log.end < before:
             self.broker.cluster.truncated(self, self.log.end, gone)
         self.high_watermark = min(self.high_watermark, self.log.end)
+        self.retained_from = min(self.retained_from, self.log.start)
+
+    def begin_anew(self, at: int) -> None:
+        """Remove all, and begin at an offset."""
+        self.log.begin_anew(at)
+        self.high_watermark = self.retained_from = at
+
+    def ended_uncleanly(self) -> None:
+        """The process has ended without noting where the log starts."""
+        self.log.forget_start()
+        self.retained_from = min(self.retained_from, self.log.start)
+
+    def delete_old(self) -> None:
+        """Delete the first batches that are older than retention by this broker's clock, as far as they are
+        below the high watermark. A leader's followers hear of it, a follower's leader does not."""
+        cluster = self.broker.cluster
+        self.log.remove_below_start()
+        now_s = cluster.loop.now_s + cluster.ahead_s(self.broker.number)
+        to = self.log.start
+        for batch in self.log.batches:
+            young = now_s - batch.records[-1].invoked_s <= cluster.case.settings.retention_s
+            if young or batch.end_offset > self.high_watermark:
+                break
+            to = max(to, batch.end_offset)
+        if to > self.log.start:
+            cluster.deleted(self, to)
+            self.log.remove_before(to)
+            self._starts_at(to)
+
+    def take_over_start(self, of_leader: int) -> None:
+        """Let the log start where the leader's does, unless it starts later already; what lies below is
+        removed with the next look at what is too old."""
+        to = min(of_leader, self.high_watermark)
+        if to > self.log.start:
+            self.broker.cluster.took_over_start(self, to)
+            self.log.move_start(to)
+            self._starts_at(to)
+
+    def _starts_at(self, offset: int) -> None:
+        self.retained_from = offset
+        self.high_watermark = max(self.high_watermark, offset)

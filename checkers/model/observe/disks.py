@@ -30,7 +30,7 @@ def _replica(broker: Broker, one: kafka.Replica, *, clean: bool) -> Replica:
         log_end=log.end,
         recovery_point=log.end if clean else 0,
         hw_checkpoint=broker.high_watermarks.get(one.partition, NONE),
-        log_start_checkpoint=log.start if log.start else NONE,
+        log_start_checkpoint=log.start if log.batches and log.start > log.batches[0].base_offset else NONE,
         epochs=tuple(epoch for epoch, _ in log.epochs),
         epoch_starts=tuple(start for _, start in log.epochs),
         segments=1,

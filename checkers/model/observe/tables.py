@@ -97,7 +97,7 @@ def metadata(records: Iterable[Record]) -> list[MetadataChange]:
         MetadataChange(
             topic=TOPIC,
             partition=one.state.partition,
-            at_ms=wall_ms(one.at_s),
+            at_ms=wall_ms(one.at_s + one.ahead_s),
             leader=one.state.leader,
             leader_epoch=one.state.leader_epoch,
             partition_epoch=one.state.partition_epoch,
@@ -107,6 +107,7 @@ def metadata(records: Iterable[Record]) -> list[MetadataChange]:
             last_known_elr=one.state.last_known_elr,
             log_offset=one.offset,
             recovering=one.state.recovering,
+            controller=one.controller,
         )
         for one in records
         if not isinstance(one.state, Registration)
@@ -117,12 +118,14 @@ def brokers(records: Iterable[Record]) -> list[BrokerState]:
     """The changes of registrations."""
     return [
         BrokerState(
-            at_ms=wall_ms(one.at_s),
+            at_ms=wall_ms(one.at_s + one.ahead_s),
             log_offset=one.offset,
             node=one.state.node,
             broker_epoch=one.state.broker_epoch,
             fenced=one.state.fenced,
             in_controlled_shutdown=one.state.stopping,
+            log_dirs=one.state.log_dirs,
+            controller=one.controller,
         )
         for one in records
         if isinstance(one.state, Registration)
@@ -139,6 +142,7 @@ def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange
         "unclean.leader.election.enable": str(settings.unclean_election).lower(),
         "flush.messages": str(settings.flush_messages),
         "flush.ms": str(NEVER_FLUSHED),
+        "retention.ms": str(round(settings.retention_s * 1000)),
     }
     reported = [
         ConfigChange(at_ms=NONE, log_offset=NONE, kind="reported", name=TOPIC, key=key, value=value)
@@ -149,7 +153,14 @@ def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange
         {"eligible.leader.replicas.version": "1"} if settings.elr else {}
     )
     formatted = [
-        ConfigChange(at_ms=formatted_ms, log_offset=2 + at, kind="feature", name=name, value=level)
+        ConfigChange(
+            at_ms=formatted_ms,
+            log_offset=2 + at,
+            kind="feature",
+            name=name,
+            value=level,
+            controller=first.controller,
+        )
         for at, (name, level) in enumerate(features.items())
     ]
     cluster = ConfigChange(
@@ -158,6 +169,7 @@ def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange
         kind="cluster",
         key="min.insync.replicas",
         value=str(settings.min_isr),
+        controller=first.controller,
     )
     asked = ["min.insync.replicas"]
     asked += ["unclean.leader.election.enable"] if settings.unclean_election else []
@@ -170,6 +182,7 @@ def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange
             name=TOPIC,
             key=key,
             value=in_effect[key],
+            controller=first.controller,
         )
         for at, key in enumerate(asked)
     ]
@@ -274,7 +287,7 @@ def broker_lines(lines: Iterable[Line]) -> list[BrokerLine]:
         BrokerLine(
             topic=TOPIC,
             partition=one.partition,
-            at_ms=wall_ms(one.at_s),
+            at_ms=wall_ms(one.at_s + one.ahead_s),
             node=one.node,
             kind=one.kind,
             leader_epoch=one.leader_epoch,

@@ -1,6 +1,18 @@
 """The shortest schedules of faults that break something, searched on the simulated Kafka."""
 
-from checkers.promises.search.schedules import Schedule, in_words
-from checkers.promises.search.search import Found, Goal, SearchResult, search
+from checkers.promises.search.schedules import Kind, Schedule, in_words
+from checkers.promises.search.search import SearchResult, search
+from checkers.promises.search.trial import Found, Goal, Times, Trial, simulated_alike
 
-__all__ = ["Found", "Goal", "Schedule", "SearchResult", "in_words", "search"]
+__all__ = [
+    "Found",
+    "Goal",
+    "Kind",
+    "Schedule",
+    "SearchResult",
+    "Times",
+    "Trial",
+    "in_words",
+    "search",
+    "simulated_alike",
+]

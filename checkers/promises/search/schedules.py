@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise, product
 
-from checkers.model.case import BROKERS, CONTROLLERS, Action, CleanStop, Kill, Partition, PowerLoss
+from checkers.model.case import (
+    BROKERS,
+    CONTROLLERS,
+    Action,
+    CleanStop,
+    DiskWipe,
+    Kill,
+    Partition,
+    PowerLoss,
+)
 
 MOST_FAULTS = 4
 FIRST_S = 4.0
@@ -25,11 +34,12 @@ SHORTEST_HOLD_S = 1.0
 
 
 class Kind(StrEnum):
-    """What one fault does to one broker."""
+    """What one fault does to one broker. Of what ends it, the milder comes first."""
 
     POWER_LOSS = "loses its power"
     KILL = "is killed"
     STOP = "is stopped cleanly"
+    DISK_LOSS = "loses its disk"
     BEHIND = "fetches from no other broker"
     ALONE = "serves no other broker"
     DEPOSED = "reaches neither controllers nor brokers"
@@ -51,15 +61,17 @@ Schedule = tuple[Timed, ...]
 """Faults in the order in which they begin; the first one begins at FIRST_S."""
 
 
-def schedules(length: int, fail_over_s: float) -> Iterator[Schedule]:
-    """All schedules of so many faults. `fail_over_s`: after how long a broker that is gone is missed."""
+def schedules(length: int, fail_over_s: float, kinds: Sequence[Kind] = tuple(Kind)) -> Iterator[Schedule]:
+    """All schedules of so many faults of these kinds. `fail_over_s`: after how long a broker that is gone is
+    missed.
+    """
     later_s = fail_over_s + AFTER_S
     gaps = (0.0, SOON_S, later_s) if length <= 2 else (0.0, later_s)
     for nodes in _orders(length):
-        for kinds in product(Kind, repeat=length):
-            if _possible(nodes, kinds):
+        for each in product(kinds, repeat=length):
+            if _possible(nodes, each):
                 for after in product(gaps, repeat=length - 1):
-                    timed = zip(kinds, nodes, (0.0, *after), strict=True)
+                    timed = zip(each, nodes, (0.0, *after), strict=True)
                     found = tuple(Timed(kind=kind, node=node, after_s=gap) for kind, node, gap in timed)
                     if _in_order(found):
                         yield found
@@ -126,6 +138,8 @@ def _action(kind: Kind, at_s: float, hold_s: float, nodes: tuple[int, ...]) -> A
             return Kill(at_s=at_s, hold_s=hold_s, nodes=nodes)
         case Kind.STOP:
             return CleanStop(at_s=at_s, hold_s=hold_s, nodes=nodes)
+        case Kind.DISK_LOSS:
+            return DiskWipe(at_s=at_s, hold_s=hold_s, nodes=nodes)
         case _:
             return Partition(at_s=at_s, hold_s=hold_s, edges=_edges(kind, nodes), refuse=True)
 
@@ -158,4 +172,4 @@ def in_words(faults: Schedule) -> str:
 def _of_several(kind: Kind) -> str:
     first, _, rest = str(kind).partition(" ")
     plural = {"loses": "lose", "is": "are", "fetches": "fetch", "serves": "serve", "reaches": "reach"}
-    return f"{plural[first]} {rest}".replace("its power", "their power")
+    return f"{plural[first]} {rest}".replace("its power", "their power").replace("its disk", "their disks")

@@ -6,6 +6,7 @@ from checkers.promises.configuration import ELR_EXISTS, Configuration
 from checkers.promises.traps.trap import Find, Trap, milliseconds
 
 HEARTBEATS_OF_A_SESSION = 3
+ALL_AT_ONCE = ("power-of-all",)
 
 
 def _elr(its: Configuration) -> Iterator[Trap]:
@@ -18,6 +19,7 @@ def _elr(its: Configuration) -> Iterator[Trap]:
         sentence=f"eligible leader replicas {why}: one power loss of the last in-sync replica loses what "
         f"min.insync.replicas={its.topic.min_isr} seems to keep",
         change="cluster: elr: true" if has else "cluster: kafka: 4.1 or newer",
+        shown_by=("last-replica-standing",),
     )
 
 
@@ -40,6 +42,7 @@ def _sessions(its: Configuration) -> Iterator[Trap]:
             "before the controllers miss it, and if it dies then, nobody may lead",
             change="cluster: broker_config: replica.lag.time.max.ms: "
             f"{milliseconds(max(30.0, 2 * cluster.session_s))}",
+            shown_by=("offline",),
         )
     if its.topic.replication > 1 and cluster.lag_max_s <= cluster.fetch_wait_s:
         yield Trap(
@@ -72,6 +75,7 @@ def _racks(its: Configuration) -> Iterator[Trap]:
             sentence=f"{its.cluster.replicas_in_one_rack} partitions have all their replicas in one rack: "
             "its power or its switch takes them all",
             change="topic: reassign its replicas over the racks",
+            shown_by=ALL_AT_ONCE,
         )
     if racks and len(racks) < brokers:
         yield Trap(
@@ -85,12 +89,14 @@ def _racks(its: Configuration) -> Iterator[Trap]:
             id="no-racks",
             sentence="no broker has a broker.rack: replicas may share a rack, its switch and its power",
             change="cluster: racks: the rack of each broker",
+            shown_by=ALL_AT_ONCE,
         )
     elif racks and len(set(racks.values())) < min(its.topic.replication, 2):
         yield Trap(
             id="one-rack",
             sentence="all brokers stand in one rack: its power loss is the power loss of all replicas",
             change="cluster: racks: two or more",
+            shown_by=ALL_AT_ONCE,
         )
 
 

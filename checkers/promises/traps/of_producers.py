@@ -15,6 +15,7 @@ def _acks(its: Configuration) -> Iterator[Trap]:
         sentence=f"acks={its.producer.acks} waits for {waited}: acknowledged records may be lost with one "
         "broker",
         change="producer: acks: all",
+        shown_by=("nothing-promised", "unreplicated-tail"),
     )
     if its.topic.min_isr > 1:
         yield Trap(

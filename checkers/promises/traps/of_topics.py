@@ -6,6 +6,8 @@ from checkers.promises.configuration import COUNTS_AT_MOST_ALL, Configuration
 from checkers.promises.traps.trap import Find, Trap
 
 DAY_S = 86_400.0
+ONE_COPY = ("isr-of-one", "disk-loss")
+NO_WRITES = ("below-min-isr",)
 
 
 def _one_replica(its: Configuration) -> Iterator[Trap]:
@@ -15,6 +17,7 @@ def _one_replica(its: Configuration) -> Iterator[Trap]:
             sentence="there is one replica: while its broker is away nothing is written or read, and what "
             "its disk loses is lost",
             change="topic: replication: 3",
+            shown_by=ONE_COPY,
         )
 
 
@@ -28,6 +31,7 @@ def _two_replicas(its: Configuration) -> Iterator[Trap]:
             sentence="two replicas give durability or availability, never both: with "
             f"min.insync.replicas={its.topic.min_isr} {lost}",
             change="topic: replication: 3, config: min.insync.replicas: 2",
+            shown_by=NO_WRITES if its.min_isr == 2 else ONE_COPY,
         )
 
 
@@ -42,6 +46,7 @@ def _min_isr(its: Configuration) -> Iterator[Trap]:
             sentence=f"min.insync.replicas={its.min_isr} of {its.topic.replication} replicas: the restart of "
             "any one broker stops every write",
             change=change,
+            shown_by=NO_WRITES,
         )
     elif its.waits_for_all and its.min_isr == 1 and its.topic.replication > 1:
         yield Trap(
@@ -49,6 +54,7 @@ def _min_isr(its: Configuration) -> Iterator[Trap]:
             sentence="acks=all waits for the replicas that are in sync, and with min.insync.replicas=1 the "
             "leader alone is enough: acknowledged records may have one copy",
             change=change,
+            shown_by=ONE_COPY,
         )
 
 
@@ -64,6 +70,7 @@ def _above_all(its: Configuration, change: str) -> Trap:
         sentence=f"min.insync.replicas={its.topic.min_isr} is more than the {its.topic.replication} "
         f"replicas: with acks=all {effect}",
         change=change,
+        shown_by=NO_WRITES,
     )
 
 
@@ -84,6 +91,7 @@ def _unclean(its: Configuration) -> Iterator[Trap]:
             sentence="unclean.leader.election.enable=true: a replica that is behind may lead, and what it "
             "lacks is lost whatever acks and min.insync.replicas promise",
             change="topic: config: unclean.leader.election.enable: false",
+            shown_by=("unclean-election",),
         )
 
 
@@ -94,6 +102,7 @@ def _flush(its: Configuration) -> Iterator[Trap]:
             sentence=f"flush.messages=1 costs a flush for each append, and with acks={its.producer.acks} a "
             "follower's copy is still not waited for",
             change="producer: acks: all",
+            shown_by=("unreplicated-tail", "nothing-promised"),
         )
 
 
@@ -106,9 +115,11 @@ def _retention(its: Configuration) -> Iterator[Trap]:
     if kept_s is not None and by_stamp and kept_s < DAY_S:
         yield Trap(
             id="retention-against-clocks",
-            sentence=f"retention.ms of {kept_s:g} s is counted from the producer's clock: one that is so far "
-            "behind has its records deleted as soon as they are acknowledged",
-            change="topic: config: message.timestamp.type: LogAppendTime, or a retention.ms of days",
+            sentence=f"retention.ms of {kept_s:g} s is counted from the producer's clock to the broker's: a "
+            "producer that is so far behind has its records deleted as soon as they are acknowledged, and a "
+            "broker that is so far ahead deletes all that it leads",
+            change="topic: config: a retention.ms of days; against producers' clocks alone "
+            "message.timestamp.type: LogAppendTime",
         )
     if by_stamp and kept_s is not None and (its.topic.oldest_stamp_s or 0.0) > kept_s:
         yield Trap(

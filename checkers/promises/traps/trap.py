@@ -9,11 +9,16 @@ from checkers.promises.configuration import Configuration
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trap:
-    """One that the configuration falls into. `change` is the setting to change, and its value."""
+    """One that the configuration falls into. `change` is the setting to change, and its value.
+
+    `shown_by` are clauses of a promise: a run of the first that the configuration has shows what the trap
+    does. Empty: it breaks nothing that a run could show.
+    """
 
     id: str
     sentence: str
     change: str
+    shown_by: tuple[str, ...] = ()
 
 
 Find: TypeAlias = Callable[[Configuration], Iterator[Trap]]

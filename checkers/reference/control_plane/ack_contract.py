@@ -24,9 +24,10 @@ ALL = "all"
 
 
 def backing_of(context: Context) -> dict[TopicPartition, Backing] | None:
-    """The spans of each partition; None: the property is not decided, its evidence was not collected."""
+    """The spans of each partition; None: the property is not decided, its evidence was not collected, or
+    nobody can date what the controllers decided."""
     clock = wall_clock(context.clocks)
-    if clock is None or not collected(context, "configs", "producers", "clocks"):
+    if clock is None or context.unplaced or not collected(context, "configs", "producers", "clocks"):
         return None
     return backing(context, clock)
 

@@ -58,7 +58,7 @@ class ReadLimits:
 def read_limits(context: Context) -> ReadLimits | None:
     """None: not decided, for lack of evidence."""
     clock = wall_clock(context.clocks)
-    if clock is None or not collected(context, "clocks"):
+    if clock is None or context.unplaced or not collected(context, "clocks"):
         return None
     samples: dict[TopicPartition, list[Watermark]] = defaultdict(list)
     for sample in context.watermarks:

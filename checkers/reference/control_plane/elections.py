@@ -95,7 +95,7 @@ def _was_forced(row: MetadataChange, context: Context) -> bool | None:
     """Whether a person asked for this unclean election; None: it may be, nobody can say when it was."""
     asking = [fault for fault in context.faults if fault.kind == KIND]
     clock = wall_clock(context.clocks)
-    if not asking or clock is None:
+    if not asking or clock is None or context.unplaced:
         return None if asking else False
     return was_forced(asking, row.topic, clock.at(row.at_ms), clock.slack_ns)
 

@@ -1,6 +1,7 @@
 """The controllers' wall clock on the history's clock, and how far that may be wrong.
 
 Invariant: a record of the metadata log was written within `slack_ns` of `at(its CreateTime)`.
+A controller's own clock that a fault had set is none of its business: the history is loaded without that.
 Evidence: the clocks table, readings of both clocks taken all along the run. The nearest reading places a
 time; the greatest step between neighbouring readings, half the time that a reading took, and the millisecond
 of a CreateTime are the slack.

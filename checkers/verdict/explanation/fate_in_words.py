@@ -91,7 +91,8 @@ def outage_lines(evidence: PartitionEvidence, replicas: Sequence[int], realised:
             reached = "" if outage.before is None else f" from {outage.before}"
             at = realised.clock.seconds(outage.since_ns)
             took = f"{before}its log went{reached} to {outage.after}"
-            what = "disk loss" if outage.wiped else "power loss"
+            kind = "disk loss" if outage.wiped else "power loss"
+            what = "loss of a log directory" if outage.offline else kind
             yield f"{what} of broker {outage.node} at {at}: {took}"
 
 
@@ -120,6 +121,8 @@ def holder_lines(
 def _condition(holder: Holder) -> str:
     if holder.outage is None:
         return ""
+    if holder.outage.offline:
+        return " (log directory lost)"
     if holder.outage.data_lost:
         return " (disk lost)" if holder.outage.wiped else " (power loss)"
     return " (killed, page cache kept)" if holder.outage.unclean else " (stopped)"

@@ -28,7 +28,7 @@ def touching(tp: TopicPartition, realised: Realised) -> list[Fault]:
     """The proven faults that touched the partition, by time."""
     strangers = _brokers(realised) - set(replicas_of(tp, realised))
     return sorted(
-        (fault for fault in realised.context.faults if fault.proven and _touches(fault, strangers)),
+        (fault for fault in realised.context.faults if fault.proven and _touches(fault, tp, strangers)),
         key=lambda fault: fault.inject_ns,
     )
 
@@ -38,11 +38,12 @@ def _brokers(realised: Realised) -> set[int]:
     return registered | {node for row in realised.context.metadata for node in row.replicas}
 
 
-def _touches(fault: Fault, strangers: set[int]) -> bool:
+def _touches(fault: Fault, tp: TopicPartition, strangers: set[int]) -> bool:
     if fault.edges:
         names = {str(node) for node in strangers}
         return any(not names & set(edge.split("->")) for edge in fault.edges)
-    return not fault.nodes or any(node not in strangers for node in fault.nodes)
+    hit = [node for node in fault.nodes if node not in strangers]
+    return not fault.nodes or any(fault.concerns(node, tp) or node in fault.down for node in hit)
 
 
 def around(tp: TopicPartition, at_ns: int, elected_ns: int, realised: Realised) -> str:
@@ -84,4 +85,6 @@ def _cost(fault: Fault) -> str:
     what = "all data" if fault.wiped else "unsynced data"
     lost = f", {what} lost on {', '.join(map(str, fault.data_lost))}" if fault.data_lost else ""
     down = f", unclean shutdown of {', '.join(map(str, fault.unclean))}" if fault.unclean else ""
-    return f"{down}{lost}"
+    count = len(fault.replicas)
+    gone = f", {count} replica{'s' * (count != 1)} offline" if fault.takes_log_dir else ""
+    return f"{gone}{down}{lost}"

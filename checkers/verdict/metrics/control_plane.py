@@ -1,10 +1,10 @@
-"""What the controllers did in a run, counted: elections, ISRs, partitions without a leader, brokers.
+"""What the controllers did in a run, counted: elections, ISRs, replicas, times without a leader, brokers.
 
 Evidence: the replayed metadata log, in its order; times are its wall clock, mapped to the run's.
 A partition of which that log says nothing makes a number of all partitions unknown: it might be the one.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,7 +31,7 @@ class ControlPlane:
 
     def measured(self, name: str) -> Measured:
         """The value of a metric of the control plane."""
-        if name.startswith("brokers."):
+        if name.startswith(("brokers.", "log-dirs.")):
             return self._of_brokers(name)
         for tp in self.context.partitions:
             if not any(state.exact for state in self.timeline.states(tp)):
@@ -52,6 +52,9 @@ class ControlPlane:
                 return self._most(lambda tp: _moves(self.timeline.states(tp), lambda lost, _: lost))
             case "isr.expands":
                 return self._most(lambda tp: _moves(self.timeline.states(tp), lambda _, won: won))
+            case "replicas.changes":
+                moved = self._replica_changes()
+                return self._most(lambda tp: moved[tp])
         kind = KINDS[name]
         return Measured(value=float(sum(each.kind == kind for each in self._elections())))
 
@@ -95,12 +98,30 @@ class ControlPlane:
             longest_ns = max(longest_ns, self.load_ended_ns - since_ns)
         return in_seconds(longest_ns)
 
+    def _replica_changes(self) -> Counter[TopicPartition]:
+        """How often each partition got another set of replicas; while they are moved it has both. Another
+        order of the same ones is no change."""
+        found: Counter[TopicPartition] = Counter()
+        last: dict[TopicPartition, frozenset[int]] = {}
+        in_order = sorted(
+            self.context.metadata, key=lambda row: (row.log_offset, row.at_ms, row.partition_epoch)
+        )
+        for row in in_order:
+            replicas = frozenset(row.replicas)
+            found[row.tp] += replicas != last.setdefault(row.tp, replicas)
+            last[row.tp] = replicas
+        return found
+
     def _of_brokers(self, name: str) -> Measured:
         if "brokers" not in self.context.collected:
             return Measured(value=None, unknown="not collected: the brokers' registrations")
         by_node: dict[int, list[BrokerState]] = defaultdict(list)
         for row in sorted(self.context.brokers, key=lambda row: row.log_offset):
             by_node[row.node].append(row)
+        if name == "log-dirs.offline":
+            if not any(row.log_dirs != NONE for row in self.context.brokers):
+                return Measured(value=None, unknown="the metadata log names no log directories")
+            return Measured(value=float(sum(_log_dirs_lost(rows) for rows in by_node.values())))
         if name == "brokers.restarted":
             return Measured(value=float(sum(_has_restarted(rows) for rows in by_node.values())))
         return Measured(value=float(sum(_fencings(rows) for rows in by_node.values())))
@@ -125,4 +146,13 @@ def _fencings(rows: Sequence[BrokerState]) -> int:
         and now.broker_epoch == before.broker_epoch
         and not (before.in_controlled_shutdown or now.in_controlled_shutdown)
         for before, now in pairwise(rows)
+    )
+
+
+def _log_dirs_lost(rows: Sequence[BrokerState]) -> int:
+    """A new process registers with those that it has; what it had before went with the one before."""
+    return sum(
+        max(0, before.log_dirs - now.log_dirs)
+        for before, now in pairwise(rows)
+        if now.broker_epoch == before.broker_epoch and NONE not in (before.log_dirs, now.log_dirs)
     )

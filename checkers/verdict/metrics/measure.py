@@ -12,9 +12,14 @@ from checkers.history.rows import Context
 from checkers.history.tables import unit_path
 from checkers.places import Place
 from checkers.verdict.exposure import Exposure
+from checkers.verdict.log_starts import moved_log_starts
+from checkers.verdict.metrics import clocks, transactions
+from checkers.verdict.metrics.alone import committed_alone
 from checkers.verdict.metrics.control_plane import ControlPlane
 from checkers.verdict.metrics.metric import ERRORS, Measured
-from checkers.verdict.metrics.zombies import longest_zombie
+from checkers.verdict.metrics.releases import metadata_versions, new_release
+from checkers.verdict.metrics.unreplicated import unreplicated_at_election
+from checkers.verdict.metrics.zombies import Zombies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,14 +38,32 @@ class Metrics:
             return Measured(value=float(self._errors[name.removeprefix(ERRORS)]))
         match name:
             case "zombie.max":
-                return longest_zombie(self.context.watermarks)
+                return self._zombies.longest()
+            case "zombie.appended":
+                return self._zombies.appended()
+            case "zombie.committed":
+                return self._zombies.committed()
+            case "alone.committed":
+                return committed_alone(self.context.watermarks)
+            case "unreplicated.at-election":
+                return unreplicated_at_election(self.context.watermarks, self.context.replica_offsets)
             case "data-lost.brokers":
                 lost = {node for fault in self.context.faults for node in fault.data_lost}
                 return Measured(value=float(len(lost)))
+            case "clocks.apart":
+                return clocks.farthest(self.context.faults)
+            case "log-start.moved":
+                return _most_moved(self.context)
             case "acked.partitions":
                 return Measured(value=float(self.exposure.acked_partitions))
-        if name.startswith(("elections.", "offline.", "isr.", "brokers.")):
+            case "nodes.new-release":
+                return new_release(self.context)
+            case "metadata.versions":
+                return metadata_versions(self.context)
+        if name.startswith(("elections.", "offline.", "isr.", "replicas.", "brokers.", "log-dirs.")):
             return self._control_plane.measured(name)
+        if transactions.of_transactions(name):
+            return transactions.measured(self.context, name)
         value = self.exposure.metric(name)
         where = self.exposure.longest_gap_at if name == "unavailable.max" else ""
         return Measured(value=value, where=where, unknown="nothing was sent" if value is None else "")
@@ -48,6 +71,10 @@ class Metrics:
     @cached_property
     def _control_plane(self) -> ControlPlane:
         return ControlPlane(context=self.context, timeline=self.timeline, load_ended_ns=self.load_ended_ns)
+
+    @cached_property
+    def _zombies(self) -> Zombies:
+        return Zombies(watermarks=self.context.watermarks, log_ends=self.context.replica_offsets)
 
     @cached_property
     def _errors(self) -> Counter[str]:
@@ -60,3 +87,13 @@ class Metrics:
                 for each in counts.to_pylist():
                     found[each["values"]] += each["counts"]
         return found
+
+
+def _most_moved(context: Context) -> Measured:
+    """With the partition; unknown where no final read says where its log begins."""
+    if not context.proofs:
+        return Measured(value=None, unknown="no final read was made")
+    most = max(moved_log_starts(context), key=lambda its: its.last - its.first, default=None)
+    if most is None:
+        return Measured(value=0.0)
+    return Measured(value=float(most.last - most.first), where=str(most.tp))

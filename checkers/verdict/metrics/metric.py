@@ -79,14 +79,59 @@ _ALL = (
     _longest(
         "zombie.max", "the longest time that a deposed leader still answered as leader beside its successor"
     ),
+    Metric(
+        name="zombie.appended",
+        says="offsets that a deposed leader appended beside its successor, of the one with the most: with "
+        "acks=1 it acknowledged them",
+    ),
+    Metric(
+        name="zombie.committed",
+        says="offsets by which a deposed leader moved its high watermark beside its successor, of the one "
+        "with the most: with acks=all it acknowledged them",
+    ),
+    Metric(
+        name="unreplicated.at-election",
+        says="offsets by which a leader's log went beyond its high watermark when it was last measured, of "
+        "those that another broker replaced, of the partition with the most",
+    ),
+    Metric(
+        name="alone.committed",
+        says="offsets by which a leader moved its high watermark while it was the only in-sync replica, of "
+        "the one with the most: no other replica had to have them",
+    ),
     Metric(name="isr.min", says="the fewest in-sync replicas that a partition had at any time"),
     Metric(name="isr.shrinks", says="times that an ISR shrank, of the partition with the most"),
     Metric(name="isr.expands", says="times that an ISR grew, of the partition with the most"),
+    Metric(
+        name="replicas.changes",
+        says="times that a partition got other replicas, of the partition with the most",
+    ),
     Metric(name="brokers.fenced", says="fencings of brokers that were not shutting down"),
     Metric(name="brokers.restarted", says="brokers that registered again, under a new broker epoch"),
+    Metric(name="nodes.new-release", says="nodes that ran more than one Kafka release, by their own logs"),
+    Metric(name="metadata.versions", says="levels at which metadata.version was finalized"),
+    Metric(
+        name="log-dirs.offline",
+        says="log directories that the controllers took for offline while their broker went on (KIP-858)",
+    ),
     Metric(
         name="data-lost.brokers",
         says="brokers whose disk lost data to a fault",
+    ),
+    _longest("clocks.apart", "how far a node's own clock was off the others', ahead or behind"),
+    Metric(
+        name="log-start.moved",
+        says="offsets by which the log start moved up, of the partition with the most",
+    ),
+    Metric(name="transactions.committed", says="transactions that a coordinator has committed"),
+    Metric(name="transactions.aborted", says="transactions that a coordinator has aborted"),
+    Metric(
+        name="fencings",
+        says="producers that another instance of their transactional id had replaced, and that were told so",
+    ),
+    Metric(
+        name="coordinators.moved",
+        says="times that another broker became the coordinator of transactional ids of the load",
     ),
 )
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})

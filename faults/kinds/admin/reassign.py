@@ -13,7 +13,7 @@ from compose.admin_protocol import Place
 from compose.protocols import PartitionState
 from faults.errors import NoTarget
 from faults.kinds.admin.placement import Placement, check_placement, parse_placement, placed
-from faults.kinds.admin.topic_step import TopicStep, check_free, claim, parse_topic, topic_facts
+from faults.kinds.admin.topic_step import TopicStep, check_free, claim, parse_topic, states_of, topic_facts
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven
 from faults.kinds.kind import BY_CONTROLLERS, FaultKind
@@ -68,7 +68,7 @@ class Reassign:
         """Which partitions are elsewhere now."""
         check_free(self.injection, self._thing)
         step, brokers = self.injection.step, self.injection.cluster.brokers
-        now = {place: state.replicas for place, state in self._states().items()}
+        now = {place: state.replicas for place, state in states_of(self.injection).items()}
         wanted = {place: placed(step.to, replicas, brokers) for place, replicas in now.items()}
         self._to = {place: to for place, to in wanted.items() if to != now[place]}
         self._before = {place: now[place] for place in self._to}
@@ -86,7 +86,7 @@ class Reassign:
 
     def effect(self) -> Evidence:
         """Are the replicas where they are to be?"""
-        states = self._states()
+        states = states_of(self.injection)
         if elsewhere := _elsewhere(states, self._to):
             return NotYet(instead=elsewhere)
         values = {"replicas_before": _by_partition(self._before), "replicas": _by_partition(self._to)}
@@ -102,7 +102,7 @@ class Reassign:
 
     def recovery(self) -> Evidence:
         """Are the replicas where they were, and all in sync?"""
-        states = self._states()
+        states = states_of(self.injection)
         if elsewhere := _elsewhere(states, self._before):
             return NotYet(instead=elsewhere)
         for place, replicas in self._before.items():
@@ -112,10 +112,6 @@ class Reassign:
             return NotYet(instead=lacking)
         values = {"replicas": _by_partition(self._before)}
         return Proven(since_ns=self.injection.clock.now_ns(), values=values)
-
-    def _states(self) -> Mapping[Place, PartitionState]:
-        topic = self.injection.step.topic
-        return {(topic, state.partition): state for state in self.injection.view.describe(topic)}
 
 
 def _elsewhere(states: Mapping[Place, PartitionState], wanted: Mapping[Place, tuple[int, ...]]) -> str:

@@ -1,10 +1,13 @@
 """A step that changes a topic, and the changes that no two faults may make at a time."""
 
 from abc import ABC
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
+from compose.admin_protocol import Place
 from compose.errors import AdminRefused
+from compose.protocols import PartitionState
 from faults.errors import BadStep, NoTarget
 from faults.kinds.base import Injection, StepT
 from faults.kinds.step import Head, ResolvedTargets, Step, Words
@@ -63,6 +66,15 @@ class TopicStep(ClusterStep, ABC):
     def check(self, facts: Facts) -> None:
         """The scenario makes the topic."""
         topic_facts(self.topic, facts)
+
+
+TopicStepT = TypeVar("TopicStepT", bound=TopicStep)
+
+
+def states_of(injection: Injection[TopicStepT]) -> Mapping[Place, PartitionState]:
+    """The partitions of the step's topic, as the brokers report them now. ViewError if none answers."""
+    topic = injection.step.topic
+    return {(topic, state.partition): state for state in injection.view.describe(topic)}
 
 
 def parse_topic(words: Words) -> str:

@@ -2,6 +2,9 @@
 
 Effect: the file system reports that it is frozen, and the node's log, which grew before, stands still.
 Recovery: the log grows, the node answers; the ISR is what it was.
+
+Of a broker with several log directories all are frozen, or the one that is named: then the log is what lies
+there, and has to have grown since the fault was prepared.
 """
 
 from dataclasses import dataclass, field
@@ -10,15 +13,24 @@ from typing import ClassVar
 
 from faults.errors import NoTarget
 from faults.kinds.base import Injection, alive, try_all
-from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
+from faults.kinds.disk.log_dir import LogDirStep, note_replicas
+from faults.kinds.evidence import (
+    CounterSample,
+    Evidence,
+    NotYet,
+    Proven,
+    Stillness,
+    by_name,
+    moved,
+    seconds,
+)
 from faults.kinds.kind import FaultKind, Takes, one_node
 from faults.kinds.recovery import growing
-from faults.kinds.step import TargetStep
 from faults.tasks import as_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiskStallStep(TargetStep):
+class DiskStallStep(LogDirStep):
     """Stall the disks of nodes."""
 
     kind: ClassVar[str] = "disk-stall"
@@ -31,6 +43,7 @@ class DiskStall:
     injection: Injection[DiskStallStep]
     _nodes: tuple[int, ...] = ()
     _still: Stillness[int] = field(default_factory=Stillness)
+    _prepared: CounterSample | None = None
     _at_heal: dict[int, int] = field(default_factory=dict)
 
     def prepare(self) -> None:
@@ -39,6 +52,9 @@ class DiskStall:
         for node in self._nodes:
             if self.injection.cluster.is_frozen(node):
                 raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")
+        note_replicas(self.injection, self._nodes, self.injection.step.log_dir)
+        if self.injection.step.log_dir is not None:
+            self._prepared = self._sample()
 
     @as_job
     def inject(self) -> None:
@@ -47,7 +63,7 @@ class DiskStall:
         for node in self._nodes:
             with holds.changing((node,)):
                 holds.take("frozen", node, self.injection.owner)
-                self.injection.cluster.freeze(node)
+                self.injection.cluster.freeze(node, log_dir=self.injection.step.log_dir)
 
     def effect(self) -> Evidence:
         """Is it frozen, and does the log stand still that grew before?"""
@@ -55,26 +71,34 @@ class DiskStall:
         frozen = {node: injection.cluster.is_frozen(node) for node in self._nodes}
         if not all(frozen.values()):
             return NotYet(instead=f"frozen: {by_name(frozen)}")
-        grown = moved(injection.before.log_bytes, injection.now.log_bytes)
+        frozen_with = self._sample()
+        before, now = self._until_frozen(frozen_with)
+        grown = moved(before.log_bytes, now.log_bytes)
         if any(node not in grown for node in self._nodes):
             return NotYet(instead=f"the log did not grow before the stall either: {by_name(grown)}")
-        logs = self._logs()
-        self._still.add(injection.clock.now_ns(), logs)
+        self._still.add(frozen_with.at_ns, frozen_with.log_bytes)
         if not self._still.proven:
             return NotYet(instead=f"log bytes {by_name(self._still.values)} not still for long enough")
         values = {
             "frozen": list(self._nodes),
             "log_bytes_grown_before": by_name({node: grown[node] for node in self._nodes}),
-            "log_bytes_grown_before_over_s": seconds(injection.now.at_ns - injection.before.at_ns),
+            "log_bytes_grown_before_over_s": seconds(now.at_ns - before.at_ns),
             "log_still_for_s": seconds(self._still.last_ns - self._still.since_ns),
         }
         return Proven(since_ns=self._still.since_ns, values=values)
+
+    def _until_frozen(self, frozen_with: CounterSample) -> tuple[CounterSample, CounterSample]:
+        """The logs some time before the stall and at its begin. The counters of a node are of all that it
+        writes: of one log directory there is what was read when the fault was prepared."""
+        if self._prepared is None:
+            return self.injection.before, self.injection.now
+        return self._prepared, frozen_with
 
     @as_job
     def heal(self) -> None:
         """Thaw, except those that another fault holds frozen."""
         try_all(partial(self._release, node) for node in self._nodes)
-        self._at_heal = self._at_heal or self._logs()
+        self._at_heal = self._at_heal or dict(self._sample().log_bytes)
 
     def _release(self, node: int) -> None:
         holds = self.injection.holds
@@ -84,10 +108,13 @@ class DiskStall:
 
     def recovery(self) -> Evidence:
         """Does the log grow, do all serve, and is the ISR what it was?"""
-        return growing(self.injection, self._at_heal)
+        return growing(self.injection, self._at_heal, log_dir=self.injection.step.log_dir)
 
-    def _logs(self) -> dict[int, int]:
-        return {node: self.injection.cluster.log_bytes(node) for node in self._nodes}
+    def _sample(self) -> CounterSample:
+        """How many bytes the logs have."""
+        number = self.injection.step.log_dir
+        logs = {node: self.injection.cluster.log_bytes(node, log_dir=number) for node in self._nodes}
+        return CounterSample(at_ns=self.injection.clock.now_ns(), log_bytes=logs)
 
 
 DISK_STALL = FaultKind(
@@ -97,7 +124,7 @@ DISK_STALL = FaultKind(
     counter="logs",
     shortest_hold_s=1.5,
     storm=one_node(DiskStallStep, weight=2, brokers_only=True, needs_peers=True),
-    does="the node's file system is frozen: every write blocks, without an error",
+    does="the node's file systems are frozen, or that of one `log_dir`: every write blocks, without an error",
     effect="the superblock is frozen, and the log, which grew before, stands still for 0.75 s",
     healing="thaw",
     recovery="the log grows, the node answers",

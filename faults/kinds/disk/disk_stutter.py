@@ -3,19 +3,25 @@
 Effect: in two pulses in a row the node's log stands still, and it grows between them.
 Recovery: the log grows, the node answers; the ISR is what it was.
 
-Each freeze writes everything to the disk that was not synced, so a power loss soon after takes little.
+Each freeze writes everything to the disk that was not synced, so a power loss soon after takes little. Of a
+broker with several log directories all are frozen, or the one that is named.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Self
 
 from faults.errors import NoTarget
 from faults.kinds.base import Injection, alive
+from faults.kinds.disk.log_dir import KEY, check_log_dir, note_replicas, parse_log_dir, write_log_dir
 from faults.kinds.evidence import Evidence
 from faults.kinds.kind import FaultKind, Takes
-from faults.kinds.pulse_train import PulsedStep, PulseTrain, Switch
+from faults.kinds.pulse_train import PulsedStep, PulseTrain, Switch, parse_length
 from faults.kinds.recovery import growing
+from faults.kinds.step import Head, Words
+from faults.targets.facts import Facts
+from faults.targets.target import parse_target
 from faults.tasks import Task, as_job
 
 
@@ -24,7 +30,31 @@ class DiskStutterStep(PulsedStep):
     """Stall the disks of nodes in pulses. A freeze, a thaw and two readings of the log take 0.1 s each."""
 
     kind: ClassVar[str] = "disk-stutter"
+    keys: ClassVar[tuple[str, ...]] = (*PulsedStep.keys, KEY)
     change_s: ClassVar[float] = 0.6
+    log_dir: int | None = None
+
+    @classmethod
+    def parse(cls, head: Head, words: Words) -> Self:
+        """Read the target, the pulses, and which log directory."""
+        return cls(
+            name=head.name,
+            start=head.start,
+            hold_s=head.hold_s,
+            target=parse_target(words.get("target")),
+            on_s=parse_length(words.get("on"), "on"),
+            off_s=parse_length(words.get("off"), "off"),
+            log_dir=parse_log_dir(words.get(KEY)),
+        )
+
+    def write(self) -> dict[str, str]:
+        """Pulses and log directory."""
+        return PulsedStep.write(self) | write_log_dir(self.log_dir)
+
+    def check(self, facts: Facts) -> None:
+        """Every node that may be hit must have such a log directory."""
+        PulsedStep.check(self, facts)
+        check_log_dir(self.log_dir, self.candidates(facts.brokers, facts.controllers), facts)
 
 
 @dataclass(slots=True)
@@ -37,8 +67,13 @@ class DiskStutter:
 
     def __post_init__(self) -> None:
         """A freeze holds a disk, and the log shows it."""
-        cluster = self.injection.cluster
-        switch = Switch(hold="frozen", on=cluster.freeze, off=cluster.thaw, counter=cluster.log_bytes)
+        cluster, number = self.injection.cluster, self.injection.step.log_dir
+        switch = Switch(
+            hold="frozen",
+            on=partial(cluster.freeze, log_dir=number),
+            off=cluster.thaw,
+            counter=partial(cluster.log_bytes, log_dir=number),
+        )
         self._train = PulseTrain(self.injection, switch)
 
     def prepare(self) -> None:
@@ -47,6 +82,7 @@ class DiskStutter:
         for node in self._train.nodes:
             if self.injection.cluster.is_frozen(node):
                 raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")
+        note_replicas(self.injection, self._train.nodes, self.injection.step.log_dir)
 
     @as_job
     def inject(self) -> None:
@@ -65,12 +101,12 @@ class DiskStutter:
     def heal(self) -> None:
         """Thaw, except those that another fault holds frozen."""
         self._train.end()
-        log_bytes = self.injection.cluster.log_bytes
-        self._at_heal = self._at_heal or {node: log_bytes(node) for node in self._train.nodes}
+        log_bytes, number = self.injection.cluster.log_bytes, self.injection.step.log_dir
+        self._at_heal = self._at_heal or {node: log_bytes(node, log_dir=number) for node in self._train.nodes}
 
     def recovery(self) -> Evidence:
         """Do the logs grow, do all serve, and is the ISR what it was?"""
-        return growing(self.injection, self._at_heal)
+        return growing(self.injection, self._at_heal, log_dir=self.injection.step.log_dir)
 
 
 DISK_STUTTER = FaultKind(
@@ -78,7 +114,8 @@ DISK_STUTTER = FaultKind(
     make=DiskStutter,
     takes=Takes(inject_s=3.0, heal_s=2.0),
     shortest_hold_s=DiskStutterStep.shortest_hold_s(),
-    does="the node's file system is frozen for `on`, thawed for `off`, and so in turn (each 100ms to 10s)",
+    does="the node's file systems, or that of one `log_dir`, are frozen for `on`, thawed for `off`, and so "
+    "in turn (each 100ms to 10s)",
     effect="in two pulses in a row the log stands still, and it grows between them",
     healing="thaw",
     recovery="the log grows, the node answers",

@@ -11,6 +11,8 @@ Effect: exit code 137, and no byte of the log is left that there was before.
 Recovery: the nodes answer; the ISR is what it was, so all replicas have been fetched.
 What each replica held is read from the old disk; of the new one it is read that nothing is there.
 
+Of a broker with several log directories all are wiped, or the one that is named.
+
 Only brokers: a controller that forgets its vote may give it twice, which no operator may do either (KIP-853).
 """
 
@@ -20,6 +22,7 @@ from typing import ClassVar, Literal, Self, get_args
 from faults.choices import parse_choice
 from faults.errors import BadStep
 from faults.kinds.base import Injection, alive
+from faults.kinds.disk.log_dir import KEY, check_log_dir, note_replicas, parse_log_dir, write_log_dir
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import Cost, FaultKind, Takes, one_node
 from faults.kinds.outage import SIGKILLED, bring_back, close_edges, exit_codes, kill, measure_logs
@@ -38,24 +41,32 @@ class DiskWipeStep(TargetStep):
     """Empty the disks of brokers, or replace them."""
 
     kind: ClassVar[str] = "disk-wipe"
-    keys: ClassVar[tuple[str, ...]] = (*TargetStep.keys, "disk")
+    keys: ClassVar[tuple[str, ...]] = (*TargetStep.keys, "disk", KEY)
     disk: Disk = "new"
+    log_dir: int | None = None
 
     @classmethod
     def parse(cls, head: Head, words: Words) -> Self:
-        """Read the target, and which disk the node gets."""
-        target = parse_target(words.get("target"))
-        disk = parse_choice(words.get("disk", "new"), "disk", DISKS)
-        return cls(name=head.name, start=head.start, hold_s=head.hold_s, target=target, disk=disk)
+        """Read the target, which disk the node gets, and for which log directory."""
+        return cls(
+            name=head.name,
+            start=head.start,
+            hold_s=head.hold_s,
+            target=parse_target(words.get("target")),
+            disk=parse_choice(words.get("disk", "new"), "disk", DISKS),
+            log_dir=parse_log_dir(words.get(KEY)),
+        )
 
     def write(self) -> dict[str, str]:
-        """Target and disk."""
-        return TargetStep.write(self) | {"disk": self.disk}
+        """Target, disk and log directory."""
+        return TargetStep.write(self) | {"disk": self.disk} | write_log_dir(self.log_dir)
 
     def check(self, facts: Facts) -> None:
         """No target may be a controller."""
         TargetStep.check(self, facts)
-        if not set(self.candidates(facts.brokers, facts.controllers)).isdisjoint(facts.controllers):
+        hit = self.candidates(facts.brokers, facts.controllers)
+        check_log_dir(self.log_dir, hit, facts)
+        if not set(hit).isdisjoint(facts.controllers):
             allowed = "brokers that are no controllers: a controller that forgets its vote may give it twice"
             raise BadStep("target", str(self.target), allowed)
 
@@ -71,6 +82,7 @@ class DiskWipe:
     def prepare(self) -> None:
         """Only a living node can be killed."""
         self._nodes = alive(self.injection, what="wipe", fit=("running", "paused"))
+        note_replicas(self.injection, self._nodes, self.injection.step.log_dir)
 
     @as_job
     def inject(self) -> None:
@@ -85,11 +97,11 @@ class DiskWipe:
 
     def _wipe(self, node: int) -> None:
         """From here on the node's data counts as lost, whatever is raised."""
-        cluster, outages = self.injection.cluster, self.injection.outages
-        self._logs[node] = cluster.log_bytes(node)
+        cluster, outages, step = self.injection.cluster, self.injection.outages, self.injection.step
+        self._logs[node] = cluster.log_bytes(node, log_dir=step.log_dir)
         measure_logs(self.injection, node, "before-wipe")
         outages.data_lost.add(node)
-        cluster.wipe(node, new=self.injection.step.disk == "new")
+        cluster.wipe(node, new=step.disk == "new", log_dir=step.log_dir)
         self._measure_nothing(node)
 
     def _measure_nothing(self, node: int) -> None:
@@ -107,7 +119,8 @@ class DiskWipe:
         codes = exit_codes(self.injection, self._nodes)
         if any(code != SIGKILLED for code in codes.values()):
             return NotYet(instead=f"exit codes: {by_name(codes)}")
-        left = {node: self.injection.cluster.log_bytes(node) for node in self._nodes}
+        number = self.injection.step.log_dir
+        left = {node: self.injection.cluster.log_bytes(node, log_dir=number) for node in self._nodes}
         if any(left.values()) or not all(self._logs.get(node) for node in self._nodes):
             return NotYet(instead=f"log bytes: {by_name(left)}, before: {by_name(self._logs)}")
         values = {"exit_codes": by_name(codes), "log_bytes_before": by_name(self._logs)}

@@ -4,12 +4,11 @@ What it writes and reads then goes through a small cache: pages are written back
 pages of the program itself are read again and again. What it holds itself, its heap above all, cannot be
 dropped: if that grows above the limit the kernel ends the process, and the run ends as one whose memory ran
 out. So leave room for the heap to grow.
-Effect: the limit is set, and was met: the kernel has dropped something to keep the node to it, which it never
-does without a limit.
+Effect: the limit is set, and was met, so that the kernel had to drop something to keep the node to it: it
+counts each time, and never does without a limit.
 Recovery: there is no limit, and the node answers; the ISR is what it was.
 
-Refused where this machine's kernel counts none of it, as in control groups of version 1, and where the node
-holds more than the limit already.
+Refused where this machine's kernel counts none of it, and where the node holds more than the limit already.
 """
 
 from dataclasses import dataclass, field
@@ -126,9 +125,8 @@ MEMORY_LIMIT = FaultKind(
     takes=Takes(inject_s=3.0),
     shortest_hold_s=2.0,
     does="the node may have `memory` at most (from 64MiB on), its cache of files included. It must be 32 MiB "
-    "more than the node holds itself, or it is refused, as where control groups are of version 1; where the "
-    "heap outgrows it, the kernel ends the node",
-    effect="the limit is set, and was met: the kernel had to drop something to keep the node to it",
+    "more than the node holds itself, or it is refused; where the heap outgrows it, the kernel ends the node",
+    effect="the limit is set, and was met: the kernel counts how often it had to keep the node to it",
     healing="no limit",
     recovery="there is no limit, the node answers",
 )

@@ -8,17 +8,12 @@ from checkers.promises.configuration import ClusterSettings, Configuration, Topi
 from compose.releases.settings import settings_of
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.producer_settings import settings
+from harness.scenario.deletion import retention_ms
 from harness.scenario.kafka_settings import MIN_ISR, OF_BROKERS
 from harness.scenario.model import topology_of
 
 NEVER = 2**63 - 1
 """How Kafka writes that a number has no bound."""
-RETENTIONS_S: Mapping[str, float] = {
-    "log.retention.ms": 0.001,
-    "log.retention.minutes": 60.0,
-    "log.retention.hours": 3600.0,
-}
-"""The brokers' settings of retention.ms, the first of which outranks the others, and its unit in seconds."""
 NAMES_OF_BROKERS: Mapping[str, str] = {
     **OF_BROKERS,
     "cleanup.policy": "log.cleanup.policy",
@@ -69,12 +64,8 @@ def _retention_s(asked: AcceptFile) -> float | None:
     """None: for ever, or by size alone."""
     if "delete" not in value_of(asked, "cleanup.policy").lower():
         return None
-    text, unit_s = asked.topic.config.get("retention.ms"), 0.001
-    for name, its_s in RETENTIONS_S.items():
-        if text is None and name in asked.cluster.broker_config:
-            text, unit_s = asked.cluster.broker_config[name], its_s
-    number = int(text if text is not None else value_of(asked, "retention.ms"))
-    return None if number < 0 else number * unit_s
+    kept_ms = retention_ms(asked.topic.config, asked.cluster.broker_config)
+    return None if kept_ms < 0 else kept_ms / 1000
 
 
 def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:

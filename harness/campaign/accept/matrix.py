@@ -1,30 +1,32 @@
 """The matrix: acks × min.insync.replicas × replicas × unclean election, each cell's promise against what
 runs show.
 
-Each cell meets the same three schedules. What it must show in a run is what the simulated Kafka did under
-it; whether that may be is the promise. The runs are those of a suite, so a matrix is resumed like one.
+Each cell meets the same three schedules, and the shortest one by which a search loses something in it. What
+a run must show is what the simulated Kafka did; whether that may be is the promise. The runs are those of a
+suite, so a matrix is resumed like one.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 
+from checkers.promises.clauses import Clause, clauses
 from checkers.promises.configuration import Configuration
 from checkers.promises.matrix import Cell, cells, promise_of
-from checkers.promises.search.schedules import Kind, Schedule, Timed
-from checkers.promises.search.search import Goal, try_schedule
-from harness.campaign.accept.acceptance import suite_of
+from checkers.promises.search import Goal, Kind, Schedule, SearchResult, Trial
+from checkers.promises.search.schedules import Timed
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.counterexamples import BROKERS, steps, stops_writes
 from harness.campaign.accept.proofs import MISSED_S
-from harness.campaign.accept.record import read_json, status_of
+from harness.campaign.accept.record import SearchRow
 from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Loss, Setup, duration, setup
+from harness.campaign.accept.searches import scenario_of, search_row
 from harness.campaign.suites.directory import Suite
-from harness.campaign.suites.record import RunRow
+from harness.campaign.suites.json_record import read_json_record
+from harness.campaign.suites.made import suite_of
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
 from harness.scenario.model import Scenario
@@ -69,11 +71,16 @@ COLUMNS = (
 """Before its followers had fetched; after they had left the ISR; and what a single broker stops."""
 
 
+SEARCHED = "searched"
+"""The name of the schedule that was found for the cell alone."""
+
+
 class Observed(ManifestPart):
     """One schedule in one cell."""
 
     column: str
     shows: str = Field(description="what the run must show: the simulated Kafka did")
+    causes: tuple[str, ...] = Field(default=(), description="by which the simulated Kafka lost something")
     entry: int = Field(description="the place of its scenario in the suite")
 
 
@@ -82,6 +89,10 @@ class CellRow(ManifestPart):
 
     name: str
     promise: str
+    may_lose: tuple[str, ...] = Field(default=(), description="the clauses of its losses")
+    unseen: tuple[str, ...] = Field(default=(), description="of them, those that no schedule is about")
+    spare: int = Field(default=0, description="how many replicas may be away while it takes writes")
+    search: SearchRow | None = Field(default=None, description="the search for its shortest loss")
     observed: tuple[Observed, ...]
 
 
@@ -102,21 +113,70 @@ class Matrix:
     scenarios: tuple[Scenario, ...]
 
 
-def matrix(base: AcceptFile, only: Callable[[Cell], bool] = lambda cell: True) -> Matrix:
-    """The promise of each cell, what each schedule must show in it, and the scenario of each."""
+def matrix(
+    base: AcceptFile,
+    only: Callable[[Cell], bool] = lambda cell: True,
+    search: Callable[[Setup], SearchResult] | None = None,
+) -> Matrix:
+    """The promise of each cell, what each schedule must show in it, and the scenario of each; with `search`,
+    which finds the shortest loss of a configuration, its counterexample too.
+    """
     rows: list[CellRow] = []
     scenarios: list[Scenario] = []
     for cell in filter(only, cells()):
-        its = setup(_file(base, cell))
-        found = [_shown(its, cell, column) for column in COLUMNS]
-        observed = [
-            Observed(column=column.name, shows=shows, entry=len(scenarios) + place)
-            for place, (column, (shows, _)) in enumerate(zip(COLUMNS, found, strict=True))
-        ]
-        scenarios += [scenario for _, scenario in found]
-        rows.append(CellRow(name=cell.name, promise=promise_of(its.configuration), observed=tuple(observed)))
+        row, its = _cell(setup(_file(base, cell)), cell, len(scenarios), search)
+        rows.append(row)
+        scenarios += its
     record = MatrixRecord(tool_version=version("highwater"), release=base.cluster.kafka, cells=tuple(rows))
     return Matrix(record=record, scenarios=tuple(scenarios))
+
+
+def _cell(
+    its: Setup, cell: Cell, entry: int, search: Callable[[Setup], SearchResult] | None
+) -> tuple[CellRow, list[Scenario]]:
+    """A cell, and its scenarios; the first one has the place `entry` in the suite."""
+    lost = [clause for clause in clauses(its.configuration) if clause.kind == "lost"]
+    found = [_shown(its, cell, column, entry + place) for place, column in enumerate(COLUMNS)]
+    row, by_disks = None, set[str]()
+    if search is not None and lost:
+        result = search(its)
+        by_disks = _by_disks(result)
+        scenario = scenario_of(its, result)
+        row = search_row(its, result, None if scenario is None else entry + len(found))
+        if scenario is not None:
+            found.append((_of_search(row), scenario))
+    observed = tuple(each for each, _ in found)
+    return CellRow(
+        name=cell.name,
+        promise=promise_of(its.configuration),
+        may_lose=tuple(clause.id for clause in lost),
+        unseen=tuple(_unseen(lost, observed, by_disks)),
+        spare=its.configuration.spare,
+        search=row,
+        observed=observed,
+    ), [scenario for _, scenario in found]
+
+
+def _by_disks(result: SearchResult) -> set[str]:
+    """The causes of what was lost, if a disk was."""
+    found = result.found
+    lost = found is not None and any(fault.kind is Kind.DISK_LOSS for fault in found.schedule)
+    return {*found.causes} if found is not None and lost else set()
+
+
+def _unseen(lost: Sequence[Clause], observed: Sequence[Observed], by_disks: Set[str]) -> Iterator[str]:
+    """The clauses whose loss no schedule has shown on the simulated Kafka. Where nothing is promised, one
+    loss is like another; and a disk is only lost in a schedule that was searched.
+    """
+    shown = {cause for each in observed for cause in each.causes}
+    for clause in lost if lost[0].id != "nothing-promised" else ():
+        if not {*clause.causes} & (by_disks if clause.id == "disk-loss" else shown):
+            yield clause.id
+
+
+def _of_search(row: SearchRow) -> Observed:
+    assert row.entry is not None, "a schedule that was found has a scenario"
+    return Observed(column=SEARCHED, shows=f"loss by: {row.found}", causes=row.causes, entry=row.entry)
 
 
 def _file(base: AcceptFile, cell: Cell) -> AcceptFile:
@@ -130,31 +190,44 @@ def _file(base: AcceptFile, cell: Cell) -> AcceptFile:
     return base.model_copy(update={"name": cell.name, "topic": topic, "producer": producer})
 
 
-def _shown(its: Setup, cell: Cell, column: Column) -> tuple[str, Scenario]:
+def _shown(its: Setup, cell: Cell, column: Column, entry: int) -> tuple[Observed, Scenario]:
     """What a run of a column must show, and its scenario."""
     schedule = column.schedule(its.later_s)
-    tried = try_schedule(its.configuration, column.goal, its.times, schedule)
-    loss, accept = _expected(its, column.goal, always=all(tried), ever=any(tried))
+    tried = Trial(configuration=its.configuration, goal=column.goal, times=its.times).of(schedule)
+    always, ever = all(tried), any(tried)
+    accept, require = _lines(its, always=always, ever=ever) if column.goal == "unavailability" else ([], [])
+    loss = _loss(always=always, ever=ever) if column.goal == "loss" else _loss_of_a_kill(its.configuration)
     scenario = its.scenario(
         column.name,
         f"{cell.name}: {promise_of(its.configuration)}.",
         steps(schedule, its.times.fail_over_s),
         brokers=BROKERS,
         loss=loss,
-        accept=accept,
         client=ONE_IN_FLIGHT,
         tail_s=20.0 if loss == "permitted" else 2.0,
+        accept=accept,
+        require=require,
     )
-    return accept[0] if accept else {"none": "no loss", "permitted": "loss", "any": "any"}[loss], scenario
+    shows = [*accept, *require]
+    return Observed(
+        column=column.name,
+        shows=shows[0] if shows else {"none": "no loss", "permitted": "loss", "any": "any"}[loss],
+        causes=tuple(sorted({cause for one in tried if one is not None for cause in one.causes})),
+        entry=entry,
+    ), scenario
 
 
-def _expected(its: Setup, goal: Goal, *, always: bool, ever: bool) -> tuple[Loss, list[str]]:
-    if goal == "loss":
-        return ("permitted" if always else "any" if ever else "none"), []
-    if ever and not always:
-        return "any", []
-    going_on = f"unavailable.max <= {duration(its.times.fail_over_s + MISSED_S)}"
-    return _loss_of_a_kill(its.configuration), [stops_writes(its) if always else going_on]
+def _lines(its: Setup, *, always: bool, ever: bool) -> tuple[list[str], list[str]]:
+    """That writes go on, which is a service to accept, or that they stop, which is required to be shown: a
+    cluster on which they do not is none that fails.
+    """
+    if always:
+        return [], [stops_writes(its)]
+    return ([] if ever else [f"unavailable.max <= {duration(its.times.fail_over_s + MISSED_S)}"]), []
+
+
+def _loss(*, always: bool, ever: bool) -> Loss:
+    return "permitted" if always else "any" if ever else "none"
 
 
 def _loss_of_a_kill(configuration: Configuration) -> Loss:
@@ -177,36 +250,4 @@ def read_matrix(directory: Path) -> MatrixRecord:
     """The record of the matrix in `directory`. RunDirectoryError if there is none; HistoryError if
     damaged.
     """
-    return read_json(directory / FILE, MatrixRecord, SCHEMA_VERSION, "a matrix")
-
-
-def table(record: MatrixRecord, judged: Mapping[int, RunRow] | None = None) -> str:
-    """A line for each cell: its promise, and of each schedule what must be shown and, if it was run, whether
-    it was.
-    """
-    heads = ("cell", "promise", *(column.name for column in COLUMNS))
-    rows: list[Sequence[str]] = [heads, *(_cells(row, judged) for row in record.cells)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join([f"Kafka {record.release}", *(line.rstrip() for line in lines)])
-
-
-def _cells(row: CellRow, judged: Mapping[int, RunRow] | None) -> Sequence[str]:
-    return row.name, row.promise, *(_words(each, judged) for each in row.observed)
-
-
-def _words(each: Observed, judged: Mapping[int, RunRow] | None) -> str:
-    return each.shows if judged is None else f"{each.shows}: {status_of(each.entry, judged)}"
-
-
-def as_json(record: MatrixRecord, judged: Mapping[int, RunRow]) -> dict[str, Any]:
-    """matrix.json with the status of each run."""
-    document = record.model_dump(mode="json")
-    for each in _every_observed(document):
-        each["status"] = status_of(each["entry"], judged)
-    return document
-
-
-def _every_observed(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for row in document["cells"]:
-        yield from row["observed"]
+    return read_json_record(directory / FILE, MatrixRecord, SCHEMA_VERSION, "a matrix")

@@ -1,10 +1,19 @@
 """The answer as text: the promise, the traps, the counterexamples, and what the runs show of each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.campaign.accept.record import AcceptRecord, ClauseRow, SearchRow, status_of
+from harness.campaign.accept.record import (
+    AcceptRecord,
+    ClauseRow,
+    SearchRow,
+    Status,
+    TrapRow,
+    search_status,
+    status_of,
+)
 from harness.campaign.suites.record import RunRow
+from harness.terminal.columns import columns
 
 WORDS = {"loss": "lose what was acknowledged", "unavailability": "stop writes"}
 
@@ -40,25 +49,34 @@ def searched(row: SearchRow) -> str:
         by = f" ({', '.join(row.causes)})" if row.causes else ""
         many = f"{row.faults} fault{'s' * (row.faults != 1)}"
         return f"the shortest way to {WORDS[row.goal]}, {many}: {row.found}{by}; {tried}"
+    if not row.kinds:
+        return f"no way was searched to {WORDS[row.goal]}: {row.why_ended}"
     bound = (
         f"all schedules of {row.whole_until} faults were tried"
         if row.whole_until
         else "nothing was tried whole"
     )
     ended = f"; {row.why_ended}" if row.why_ended else ""
-    return f"no way was found to {WORDS[row.goal]}: {bound}{ended}; {tried}"
+    faults = f"a fault: a broker {', '.join(row.kinds[:-1])} or {row.kinds[-1]}"
+    without = f"; not tried is what {' and '.join(row.untried)} names" if row.untried else ""
+    return f"no way was found to {WORDS[row.goal]}: {bound}{ended}; {tried}; {faults}{without}"
 
 
 def answer(record: AcceptRecord, judged: Mapping[int, RunRow]) -> str:
-    """Each clause and each counterexample, with what its run shows. `judged`: runs by the place of their
-    scenario.
+    """Each clause, each counterexample and each trap, with what its run shows. `judged`: runs by the place of
+    their scenario.
     """
     rows = [_of_clause(clause, judged) for clause in record.clauses]
     rows += [_of_search(row, judged) for row in record.searches]
+    rows += [
+        (f"trap {trap.id}", trap_status(trap, record, judged), f"as {trap.clause}", "")
+        for trap in record.traps
+        if trap.clause
+    ]
     lines = [
         f"{record.name}: {record.settings}",
         "",
-        *_columns([("", "by the run", "must show", "run"), *rows]),
+        *columns([("", "by the run", "must show", "run"), *rows]),
     ]
     if record.required_missing:
         lines += ["", f"Required, and not promised: {', '.join(record.required_missing)}"]
@@ -74,7 +92,17 @@ def as_json(record: AcceptRecord, judged: Mapping[int, RunRow]) -> dict[str, Any
         run = judged.get(-1 if row["entry"] is None else row["entry"])
         row["status"] = status_of(row["entry"], judged)
         row["directory"] = run.directory if run else None
+    for row, search in zip(document["searches"], record.searches, strict=True):
+        row["status"] = search_status(search, judged)
+    for row, trap in zip(document["traps"], record.traps, strict=True):
+        row["status"] = trap_status(trap, record, judged)
     return document
+
+
+def trap_status(trap: TrapRow, record: AcceptRecord, judged: Mapping[int, RunRow]) -> Status:
+    """What the run of its clause shows of a trap."""
+    entries = {clause.id: clause.entry for clause in record.clauses}
+    return status_of(entries.get(trap.clause), judged)
 
 
 def _of_clause(clause: ClauseRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:
@@ -84,15 +112,9 @@ def _of_clause(clause: ClauseRow, judged: Mapping[int, RunRow]) -> tuple[str, ..
 
 
 def _of_search(row: SearchRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:
-    run = judged.get(-1 if row.entry is None else row.entry)
+    name, status = f"shortest {row.goal}", search_status(row, judged)
     if not row.found:
-        return f"shortest {row.goal}", "none found", "", ""
-    shows = f"{row.goal} by: {row.found}"
-    return f"shortest {row.goal}", status_of(row.entry, judged), shows, run.directory if run else ""
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    for row in rows:
-        cells = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
-        yield "  ".join([*cells, row[-1]]).rstrip()
+        return name, status, "", searched(row)
+    run = judged.get(-1 if row.entry is None else row.entry)
+    where = f"{run.directory}, as in {row.file}" if run else row.file
+    return name, status, f"{row.goal} by: {row.found}", where

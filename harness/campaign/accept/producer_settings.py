@@ -1,7 +1,8 @@
 """The settings of Kafka's own producer, as each release knows them, and what they come to.
 
 A name that the producer does not know it ignores; values that contradict each other it refuses to start with.
-Source: `ProducerConfig` of Kafka's clients, and its `postProcessParsedConfig`.
+Source: `ProducerConfig` of Kafka's clients, with its `postProcessParsedConfig`, and
+`KafkaProducer.configureDeliveryTimeout`.
 """
 
 import difflib
@@ -42,18 +43,26 @@ SINCE: Mapping[str, tuple[Release, Release]] = {
     "compression.zstd.level": ((3, 8), NEVER),
     "metadata.recovery.strategy": ((3, 8), NEVER),
     "metadata.recovery.rebootstrap.trigger.ms": ((4, 0), NEVER),
+    "transaction.two.phase.commit.enable": ((4, 1), NEVER),
 }
 """The others: the first release that has a setting, and the first that has it no more."""
 OF_CONNECTIONS = ("sasl.", "security.", "ssl.")
 """How every setting of TLS and SASL begins: they decide nothing here."""
 LINGERS_SINCE: Release = (4, 0)
 """From this release on linger.ms is 5 by default (KIP-1030)."""
+STRICT_SINCE: Release = (4, 0)
+"""From this release on too many requests in flight are an error, and turn idempotence off no more by
+themselves."""
 
 TIMES_MS: Mapping[str, int] = {"delivery.timeout.ms": 120_000, "request.timeout.ms": 30_000}
 ACKS: Mapping[str, Acks] = {"0": "0", "1": "1", "all": "all", "-1": "all"}
-WHOLE = re.compile(r"\d{1,10}")
-LARGEST = 2**31 - 1
-NUMBERS = ("linger.ms", "retries", IN_FLIGHT, *TIMES_MS)
+WHOLE = re.compile(r"\d{1,19}")
+INT, LONG = 2**31 - 1, 2**63 - 1
+LARGEST: Mapping[str, int] = {
+    **dict.fromkeys(("retries", IN_FLIGHT, *TIMES_MS), INT),
+    "linger.ms": LONG,
+}
+"""The settings that are whole numbers and count here, and what each holds at most."""
 ALIKE = 0.8
 
 
@@ -70,14 +79,14 @@ def refused(config: Mapping[str, str], release: Release) -> Iterator[tuple[str, 
 
 
 def _malformed(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    if (acks := config.get("acks", "all").lower()) not in ACKS:
+    if (acks := config.get("acks", "all")) not in ACKS:
         yield "acks", f"unknown {acks!r}; allowed: 0, 1, all, -1"
     if (asked := config.get("enable.idempotence", "true").lower()) not in ("true", "false"):
         yield "enable.idempotence", f"expected true or false, found {asked!r}"
-    for name in NUMBERS:
+    for name, largest in LARGEST.items():
         text = config.get(name, "1")
-        if not WHOLE.fullmatch(text) or int(text) > LARGEST:
-            yield name, f"expected a whole number up to {LARGEST}, found {text!r}"
+        if not WHOLE.fullmatch(text) or int(text) > largest:
+            yield name, f"expected a whole number up to {largest}, found {text!r}"
     if config.get(IN_FLIGHT) == "0":
         yield IN_FLIGHT, "0 is too small; allowed: at least 1"
 
@@ -86,6 +95,13 @@ def _contradictory(config: Mapping[str, str], release: Release) -> Iterator[tupl
     its = settings(config, release)
     if its.asked_idempotence and (reason := _conflict(its)):
         yield "enable.idempotence", f"Kafka's producer does not start with it: {reason}"
+    elif its.asked_idempotence is None and release >= STRICT_SINCE and _has_too_many_in_flight(its):
+        text = f"{its.max_in_flight}: Kafka's producer does not start, since idempotence is on by default"
+        allowed = f"at most {MOST_IN_FLIGHT_OF_IDEMPOTENCE}, or enable.idempotence: false"
+        yield IN_FLIGHT, f"{text}; allowed: {allowed}"
+    if "transactional.id" in config and not its.idempotence:
+        reason = _conflict(its) or "enable.idempotence is false"
+        yield "transactional.id", f"Kafka's producer does not start with it: it needs idempotence; {reason}"
     least_s = its.linger_s + its.request_timeout_s
     if "delivery.timeout.ms" in config and its.delivery_timeout_s < least_s:
         text = f"{config['delivery.timeout.ms']} is less than linger.ms and request.timeout.ms together"
@@ -101,32 +117,39 @@ def _conflict(its: ProducerSettings) -> str:
         return f"it needs acks=all, found acks={its.acks}"
     if its.retries == 0:
         return "it needs retries, found retries=0"
-    if its.max_in_flight > MOST_IN_FLIGHT_OF_IDEMPOTENCE:
+    if _has_too_many_in_flight(its):
         return f"it needs {IN_FLIGHT} of at most {MOST_IN_FLIGHT_OF_IDEMPOTENCE}, found {its.max_in_flight}"
     return ""
 
 
+def _has_too_many_in_flight(its: ProducerSettings) -> bool:
+    return its.max_in_flight > MOST_IN_FLIGHT_OF_IDEMPOTENCE
+
+
 def settings(config: Mapping[str, str], release: Release) -> ProducerSettings:
     """What is in force, of settings that are well formed. Idempotence is on by default, and goes off by
-    itself where it conflicts with another setting."""
+    itself where it conflicts with another setting; a delivery time-out that nobody has set grows with
+    linger.ms and request.timeout.ms."""
     asked = config.get("enable.idempotence")
+    linger_s = int(config.get("linger.ms", 5 if release >= LINGERS_SINCE else 0)) / 1000
+    request_timeout_s, delivery_timeout_s = (
+        _seconds(name, config) for name in ("request.timeout.ms", "delivery.timeout.ms")
+    )
+    if "delivery.timeout.ms" not in config:
+        delivery_timeout_s = max(delivery_timeout_s, linger_s + request_timeout_s)
     its = ProducerSettings(
-        acks=_acks(config.get("acks", "all")),
+        acks=ACKS[config.get("acks", "all")],
         idempotence=True,
         asked_idempotence=None if asked is None else asked.lower() == "true",
         retries=int(config.get("retries", DEFAULT_RETRIES)),
         max_in_flight=int(config.get(IN_FLIGHT, MOST_IN_FLIGHT_OF_IDEMPOTENCE)),
-        delivery_timeout_s=_seconds("delivery.timeout.ms", config),
-        request_timeout_s=_seconds("request.timeout.ms", config),
-        linger_s=int(config.get("linger.ms", 5 if release >= LINGERS_SINCE else 0)) / 1000,
+        delivery_timeout_s=delivery_timeout_s,
+        request_timeout_s=request_timeout_s,
+        linger_s=linger_s,
         unknown=tuple(_unknown(config, release)),
     )
     idempotence = its.asked_idempotence is not False and not _conflict(its)
     return replace(its, idempotence=idempotence)
-
-
-def _acks(text: str) -> Acks:
-    return ACKS[text.lower()]
 
 
 def _seconds(name: str, config: Mapping[str, str]) -> float:

@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from checkers.promises.clauses import Clause
+from faults.kinds.clock.clock_skew import MOST_MS
 from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Loss, Setup, Step, duration
+from harness.scenario.deletion import retention_ms
 from harness.scenario.model import Scenario
 
 FIRST = "6s"
+DAY_MS = 86_400_000
 LONGER_THAN_A_CUT = {"replica.lag.time.max.ms": "10000"}
 """So that followers that are cut for 5 s stay in sync by name."""
 MISSED_S = 8.0
@@ -205,6 +208,23 @@ def _unclean_election(its: Setup) -> _Shown | str:
     return _Shown(faults=_stale_left(its, 10.0), loss="permitted")
 
 
+def _retention(its: Setup) -> _Shown | str:
+    """The leader's clock is set a day further ahead than records are kept; segments are the smallest there
+    are, and looked at every second. The brokers begin to look after half a minute."""
+    if its.asked.cluster.combined:
+        return "its brokers are controllers, and a clock that jumps ends the term of the active one"
+    if its.configuration.producer.acks == "0":
+        return "with acks=0 a lost record does not show by what it was lost: nothing was promised"
+    run = its.scenario("any", "", [])
+    kept_ms = retention_ms(run.topics[0].config, run.cluster.broker_config)
+    days = kept_ms // DAY_MS + 1
+    if kept_ms < 0 or days * DAY_MS > MOST_MS:
+        return "in a run its records are kept for longer than a clock is set ahead"
+    skew = _step("ahead", at=FIRST, do="clock-skew", target="leader", offset=f"+{days}d", lasts="45s")
+    often = {"log.retention.check.interval.ms": "1000", "log.segment.bytes": "1048576"}
+    return _Shown(faults=[skew], loss="permitted", broker_config=often)
+
+
 def _stale_left(its: Setup, lasts_s: float) -> list[Step]:
     """Those who are in sync are killed, so that who is left is behind."""
     least = its.configuration.min_isr
@@ -274,6 +294,7 @@ SCENARIOS: Mapping[str, Callable[[Setup], _Shown | str]] = {
     "last-replica-standing": _last_standing,
     "disk-loss": _disk_loss,
     "unclean-election": _unclean_election,
+    "retention-by-clock": _retention,
     "spare-replicas": _spare,
     "stays-up": _stays_up,
     "below-min-isr": _below,

@@ -7,20 +7,29 @@ an acceptance that was stopped and resumed. docs/accept.md describes the keys.
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
+from harness.campaign.suites.json_record import read_json_record
 from harness.campaign.suites.record import RunRow
-from harness.errors import HistoryError, RunDirectoryError
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
 
 SCHEMA_VERSION = 1
 FILE = "accept.json"
 
-Record = TypeVar("Record", bound=ManifestPart)
-Status = Literal["confirmed", "refuted", "not shown", "failed", "not run", "no run can show it"]
+Status = Literal[
+    "confirmed",
+    "refuted",
+    "not shown",
+    "failed",
+    "not run",
+    "no run can show it",
+    "the cluster disagrees",
+    "none found",
+    "not searched",
+]
 
 
 class ClauseRow(ManifestPart):
@@ -40,6 +49,7 @@ class TrapRow(ManifestPart):
     id: str
     sentence: str
     change: str = Field(description="the setting to change")
+    clause: str = Field(default="", description="the clause whose run shows what it does; empty: none does")
 
 
 class SearchRow(ManifestPart):
@@ -49,11 +59,16 @@ class SearchRow(ManifestPart):
     found: str = Field(default="", description="the shortest schedule in words; empty if there is none")
     faults: int = Field(default=0, description="of that schedule")
     causes: tuple[str, ...] = Field(default=(), description="of what is lost by it, as in docs/properties.md")
+    kinds: tuple[str, ...] = Field(default=(), description="what a fault of these schedules does to a broker")
+    untried: tuple[str, ...] = Field(
+        default=(), description="clauses of losses by a fault that no schedule has: their own runs show them"
+    )
     whole_until: int = Field(default=0, description="all schedules of so many faults were tried")
     runs: int = Field(default=0, description="simulated runs")
     took_s: float = Field(default=0.0, description="seconds")
     why_ended: str = Field(default="", description="why no more was tried; empty if it ended by itself")
     entry: int | None = Field(default=None, description="the place of its scenario in the suite")
+    file: str = Field(default="", description="that scenario, below the directory of the suite")
 
 
 class AcceptRecord(ManifestPart):
@@ -85,21 +100,7 @@ def read_accept(directory: Path) -> AcceptRecord:
     """The record of the acceptance in `directory`. RunDirectoryError if there is none; HistoryError if
     damaged.
     """
-    return read_json(directory / FILE, AcceptRecord, SCHEMA_VERSION, "an acceptance")
-
-
-def read_json(file: Path, kind: type[Record], schema_version: int, what: str) -> Record:
-    """A record of this schema. RunDirectoryError if there is no such file; HistoryError if it is damaged."""
-    if not file.is_file():
-        raise RunDirectoryError(f"{file.parent}: not the directory of {what}: it has no {file.name}")
-    try:
-        found: Any = json.loads(file.read_text())
-        its = found.get("schema_version") if isinstance(found, dict) else None
-        if its != schema_version:
-            raise HistoryError(f"{file}: unknown schema_version {its!r}, this version reads {schema_version}")
-        return kind.model_validate_json(file.read_text())
-    except (OSError, ValueError, ValidationError) as error:
-        raise HistoryError(f"{file}: not a readable record: {error}") from None
+    return read_json_record(directory / FILE, AcceptRecord, SCHEMA_VERSION, "an acceptance")
 
 
 STATUS: Mapping[str, Status] = {
@@ -116,3 +117,19 @@ def status_of(entry: int | None, judged: Mapping[int, RunRow]) -> Status:
         return "no run can show it"
     row = judged.get(entry)
     return "not run" if row is None or row.verdict is None else STATUS[row.verdict]
+
+
+def agreement_of(entry: int | None, judged: Mapping[int, RunRow]) -> Status:
+    """The same of a scenario that must show what the simulated Kafka did. Where all evidence is there, and
+    shows something else, one of the two is wrong: that is a finding about them, and not about the promise.
+    """
+    row = judged.get(-1 if entry is None else entry)
+    contrary = row is not None and row.evidence is not None and row.evidence.contrary
+    return "the cluster disagrees" if contrary else status_of(entry, judged)
+
+
+def search_status(row: SearchRow, judged: Mapping[int, RunRow]) -> Status:
+    """What the run of a counterexample shows, if there is one."""
+    if row.found:
+        return agreement_of(row.entry, judged)
+    return "none found" if row.kinds else "not searched"

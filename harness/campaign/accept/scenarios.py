@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from checkers.promises.configuration import Configuration
-from checkers.promises.search.search import Times
+from checkers.promises.search import Kind, Times
 from compose.spec.server_properties import server_properties
 from faults.durations import write_duration
 from harness.campaign.accept.configuration_file import TOPIC, AcceptFile
@@ -17,6 +17,7 @@ from harness.campaign.accept.in_force import configuration_of, value_of
 from harness.campaign.accept.producer_settings import IN_FLIGHT
 from harness.scenario.deletion import deleting
 from harness.scenario.kafka_settings import MIN_ISR
+from harness.scenario.load_plan import refused_by_client, refused_settings
 from harness.scenario.model import (
     ClusterPart,
     ExpectPart,
@@ -34,12 +35,14 @@ CARRIED = (
     *("batch.size", "compression.type", "linger.ms", IN_FLIGHT, "request.timeout.ms", "retries"),
     "retry.backoff.ms",
 )
-"""Settings of Kafka's producer that the load's client has under the same name."""
+"""Settings of Kafka's producer that the load's client has under the same name, within bounds of its own."""
 IN_FORCE = ("acks", "enable.idempotence", "delivery.timeout.ms")
 """Settings that the load has by other names."""
 LASTS = "5s"
 """The load, at least: also where the faults are over sooner."""
 LONGEST_DELIVERY_S = 60.0
+MOST_IN_FLIGHT = 1_000_000
+"""The load's client has no more requests on their way; Kafka's producer may."""
 ONE_IN_FLIGHT = {IN_FLIGHT: "1"}
 """Where brokers forget their producers, the load's client may take a refused batch for written: another
 loss.
@@ -50,13 +53,22 @@ UNCLEAN = "unclean.leader.election.enable"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """A configuration, ready to have scenarios made of it. `times` are those of the cluster that runs
-    them.
+    them, `carried` the settings of its producer that the load's client takes.
     """
 
     asked: AcceptFile
     configuration: Configuration
     times: Times
+    carried: Mapping[str, str]
     left_out: tuple[str, ...]
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of faults of which a scenario can be made: a controller's disk is never emptied, since
+        one that forgets its vote may give it twice.
+        """
+        whole = not self.asked.cluster.combined
+        return tuple(kind for kind in Kind if whole or kind is not Kind.DISK_LOSS)
 
     @property
     def later_s(self) -> float:
@@ -72,6 +84,7 @@ class Setup:
         brokers: int | None = None,
         loss: Loss = "none",
         accept: Sequence[str] = (),
+        require: Sequence[str] = (),
         client: Mapping[str, str] | None = None,
         broker_config: Mapping[str, str] | None = None,
         tail_s: float = 2.0,
@@ -84,28 +97,31 @@ class Setup:
             about=about,
             cluster=_cluster(self.asked, brokers or self.asked.topic.replication, broker_config or {}),
             topics=[_topic(self.asked)],
-            workload=_workload(self, client or {}, tail_s),
+            workload=_workload(self.configuration, {**self.carried, **(client or {})}, tail_s),
             faults=[dict(step) for step in faults],
             settle=SettlePart.model_validate({"full_isr": "120s"}),
             expect=ExpectPart(acked_loss=loss),
             accept=list(accept),
+            require=list(require),
         )
 
 
 def setup(asked: AcceptFile, configuration: Configuration | None = None) -> Setup:
     """What all scenarios of a configuration have in common."""
-    cluster = _cluster(asked, asked.topic.replication, {})
-    topology = topology_of(cluster)
+    its = configuration or configuration_of(asked)
+    carried = _carried(asked, its)
+    topology = topology_of(_cluster(asked, asked.topic.replication, {}))
     broker = server_properties(topology, topology.broker_ids[0], client_address="")
     controller = server_properties(topology, topology.controller_ids[0], client_address="")
     return Setup(
         asked=asked,
-        configuration=configuration or configuration_of(asked),
+        configuration=its,
         times=Times(
             session_s=int(controller["broker.session.timeout.ms"]) / 1000,
             lag_max_s=int(broker["replica.lag.time.max.ms"]) / 1000,
         ),
-        left_out=tuple(_left_out(asked)),
+        carried=carried,
+        left_out=tuple(_left_out(asked, carried)),
     )
 
 
@@ -122,6 +138,7 @@ def _cluster(asked: AcceptFile, brokers: int, defaults: Mapping[str, str]) -> Cl
         controllers=its.controllers,
         combined=its.combined and its.controllers <= brokers,
         kafka=its.kafka,
+        formatted=its.formatted,
         elr=its.elr,
         broker_config={**defaults, **_kept(its.broker_config)},
         controller_config=_kept(its.controller_config),
@@ -139,11 +156,22 @@ def _topic(asked: AcceptFile) -> TopicPart:
     )
 
 
-def _workload(its: Setup, client: Mapping[str, str], tail_s: float) -> WorkloadPart:
-    producer = its.configuration.producer
-    carried = {name: its.asked.producer[name] for name in CARRIED if name in its.asked.producer}
-    if not producer.idempotence:
-        carried.setdefault(IN_FLIGHT, str(producer.max_in_flight))
+def _carried(asked: AcceptFile, its: Configuration) -> Mapping[str, str]:
+    """What the load's client takes of the producer's settings: it says so itself, of each and of all."""
+
+    def load(client: Mapping[str, str]) -> Scenario:
+        return Scenario(name=asked.name, topics=[_topic(asked)], workload=_workload(its, client, 0.0))
+
+    wanted = {name: asked.producer[name] for name in CARRIED if name in asked.producer}
+    refused = {each.name for each in refused_settings(load(wanted))} if wanted else set[str]()
+    taken = {name: text for name, text in wanted.items() if name not in refused}
+    return {} if taken and refused_by_client(load(taken)) else taken
+
+
+def _workload(its: Configuration, client: Mapping[str, str], tail_s: float) -> WorkloadPart:
+    producer = its.producer
+    most = min(producer.max_in_flight, MOST_IN_FLIGHT)
+    in_flight = {} if producer.idempotence else {IN_FLIGHT: str(most)}
     return WorkloadPart.model_validate(
         {
             "acks": producer.acks,
@@ -151,7 +179,7 @@ def _workload(its: Setup, client: Mapping[str, str], tail_s: float) -> WorkloadP
             "lasts": LASTS,
             "tail": duration(tail_s),
             "delivery_timeout": duration(min(producer.delivery_timeout_s, LONGEST_DELIVERY_S)),
-            "client": carried | dict(client),
+            "client": in_flight | dict(client),
         }
     )
 
@@ -161,11 +189,14 @@ def _kept(config: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in config.items() if name not in gone}
 
 
-def _left_out(asked: AcceptFile) -> Iterator[str]:
+def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
     for config in (asked.topic.config, asked.cluster.broker_config, asked.cluster.controller_config):
         yield from (f"{name}={config[name]}" for name, _ in deleting(config))
+    brokers, replicas = asked.cluster.brokers, asked.topic.replication
+    if brokers > replicas:
+        yield f"{brokers - replicas} of {brokers} brokers: a run has one for each replica"
     if asked.cluster.racks:
         yield "racks"
     yield from (
-        f"{name}={text}" for name, text in asked.producer.items() if name not in (*CARRIED, *IN_FORCE)
+        f"{name}={text}" for name, text in asked.producer.items() if name not in (*carried, *IN_FORCE)
     )

@@ -33,8 +33,11 @@ def _step_renamed(step: Mapping[str, Any], names: Collection[str], run: str) -> 
 
 
 def _renamed(value: Any, names: Collection[str], run: str) -> Any:  # noqa: ANN401 - YAML holds any value
-    """A partition stands in brackets in a fault's words: leader(orders-3), isr.size(orders-0) <= 1."""
+    """A partition stands in brackets in a fault's words: leader(orders-3), isr.size(orders-0) <= 1.
+
+    What a coordinator is of is none, though it may look like one.
+    """
     if not isinstance(value, str):
         return value
     one_of = "|".join(map(re.escape, sorted(names)))
-    return re.sub(rf"\(({one_of})-(\d+)\)", rf"(\1-{run}-\2)", value)
+    return re.sub(rf"(?<!coordinator)\(({one_of})-(\d+)\)", rf"(\1-{run}-\2)", value)

@@ -158,7 +158,7 @@ class SuiteLoop:
     def _can_share(self, one: Drawn, following: Drawn) -> bool:
         if self._record.plan.scenarios[one.entry].clean_stop:
             return False
-        if any(kind_of(step).cost.changes_settings for step in self._scenarios[one.entry].steps):
+        if any(kind_of(step).cost.spoils_cluster for step in self._scenarios[one.entry].steps):
             return False
         return self._cluster_of(one.entry) == self._cluster_of(following.entry)
 

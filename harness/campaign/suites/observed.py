@@ -1,4 +1,4 @@
-"""What was expected of each scenario of a suite, and what its runs have shown: observed.md.
+"""What was expected of each scenario of a suite, what its runs have shown, and what that cost: observed.md.
 
 A row for each scenario, over all its judged runs. Values that differ between runs are the least and the
 greatest of them. A run that could not be read has no evidence, and counts by its verdict alone.
@@ -15,7 +15,7 @@ from harness.report.report import Report
 from harness.run_directory.layout import write_whole
 
 FILE = "observed.md"
-HEADS = ("scenario", "expected", "observed", "longest wait", "evidence", "faults proven", "runs")
+HEADS = ("scenario", "expected", "observed", "longest wait", "evidence", "faults proven", "took", "runs")
 EXPECTED: Mapping[str, str] = {
     "none": "no acknowledged loss",
     "permitted": "a permitted loss",
@@ -33,11 +33,13 @@ def evidence_of(report: Report) -> RunEvidence | None:
         expect=document["expect"],
         acked=document["exposure"]["acked"],
         lost=loss["permitted"] + loss["violations"],
+        forbidden=loss["violations"],
         longest_gap_s=document["exposure"]["longest_gap_s"],
         accept=_bounds(document["accept"]),
         require=_bounds(document["require"]),
         faults=len(windows),
         proven=sum(window["proven"] and window["recovered"] for window in windows),
+        contrary=bool(report.reasons) and all(reason.contrary for reason in report.reasons),
     )
 
 
@@ -50,7 +52,7 @@ def _bounds(lines: Iterable[Mapping[str, object]]) -> tuple[MeasuredBound, ...]:
 def write_observed(directory: Path, record: SuiteRecord) -> None:
     """Replace the file."""
     heading = f"# {record.name}, seed {record.seed}: expected and observed"
-    write_whole(directory / FILE, f"{heading}\n\n{observed_table(record)}\n")
+    write_whole(directory / FILE, f"{heading}\n\n{observed_table(record)}\n\n{cost(record)}\n")
 
 
 def observed_table(record: SuiteRecord) -> str:
@@ -62,6 +64,24 @@ def observed_table(record: SuiteRecord) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
+def cost(record: SuiteRecord) -> str:
+    """What the suite took, in one sentence; and of its runs the longest, without its cluster's start."""
+    seconds = record.seconds
+    took = f"The suite took {seconds.total_s:,.0f} s, {seconds.schedules_s:,.0f} s of it in schedules."
+    each = [(its, row.scenario) for row in record.runs if (its := _after_cluster_s(row)) is not None]
+    if not each:
+        return took
+    longest_s, name = max(each)
+    return f"{took} The longest run, of `{name}`, took {longest_s:.0f} s after its cluster had started."
+
+
+def _after_cluster_s(row: RunRow) -> float | None:
+    """Until the next run could begin, without the start of the cluster."""
+    if row.seconds is None:
+        return None
+    return row.seconds.wall_s - row.seconds.parts.get("cluster_s", 0.0)
+
+
 def _row(name: str, rows: Sequence[RunRow]) -> tuple[str, ...]:
     known = [row.evidence for row in rows if row.evidence is not None]
     return (
@@ -71,6 +91,7 @@ def _row(name: str, rows: Sequence[RunRow]) -> tuple[str, ...]:
         _range([each.longest_gap_s for each in known], "{:.1f} s"),
         "<br>".join(_lines(known)) or "none is asked for",
         _range([f"{each.proven} of {each.faults}" for each in known], "{}"),
+        _range([_after_cluster_s(row) for row in rows], "{:.0f} s"),
         _verdicts(rows),
     )
 

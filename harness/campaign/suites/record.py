@@ -7,22 +7,22 @@ that was killed says which run was under way; `--resume` goes on from there. doc
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from checkers.verdict.algebra import Verdict, worst
 from checkers.verdict.decide import Expectation
 from compose.docker.labels import Owner
 from harness.campaign.suites.draw import Shard
+from harness.campaign.suites.json_record import read_json_record
 from harness.campaign.suites.plan import SuitePlan
-from harness.errors import HistoryError, RunDirectoryError
+from harness.errors import RunDirectoryError
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart, RunOwner
 
 SCHEMA_VERSION = 1
 FILE = "suite.json"
-MOST_SHOWN = 200
 
 RowState = Literal["running", "judged", "interrupted"]
 SuiteState = Literal["running", "complete", "interrupted"]
@@ -73,11 +73,16 @@ class RunEvidence(ManifestPart):
     expect: Expectation = Field(description="the loss that was expected")
     acked: int = Field(ge=0, description="acknowledged records")
     lost: int = Field(ge=0, description="of them, those that are not in the final log")
+    forbidden: int = Field(default=0, ge=0, description="of the lost ones, those that the contract forbids")
     longest_gap_s: float | None = Field(description="the longest time without an acknowledgement")
     accept: tuple[MeasuredBound, ...] = Field(description="the acceptance lines")
     require: tuple[MeasuredBound, ...] = Field(description="the required lines")
     faults: int = Field(ge=0, description="faults of its schedule")
     proven: int = Field(ge=0, description="of them, those of which effect and recovery are proven")
+    contrary: bool = Field(
+        default=False,
+        description="all evidence is there, no rule is broken, and it shows something else than was expected",
+    )
 
 
 class RunRow(ManifestPart):
@@ -161,21 +166,7 @@ def write_record(directory: Path, record: SuiteRecord) -> None:
 
 def read_record(directory: Path) -> SuiteRecord:
     """The record of the suite in `directory`. RunDirectoryError if there is none; HistoryError if damaged."""
-    file = directory / FILE
-    if not file.is_file():
-        raise RunDirectoryError(f"{directory}: not the directory of a suite: it has no {FILE}")
-    try:
-        found: Any = json.loads(file.read_text())
-        version = found.get("schema_version") if isinstance(found, dict) else None
-        if version != SCHEMA_VERSION:
-            raise HistoryError(f"{file}: unknown schema_version {version!r}, this version reads 1")
-        return SuiteRecord.model_validate_json(file.read_text())
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise HistoryError(f"{file}: {where}: {first['msg'][:MOST_SHOWN]}") from None
-    except (OSError, ValueError) as error:
-        raise HistoryError(f"{file}: not a readable suite: {error}") from None
+    return read_json_record(directory / FILE, SuiteRecord, SCHEMA_VERSION, "a suite")
 
 
 def refuse_alive(directory: Path, record: SuiteRecord) -> None:

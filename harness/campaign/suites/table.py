@@ -4,19 +4,14 @@ from collections import Counter
 
 from checkers.verdict.algebra import Verdict
 from harness.campaign.suites.record import OverheadOf, RunRow, SuiteRecord
+from harness.terminal.columns import columns
 
 HEADINGS = ("run", "scenario", "seed", "verdict", "cluster", "schedule", "beyond it", "outcome")
 
 
 def table(record: SuiteRecord) -> str:
     """The rows in the order in which they were made, then the sums."""
-    rows = [HEADINGS, *map(_row, record.runs)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS) - 1)]
-    lines = [
-        "  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[-1]])
-        for row in rows
-    ]
-    return "\n".join([*lines, *_sums(record)])
+    return "\n".join([*columns([HEADINGS, *map(_row, record.runs)]), *_sums(record)])
 
 
 def _row(row: RunRow) -> tuple[str, ...]:

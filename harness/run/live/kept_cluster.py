@@ -202,7 +202,8 @@ def _unclean(held: Held) -> list[str]:
     try:
         with ClusterView(cluster.bootstrap) as view:
             topics.delete_all(cluster.bootstrap, view)
-        ready.wait_until_ready(cluster, within_s=SERVES_WITHIN_S)
+            ready.wait_until_ready(cluster, within_s=SERVES_WITHIN_S)
+            volume_bytes = held.topology.volume_mib << 20
+            return cleanness.what_is_left(cluster, view, held.before, volume_bytes=volume_bytes)
     except (ComposeError, StepFailed) as error:
         return [str(error).splitlines()[0]]
-    return cleanness.what_is_left(cluster, held.before, volume_bytes=held.topology.volume_mib << 20)

@@ -18,15 +18,17 @@ from checkers.history.metadata_log.replay import replay
 from checkers.history.metadata_log.since import states_since
 from checkers.history.rows import ConfigChange, Proof
 from checkers.history.tables import NONE, TABLES, unit_path, write_table
+from checkers.history.transactions import ENDED_WITHIN_NS, FINAL_READER
 from checkers.verdict.names import first_of
 from compose.cluster.start import DockerCluster
 from compose.host import memory
+from compose.kafka.coordinators import INTERNAL
 from compose.kafka.view import ClusterView
 from compose.protocols import Cluster, MetadataLog
 from compose.spec import images
 from faults.clock import SystemClock
 from faults.kinds.base import try_all
-from faults.schedule.events import no_acks
+from faults.schedule.events import no_acks, no_fencings
 from faults.schedule.record import FaultEvent, FaultRecord
 from faults.schedule.scheduler import run_schedule
 from harness.errors import StepFailed
@@ -34,6 +36,7 @@ from harness.report.audit import audit_replicas
 from harness.report.judge import judge
 from harness.report.report import Report
 from harness.run.live import brokers_end, topics
+from harness.run.live.coordinators import coordinators_of
 from harness.run.live.directories import directories, writes
 from harness.run.live.kept_cluster import KeptCluster
 from harness.run.live.load import LiveLoad
@@ -46,12 +49,15 @@ from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import ClusterReady, ManifestProducer, ManifestTopic, read_manifest
 from harness.run_directory.recover import producers_of
 from harness.scenario.load_plan import load_plan
+from harness.scenario.model import Scenario
 from harness.scenario.resolve import Resolved
 from workloads import run as workload
+from workloads.observe.committed_read import committed_read
 from workloads.observe.final_read import final_read, write_proofs
 from workloads.record.recorder import table_journal
 from workloads.record.seal import seal_load, seal_observed
 from workloads.record.seal_apart import SealApart
+from workloads.record.transactions import CommittedReadRecorder
 
 SETTLED_S = 30.0
 WITHOUT_A_BROKER_S = 5.0
@@ -180,6 +186,7 @@ class LiveRunSteps:
                 on_record=note,
                 quick=quick,
                 last_ack_ns=no_acks if self._load is None else self._load.last_ack_ns,
+                last_fencing_ns=no_fencings if self._load is None else self._load.last_fencing_ns,
             )
         _write(run, "faults", [record.row() for record in records])
         measured = [log for record in records for log in record.logs]
@@ -216,11 +223,11 @@ class LiveRunSteps:
     ) -> tuple[Proof, ...]:
         """Read every partition to a proven end; without one of the brokers there is none to wait for."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
-        within_s = resolved.scenario.settle.final_read_s
+        within_s = _final_read_s(resolved.scenario)
         if ended_unplanned(cluster):
             within_s = min(within_s, WITHOUT_A_BROKER_S)
         with table_journal(run.path, partitions, "replica_offsets", of="final-read", run=run.id) as journal:
-            return final_read(
+            proofs = final_read(
                 cluster.bootstrap,
                 partitions,
                 run.history,
@@ -229,23 +236,30 @@ class LiveRunSteps:
                 run=run.id,
                 stop=stop,
             )
+        if resolved.scenario.workload.transactions is None:
+            return proofs
+        with table_journal(run.path, partitions, "transaction_reads", of="final", run=run.id) as journal:
+            reports = CommittedReadRecorder(FINAL_READER, partitions, journal)
+            return committed_read(cluster.bootstrap, proofs, reports, within_s=within_s)
 
     def copy_metadata(self, cluster: Cluster) -> MetadataLog:
         """A copy of the metadata log, and what decodes it."""
         return self._clusters.copy_metadata(cluster)
 
-    def save_timeline(self, log: MetadataLog, run: RunDir) -> None:
-        """Replay the metadata log into the history; Kafka's internal topics are left out.
+    def save_timeline(self, log: MetadataLog, resolved: Resolved, run: RunDir) -> None:
+        """Replay the metadata log into the history; of Kafka's internal topics only who coordinated the load.
 
         Of a cluster that was there before the run, only what is of the run's topics and of its time.
         """
         manifest, tables = read_manifest(run), replay(log())
         if manifest.cluster_served or manifest.cluster_ahead_s is not None:
-            tables = states_since(tables, {topic.name for topic in manifest.topics})
+            tables = states_since(tables, {topic.name for topic in manifest.topics}, INTERNAL)
         configs = (*reported(manifest.topics), *tables.configs)
         _write(run, "metadata", [asdict(row) for row in tables.metadata if not row.topic.startswith("__")])
         _write(run, "brokers", [asdict(row) for row in tables.brokers])
         _write(run, "configs", [asdict(row) for row in configs])
+        if ids := resolved.scenario.workload.transactional_ids:
+            _write(run, "coordinators", [asdict(row) for row in coordinators_of(ids, tables.metadata)])
 
     def end_brokers(self, cluster: Cluster, resolved: Resolved, run: RunDir) -> tuple[str, ...]:
         """Stop the brokers, keep what they leave, and write the table of their lines."""
@@ -298,11 +312,21 @@ class LiveRunSteps:
         return judge(run, self._verifier, self._verifier.audit)
 
 
+def _final_read_s(scenario: Scenario) -> float:
+    """As long as is asked for, and for the longest transaction to have ended: before, nothing is proven."""
+    asked, transactions = scenario.settle.final_read_s, scenario.workload.transactions
+    return asked if transactions is None else asked + transactions.timeout_s + ENDED_WITHIN_NS / 1e9
+
+
 def _heal(cluster: Cluster, node: int) -> None:
     """Let a node go on, whatever a fault has done to it."""
-    try_all(
-        [partial(cluster.thaw, node), partial(cluster.unpause, node), partial(_start_again, cluster, node)]
-    )
+    doings = (cluster.thaw, cluster.unpause, partial(_set_right, cluster), partial(_start_again, cluster))
+    try_all(partial(do, node) for do in doings)
+
+
+def _set_right(cluster: Cluster, node: int) -> None:
+    if cluster.clock_setting(node):
+        cluster.set_clock(node, 0)
 
 
 def _start_again(cluster: Cluster, node: int) -> None:

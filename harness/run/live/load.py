@@ -52,6 +52,10 @@ class LiveLoad:
             return max(last.values(), default=-1)
         return next((at for tp, at in last.items() if str(tp) == str(of)), -1)
 
+    def last_fencing_ns(self) -> int:
+        """When a producer was told last that it is fenced, monotonic; -1: never."""
+        return self._workload.stats().last_fencing_ns
+
     def stop_producers(self) -> None:
         """End the sending; what is outstanding after STOP_S is indeterminate."""
         self._workload.stop_producers(within_s=STOP_S)

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from checkers.verdict.metrics.metric import ERRORS
+from checkers.verdict.metrics.transactions import of_transactions
 from faults.durations import write_duration
 from harness.scenario.acceptance import Bound, parse_accepted, parse_required, refuse_foregone
 from harness.scenario.load_size import LoadLength
-from harness.scenario.model import Scenario
+from harness.scenario.model import Scenario, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
 from workloads.clients.outcome import error_names
@@ -60,6 +61,9 @@ def evidence(scenario: Scenario) -> Iterator[Contradiction]:
         if error != bound.metric.name and error not in error_names():
             text = f"no client reports an error {error!r}; write {ERRORS}NOT_ENOUGH_REPLICAS, for example"
             yield Contradiction(path=path, text=text)
+        if of_transactions(bound.metric.name) and scenario.workload.transactions is None:
+            text = f"{bound.metric.name} is about transactions, and the load has none; give it "
+            yield Contradiction(path=path, text=f"{text}workload.transactions")
         yield from _foregone(bound, greatest.get(bound.metric.name, math.inf), path)
 
 
@@ -90,11 +94,14 @@ def _foregone(bound: Bound, greatest: float, path: Path) -> Iterator[Contradicti
 
 def _greatest(scenario: Scenario) -> Mapping[str, float]:
     """The greatest value that a metric can have in a run of the scenario, of those that have one."""
-    brokers = scenario.cluster.brokers
-    return {
+    brokers, topology = scenario.cluster.brokers, topology_of(scenario.cluster)
+    # Without its only log directory a broker halts, and tells the controllers of none that is offline.
+    alone = {"log-dirs.offline": 0} if scenario.cluster.log_dirs == 1 else {}
+    return alone | {
         "acked.partitions": sum(topic.partitions for topic in scenario.topics),
         "isr.min": min(topic.replication for topic in scenario.topics),
         "brokers.restarted": brokers,
+        "nodes.new-release": len(topology.nodes),
         "data-lost.brokers": brokers,
     }
 

@@ -12,6 +12,8 @@ OWNED_BY_THE_HARNESS: Mapping[str, str] = {
     "enable.idempotence": "workload.idempotence",
     "delivery.timeout.ms": "workload.delivery_timeout",
     "message.timeout.ms": "workload.delivery_timeout",
+    "transactional.id": "workload.transactions.ids",
+    "transaction.timeout.ms": "workload.transactions.timeout",
     "bootstrap.servers": "cluster",
     "metadata.broker.list": "cluster",
 }
@@ -20,7 +22,6 @@ OWNED_BY_THE_HARNESS: Mapping[str, str] = {
 FOREIGN: Mapping[str, str] = {
     "statistics.interval.ms": "the client's statistics are evidence of its connections",
     "delivery.report.only.error": "every record's delivery report is evidence",
-    "transactional.id": "the load has no transactions",
     "test.mock.": "records would go to a mock of Kafka",
     "ut_": "the client's own tests use it",
     "logger": "it is an object of Python, no text",

@@ -17,8 +17,12 @@ def cluster(scenario: Scenario) -> Iterator[Contradiction]:
     except TopologyError as refusal:
         setting, _, reason = str(refusal).partition(": ")
         key = setting.replace(" ", "_")
+        holders = ("broker_config", "controller_config")
+        holder = next((each for each in holders if setting in getattr(scenario.cluster, each)), None)
         if key in ClusterPart.model_fields:
             yield Contradiction(path=("cluster", key), text=reason)
+        elif holder is not None:
+            yield Contradiction(path=("cluster", holder, setting), text=reason)
         else:
             yield Contradiction(path=("cluster",), text=str(refusal))
     if scenario.cluster.volume > MOST_VOLUME_BYTES:
@@ -28,6 +32,7 @@ def cluster(scenario: Scenario) -> Iterator[Contradiction]:
 
 def release(scenario: Scenario) -> Iterator[Contradiction]:
     """A release that there is not, or whose settings are not known."""
-    if scenario.cluster.kafka not in releases():
-        text = unknown(scenario.cluster.kafka, releases()).replace("unknown", "unknown release", 1)
-        yield Contradiction(path=("cluster", "kafka"), text=text)
+    for key, asked in (("kafka", scenario.cluster.kafka), ("formatted", scenario.cluster.formatted)):
+        if asked is not None and asked not in releases():
+            text = unknown(asked, releases()).replace("unknown", "unknown release", 1)
+            yield Contradiction(path=("cluster", key), text=text)

@@ -9,6 +9,7 @@ from compose.releases.values import refusal
 from harness.scenario.deletion import deleting
 from harness.scenario.load_size import LoadLength
 from harness.scenario.model import Scenario
+from harness.scenario.releases import releases_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
 
@@ -48,16 +49,23 @@ def _deletion(scenario: Scenario, load_s: float) -> Iterator[Contradiction]:
 
 
 def settings(scenario: Scenario) -> Iterator[Contradiction]:
-    """Settings that the release of the nodes does not know, and values that it does not take."""
-    release = scenario.cluster.kafka
-    for each in _configured(scenario):
-        known = settings_of(release, each.scope)
-        for key, value in each.config.items():
-            path, name = (*each.path, key), _without_listener(key, each.scope)
-            if name not in known:
-                yield Contradiction(path=path, text=_unknown(name, each, release), of_key=True)
-            elif text := refusal(known[name], value):
-                yield Contradiction(path=path, text=text)
+    """Settings that a release of the nodes does not know, and values that it does not take.
+
+    Kafka ignores a setting that it does not know: after an upgrade it would not be in force any more.
+    """
+    for release in releases_of(scenario):
+        for each in _configured(scenario):
+            yield from _of_release(release, each)
+
+
+def _of_release(release: str, each: Configured) -> Iterator[Contradiction]:
+    known = settings_of(release, each.scope)
+    for key, value in each.config.items():
+        path, name = (*each.path, key), _without_listener(key, each.scope)
+        if name not in known:
+            yield Contradiction(path=path, text=_unknown(name, each, release), of_key=True)
+        elif text := refusal(known[name], value):
+            yield Contradiction(path=path, text=text)
 
 
 def _configured(scenario: Scenario) -> Iterator[Configured]:

@@ -10,7 +10,14 @@ from faults.durations import write_duration
 from harness.scenario.deletion import SHORTEST_RETENTION_S
 from harness.scenario.kafka_settings import OF_BROKERS, effective
 from harness.scenario.load_plan import WARM_S
-from harness.scenario.load_size import GIB, LoadLength, copies, volume_bytes
+from harness.scenario.load_size import (
+    GIB,
+    LoadLength,
+    copies,
+    fullest_share,
+    volume_bytes,
+    volume_count,
+)
 from harness.scenario.model import Scenario, TopicPart
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
@@ -74,20 +81,26 @@ def _too_large(scenario: Scenario, size: int, limit: str, where: Path) -> Contra
 
 
 def volumes(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
-    """A rate that fills all volumes of the cluster before the load has lasted as long as it must."""
-    load, cluster = scenario.workload, scenario.cluster
+    """A rate that fills all volumes of the cluster before the load has lasted as long as it must, or the one
+    that gets the most: a replica lies in one."""
+    load = scenario.workload
     if load.rate is None or _compressed(scenario):
         return
-    lasts_s = length.planned_s
+    lasts_s, count = length.planned_s, volume_count(scenario)
+    volume = volume_bytes(scenario, lasts_s)
     written = load.rate * lasts_s * load.record * copies(scenario)
-    room = volume_bytes(scenario, lasts_s) * cluster.brokers
-    if written > room:
-        yield Contradiction(
-            path=_asked_size(scenario, lasts_s),
-            text=f"{rate_text(load.rate)} of {load.record} bytes for {write_duration(lasts_s)} is "
-            f"{written / GIB:.3g} GiB with its replicas, and the {cluster.brokers} volumes hold "
-            f"{room / GIB:.3g} GiB",
-        )
+    fullest = written * fullest_share(scenario)
+    if written > volume * count:
+        full = f"and the {count} volumes hold {volume * count / GIB:.3g} GiB"
+    elif fullest > volume:
+        full = f"{fullest / GIB:.3g} GiB of it on one volume, which holds {volume / GIB:.3g} GiB"
+    else:
+        return
+    yield Contradiction(
+        path=_asked_size(scenario, lasts_s),
+        text=f"{rate_text(load.rate)} of {load.record} bytes for {write_duration(lasts_s)} is "
+        f"{written / GIB:.3g} GiB with its replicas, {full}",
+    )
 
 
 def _asked_size(scenario: Scenario, lasts_s: float) -> Path:

@@ -6,6 +6,7 @@ from compose.errors import TopologyError
 from compose.spec.server_properties import server_properties
 from harness.scenario.kafka_settings import MIN_ISR, counts_at_most_all
 from harness.scenario.model import ClusterPart, Scenario, TopicPart, topology_of
+from harness.scenario.releases import releases_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
 
@@ -25,7 +26,7 @@ def topics(scenario: Scenario) -> Iterator[Contradiction]:
         if topic.replication > brokers:
             text = f"{topic.replication} replicas do not fit on {brokers} broker{'s' if brokers > 1 else ''}"
             yield Contradiction(path=(*path, "replication"), text=text)
-        yield from _min_isr(topic, path, default_min_isr, scenario.cluster.kafka)
+        yield from _min_isr(topic, path, default_min_isr, releases_of(scenario)[0])
     if (partitions := sum(topic.partitions for topic in scenario.topics)) > MOST_PARTITIONS:
         text = f"{partitions} partitions are too many; allowed: at most {MOST_PARTITIONS} in all topics"
         yield Contradiction(path=("topics",), text=text)

@@ -4,6 +4,7 @@ A scenario is a short, flat file. One that is not is refused at its place before
 memory or the parser's recursion; an alias or a tag makes a value that is written nowhere.
 """
 
+from functools import lru_cache
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -18,6 +19,9 @@ MOST_CHARACTERS = 1 << 21
 MOST_LEVELS = 12
 """The deepest value of a scenario, a list in a step of the schedule, is at level 5."""
 MOST_BITS = 64
+MOST_KEPT, KEPT_CHARACTERS = 128, 1 << 13
+"""How many trees are kept, and of how long a text at most: a suite reads each scenario again for each of its
+runs. To parse one of 1,300 characters takes 6 ms, and its tree 28 kB."""
 
 
 class OutOfBounds(MarkedYAMLError):
@@ -25,9 +29,21 @@ class OutOfBounds(MarkedYAMLError):
 
 
 def yaml_tree(text: str) -> Any:  # noqa: ANN401 - YAML holds any value
-    """The tree of one document, with positions. Raises OutOfBounds, or YAMLError for what is no YAML."""
+    """The tree of one document, with positions, for reading only: who asks for it again gets the same one.
+
+    Raises OutOfBounds, or YAMLError for what is no YAML.
+    """
     if len(text) > MOST_CHARACTERS:
         raise OutOfBounds(problem=f"the text is too large; allowed: at most {MOST_CHARACTERS} characters")
+    return _kept(text) if len(text) <= KEPT_CHARACTERS else _parsed(text)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept(text: str) -> Any:  # noqa: ANN401 - YAML holds any value
+    return _parsed(text)
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401 - YAML holds any value
     parser = YAML(typ="rt")
     parser.Scanner, parser.Composer, parser.Constructor = _Scanner, _Composer, _Constructor
     try:

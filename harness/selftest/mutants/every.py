@@ -4,12 +4,23 @@ from collections.abc import Collection
 
 from harness.errors import UsageError
 from harness.selftest.mutant import Mutant
-from harness.selftest.mutants import control_plane, disks, faults, records, seal, sends, whole, witnesses
+from harness.selftest.mutants import (
+    control_plane,
+    disks,
+    faults,
+    records,
+    seal,
+    sends,
+    transactions,
+    whole,
+    witnesses,
+)
 
 MUTANTS: tuple[Mutant, ...] = (
     *records.MUTANTS,
     *sends.MUTANTS,
     *witnesses.MUTANTS,
+    *transactions.MUTANTS,
     *disks.MUTANTS,
     *control_plane.MUTANTS,
     *faults.MUTANTS,

@@ -13,6 +13,7 @@ import mmap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ import pyarrow.parquet as pq
 from checkers.history.tables import NONE, REPLICA_BATCHES, TABLES, open_writer, replica_path
 from spark_verify.partition_task import BATCH_ROWS
 from spark_verify.segments.batches import Batches, Bytes, SegmentWalk, TailKind
+from spark_verify.segments.control import ControlType, control_records
 from spark_verify.segments.data_directory import SegmentFile
 from spark_verify.segments.decode import batch_digests
 from spark_verify.segments.layout import MAGIC
@@ -32,6 +34,7 @@ _HEADER_COLUMNS = (
 """The columns of `replica_batches` that are fields of a header, by the same names."""
 _COMPARED_BYTES = 1 << 20
 """At a time: what both sides hold stays in the processor's cache."""
+_KINDS = {ControlType.COMMIT: "commit", ControlType.ABORT: "abort"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,17 @@ class Piece:
         return replica_path(Path(self.history_dir), self.topic, self.partition, self.broker, self.number)
 
 
+class FoundMarker(NamedTuple):
+    """The end of a transaction; the fields are columns of the table `markers`."""
+
+    offset: int
+    leader_epoch: int
+    producer_id: int
+    producer_epoch: int
+    kind: str
+    coordinator_epoch: int
+
+
 @dataclass(slots=True, kw_only=True)
 class PieceRead:
     """What was read of a piece."""
@@ -68,6 +82,8 @@ class PieceRead:
     """Behind the last batch with a right CRC; NONE without one."""
     torn: list[tuple[int, int]] = field(default_factory=list)
     """Base offset of each segment that does not end with a whole batch, and how many bytes are left of it."""
+    markers: list[FoundMarker] = field(default_factory=list)
+    """The ends of transactions, in the order of the log."""
     reasons: list[str] = field(default_factory=list)
     """Why not everything could be read."""
 
@@ -148,6 +164,7 @@ def _tables(piece: Piece, read: PieceRead) -> Iterator[pa.Table]:
         for batches in walk.chunks():
             yield _table(piece, segment, data, batches)
             _add_batches(read, batches)
+            read.markers += _markers(data, batches)
         read.bytes += len(data)
         if walk.tail.size:
             read.torn.append((segment.base_offset, walk.tail.size))
@@ -168,6 +185,25 @@ def _add_batches(read: PieceRead, batches: Batches) -> None:
     ends = (batches.column("base_offset") + batches.column("last_offset_delta") + 1)[batches.crc_ok]
     if ends.size:
         read.log_end = int(ends[-1])
+
+
+def _markers(data: Bytes, batches: Batches) -> Iterator[FoundMarker]:
+    records, _ = control_records(data, batches)
+    if not records:
+        return
+    epochs, ids, producer_epochs = (
+        batches.column(name) for name in ("leader_epoch", "producer_id", "producer_epoch")
+    )
+    for record in records:
+        if record.type in _KINDS:
+            yield FoundMarker(
+                offset=record.offset,
+                leader_epoch=int(epochs[record.row]),
+                producer_id=int(ids[record.row]),
+                producer_epoch=int(producer_epochs[record.row]),
+                kind=_KINDS[record.type],
+                coordinator_epoch=record.coordinator_epoch,
+            )
 
 
 def _table(piece: Piece, segment: SegmentFile, data: Bytes, batches: Batches) -> pa.Table:

@@ -13,6 +13,7 @@ from spark_verify.errors import DamagedFile
 from spark_verify.segments import checkpoints
 from spark_verify.segments.data_directory import (
     SegmentFile,
+    copies,
     last_snapshot,
     partition_folders,
     read_while_running,
@@ -28,7 +29,7 @@ _NO_EPOCHS = checkpoints.LeaderEpochs(epochs=(), starts=())
 
 @dataclass(slots=True, kw_only=True)
 class Disk:
-    """What lies at the top of one broker's data directory."""
+    """What lies at the top of one log directory of a broker."""
 
     broker: int
     clean: bool = False
@@ -61,15 +62,23 @@ def list_replicas(
     """The replicas of `partitions` that lie below `replicas_dir`, and those expected, each a partition and a
     broker; sorted by both."""
     wanted = set(expected)
-    copied = [each.name for each in replicas_dir.iterdir()] if replicas_dir.is_dir() else []
-    brokers = {broker for _, broker in wanted} | {int(name) for name in copied if name.isdecimal()}
+    copied = copies(replicas_dir)
+    brokers = {broker for _, broker in wanted} | copied.keys()
     why_not = reasons_not_copied(replicas_dir)
     running = _running(replicas_dir, brokers)
     disks = {
-        broker: _read_disk(replicas_dir / str(broker), broker, why_not.get(broker), broker in running)
+        broker: [
+            _read_disk(directory, broker, why_not.get(broker), broker in running)
+            for directory in copied.get(broker, [replicas_dir / str(broker)])
+        ]
         for broker in brokers
     }
-    wanted |= {(tp, broker) for tp in partitions for broker, disk in disks.items() if tp in disk.folders}
+    wanted |= {
+        (tp, broker)
+        for tp in partitions
+        for broker, its in disks.items()
+        if any(tp in disk.folders for disk in its)
+    }
     return [_listed(tp, disks[broker]) for tp, broker in sorted(wanted)]
 
 
@@ -117,13 +126,20 @@ def _noting(reasons: list[str]) -> Iterator[None]:
         reasons.append(str(error))
 
 
-def _listed(tp: TopicPartition, disk: Disk) -> ListedReplica:
+def _listed(tp: TopicPartition, disks: Sequence[Disk]) -> ListedReplica:
+    """A replica in the one log directory of its broker that has a folder of it."""
+    having = [disk for disk in disks if tp in disk.folders]
+    disk = having[0] if having else disks[0]
+    if not having:
+        reasons = [reason for each in disks for reason in each.reasons]
+        return ListedReplica(
+            tp=tp, disk=disk, reasons=reasons or [f"broker {disk.broker} has no folder of it"]
+        )
     listed = ListedReplica(tp=tp, disk=disk, reasons=[*disk.reasons])
-    folder = disk.folders.get(tp)
-    if folder is None:
-        if not disk.reasons:
-            listed.reasons.append(f"broker {disk.broker} has no folder of it")
+    if len(having) > 1:
+        listed.reasons.append(f"broker {disk.broker} has a folder of it in {len(having)} log directories")
         return listed
+    folder = disk.folders[tp]
     with _noting(listed.reasons):
         listed.segments = segment_files(folder)
         if not listed.segments:

@@ -3,11 +3,10 @@ footer checked."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from checkers.history.columnar import Rows
 from checkers.history.load import collected_tables, open_unit, read_unit, replica_files
-from checkers.history.rows import ROW_OF, ConfigChange, Proof, TopicPartition
+from checkers.history.rows import ROW_OF, ConfigChange, Proof, TopicPartition, by_partition
 from checkers.history.tables import REPLICA_BATCHES, unit_path
 from checkers.places import Place, as_text
 from spark_verify.partition_task import PartitionTask
@@ -30,7 +29,7 @@ def open_replicas(
         Rows(read_unit(unit_path(history_dir, table), table), ROW_OF[table]) if table in collected else ()
         for table in ("replicas", "producer_states", "configs")
     )
-    replicas_of, states_of = _by_partition(replicas), _by_partition(states)
+    replicas_of, states_of = by_partition(replicas), by_partition(states)
     named = {proof.tp: frozenset(proof.replicas) for proof in proofs}
     found = []
     for task in tasks:
@@ -47,13 +46,6 @@ def open_replicas(
             )
         )
     return tuple(found)
-
-
-def _by_partition(rows: Iterable[Any]) -> defaultdict[TopicPartition, list[Any]]:
-    found: defaultdict[TopicPartition, list[Any]] = defaultdict(list)
-    for row in rows:
-        found[row.tp].append(row)
-    return found
 
 
 def _files(history_dir: Place, tp: TopicPartition) -> tuple[dict[int, list[str]], int]:

@@ -20,6 +20,7 @@ def asked_of(simulated: Simulated) -> Asked:
         min_isr=settings.min_isr,
         unclean=settings.unclean_election,
         flush_messages=settings.flush_messages,
+        retention_ms=round(settings.retention_s * 1000),
     )
     return Asked(
         producers=promises,

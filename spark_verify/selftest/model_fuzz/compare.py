@@ -3,7 +3,9 @@
 Of a correct Kafka, each acknowledged record has its label: lost or not, permitted, by which election, for
 which cause; and nothing else is a violation. Of a broken one, a run that the defect has changed is never
 PASS, and no record is excused that the configuration does not permit to go; unless the defect has left no
-trace (trace.py). "Undecided" agrees with every truth: how often that happens is counted beside.
+trace (trace.py). Where Kafka itself lets replicas differ, which an unclean election can bring about once a
+log start has moved, a run is not PASS either. "Undecided" agrees with every truth: how often that happens is
+counted beside.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -47,7 +49,7 @@ def disagreements(simulated: Simulated, judged: Judged) -> tuple[Disagreement, .
     if passed_without_trace(simulated, judged):
         return ()
     found = [*_records(simulated, judged)]
-    if simulated.manifested:
+    if simulated.manifested or simulated.truth.wrong:
         found += _passed(simulated, judged)
     elif not simulated.acted:
         found += _false_alarms(simulated, judged)
@@ -77,11 +79,14 @@ def _records(simulated: Simulated, judged: Judged) -> Iterator[Disagreement]:
 
 
 def _weaker_causes(simulated: Simulated, record: RecordTruth) -> Iterator[str]:
-    """Of an acks=1 record that nobody saw below the high watermark, that acks=1 had promised no more."""
+    """Of an acks=1 record that nobody saw below the high watermark, that acks=1 had promised no more. What
+    was read below the final log's start is compared with nothing."""
     history = simulated.history
     acks = {each.producer: each.acks for each in history.producers}[record.id.producer]
     epochs = {epoch for offset, epoch, _ in record.written if offset == record.offset}
-    if acks != "1" or any(read.id == record.id for read in history.reads):
+    starts = {proof.tp: proof.log_start for proof in history.proofs}
+    shown = (read for read in history.reads if read.offset >= starts[read.tp])
+    if acks != "1" or any(read.id == record.id for read in shown):
         return
     above = (each for each in history.watermarks if each.high_watermark > record.offset)
     if not any(each.leader_epoch in epochs and each.tp == record.tp for each in above):
@@ -123,7 +128,7 @@ def _passed(simulated: Simulated, judged: Judged) -> Iterator[Disagreement]:
     if judged.decision.verdict is Verdict.PASS:
         names = ", ".join(sorted(bug.name for bug in simulated.manifested))
         reason = judged.decision.reasons[0].sentence
-        truth = f"{names} changed the outcome; {_wrong(simulated)}"
+        truth = f"{names or 'Kafka itself'} changed the outcome; {_wrong(simulated)}"
         yield Disagreement(kind=PASSED, what="the verdict", truth=truth, verdict=f"PASS: {reason}")
 
 
@@ -169,10 +174,10 @@ def _in_words(label: Label | None) -> str:
 
 
 def _elections(label: Label) -> list[Place]:
-    """The removing elections that a label names, as leader and epoch."""
+    """The removing elections that a label names, as leader and epoch; NOWHERE for a fate without one."""
     fates = (label.fate, *label.others) if label.fate else ()
-    found = [(fate.removed_by.leader, fate.removed_by.leader_epoch) for fate in fates if fate.removed_by]
-    return found or [NOWHERE]
+    by = [fate.removed_by for fate in fates] or [None]
+    return [NOWHERE if each is None else (each.leader, each.leader_epoch) for each in by]
 
 
 def _removal(record: RecordTruth) -> Place:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from checkers.model import Action, Case, Latency, ModelSettings, Partition
+from checkers.model import Action, Case, Latency, ModelSettings, Partition, PreferredElection, Reassign
 
 Hit = TypeVar("Hit", int, str)
 Shows = Callable[[Case], bool]
@@ -67,10 +67,13 @@ def _simpler(settings: ModelSettings) -> Iterator[ModelSettings]:
 
 def _less(action: Action) -> Iterator[Action]:
     """Of a fault of several nodes or edges, each one less."""
-    if isinstance(action, Partition | Latency):
-        yield from (replace(action, edges=fewer) for fewer in _one_less(action.edges))
-    else:
-        yield from (replace(action, nodes=fewer) for fewer in _one_less(action.nodes))
+    match action:
+        case Partition() | Latency():
+            yield from (replace(action, edges=fewer) for fewer in _one_less(action.edges))
+        case Reassign() | PreferredElection():
+            return
+        case _:
+            yield from (replace(action, nodes=fewer) for fewer in _one_less(action.nodes))
 
 
 def _one_less(hit: tuple[Hit, ...]) -> Iterator[tuple[Hit, ...]]:

@@ -22,6 +22,7 @@ from checkers.contract.settings import (
 from checkers.contract.terms import TopicPromise
 from checkers.history.log_runs import BatchProducers, LogRun, of_most_batches, runs_of
 from checkers.history.rows import History, TopicPartition
+from checkers.history.true_times import on_engines_clock
 from checkers.judgement import Judgement
 from checkers.reference import check
 from checkers.verdict import node_ends
@@ -57,6 +58,7 @@ class Judged:
 
 def verdict_of(history: History, asked: Asked, verify: Callable[[History], Judgement] = check) -> Judged:
     """Judge a history in memory; `verify` gives the judgement of Spark instead of the reference's."""
+    history = on_engines_clock(history)
     judgement = verify(history)
     realised = realised_of(history, asked)
     labels = judge_contract(judgement.anomalies, realised)

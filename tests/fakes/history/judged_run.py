@@ -78,6 +78,33 @@ def down(second, *nodes, recovered=-1, kind="kill", ended=None) -> Fault:
     )
 
 
+def lost_directory(
+    second, *nodes, restarted, recovered=-1, partition=0, kind="log-dir-failure", proven=True
+) -> Fault:
+    """Brokers lose the log directory of their replica of a partition, half a second before that is proven,
+    and are restarted within a second."""
+    return Fault(
+        index=0,
+        name=f"{kind}-{nodes[0]}",
+        kind=kind,
+        target="leader",
+        nodes=nodes,
+        inject_ns=ns(second),
+        begin_ns=ns(second + 0.1),
+        effect_ns=ns(second + 0.5) if proven else -1,
+        end_ns=ns(restarted - 0.2),
+        heal_ns=ns(restarted + 1),
+        recovered_ns=ns(recovered),
+        proven=proven,
+        down=nodes,
+        down_ns=(ns(restarted),) * len(nodes),
+        up_ns=(ns(restarted + 1),) * len(nodes),
+        data_lost=nodes if kind == "log-dir-failure" else (),
+        unclean=nodes,
+        replicas=tuple(f"{node}/orders-{partition}" for node in nodes),
+    )
+
+
 def cut(second, healed=-1, edges=("2->1", "3->1")) -> Fault:
     """A partition of the network: nobody shuts down."""
     return Fault(

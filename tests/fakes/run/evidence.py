@@ -20,6 +20,7 @@ from checkers.history.rows import (
     ReplicaOffset,
     Watermark,
 )
+from checkers.history.tables import OF_TRANSACTIONS
 from fakes.history.history_rows import TOPIC, history, logged, ok, read
 from fakes.run.run_directories import make_run
 from harness.run_directory.layout import RunDir
@@ -69,6 +70,7 @@ def whole_history() -> History:
     (proof,) = rows.proofs
     return replace(
         rows,
+        collected=rows.collected - set(OF_TRANSACTIONS),
         proofs=(replace(proof, at_ns=30 * SECOND, replicas=BROKERS, isr=BROKERS, read_to=RECORDS),),
         metadata=[
             MetadataChange(
@@ -93,7 +95,7 @@ def whole_history() -> History:
         ],
         producers=[Producer(producer=1, acks="all", idempotence=True)],
         node_events=[
-            NodeEvent(at_ns=SECOND, node=node, role="broker", event="started")
+            NodeEvent(at_ns=SECOND, node=node, role="controller" if node > 100 else "broker", event="started")
             for node in (*BROKERS, CONTROLLER)
         ],
         clocks=[ClockPair(at_ns=at * SECOND, wall_ns=at * SECOND) for at in range(2, 34, 2)],

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,46 @@ def highwater(*arguments: str, within_s: float) -> tuple[int, Any]:
         [*HIGHWATER, *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=False, timeout=within_s
     )
     return done.returncode, json.loads(done.stdout)
+
+
+def ended_suite(home: Path, text: str, *more: str, within_s: float) -> Path:
+    """The directory of the suite in this text, run below `home` by the seed 7: it ends with exit code 0."""
+    file, out = home / "suite.yaml", home / "runs"
+    file.write_text(text)
+    argv = ("suite", str(file), "--seed", "7", "--out", str(out), *more)
+    done = subprocess.run(
+        [*HIGHWATER, *argv], stdout=subprocess.PIPE, text=True, check=False, timeout=within_s
+    )
+    (made,) = out.iterdir()
+    assert done.returncode == 0, done.stdout
+    return made
+
+
+def once_each(name: str, scenarios: Iterable[str]) -> str:
+    """A suite with one run of each of these."""
+    entries = ", ".join(f"{{scenario: {scenario}, at_least: 1, at_most: 1}}" for scenario in scenarios)
+    return f"name: {name}\nscenarios: [{entries}]\n"
+
+
+def verdict(run: Path) -> Any:
+    """Its verdict.json."""
+    return json.loads((run / "verdict.json").read_text())
+
+
+def holds_whatever_was_acknowledged(judged: Any) -> None:
+    """By the verdict of a run with acks=all: no finding, no anomaly, nothing undecided."""
+    acked = judged["exposure"]["acked"]
+    assert judged["findings"] == []
+    assert judged["properties"]["acked-loss"] == {
+        "status": "holds",
+        "examined": acked,
+        "violations": 0,
+        "permitted": 0,
+        "undecided": 0,
+        "undecided_anomalies": 0,
+        "reason": "",
+    }
+    assert judged["outcome"] == f"acks=all lost none of {acked:,} acknowledged records"
 
 
 def running(out: Path, *arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
@@ -85,3 +125,10 @@ def labelled(text: str) -> list[str]:
     containers = [one.name for one in client.containers.list(all=True, filters=label, ignore_removed=True)]
     networks = [one.name for one in client.networks.list(filters=label)]
     return containers + networks + [one.name for one in client.volumes.list(filters=label)]
+
+
+def mounted_or_attached() -> list[str]:
+    """Loop devices and mounts that are of any run's disks."""
+    loops = subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
+    mounts = Path("/proc/mounts").read_text()
+    return [line for line in (loops + mounts).splitlines() if "highwater" in line]

@@ -31,11 +31,13 @@ def reference(history_dir: Path) -> Judgement:
     return check(load(history_dir))
 
 
-def make_run(path: Path, history: History | None, *, readers: int = 0, **facts: Any) -> RunDir:
+def make_run(
+    path: Path, history: History | None, *, readers: int = 0, transactions: bool = False, **facts: Any
+) -> RunDir:
     """A run directory with this history (None: it has none); `facts` go over the manifest's defaults.
 
     Producers of the history that the manifest does not list are listed as the first one is. `readers` is how
-    many the scenario has.
+    many the scenario has, `transactions` whether its load has them.
     """
     manifest = MANIFEST | facts
     run = RunDir(path=path, id=manifest["run"])
@@ -46,7 +48,7 @@ def make_run(path: Path, history: History | None, *, readers: int = 0, **facts: 
         manifest = {"recorded": recorded(history, manifest["producers"])} | manifest
         if manifest["state"] == "complete":
             manifest = {"files": noted(run), "sealed_ns": SEALED_NS} | manifest
-    write_scenario(run, manifest, readers)
+    write_scenario(run, manifest, readers, transactions=transactions)
     digest = hashlib.sha256(run.scenario.read_bytes()).hexdigest()
     write_manifest(run, {"scenario_sha256": digest} | manifest)
     return run
@@ -73,7 +75,9 @@ def noted(run: RunDir) -> dict[str, dict[str, Any]]:
     return {name: its.model_dump() for name, its in digests(run.history).items()}
 
 
-def write_scenario(run: RunDir, manifest: Mapping[str, Any], readers: int = 0) -> None:
+def write_scenario(
+    run: RunDir, manifest: Mapping[str, Any], readers: int = 0, *, transactions: bool = False
+) -> None:
     """The scenario that asks for what a manifest says; where the manifest says nothing, for something."""
     producers = manifest["producers"] or [{"acks": "all", "idempotence": True}]
     shape = ("name", "partitions", "replication")
@@ -89,6 +93,7 @@ def write_scenario(run: RunDir, manifest: Mapping[str, Any], readers: int = 0) -
             "acks": producers[0]["acks"],
             "idempotence": producers[0]["idempotence"],
             "readers": readers,
+            **({"transactions": {}} if transactions else {}),
         },
         "faults": [{"name": name} for name in manifest["schedule"]],
         "expect": {"acked_loss": manifest["expect"]},

@@ -176,7 +176,7 @@ class FakeRunSteps:
         self.take("copy_metadata")
         return list
 
-    def save_timeline(self, log: MetadataLog, run: RunDir) -> None:
+    def save_timeline(self, log: MetadataLog, resolved: Resolved, run: RunDir) -> None:
         assert self.may_save is None or self.may_save.wait(10)
         self.take("save_timeline")
 

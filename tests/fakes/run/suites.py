@@ -11,11 +11,10 @@ def row(
     index, verdict, *, scenario="demo", seed=7, state="judged", served=0, overhead_s=10.5, **more
 ) -> RunRow:
     """A run that took its schedule of 50 s, and more."""
-    told = {"outcome": f"outcome of {index}", "report": f"report of {index}"} | more
+    told = {"entry": 0, "outcome": f"outcome of {index}", "report": f"report of {index}"} | more
     parts = {"cluster_s": overhead_s}
     return RunRow(
         index=index,
-        entry=0,
         scenario=scenario,
         seed=seed,
         required=False,

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from compose.admin_protocol import ElectionKind, Feature, Place, Resource
+from compose.admin_protocol import METADATA_VERSION, ElectionKind, Feature, Place, Quorum, Resource
 from compose.errors import AdminRefused
+from compose.releases.upgrades import metadata_level
 
 ELR = "eligible.leader.replicas.version"
 
@@ -15,7 +16,8 @@ class FakeAdmin:
 
     `refuses`: what Kafka says against a call of this name. `ignores`: calls that return and change nothing.
     `unaware`: brokers that do not learn of a change of settings or features, and say what was before.
-    `static`: the settings of server.properties, the same for all brokers.
+    `static`: the settings of server.properties, the same for all brokers. `named`: the release of each
+    broker, by which it knows levels of metadata.version.
     """
 
     brokers: tuple[int, ...] = (1, 2, 3)
@@ -29,8 +31,11 @@ class FakeAdmin:
             "num.replica.fetchers": "1",
         }
     )
-    levels: dict[str, int] = field(default_factory=lambda: {ELR: 1})
-    known: dict[str, tuple[int, int]] = field(default_factory=lambda: {ELR: (0, 1)})
+    levels: dict[str, int] = field(default_factory=lambda: {ELR: 1, METADATA_VERSION: 30})
+    known: dict[str, tuple[int, int]] = field(
+        default_factory=lambda: {ELR: (0, 1), METADATA_VERSION: (7, 30)}
+    )
+    named: Mapping[int, str] = field(default_factory=dict)
     refuses: dict[str, str] = field(default_factory=dict)
     ignores: set[str] = field(default_factory=set)
     unaware: set[int] = field(default_factory=set)
@@ -118,7 +123,16 @@ class FakeAdmin:
             broker: Feature(
                 level=(self._old_levels if broker in self.unaware else self.levels).get(name, 0),
                 oldest=oldest,
-                newest=newest,
+                newest=self._newest(name, broker, newest),
             )
             for broker in self.brokers
         }
+
+    def _newest(self, name: str, broker: int, newest: int) -> int:
+        """What the broker's release knows."""
+        of_release = name == METADATA_VERSION and broker in self.named
+        return metadata_level(self.named[broker]) if of_release else newest
+
+    def quorum(self) -> Quorum:
+        """One active controller, which the others follow."""
+        return Quorum(leader=101, log_ends={101: 100, 102: 100, 103: 100})

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from compose.errors import NodeStateError
 from compose.impairments import (
     BOTH,
     Delayed,
@@ -20,6 +21,7 @@ from compose.impairments import (
 )
 from compose.protocols import (
     CLIENT,
+    ClockAhead,
     ClockReading,
     ContainerState,
     CutMode,
@@ -176,8 +178,11 @@ class FakeWatch:
 class FakeCluster:
     """Nodes with a state each. Put a name into `fail_once` and the next call of it raises that error.
 
-    `unsaved`: why the replicas of a broker cannot be copied.
-    `owners` has for whom each node was ended; `die` ends one that nobody asked to end.
+    `unsaved`: why the replicas of a broker cannot be copied. Each broker has `log_dir_count` log directories;
+    all of its replicas lie in the last one. `offline` are those of a node that have failed. `owners` has for
+    whom each node was ended; `die` ends one that nobody asked to end. `releases` has what each node runs from
+    its next start on, `named` what its process has named in its log. `clocks` has the nodes whose clock can
+    be set, and how far ahead each was set, in ms.
     """
 
     brokers: tuple[int, ...] = (1, 2, 3)
@@ -194,6 +199,9 @@ class FakeCluster:
     helper_trouble: Exception | None = None
     unsaved: dict[int, str] = field(default_factory=dict)
     room: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 1 << 30))
+    log_dir_count: int = 1
+    other_rooms: dict[tuple[int, int], int] = field(default_factory=lambda: defaultdict(lambda: 1 << 30))
+    offline: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     fail_once: dict[str, Exception] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     owners: dict[int, str] = field(default_factory=dict)
@@ -205,16 +213,20 @@ class FakeCluster:
     cpu_limits: dict[int, float] = field(default_factory=dict)
     throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     epochs: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 10))
+    releases: dict[int, str] = field(default_factory=dict)
+    clocks: dict[int, int] = field(default_factory=dict)
     at_ns: int = 0
 
     def __post_init__(self) -> None:
         self.mesh = FakeMesh(full_mesh(self.brokers, self.controllers), calls=self.calls)
-        self.admin = FakeAdmin(brokers=self.brokers, calls=self.calls)
         nodes = {*self.brokers, *self.controllers}
+        self.releases = dict.fromkeys(nodes, "4.3.1") | self.releases
+        self.named = dict(self.releases)
+        self.admin = FakeAdmin(brokers=self.brokers, calls=self.calls, named=self.named)
         self.states = {n: ContainerState(status="running", pid=1000 + n, started_at="1") for n in nodes}
 
-    def _do(self, name: str, node: int) -> None:
-        self.calls.append(f"{name} {node}")
+    def _do(self, name: str, node: int, log_dir: int | None = None) -> None:
+        self.calls.append(f"{name} {node}" + (f" dir {log_dir}" if log_dir not in (None, 1) else ""))
         if name in self.fail_once:
             raise self.fail_once.pop(name)
 
@@ -222,7 +234,15 @@ class FakeCluster:
         self.states[node] = replace(self.states[node], status=status, **change)  # type: ignore[arg-type]
 
     def release_of(self, node: int) -> str:
-        return "4.3.1"
+        return self.releases[node]
+
+    def change_release(self, node: int, release: str) -> None:
+        self._do(f"change_release {release}", node)
+        assert self.states[node].status == "exited", "a node changes its release while it is down"
+        self.releases[node] = release
+
+    def reported_release(self, node: int) -> str:
+        return self.named[node] if self.state(node).status in ("running", "paused") else ""
 
     def state(self, node: int) -> ContainerState:
         return self.states.get(node, ContainerState(status="missing"))
@@ -256,7 +276,9 @@ class FakeCluster:
         if before.status == "exited":
             lives = before.restarts + 1
             self._become(node, "running", exit_code=None, pid=1000 + node + 500 * lives, restarts=lives)
+            self.named[node] = self.releases[node]
             self.epochs[node] = max([10, *self.epochs.values()]) + 5
+            self.offline[node].clear()
             self._report(node, "started", planned=True, owner=owner)
         self.owners.pop(node, None)
 
@@ -302,12 +324,38 @@ class FakeCluster:
     def read_clocks(self) -> ClockReading:
         return ClockReading(at_ns=self.at_ns, wall_ns=self.at_ns, engine_ns=self.at_ns, error_ns=0)
 
-    def freeze(self, node: int) -> None:
-        self._do("freeze", node)
+    def log_dirs(self, node: int) -> tuple[str, ...]:
+        paths = ("/data/kafka", *(f"/data-{number}/kafka" for number in range(2, self.log_dir_count + 1)))
+        return paths if node in self.brokers else paths[:1]
+
+    def _holds_replicas(self, log_dir: int | None) -> bool:
+        return log_dir in (None, self.log_dir_count)
+
+    def set_clock(self, node: int, ahead_ms: int) -> None:
+        self._settable(node)
+        self._do(f"set_clock {ahead_ms}", node)
+        self.clocks[node] = ahead_ms
+
+    def clock_setting(self, node: int) -> int | None:
+        return self.clocks.get(node)
+
+    def clock_ahead(self, node: int) -> ClockAhead:
+        """Read within 4 ms."""
+        self._settable(node)
+        if self.state(node).status != "running":
+            raise NodeStateError(f"node {node} is {self.state(node).status}")
+        return ClockAhead(least_ms=self.clocks[node] - 2, most_ms=self.clocks[node] + 2)
+
+    def _settable(self, node: int) -> None:
+        if node not in self.clocks:
+            raise NodeStateError(f"node {node}: its clock cannot be set")
+
+    def freeze(self, node: int, *, log_dir: int | None = None) -> None:
+        self._do("freeze", node, log_dir)
         self.frozen.add(node)
 
-    def thaw(self, node: int) -> None:
-        self._do("thaw", node)
+    def thaw(self, node: int, *, log_dir: int | None = None) -> None:
+        self._do("thaw", node, log_dir)
         self.frozen.discard(node)
 
     def is_frozen(self, node: int) -> bool:
@@ -315,38 +363,55 @@ class FakeCluster:
 
     def drop_unsynced(self, node: int) -> None:
         self._do("drop_unsynced", node)
+        self._lose_unsynced(node)
+
+    def _lose_unsynced(self, node: int) -> None:
         self.logs[node] -= self.unsynced[node]
         self.unsynced[node] = 0
 
-    def fill_up(self, node: int) -> None:
-        self._do("fill_up", node)
-        self.room[node] = 0
+    def fail_log_dir(self, node: int, *, log_dir: int) -> None:
+        self._do("fail_log_dir", node, log_dir)
+        self.offline[node].add(log_dir)
+        if self._holds_replicas(log_dir):
+            self._lose_unsynced(node)
 
-    def free_up(self, node: int) -> None:
-        self._do("free_up", node)
-        self.room[node] = 1 << 30
+    def fill_up(self, node: int, *, log_dir: int = 1) -> None:
+        self._do("fill_up", node, log_dir)
+        self._set_room(node, log_dir, 0)
 
-    def wipe(self, node: int, *, new: bool) -> None:
-        self._do("replace" if new else "wipe", node)
-        self.logs[node] = self.unsynced[node] = 0
+    def free_up(self, node: int, *, log_dir: int = 1) -> None:
+        self._do("free_up", node, log_dir)
+        self._set_room(node, log_dir, 1 << 30)
 
-    def room_bytes(self, node: int) -> int:
-        self._do("room_bytes", node)
-        return self.room[node]
+    def _set_room(self, node: int, log_dir: int, room: int) -> None:
+        if log_dir == 1:
+            self.room[node] = room
+        else:
+            self.other_rooms[node, log_dir] = room
 
-    def log_sizes(self, node: int) -> Mapping[str, int]:
-        return {"orders-0/00000000000000000000.log": self.logs[node]}
+    def wipe(self, node: int, *, new: bool, log_dir: int | None = None) -> None:
+        self._do("replace" if new else "wipe", node, log_dir)
+        if self._holds_replicas(log_dir):
+            self.logs[node] = self.unsynced[node] = 0
 
-    def log_bytes(self, node: int) -> int:
-        return sum(self.log_sizes(node).values())
+    def room_bytes(self, node: int, *, log_dir: int = 1) -> int:
+        self._do("room_bytes", node, log_dir)
+        return self.room[node] if log_dir == 1 else self.other_rooms[node, log_dir]
 
-    def unsynced_bytes(self, node: int) -> int:
-        return self.unsynced[node]
+    def log_sizes(self, node: int, *, log_dir: int | None = None) -> Mapping[str, int]:
+        held = self.logs[node] if self._holds_replicas(log_dir) else 0
+        return {"orders-0/00000000000000000000.log": held}
 
-    def log_ends(self, node: int) -> Mapping[tuple[str, int], LogExtent]:
+    def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
+        return sum(self.log_sizes(node, log_dir=log_dir).values())
+
+    def unsynced_bytes(self, node: int, *, log_dir: int | None = None) -> int:
+        return self.unsynced[node] if self._holds_replicas(log_dir) else 0
+
+    def log_ends(self, node: int, *, log_dir: int | None = None) -> Mapping[tuple[str, int], LogExtent]:
         """orders-0, with a record a byte; nothing on an empty disk."""
-        self._do("log_ends", node)
-        if not self.log_bytes(node):
+        self._do("log_ends", node, log_dir)
+        if not self.log_bytes(node, log_dir=log_dir):
             return {}
         return {("orders", 0): LogExtent(log_start=0, log_end=self.log_bytes(node))}
 

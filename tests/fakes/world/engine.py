@@ -25,7 +25,7 @@ class FakeEvents:
 
 @dataclass
 class FakeEngine:
-    """Containers by id. Its wall clock is `ahead_ns` ahead of the machine's monotonic one."""
+    """Containers by name. Its wall clock is `ahead_ns` ahead of the machine's monotonic one."""
 
     containers: dict[str, Inspected]
     logs: dict[str, str] = field(default_factory=dict)
@@ -42,21 +42,21 @@ class FakeEngine:
         self.streams.append(FakeEvents())
         return self.streams[-1]
 
-    def inspect(self, container_id: str) -> Inspected:
+    def inspect(self, container: str) -> Inspected:
         self._answer()
-        if container_id not in self.containers:
-            raise Vanished(f"no container {container_id}")
-        return self.containers[container_id]
+        if container not in self.containers:
+            raise Vanished(f"no container {container}")
+        return self.containers[container]
 
-    def log(self, container_id: str, lines: int) -> str:
+    def log(self, container: str, lines: int) -> str:
         self._answer()
-        return self.logs.get(container_id, "")
+        return self.logs.get(container, "")
 
-    def tell(self, container_id: str, action: str, *, exit_code: int = -1) -> int:
+    def tell(self, container: str, action: str, *, exit_code: int = -1) -> int:
         """An event of now, in the newest stream; the time that it has."""
         at_ns = self.now_ns()
         self.streams[-1].coming.put(
-            ContainerEvent(container_id=container_id, action=action, at_ns=at_ns, exit_code=exit_code)  # type: ignore[arg-type]
+            ContainerEvent(container=container, action=action, at_ns=at_ns, exit_code=exit_code)  # type: ignore[arg-type]
         )
         return at_ns
 

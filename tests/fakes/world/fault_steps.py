@@ -1,7 +1,8 @@
 """Runs steps of a plan on a world's own clock, and reads what they left."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from threading import Event
 from typing import Any
 
@@ -27,12 +28,16 @@ FACTS = Facts(
 
 
 def run(
-    world: World, *words: dict[str, str], log: Callable[[FaultEvent], None] = lambda _: None
+    world: World,
+    *words: Mapping[str, object],
+    log: Callable[[FaultEvent], None] = lambda _: None,
+    stop: Event | None = None,
 ) -> tuple[FaultRecord, ...]:
-    """Run validated steps."""
-    steps = validate(parse_steps(words), FACTS)
+    """Run validated steps, the first 5 s after the start if it does not say when."""
+    first, facts = {"at": "5s", **words[0]}, replace(FACTS, log_dirs=world.log_dir_count)
+    steps = validate(parse_steps([first, *words[1:]]), facts)
     return run_schedule(
-        steps, world, WorldView(world), world.clock, stop=Event(), on_event=log, threads=Inline()
+        steps, world, WorldView(world), world.clock, stop=stop or Event(), on_event=log, threads=Inline()
     )
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from compose.admin_protocol import ElectionKind, Place
+from compose.admin_protocol import METADATA_VERSION, ElectionKind, Place, Quorum
 from compose.errors import DiskError, ViewError
 from compose.impairments import BOTH
 from compose.protocols import ContainerState, Edge, MemoryUse, PartitionOffsets, PartitionState
@@ -120,6 +120,7 @@ class WorldAdmin(FakeAdmin):
     """Changes of orders-0 move the world's leader."""
 
     world: "World" = field(kw_only=True)
+    log_ends: dict[int, int] = field(default_factory=dict)
 
     def moved(self, place: Place) -> None:
         if place == ORDERS and self.world.leader not in self.replicas[place]:
@@ -133,13 +134,25 @@ class WorldAdmin(FakeAdmin):
         if kind == "unclean" and not self.world.serves(self.world.leader):
             self.world.lead(running[0])
 
+    def quorum(self) -> Quorum:
+        """The first controller that serves is active. The log grows twice a second, and all that serve follow
+        but those that are `stuck`."""
+        serving = [node for node in self.world.controllers if self.world.serves(node)]
+        if not serving:
+            raise ViewError("no controller is active")
+        now = self.world.clock.now_ns() // ns(0.5)
+        self.log_ends |= {node: now for node in serving if node not in self.world.stuck}
+        return Quorum(leader=serving[0], log_ends=dict(self.log_ends))
+
 
 @dataclass
 class World(FakeCluster):
     """Three brokers and controllers; orders-0 is led by `leader` until it dies, then by the next in sync.
 
     Its log grows by a record each millisecond; whoever can fetch holds all of it, and nobody waits for acks.
-    `stop_ns` is how long a stop takes; a node whose disk is full `halts`.
+    `stop_ns` is how long a stop takes; a node whose disk is full `halts`. With several log directories, a
+    node that loses another one than the first goes on without its replicas, or is one of those that
+    `stumble`: it halts.
     """
 
     clock: VirtualClock = field(default_factory=VirtualClock)
@@ -153,19 +166,23 @@ class World(FakeCluster):
     lingers_ns: int = 0
     stop_ns: int = 0
     halts: bool = True
+    stuck: set[int] = field(default_factory=set)
+    stumble: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         edges = full_mesh(self.brokers, self.controllers)
         self.mesh: WorldMesh = WorldMesh(edges, calls=self.calls, world=self)
         self.admin: WorldAdmin = WorldAdmin(
-            brokers=self.brokers, calls=self.calls, ignores=self.ignores, world=self
+            brokers=self.brokers, calls=self.calls, ignores=self.ignores, named=self.named, world=self
         )
         self.boots: dict[int, int] = dict.fromkeys((*self.brokers, *self.controllers), -ns(3600))
+        self.clocks = self.clocks or dict.fromkeys((*self.brokers, *self.controllers), 0)
         self.well: dict[int, bool] = dict.fromkeys(self.brokers, True)
         self.in_sync: dict[int, bool] = dict.fromkeys(self.brokers, True)
         self.well_or_ill_since_ns: dict[int, int] = dict.fromkeys(self.brokers, -ns(3600))
         self.cut_off: set[int] = set()
+        self.failed: set[int] = set()
         self.died_ns: dict[int, int] = {}
         self.ends_us: dict[int, int] = dict.fromkeys(self.brokers, 0)
         self._settled_ns = self.clock.now_ns()
@@ -183,11 +200,14 @@ class World(FakeCluster):
                 self.cpu[node] += passed_us
                 self.met[node] += passed_us // 1000 if node in self.memory_limits else 0
                 self.throttled[node] += passed_us * 1000 if node in self.cpu_limits else 0
-                if node not in self.frozen and self.room[node] > 0:
+                if node not in self.frozen | self.failed and self._has_room(node):
                     self.logs[node] += passed_us
                     self.unsynced[node] = 0 if self.flushed else self.unsynced[node] + passed_us
         self._settle_isr(now_ns)
         self._settle_ends(passed_us)
+
+    def _has_room(self, node: int) -> bool:
+        return self.room[node] > 0 and self.other_rooms[node, self.log_dir_count] > 0
 
     def _settle_ends(self, passed_us: int) -> None:
         self.ends_us[self.leader] += passed_us if self.serves(self.leader) else 0
@@ -209,7 +229,11 @@ class World(FakeCluster):
 
     def _well(self, node: int) -> bool:
         fetches = Edge(source=str(node), target=self.leader)
-        return self.serves(node) and (node == self.leader or not self.mesh.is_cut(fetches))
+        return (
+            self.serves(node)
+            and not self.offline[node]
+            and (node == self.leader or not self.mesh.is_cut(fetches))
+        )
 
     def _settle_isr(self, now_ns: int) -> None:
         for node in self.brokers:
@@ -217,7 +241,8 @@ class World(FakeCluster):
             if well != self.well[node]:
                 self.well[node], self.well_or_ill_since_ns[node] = well, now_ns
             lasted_ns = now_ns - self.well_or_ill_since_ns[node]
-            if self.states[node].status == "exited" or (not well and lasted_ns >= LAG_NS):
+            gone = self.states[node].status == "exited" or bool(self.offline[node])
+            if gone or (not well and lasted_ns >= LAG_NS):
                 self.in_sync[node] = False
             elif well and lasted_ns >= self.rejoin_ns:
                 self.in_sync[node] = True
@@ -236,8 +261,8 @@ class World(FakeCluster):
         if self.failing.get(name):
             raise self.failing[name].pop(0)
 
-    def _do(self, name: str, node: int) -> None:
-        super()._do(name, node)
+    def _do(self, name: str, node: int, log_dir: int | None = None) -> None:
+        super()._do(name, node, log_dir)
         self.fail(name)
         self.clock.advance(CALL_NS)
         self.settle()
@@ -245,11 +270,11 @@ class World(FakeCluster):
     def pause(self, node: int) -> None:
         self._unless_ignored("pause", node)
 
-    def freeze(self, node: int) -> None:
-        self._unless_ignored("freeze", node)
+    def freeze(self, node: int, *, log_dir: int | None = None) -> None:
+        self._unless_ignored("freeze", node, log_dir=log_dir)
 
-    def thaw(self, node: int) -> None:
-        self._unless_ignored("thaw", node)
+    def thaw(self, node: int, *, log_dir: int | None = None) -> None:
+        self._unless_ignored("thaw", node, log_dir=log_dir)
 
     def unpause(self, node: int) -> None:
         self._unless_ignored("unpause", node)
@@ -268,6 +293,7 @@ class World(FakeCluster):
         if was == "exited" and self.states[node].status == "running":
             self.boots[node] = self.clock.now_ns()
             self.cut_off.discard(node)
+            self.failed.discard(node)
 
     def stop(self, node: int, *, within_s: float, owner: str = "") -> None:
         assert node not in self.frozen, "a process that waits for a frozen disk cannot end"
@@ -292,12 +318,35 @@ class World(FakeCluster):
         self._unless_ignored("drop_unsynced", node)
         self.cut_off.add(node)
 
-    def fill_up(self, node: int) -> None:
-        """Kafka halts when it cannot append, unless it has nothing to append."""
+    def fail_log_dir(self, node: int, *, log_dir: int) -> None:
+        """The broker finds out when it writes there."""
+        assert self.states[node].status == "running", "a directory fails under a broker that runs"
+        assert 1 < log_dir <= self.log_dir_count, "without the metadata log the broker halts"
+        self._do("fail_log_dir", node, log_dir)
+        if "fail_log_dir" not in self.ignores:
+            self._lose_unsynced(node)
+            self.failed.add(node)
+            self.clock.call_at(self.clock.now_ns() + HALT_NS, lambda: self._go_on_without(node, log_dir))
+
+    def _go_on_without(self, node: int, log_dir: int) -> None:
+        self.settle()
+        if self.states[node].status != "running" or (self._has_room(node) and node not in self.failed):
+            return
+        if node in self.stumble:
+            self.die(node)
+            self.died_ns[node] = self.clock.now_ns()
+        else:
+            self.offline[node].add(log_dir)
+            self.in_sync[node] = False
+        self._elect()
+
+    def fill_up(self, node: int, *, log_dir: int = 1) -> None:
+        """Kafka halts when it cannot append, unless it has nothing to append, or has another directory."""
         assert node not in self.frozen, "who writes to a frozen disk waits"
-        self._unless_ignored("fill_up", node)
-        if self.room[node] == 0 and self.halts:
-            self.clock.call_at(self.clock.now_ns() + HALT_NS, lambda: self._halt(node))
+        self._unless_ignored("fill_up", node, log_dir=log_dir)
+        if not self._has_room(node) and self.halts:
+            then = self._halt if log_dir == 1 else lambda node: self._go_on_without(node, log_dir)
+            self.clock.call_at(self.clock.now_ns() + HALT_NS, lambda: then(node))
 
     def _halt(self, node: int) -> None:
         self.settle()
@@ -306,44 +355,54 @@ class World(FakeCluster):
             self.died_ns[node] = self.clock.now_ns()
             self._elect()
 
-    def free_up(self, node: int) -> None:
-        self._unless_ignored("free_up", node)
+    def free_up(self, node: int, *, log_dir: int = 1) -> None:
+        self._unless_ignored("free_up", node, log_dir=log_dir)
 
-    def wipe(self, node: int, *, new: bool) -> None:
+    def wipe(self, node: int, *, new: bool, log_dir: int | None = None) -> None:
         assert self.states[node].status == "exited", "a disk is replaced while its node is down"
         if "wipe" not in self.ignores:
-            super().wipe(node, new=new)
+            super().wipe(node, new=new, log_dir=log_dir)
 
-    def _unless_ignored(self, name: str, node: int, **more: str) -> None:
+    def _unless_ignored(self, name: str, node: int, **more: Any) -> None:
         if name in self.ignores:
             self._do(name, node)
         else:
             getattr(super(), name)(node, **more)
 
+    def leads(self, node: int) -> bool:
+        """Whether the node could lead what lies in its log directories."""
+        return self.states[node].status != "exited" and not self.offline[node]
+
     def _elect(self) -> None:
-        if self.states[self.leader].status == "exited":
-            alive = [node for node in self.isr() if self.states[node].status == "running"]
+        if not self.leads(self.leader):
+            alive = [
+                node for node in self.isr() if self.states[node].status == "running" and self.leads(node)
+            ]
             self.leader, self.epoch = (alive or [self.leader])[0], self.epoch + 1
 
-    def log_sizes(self, node: int) -> Mapping[str, int]:
+    def log_sizes(self, node: int, *, log_dir: int | None = None) -> Mapping[str, int]:
         self.settle()
         if not self._readable(node):
             raise DiskError(f"node {node}: the file system answers with an I/O error")
-        return super().log_sizes(node)
+        return super().log_sizes(node, log_dir=log_dir)
 
     def _readable(self, node: int) -> bool:
         """Whether the disk was not cut off, or was mounted anew since, some time after the node's death."""
-        if node not in self.cut_off:
+        if node not in self.cut_off | self.failed:
             return True
         dead_for_ns = self.clock.now_ns() - self.died_ns.get(node, self.clock.now_ns())
         return self.states[node].status == "exited" and dead_for_ns >= self.lingers_ns
 
-    def unsynced_bytes(self, node: int) -> int:
+    def unsynced_bytes(self, node: int, *, log_dir: int | None = None) -> int:
         self.settle()
-        return super().unsynced_bytes(node)
+        return super().unsynced_bytes(node, log_dir=log_dir)
+
+    def set_clock(self, node: int, ahead_ms: int) -> None:
+        if "set_clock" not in self.ignores:
+            super().set_clock(node, ahead_ms)
 
     def limit_cpu(self, node: int, cpus: float | None) -> None:
-        if ("unlimit_cpu" if cpus is None else "limit_cpu") not in self.ignores:
+        if "limit_cpu" not in self.ignores:
             super().limit_cpu(node, cpus)
 
     def throttled_ns(self, node: int) -> int:
@@ -351,12 +410,20 @@ class World(FakeCluster):
         return super().throttled_ns(node)
 
     def limit_memory(self, node: int, most_bytes: int | None) -> None:
-        if ("unlimit_memory" if most_bytes is None else "limit_memory") not in self.ignores:
+        if "limit_memory" not in self.ignores:
             super().limit_memory(node, most_bytes)
 
     def memory_use(self, node: int) -> MemoryUse:
         self.settle()
         return super().memory_use(node)
+
+    def change_release(self, node: int, release: str) -> None:
+        if "change_release" not in self.ignores:
+            super().change_release(node, release)
+
+    def reported_release(self, node: int) -> str:
+        """Named once it has booted."""
+        return super().reported_release(node) if self.serves(node) else ""
 
     def broker_epoch(self, node: int) -> int:
         """Registered once it has booted."""
@@ -369,6 +436,20 @@ class World(FakeCluster):
     def state(self, node: int) -> ContainerState:
         self.settle()
         return super().state(node)
+
+
+def not_finalized() -> World:
+    """Every broker knows newer levels than those at which the features are."""
+    world = World()
+    world.admin.levels = {METADATA_VERSION: 25}
+    return world
+
+
+def without_way_back() -> World:
+    """Kafka takes no lower level."""
+    world = World()
+    world.admin.refuses["set_feature"] = "INVALID_UPDATE_VERSION, Unsupported metadata.version downgrade"
+    return world
 
 
 @dataclass
@@ -386,7 +467,7 @@ class WorldView:
         return PartitionState(
             topic="orders",
             partition=0,
-            leader=world.leader if world.states[world.leader].status != "exited" else -1,
+            leader=world.leader if world.leads(world.leader) else -1,
             leader_epoch=world.epoch,
             replicas=world.admin.replicas[ORDERS],
             isr=world.isr(),
@@ -413,6 +494,12 @@ class WorldView:
 
     def fenced(self) -> Mapping[int, bool]:
         return {node: not self.world.serves(node) for node in self.world.brokers}
+
+    def log_dirs(self, broker: int) -> Mapping[str, bool]:
+        if not self.world.serves(broker):
+            raise ViewError(f"broker {broker} does not answer")
+        paths = enumerate(self.world.log_dirs(broker), start=1)
+        return {path: number not in self.world.offline[broker] for number, path in paths}
 
     def coordinator(self, group: str) -> int | None:
         """Whoever leads orders-0 coordinates every group."""

@@ -1,8 +1,9 @@
 """Brokers of one topic, each with a log end of its own, as librdkafka's mock cluster has none.
 
-They speak what `compose.kafka.broker_api` asks: Metadata v12, ListOffsets v7 and ApiVersions v0, each broker
-on a port of loopback. Asked as a consumer only the leader answers, with the high watermark; asked with the
-debugging id each broker answers with its own log end, unless `refuses_debugging`, as a release might.
+They speak what `compose.kafka.broker_api` asks: Metadata v12, ListOffsets v7, DescribeLogDirs v3 and
+ApiVersions v0, each broker on a port of loopback. Asked as a consumer only the leader answers, with the high
+watermark; asked with the debugging id each broker answers with its own log end, unless `refuses_debugging`,
+as a release might.
 """
 
 import socket
@@ -15,7 +16,7 @@ from types import TracebackType
 from compose.kafka.wire import Reader, Writer
 
 NOT_LEADER, INVALID_REQUEST, UNKNOWN_LEADER_EPOCH = 6, 42, 75
-METADATA, LIST_OFFSETS = 3, 2
+METADATA, LIST_OFFSETS, LOG_DIRS = 3, 2, 35
 EARLIEST, READ_COMMITTED = -2, 1
 
 
@@ -34,6 +35,8 @@ class ReplicaBrokers:
     refuses_debugging: bool = False
     lists: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """The brokers that a broker lists as not fenced; without an entry it lists all."""
+    log_dirs: dict[str, int] = field(default_factory=lambda: {"/data/kafka": 0})
+    """The error code of each log directory, by path; each broker has the same."""
     silent: set[int] = field(default_factory=set)
     after_each: Callable[[int, int], None] = lambda _broker, _api: None
     """Called with the broker and the API key when an answer was made, before it is sent."""
@@ -70,6 +73,8 @@ class ReplicaBrokers:
                 elif key == LIST_OFFSETS:
                     request.tags()
                     self._list_offsets(node, request, body.tags())
+                elif key == LOG_DIRS:
+                    self._log_dirs(body.tags())
                 else:
                     body.fixed("hi", 0, 1).fixed("hhh", METADATA, 0, 12)
                 self.after_each(node, key)
@@ -104,6 +109,12 @@ class ReplicaBrokers:
         error, offset = self._offset(node, replica, isolation, epoch, which)
         body.fixed("i", 0).count(2).text(name).count(2)
         body.fixed("ihqqi", number, error, -1, offset, self.epoch).tags().tags().tags()
+
+    def _log_dirs(self, body: Writer) -> None:
+        def log_dir(path: str) -> None:
+            body.fixed("h", self.log_dirs[path]).text(path).count(1).tags()
+
+        body.fixed("ih", 0, 0).array(self.log_dirs, log_dir).tags()
 
     def _offset(self, node: int, replica: int, isolation: int, epoch: int, which: int) -> tuple[int, int]:
         debugging = replica == -2

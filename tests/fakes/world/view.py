@@ -16,10 +16,12 @@ def partition(topic: str, number: int, leader: int = 1, isr: tuple[int, ...] = (
 
 @dataclass
 class FakeView:
-    """Answers from `states` and `offsets`, keyed by (topic, partition)."""
+    """Answers from `states` and `offsets`, keyed by (topic, partition); `offline` are brokers without their
+    log directory."""
 
     states: dict[tuple[str, int], PartitionState] = field(default_factory=dict)
     offsets: dict[tuple[str, int], PartitionOffsets] = field(default_factory=dict)
+    offline: set[int] = field(default_factory=set)
 
     def put(self, state: PartitionState) -> None:
         self.states[(state.topic, state.partition)] = state
@@ -35,6 +37,9 @@ class FakeView:
 
     def fenced(self) -> Mapping[int, bool]:
         return {1: False, 2: False, 3: False}
+
+    def log_dirs(self, broker: int) -> Mapping[str, bool]:
+        return {"/data/kafka": broker not in self.offline}
 
     def coordinator(self, group: str) -> int | None:
         return None

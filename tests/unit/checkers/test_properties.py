@@ -6,10 +6,11 @@ from checkers.reference import durability, high_watermark, hw_monotone, order, p
 from checkers.reference.check import RULES
 from checkers.reference.control_plane import rules as control_plane
 from checkers.reference.replicas import between, checkpoints, within
+from checkers.reference.transactions import rules as transactions
 
 MODULES = (
     *(durability, high_watermark, hw_monotone, order, presence, reads),
-    *(control_plane, between, within, checkpoints),
+    *(control_plane, between, within, checkpoints, transactions),
 )
 
 
@@ -17,7 +18,8 @@ def test_the_reference_has_one_rule_for_each_decided_property_and_no_other():
     ruled = [each for module in MODULES for each in module.RULES]
     of_bulk_tables = (Property.ACK_CONTRACT, Property.EARLY_READ)
     assert sorted([*ruled, *of_bulk_tables]) == sorted(DECIDED)
-    assert sorted([*RULES, *control_plane.RULES, *of_bulk_tables]) == sorted(DECIDED)
+    across_partitions = (*control_plane.RULES, *transactions.RULES)
+    assert sorted([*RULES, *across_partitions, *of_bulk_tables]) == sorted(DECIDED)
 
 
 def test_the_properties_of_the_specification_are_these():

@@ -22,7 +22,7 @@ def test_each_kind_has_a_row_in_both_tables() -> None:
 def test_the_terms_of_a_kind() -> None:
     """Its keys, its shortest hold, its weight in a storm, what it costs, and how long its changes take."""
     rows = kinds_table().splitlines()
-    assert "| `disk-stall` | `target` | 1.5s | weight 2 | nothing | 3s, 2s |" in rows
+    assert "| `disk-stall` | `target`, `log_dir` | 1.5s | weight 2 | nothing | 3s, 2s |" in rows
     partition = (
         "| `partition` | `target`, `edges`, `mode`, `direction` | 1s | weight 4 | nothing | 1.5s, 1.5s |"
     )
@@ -30,6 +30,10 @@ def test_the_terms_of_a_kind() -> None:
     assert "| `stop` | `target` | 0s | weight 1 | a controlled shutdown | 2s and its wait, 2.5s |" in rows
     power_loss = "| `power-loss` | `target` | 0s | weight 2 | an unclean shutdown, unsynced data | 2.5s, 3s |"
     assert power_loss in rows
+    failure = (
+        "| `log-dir-failure` | `target`, `log_dir` | 3s | no | an unclean shutdown, unsynced data | 3s, 12s |"
+    )
+    assert failure in rows
 
 
 def test_the_intensities_of_a_storm() -> None:

@@ -9,16 +9,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 import pytest
 
-from checkers.contract import clauses, effects, fate, losses, partition_evidence, timeline
+from checkers.contract import clauses, effects, fate, losses, partition_evidence, retention, timeline
 from checkers.contract.fate import Reason
 from checkers.contract.label import BlockLabels, Label
 from checkers.contract.partition_evidence import EpochStart
+from checkers.contract.retention import Deletion
 from checkers.contract.terms import Terms
-from checkers.model import Bug, Simulated, draw_case, simulate
+from checkers.history.node_clocks import RIGHT
+from checkers.model import Bug, Case, ClockSkew, Simulated, draw_case, simulate
 from checkers.properties import Property
 from checkers.reference.control_plane import rules as control_plane
 from checkers.reference.control_plane.rule_result import RuleResult
@@ -37,6 +40,7 @@ OF_COPIES = (
 FIRST_SEED = 77_000_000_000
 RUNS_OF_CORRECT = 40
 RUNS_OF_A_BUG = 8
+RUNS_OF_CLOCKS = 60
 
 
 @cache
@@ -55,9 +59,25 @@ def runs(bug: Bug | None) -> Sequence[Simulated]:
     return found
 
 
-def disagreeing(bug: Bug | None) -> Iterator[Simulated]:
+@cache
+def runs_of_clocks(bug: Bug | None) -> Sequence[Simulated]:
+    """Simulated runs with wrong clocks: of a correct Kafka the first in which some log start moved, or the
+    first that show a bug."""
+    bugs = frozenset({bug} - {None})
+    wanted = RUNS_OF_A_BUG if bug else RUNS_OF_CLOCKS
+    drawn = (draw_case(seed, bugs) for seed in range(FIRST_SEED, FIRST_SEED + 20 * RUNS_OF_CLOCKS))
+    found = (simulate(case) for case in drawn if has_wrong_clocks(case))
+    moved = (run for run in found if run.manifested or any(row.log_start for row in run.history.replicas))
+    return list(islice((run for run in moved if run.manifested or not bug), wanted))
+
+
+def has_wrong_clocks(case: Case) -> bool:
+    return any(isinstance(action, ClockSkew) for action in case.schedule)
+
+
+def disagreeing(those: Sequence[Simulated]) -> Iterator[Simulated]:
     """The runs of which the verdict is not the truth."""
-    for run in runs(bug):
+    for run in those:
         if disagreements(run, verdict_of(run.history, asked_of(run))):
             yield run
 
@@ -120,8 +140,45 @@ def clean_if_named(before, now):
     return "clean"
 
 
+def deleted_is(kind: retention.Kind) -> tuple[Any, str, Any]:
+    """Whatever lies below the log start is permitted, or is not."""
+    honest = clauses.deleted
+    return clauses, "deleted", lambda *asked: replace(honest(*asked), kind=kind)
+
+
+def below_its_start_is(kind: retention.Kind) -> tuple[Any, str, Any]:
+    """The same of what one replica lacks below its own log start."""
+    whatever = Deletion(kind=kind, sentence="why not")
+    return effects, "below_its_start", lambda *asked: iter([(partition_evidence.FAR, whatever)])
+
+
+def as_old_as_the_clock_is_ahead(record, move, node, realised):
+    """The age of a record adds nothing."""
+    return max(span.ahead_ms for span in realised.clocks_ahead.get(node, (RIGHT,)))
+
+
+OF_CLOCKS: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
+    "no clock deletes anything": (deleted_is("violation"), CORRECT),
+    "whatever is below the log start was too old": (deleted_is("permitted"), Bug.LOG_START_JUMPS),
+    "no replica may begin later": (below_its_start_is("violation"), CORRECT),
+    "no log start is taken over": ((retention, "_led_since_ahead", lambda *_: False), CORRECT),
+    "a clock that is ahead for less than retention deletes nothing": (
+        (retention, "_most_aged_ms", as_old_as_the_clock_is_ahead),
+        CORRECT,
+    ),
+    "only who leads deletes": (
+        (retention, "_begin_ns", lambda record, move, node: max(move.since_ns, record.since_ns)),
+        CORRECT,
+    ),
+}
+"""The same of runs with wrong clocks."""
+
+
 WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
-    "a record may go from the middle of the log": (permits(Reason.NO_ELECTION), Bug.LOG_START_JUMPS),
+    "a record may go from the middle of the log": (
+        permits(Reason.NO_ELECTION, Reason.DELETED),
+        Bug.LOG_START_JUMPS,
+    ),
     "who was elected does not matter": (permits(Reason.IN_SYNC), Bug.ISR_JOIN_TOO_EARLY),
     "a leader that wrote it may lack it": (permits(Reason.IN_SYNC), Bug.TRUNCATE_TO_HIGH_WATERMARK),
     "an unclean election never is": (with_topic(unclean=False), CORRECT),
@@ -175,14 +232,27 @@ WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
 @pytest.mark.parametrize("bug", sorted({bug for _, bug in WEAKENED.values()}, key=str), ids=str)
 def test_the_honest_verdict_is_the_truth(bug):
     assert len(runs(bug)) > 3
-    assert [run.case.to_json() for run in disagreeing(bug)] == []
+    assert [run.case.to_json() for run in disagreeing(runs(bug))] == []
 
 
 @pytest.mark.parametrize("name", WEAKENED)
 def test_a_weakened_verdict_is_not(name, monkeypatch):
     place, bug = WEAKENED[name]
     monkeypatch.setattr(*place)
-    assert next(disagreeing(bug), None) is not None
+    assert next(disagreeing(runs(bug)), None) is not None
+
+
+@pytest.mark.parametrize("bug", sorted({bug for _, bug in OF_CLOCKS.values()}, key=str), ids=str)
+def test_the_honest_verdict_on_runs_with_wrong_clocks_is_the_truth(bug):
+    assert len(runs_of_clocks(bug)) > 3
+    assert [run.case.to_json() for run in disagreeing(runs_of_clocks(bug))] == []
+
+
+@pytest.mark.parametrize("name", OF_CLOCKS)
+def test_a_verdict_with_a_weakened_rule_of_retention_is_not(name, monkeypatch):
+    place, bug = OF_CLOCKS[name]
+    monkeypatch.setattr(*place)
+    assert next(disagreeing(runs_of_clocks(bug)), None) is not None
 
 
 def test_only_the_time_of_a_read_shows_that_it_came_too_early_where_the_loss_is_permitted(monkeypatch):

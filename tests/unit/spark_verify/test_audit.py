@@ -14,14 +14,14 @@ from fakes.history.inline_spark import InlineSpark
 
 from checkers.damage import write
 from checkers.history.load import load_context, read_unit, replica_files
-from checkers.history.rows import Replica, TopicPartition
+from checkers.history.rows import Marker, Replica, TopicPartition
 from checkers.history.tables import RUN_KEY, TABLES
 from spark_verify import audit as audit_module
 from spark_verify.audit import audit
 from spark_verify.passes.replicas import audit_piece
 from spark_verify.segments.batches import Batches
 from spark_verify.segments.decode import batch_digests
-from spark_verify.segments.layout import CONTROL, Codec
+from spark_verify.segments.layout import CONTROL, TRANSACTIONAL, Codec
 from spark_verify.selftest.segments.segment_bytes import MadeBatch, MadeRecord, id_value, segment
 
 RUN = "3f1c"
@@ -133,6 +133,52 @@ def test_the_tables_are_of_the_schema_and_of_the_run(replicas: Path, history_dir
         schema = pq.read_schema(path)
         assert schema.remove_metadata().equals(TABLES[table])
         assert schema.metadata[RUN_KEY.encode()] == RUN.encode()
+
+
+def ending(kind: int) -> bytes:
+    """Four records, and behind them the marker that ends their transaction."""
+    record = MadeRecord(key=struct.pack(">hh", 0, kind), value=struct.pack(">hi", 0, 3))
+    end = MadeBatch(
+        base_offset=9,
+        records=[record],
+        flags=TRANSACTIONAL | CONTROL,
+        leader_epoch=2,
+        producer_id=7,
+        producer_epoch=4,
+    )
+    return segment([made(5, 4, leader_epoch=2, flags=TRANSACTIONAL), end])
+
+
+def test_the_markers_of_transactions_have_the_brokers_on_whose_disks_they_are(
+    replicas: Path, tmp_path: Path
+) -> None:
+    name = "orders-0/00000000000000000005.log"
+    (replicas / "1" / name).write_bytes(ending(1))
+    shutil.copytree(replicas / "1", replicas / "2")
+    shutil.copytree(replicas / "1", replicas / "3")
+    (replicas / "3" / name).write_bytes(ending(0))
+    its = history(replace(proof(10), replicas=(1, 2, 3), isr=(1, 2, 3)))
+    write(replace(its, collected=frozenset({"transactions"})), tmp_path / "history", run=RUN)
+    all_audited(replicas, tmp_path / "history")
+    marker = Marker(
+        topic="orders",
+        partition=0,
+        offset=9,
+        leader_epoch=2,
+        producer_id=7,
+        producer_epoch=4,
+        kind="commit",
+        coordinator_epoch=3,
+        brokers=(1, 2),
+    )
+    found = load_context(tmp_path / "history").markers
+    assert sorted(found, key=lambda row: row.kind) == [replace(marker, kind="abort", brokers=(3,)), marker]
+
+
+def test_of_a_load_without_transactions_there_are_no_markers(replicas: Path, history_dir: Path) -> None:
+    (replicas / "1/orders-0/00000000000000000005.log").write_bytes(ending(1))
+    audited(replicas, history_dir)
+    assert not (history_dir / "markers.parquet").exists()
 
 
 def test_the_last_producer_snapshot_is_kept(replicas: Path, history_dir: Path) -> None:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import KafkaError
 from fakes.world.mock_kafka import PRODUCE, MockKafka
@@ -12,7 +13,7 @@ from fakes.world.mock_kafka import PRODUCE, MockKafka
 from checkers.history.rows import TopicPartition
 from workloads.clients.check_settings import check_settings
 from workloads.errors import NotWarm, PlanRefused, ThreadStuck, WorkloadDied
-from workloads.plan import WorkloadPlan
+from workloads.plan import TransactionPlan, WorkloadPlan
 from workloads.record.journal import Journal
 from workloads.record.seal import seal
 from workloads.run import start
@@ -46,6 +47,35 @@ def test_every_send_read_and_sample_of_a_load_is_counted_and_recorded(tmp_path: 
     sealed = seal(tmp_path)
     assert (sealed.sends, sealed.reads) == (stats.sent, stats.acked)
     assert [facts.producer for facts in sealed.producers] == [1, 2]
+
+
+def test_a_load_with_transactions_records_them_and_what_is_committed(tmp_path: Path) -> None:
+    """The mock knows no aborts; so both readers are given every record."""
+    asked = plan(transactions=TransactionPlan(ids=("a-1", "a-2"), records=10, aborts=0.0))
+    with MockKafka(3, t=2) as kafka, start(asked, kafka.bootstrap, tmp_path) as load:
+        load.wait_warm()
+        time.sleep(0.6)
+        load.stop_producers()
+        stats = load.stats()
+        deadline = time.monotonic() + 5
+        while load.stats().delivered < 2 * stats.acked and time.monotonic() < deadline:
+            time.sleep(0.02)
+    assert (stats.outstanding, stats.failed, stats.unknown, stats.last_fencing_ns) == (0, 0, 0, -1)
+    sealed = seal(tmp_path)
+    assert (sealed.sends, sealed.reads) == (stats.sent, stats.acked)
+    ended = pq.read_table(tmp_path / "history/transactions.parquet").to_pylist()
+    assert {(row["transactional_id"], row["outcome"]) for row in ended} == {
+        ("a-1", "committed"),
+        ("a-2", "committed"),
+    }
+    reads = pq.read_table(tmp_path / "history/transaction_reads.parquet").to_pylist()
+    assert (len(reads), {row["reader"] for row in reads}) == (stats.acked, {1})
+    assert pq.read_table(tmp_path / "history/fencings.parquet").num_rows == 0
+
+
+def test_a_time_out_that_no_transactional_client_takes_is_refused() -> None:
+    with pytest.raises(PlanRefused, match=r"a transactional client: .*transaction\.timeout\.ms"):
+        check_settings(plan(transactions=TransactionPlan(ids=("a-1", "a-2"), timeout_s=0.5)))
 
 
 def test_not_warm_says_who_lacks_what_and_which_errors_there_were(tmp_path: Path) -> None:

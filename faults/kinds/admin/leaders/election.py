@@ -6,18 +6,16 @@ Whom Kafka was to elect follows from the states just before; that it did, from t
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic
 
 from compose.admin_protocol import ElectionKind, Place
 from compose.protocols import PartitionState
 from faults.errors import NoTarget
-from faults.kinds.admin.topic_step import TopicStep
+from faults.kinds.admin.topic_step import TopicStepT, states_of
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven
 from faults.kinds.recovery import isr_is_short
 from faults.tasks import as_job
-
-TopicStepT = TypeVar("TopicStepT", bound=TopicStep)
 
 
 @dataclass(slots=True)
@@ -42,7 +40,7 @@ class Election(ABC, Generic[TopicStepT]):
 
     def prepare(self) -> None:
         """Of which partitions a leader can be elected."""
-        states = self._states()
+        states = states_of(self.injection)
         self._before = {place: state for place, state in states.items() if self.can_elect(state)}
         if not self._before:
             raise NoTarget(f"nothing to elect: {self.nothing()}")
@@ -54,7 +52,7 @@ class Election(ABC, Generic[TopicStepT]):
 
     def effect(self) -> Evidence:
         """Has each partition such a leader, under a later epoch than before?"""
-        states = self._states()
+        states = states_of(self.injection)
         for place, before in self._before.items():
             name, now = f"{place[0]}-{place[1]}", states.get(place)
             if now is None:
@@ -84,7 +82,3 @@ class Election(ABC, Generic[TopicStepT]):
         if lacking := isr_is_short(self.injection):
             return NotYet(instead=lacking)
         return Proven(since_ns=self.injection.clock.now_ns(), values={})
-
-    def _states(self) -> Mapping[Place, PartitionState]:
-        topic = self.injection.step.topic
-        return {(topic, state.partition): state for state in self.injection.view.describe(topic)}

@@ -33,7 +33,7 @@ def on_disk(cluster: DockerCluster, node: int, script: str) -> None:
     disks = cluster._disks
     mounted = f'mount -t ext4 -o noatime "$0" /mnt; cd /mnt/kafka; {script}'
     privately = ["unshare", "--mount", "--propagation", "private", "sh", "-euc", mounted]
-    disks.helper.run([*privately, disks.devices[node]])
+    disks.helper.run([*privately, *disks.devices[node]])
 
 
 def test_frozen_disk(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
@@ -87,7 +87,7 @@ def test_a_power_cut_may_undo_a_deletion(
     cluster.start(node)
     view.wait_for_full_isr([topic], within_s=60)
     assert unsynced >= RECORDS * BYTES
-    assert after.keys() - before.keys() == {f"{OLD}/0.log"}
+    assert after.keys() - before.keys() == {f"1/{OLD}/0.log"}
     assert sum(after.values()) > sum(before.values())
     assert shorter_by(before, after) >= unsynced
 

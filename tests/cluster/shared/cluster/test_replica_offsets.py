@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from fakes.waiting import until
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
@@ -33,13 +34,6 @@ def offsets(view: ClusterView, topic: str) -> PartitionOffsets:
     return found
 
 
-def until(what: Callable[[], object], within_s: float = 20.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not what():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.05)
-
-
 def rows(run_dir: Path, table: str) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = pq.read_table(run_dir / f"history/{table}.parquet").to_pylist()
     return listed
@@ -62,11 +56,11 @@ def test_a_leader_alone_goes_beyond_its_high_watermark_and_the_followers_stay(
     fetches = [Edge(source=str(follower), target=leader) for follower in followers]
     with start(plan, cluster.bootstrap, tmp_path) as load:
         load.wait_warm()
-        until(lambda: any(state.high_watermark > 200 for state in load.states()))
+        until(lambda: any(state.high_watermark > 200 for state in load.states()), 20)
         cluster.mesh.cut(fetches, mode="refuse", owner="test")
         time.sleep(1.0)
         cut_ns, before = time.monotonic_ns(), offsets(view, topic)
-        until(lambda: offsets(view, topic).log_end(leader) > before.log_end(leader) + 1000)
+        until(lambda: offsets(view, topic).log_end(leader) > before.log_end(leader) + 1000, 20)
         apart, apart_ns = offsets(view, topic), time.monotonic_ns()
         cluster.mesh.mend(fetches, owner="test")
         load.stop_producers(within_s=30)

@@ -1,4 +1,4 @@
-"""Runs of steps against the shared cluster, or against one on which some calls change nothing."""
+"""Runs of steps against the shared cluster, or against what stands for it."""
 
 from collections.abc import Callable, Mapping
 from threading import Event
@@ -31,25 +31,3 @@ def run(
         on_event=on_event,
         last_ack_ns=last_ack_ns,
     )
-
-
-class Ignoring:
-    """Stands for a cluster or a mesh, on which calls of these names return and change nothing."""
-
-    def __init__(self, real: Any, *names: str) -> None:
-        self._real, self._names = real, names
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self._names:
-            return lambda *_, **__: None
-        return getattr(self._real, name)
-
-    @property
-    def mesh(self) -> Any:
-        """The mesh, on which the same calls change nothing."""
-        return Ignoring(self._real.mesh, *self._names)
-
-    @property
-    def admin(self) -> Any:
-        """Kafka's administration, on which the same calls change nothing."""
-        return Ignoring(self._real.admin, *self._names)

@@ -2,11 +2,11 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
+from fakes.waiting import until
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
@@ -24,13 +24,6 @@ MIN_ISR_2 = {"min.insync.replicas": "2"}
 def rows(run: Path, table: str) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = ds.dataset(run / "history" / table).to_table().to_pylist()
     return listed
-
-
-def until(what: Callable[[], object], within_s: float) -> None:
-    deadline = time.monotonic() + within_s
-    while not what():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.05)
 
 
 def kill(cluster: DockerCluster, broker: int) -> None:

@@ -2,13 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
 from fakes.run.killed_load import assert_every_record_is_explained, kill_a_load
+from fakes.waiting import until
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
@@ -19,13 +19,6 @@ from workloads.record.seal import seal
 from workloads.run import start
 
 OK, FAIL, INFO = 0, 1, 2
-
-
-def until(what: Callable[[], object], within_s: float) -> None:
-    deadline = time.monotonic() + within_s
-    while not what():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.05)
 
 
 def outcomes(run: Path) -> set[tuple[int, str]]:

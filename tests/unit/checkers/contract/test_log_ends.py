@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from checkers.contract.partition_evidence import LogEnds
+from checkers.contract.partition_evidence import LogEnds, ReportedStart
 
 
 def log_ends(*rows: tuple[int, int, int]) -> LogEnds:
@@ -13,6 +13,7 @@ def log_ends(*rows: tuple[int, int, int]) -> LogEnds:
         at_ns=answered,
         broker=np.full(len(rows), 2),
         leader_epoch=np.zeros(len(rows), np.int64),
+        log_start=np.zeros(len(rows), np.int64),
         log_end=ends,
     )
 
@@ -42,3 +43,11 @@ def test_what_was_reported_up_to_a_time_is_what_was_answered_by_then() -> None:
     assert reports.last_before(2, 24, 0) == (10, 5)
     assert reports.last_before(2, 25, 0) == (20, 6)
     assert reports.last_before(2, 14, 0) is None
+
+
+def test_a_log_start_was_reported_before_a_question_if_it_was_answered_by_then() -> None:
+    reports = log_ends((10, 15, 5), (20, 25, 6))
+    assert reports.last_start(2, 25) == ReportedStart(asked_ns=10, leader_epoch=0, log_start=0)
+    assert reports.last_start(2, 26) == ReportedStart(asked_ns=20, leader_epoch=0, log_start=0)
+    assert reports.last_start(2, 15) is None
+    assert reports.last_start(3, 26) is None

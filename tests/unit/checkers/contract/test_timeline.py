@@ -1,9 +1,9 @@
 """Who led, who was in sync, and who may have gone on acknowledging, at any second of a run."""
 
 import pytest
-from fakes.history.judged_run import CLOCK, cut, down, led, ns, sampled, world
+from fakes.history.judged_run import CLOCK, cut, down, led, lost_directory, ns, sampled, world
 
-from checkers.history.rows import TopicPartition
+from checkers.history.rows import NodeEvent, TopicPartition
 
 TP = TopicPartition("orders", 0)
 EVERYBODY = (1, 2, 3)
@@ -92,35 +92,74 @@ def test_a_deposed_leader_acts_until_it_is_in_sync_again_or_its_process_has_ende
     assert (election.leader, election.deposed, election.deposed_until_ns) == (2, 1, until)
 
 
-def test_a_deposed_leader_is_suspect_from_its_election_until_a_second_after_its_return():
-    """Its last acknowledgements may wait in a client's queue."""
+@pytest.mark.parametrize(
+    ("event", "until"),
+    [
+        (lost_directory(3, 1, restarted=8), -1),
+        (lost_directory(3, 1, restarted=8, kind="disk-full"), -1),
+        (lost_directory(4.7, 1, restarted=8), -1),
+        (lost_directory(4.7, 1, restarted=8, kind="disk-full"), ns(5.2)),
+        (lost_directory(6, 1, restarted=8), ns(6.1)),
+        (lost_directory(3, 1, restarted=8, partition=1), ns(8)),
+        (lost_directory(3, 1, restarted=8, proven=False), ns(8)),
+        (lost_directory(3, 2, restarted=8), FOR_EVER),
+    ],
+)
+def test_a_deposed_leader_without_its_log_directory_acts_no_more(event, until):
+    """Broker 1 led until 5. Once its file system is cut off no append succeeds; where that is full, one may
+    until the directory is seen to be offline. Of another partition, or where nobody saw that, it may go on
+    until it is restarted."""
+    observed = timeline(led(0, 3, 4, EVERYBODY), led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), event)
+    election = observed.elections(TP)[1]
+    assert (election.leader, election.deposed, election.deposed_until_ns) == (2, 1, until)
+
+
+def test_a_broker_that_was_started_by_another_fault_has_its_log_directory_again():
+    """At 4 s, before its successor is elected: it may have led again."""
+    started = NodeEvent(
+        at_ns=ns(4), node=1, role="broker", event="started", exit_code=-1, planned=True, fault="kill"
+    )
+    lost = lost_directory(3, 1, restarted=8)
+    observed = timeline(led(0, 3, 4, EVERYBODY), led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), lost, started)
+    assert observed.elections(TP)[1].deposed_until_ns == ns(8)
+
+
+def deposed_at(observed, second):
+    """Who may have appended at a time without knowing of its successor."""
+    return [each.leader for each in observed.leaders(TP, ns(second), ns(second)) if each.deposed_by]
+
+
+def test_a_deposed_leader_is_suspect_from_a_second_before_its_election_until_one_after_its_return():
+    """So exactly are the two clocks known to agree."""
     observed = timeline(led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), led(9, 2, 6, EVERYBODY))
-    suspect = [second for second in (4.9, 5, 8, 9.9, 10) if observed.zombie_at(TP, ns(second))]
-    assert suspect == [5, 8, 9.9]
+    assert [deposed_at(observed, second) for second in (3.9, 4, 8, 9.9, 10)] == [[], [1], [1], [1], []]
 
 
 def test_a_leader_that_is_elected_again_is_no_suspect():
     """It knows."""
     observed = timeline(led(1, 1, 5, EVERYBODY), led(5, 1, 6, EVERYBODY))
-    assert observed.zombie_at(TP, ns(5)) is None
+    assert deposed_at(observed, 5) == []
 
 
 @pytest.mark.parametrize(
-    ("isrs", "back"),
+    ("isrs", "runs", "back"),
     [
-        ([(0, EVERYBODY), (4, (2, 3)), (9, EVERYBODY)], 9),
-        ([(0, EVERYBODY), (4, (2, 3))], None),
-        ([(0, EVERYBODY)], None),
-        ([(0, EVERYBODY), (5, EVERYBODY)], None),
-        ([(0, (2, 3)), (6, EVERYBODY)], 6),
-        ([(0, (2, 3)), (2, EVERYBODY), (6, (2, 3))], None),
-        ([(0, EVERYBODY), (3, (2, 3)), (6, EVERYBODY), (7, (2, 3)), (8, EVERYBODY)], 6),
+        ([(0, EVERYBODY), (4, (2, 3)), (9, EVERYBODY)], 3, 9),
+        ([(0, EVERYBODY), (4, (2, 3))], 3, None),
+        ([(0, EVERYBODY)], 3, None),
+        ([(0, EVERYBODY), (5, EVERYBODY)], 3, None),
+        ([(0, (2, 3)), (6, EVERYBODY)], 3, 6),
+        ([(0, (2, 3)), (2, EVERYBODY), (6, (2, 3))], 3, None),
+        ([(0, EVERYBODY), (3, (2, 3)), (6, EVERYBODY), (7, (2, 3)), (8, EVERYBODY)], 3, 6),
+        ([(0, EVERYBODY), (3, (2, 3)), (6, EVERYBODY), (7, (2, 3)), (8, EVERYBODY)], 7.5, 8),
+        ([(0, (2, 3)), (4, (1,)), (6, (2, 3))], 5, None),
     ],
 )
-def test_a_node_is_back_when_it_is_in_sync_after_having_been_out(isrs, back):
-    """Broker 1, counted from second 3; what was before does not count."""
+def test_a_node_is_back_when_it_is_in_sync_after_having_been_out(isrs, runs, back):
+    """Broker 1, counted from second 3; what was before does not count, nor that it is elected before a new
+    process of it runs."""
     observed = timeline(*(led(second, 2, 5, isr) for second, isr in isrs))
-    assert observed.rejoined(TP, 1, ns(3)) == (None if back is None else ns(back))
+    assert observed.rejoined(TP, 1, ns(3), ns(runs)) == (None if back is None else ns(back))
 
 
 def test_samples_tell_of_epochs_and_of_the_isr_where_there_is_no_metadata_log():

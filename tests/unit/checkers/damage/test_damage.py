@@ -11,7 +11,7 @@ from checkers.damage.editable_history import EditableHistory, NotApplicable
 from checkers.properties import DECIDED, Property
 from checkers.reference import check
 
-SEEDS = range(120)
+SEEDS = range(200)
 ENOUGH = 40
 """Damaged histories of one kind; some kinds fit fewer. The fuzz damages others, by each kind alone too."""
 HARMLESS = {
@@ -41,6 +41,15 @@ HARMLESS = {
     "leave-batch-undecoded",
     "mark-transaction",
     "compact",
+    "keep-open-for-a-while",
+    "move-marker",
+    "forget-transaction",
+    "change-end",
+    "stretch-transaction",
+    "take-over-sooner",
+    "shuffle-committed-reads",
+    "lose-committed-reads",
+    "forget-table-of-transactions",
 }
 
 

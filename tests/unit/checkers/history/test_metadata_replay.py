@@ -174,9 +174,18 @@ def test_an_amended_registration_keeps_its_state() -> None:
     assert brokers(*records)[-1] == (2, 1, True, False, False)
 
 
-def test_a_change_of_log_directories_alone_is_no_row() -> None:
-    """Nothing that a rule asks for has changed."""
-    assert brokers(registered(1, 5), registration(1, 5, logDirs=["a"])) == [(0, 1, True, True, False)]
+def test_the_log_directories_that_are_online_are_counted() -> None:
+    """A change names those that are left; one that names none leaves them as they are, and so is no row."""
+    records = (
+        registered(1, 5, logDirs=["a", "b"]),
+        registration(1, 5, fenced=-1),
+        registration(1, 5, logDirs=["a"]),
+        registration(1, 5, logDirs=[]),
+        registered(1, 9, logDirs=["a", "b"]),
+        registered(2, 7),
+    )
+    found = [(r.log_offset, r.node, r.log_dirs) for r in replay(log(*records)).brokers]
+    assert found == [(0, 1, 2), (1, 1, 2), (2, 1, 1), (4, 1, 2), (5, 2, -1)]
 
 
 def test_registrations_before_metadata_version_3_2() -> None:
@@ -273,3 +282,34 @@ def test_the_order_of_the_log_outlives_a_clock_that_steps_back() -> None:
         (102, 2, 1),
         (50, 3, 2),
     ]
+
+
+def leads(controller: int) -> dict[str, Any]:
+    """The control record with which a controller begins its epoch."""
+    return {"type": "LEADER_CHANGE", "data": {"version": 1, "leaderId": controller}}
+
+
+def test_each_row_has_the_controller_that_wrote_it() -> None:
+    """From its own leader change on to the next one; a control record is nobody's state."""
+    tables = replay(
+        log(
+            TOPIC,
+            leads(103),
+            registered(1, 5, fenced=False),
+            CREATED,
+            config(2, "orders", "flush.ms", "7"),
+            leads(101),
+            change(isr=[3, 1]),
+            leads(101),
+            change(isr=[3]),
+        )
+    )
+    assert [(row.log_offset, row.controller) for row in tables.metadata] == [(3, 103), (6, 101), (8, 101)]
+    assert [row.controller for row in tables.brokers] == [103]
+    assert [row.controller for row in tables.configs] == [103]
+
+
+def test_of_a_tool_that_does_not_print_the_leader_nobody_knows_who_wrote_a_row() -> None:
+    nameless = {"type": "LEADER_CHANGE", "data": {"version": 1}}
+    assert [row.controller for row in metadata(log(leads(103), nameless, TOPIC, CREATED))] == [-1]
+    assert [row.controller for row in metadata(log(TOPIC, CREATED))] == [-1]

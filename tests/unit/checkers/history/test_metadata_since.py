@@ -69,6 +69,18 @@ def test_a_cluster_wide_setting_is_what_it_was_when_the_run_began() -> None:
     assert rows == [("feature", "metadata.version", "20"), ("cluster", "min.insync.replicas", "2")]
 
 
+def test_a_topic_that_all_runs_share_is_what_it_was_when_the_run_began() -> None:
+    moved = record(15, "PARTITION_CHANGE_RECORD", topicId="__transaction_state", partitionId=0, leader=2)
+    again = record(35, "PARTITION_CHANGE_RECORD", topicId="__transaction_state", partitionId=0, leader=1)
+    log = sorted([*LOG, *topic(7, "__transaction_state"), moved, again], key=lambda each: each["offset"])
+    tables = states_since(replay(log), {"orders-r1"}, {"__transaction_state"})
+    assert [(row.topic, row.log_offset, row.leader) for row in tables.metadata] == [
+        ("__transaction_state", 15, 2),
+        ("orders-r1", 31, 1),
+        ("__transaction_state", 35, 1),
+    ]
+
+
 def test_the_first_run_of_a_cluster_keeps_all_that_came_after_its_topics() -> None:
     tables = states_since(replay(LOG[:9]), {"orders-r0"})
     assert [(row.log_offset, row.node) for row in tables.brokers] == [(3, 1), (5, 2)]

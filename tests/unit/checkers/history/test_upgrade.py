@@ -93,11 +93,11 @@ def test_a_few_columns_of_a_1_0_file_can_be_asked_for(tmp_path):
 
 
 def test_a_table_without_new_columns_is_read_as_it_is(tmp_path):
-    """A bulk file that a tool of version 1.0 stamped."""
-    path = tmp_path / "proofs.parquet"
-    stamp = {"highwater.schema_version": "1", "highwater.table": "proofs"}
-    pq.write_table(TABLES["proofs"].empty_table().replace_schema_metadata(stamp), path)
-    assert read_unit(path, "proofs").schema == TABLES["proofs"]
+    """One that a tool of version 1.2 stamped."""
+    path = tmp_path / "clocks.parquet"
+    stamp = {"highwater.schema_version": "1.2", "highwater.table": "clocks"}
+    pq.write_table(TABLES["clocks"].empty_table().replace_schema_metadata(stamp), path)
+    assert read_unit(path, "clocks").schema == TABLES["clocks"]
 
 
 def test_a_1_0_file_with_columns_of_1_1_is_malformed(tmp_path):
@@ -105,7 +105,7 @@ def test_a_1_0_file_with_columns_of_1_1_is_malformed(tmp_path):
     path = tmp_path / "faults.parquet"
     stamp = {"highwater.schema_version": "1", "highwater.table": "faults"}
     pq.write_table(TABLES["faults"].empty_table().replace_schema_metadata(stamp), path)
-    later = "begin_ns, down, down_ns, end_ns, planned_begin_ns, planned_end_ns, up_ns"
+    later = "begin_ns, down, down_ns, end_ns, planned_begin_ns, planned_end_ns, replicas, up_ns"
     with pytest.raises(MalformedHistory, match=f"wrong columns: unknown {later}"):
         read_unit(path, "faults")
 
@@ -138,12 +138,12 @@ def test_versions(version, minor):
     assert minor_of(version) == minor
 
 
-def test_what_is_written_today_is_stamped_1_4(tmp_path):
+def test_what_is_written_today_is_stamped_1_5(tmp_path):
     """And has every column."""
     path = tmp_path / "faults.parquet"
     write_table(path, "faults", TABLES["faults"].empty_table())
-    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.4"
-    assert schema_at("metadata", 2) == TABLES["metadata"]
+    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.5"
+    assert schema_at("metadata", 5) == TABLES["metadata"]
 
 
 def test_a_log_end_of_a_1_2_file_was_measured_in_the_second_before_its_answer(tmp_path):
@@ -172,6 +172,37 @@ def test_of_a_sample_of_a_1_3_file_nobody_knows_when_it_was_asked(tmp_path):
     assert read_unit(path, "watermarks", columns=("at_ns", "asked_ns")).to_pydict() == {
         "at_ns": [0],
         "asked_ns": [-1],
+    }
+
+
+@pytest.mark.parametrize("table", ["metadata", "brokers", "configs"])
+def test_of_a_record_of_a_1_4_file_nobody_knows_who_wrote_it(tmp_path, table):
+    """No fault had set a clock, so each date is right whoever wrote it."""
+    plain = {"topic": "t", "kind": "topic", "name": "t", "key": "k", "value": "v"}
+    lists = {name: [1] for name in ("replicas", "isr", "elr", "last_known_elr")}
+    flags = dict.fromkeys(("recovering", "registered", "fenced", "in_controlled_shutdown", "removed"), False)
+    row = {name: (plain | lists | flags).get(name, 0) for name in TABLES[table].names}
+    old = pa.Table.from_pylist([row], schema_at(table, 4))
+    assert "controller" not in old.column_names
+    path = tmp_path / f"{table}.parquet"
+    stamp = {"highwater.schema_version": "1.4", "highwater.table": table}
+    pq.write_table(old.replace_schema_metadata(stamp), path)
+    found = read_unit(path, table, columns=("at_ms", "controller")).to_pydict()
+    assert found == {"at_ms": [0], "controller": [-1]}
+
+
+def test_of_a_1_4_file_nobody_has_read_what_is_committed(tmp_path):
+    """There were no transactions then."""
+    row = dict.fromkeys(TABLES["proofs"].names, 0) | {"topic": "t", "replicas": [1], "isr": [1], "reason": ""}
+    row["complete"] = True
+    old = pa.Table.from_pylist([row], schema_at("proofs", 4))
+    assert "committed_to" not in old.column_names
+    path = tmp_path / "proofs.parquet"
+    stamp = {"highwater.schema_version": "1.4", "highwater.table": "proofs"}
+    pq.write_table(old.replace_schema_metadata(stamp), path)
+    assert read_unit(path, "proofs", columns=("read_to", "committed_to")).to_pydict() == {
+        "read_to": [0],
+        "committed_to": [-1],
     }
 
 

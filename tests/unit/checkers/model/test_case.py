@@ -2,7 +2,21 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.model import Bug, Case, Kill, ModelSettings, Partition, PowerLoss, draw_case, simulate
+from checkers.model import (
+    Bug,
+    Case,
+    ClockSkew,
+    DiskFull,
+    DiskWipe,
+    Kill,
+    ModelSettings,
+    Partition,
+    PowerLoss,
+    PreferredElection,
+    Reassign,
+    draw_case,
+    simulate,
+)
 
 
 def test_a_case_is_printed_and_read_back():
@@ -12,6 +26,12 @@ def test_a_case_is_printed_and_read_back():
         schedule=(
             Partition(at_s=3.0, hold_s=2.0, edges=("1->2", "client->3"), refuse=True),
             PowerLoss(at_s=4.0, hold_s=1.0, nodes=(1, 2)),
+            Partition(at_s=6.0, hold_s=2.0, edges=("1->2",), directions=("to",)),
+            DiskWipe(at_s=7.0, hold_s=1.0, nodes=(3,)),
+            DiskFull(at_s=8.0, hold_s=1.0, nodes=(1,)),
+            Reassign(at_s=9.0, hold_s=1.0, count=2),
+            Reassign(at_s=9.5, hold_s=1.0),
+            PreferredElection(at_s=10.0, hold_s=1.0),
         ),
         bugs=frozenset({Bug.HOLE_IN_LOG}),
     )
@@ -49,3 +69,9 @@ def test_an_unknown_action_is_an_error():
     text = Case(seed=1, schedule=(Kill(at_s=1.0, hold_s=1.0, nodes=(1,)),)).to_json()
     with pytest.raises(KeyError):
         Case.from_json(text.replace("Kill", "Blow"))
+
+
+def test_a_clock_is_printed_and_read_back():
+    skew = ClockSkew(at_s=4.0, hold_s=1.0, nodes=(1, 103), ahead_s=-3600.0)
+    case = Case(seed=7, settings=ModelSettings(retention_s=86_400.0), schedule=(skew,))
+    assert Case.from_json(case.to_json()) == case

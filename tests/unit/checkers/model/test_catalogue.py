@@ -10,6 +10,8 @@ import pytest
 from checkers.model import (
     Case,
     CleanStop,
+    DiskFull,
+    DiskWipe,
     Kill,
     ModelSettings,
     Partition,
@@ -219,4 +221,97 @@ def test_fewer_replicas_than_brokers_lose_what_all_of_them_have_lost(seed, repli
 def test_one_replica_of_two_is_enough_after_one_power_loss(seed):
     settings = replace(SETTINGS, replication=2, min_isr=2)
     simulated, _ = run(seed, (PowerLoss(at_s=5.0, hold_s=2.0, nodes=(1,)),), settings)
+    assert simulated.truth.lost == ()
+
+
+# Disks
+
+
+LAST_LEADER = (
+    CleanStop(at_s=4.0, hold_s=12.0, nodes=(2, 3)),
+    DiskWipe(at_s=9.0, hold_s=16.0, nodes=(1,)),
+)
+
+
+@pytest.mark.parametrize("elr", [False, True], ids=["without ELR", "with ELR"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_leader_that_is_alone_and_loses_its_disk_loses_all_with_min_isr_1(seed, elr):
+    simulated, partition = run(seed, LAST_LEADER, replace(SETTINGS, min_isr=1, elr=elr))
+    wiped_ns = simulated.history.faults[1].inject_ns
+    acked = [
+        row
+        for row in simulated.history.sends
+        if row.acked and row.completed_ns < wiped_ns and row.partition == partition
+    ]
+    fates = lost(simulated, partition)
+    assert len(fates) >= len(acked) > 0
+    assert {(one.cause, one.permitted) for one in fates} == {("ISR of one with min.isr 1", True)}
+    assert [state[1] for state in states(simulated, partition)][-1] == 1
+    assert simulated.truth.wrong == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_follower_is_elected_uncleanly_where_that_is_allowed_and_keeps_what_it_had(seed):
+    settings = replace(SETTINGS, min_isr=1, unclean_election=True)
+    simulated, partition = run(seed, LAST_LEADER, settings)
+    stopped_s = simulated.history.faults[0].inject_ns / 1e9 - 1000
+    fates = lost(simulated, partition)
+    assert fates
+    assert {(one.cause, one.permitted) for one in fates} == {("unclean election", True)}
+    early = {
+        (row.producer, row.sequence)
+        for row in simulated.history.sends
+        if row.acked and row.completed_ns / 1e9 - 1000 < stopped_s
+    }
+    assert early
+    assert early.isdisjoint(tuple(one.id) for one in fates)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_with_min_isr_2_eligible_replicas_keep_what_the_wiped_leader_loses(seed):
+    kept, _ = run(seed, LAST_LEADER)
+    assert kept.truth.lost == ()
+    gone, partition = run(seed, LAST_LEADER, replace(SETTINGS, elr=False))
+    assert {(one.cause, one.permitted) for one in lost(gone, partition)} == {("last replica standing", True)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_disks_of_all_take_what_was_flushed_too(seed):
+    schedule = (DiskWipe(at_s=5.0, hold_s=1.0, nodes=(1, 2, 3)),)
+    simulated, _ = run(seed, schedule, replace(SETTINGS, flush_messages=1))
+    assert {one.cause for one in simulated.truth.lost} == {"disk loss among all in-sync replicas"}
+    (fault,) = simulated.history.faults
+    assert (fault.kind, fault.data_lost, fault.unclean) == ("disk-wipe", (1, 2, 3), (1, 2, 3))
+    measured = {
+        source: [row.log_end for row in simulated.history.replica_offsets if row.source == source]
+        for source in ("before-wipe", "after-wipe", "disk-down")
+    }
+    assert len(measured["before-wipe"]) == len(measured["after-wipe"]) == 9
+    assert (set(measured["after-wipe"]), measured["disk-down"]) == ({0}, [])
+
+
+@pytest.mark.parametrize("nodes", [(1,), (1, 2, 3)], ids=["one", "all"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_brokers_that_halt_for_want_of_room_lose_nothing(seed, nodes):
+    simulated, _ = run(seed, (DiskFull(at_s=5.0, hold_s=8.0, nodes=nodes),))
+    assert simulated.truth.lost == ()
+    (fault,) = simulated.history.faults
+    assert (fault.kind, fault.down, fault.unclean, fault.data_lost) == ("disk-full", nodes, nodes, ())
+    halted = [row for row in simulated.history.node_events if row.fault and row.event == "exited"]
+    assert sorted((row.node, row.exit_code) for row in halted) == [(node, 1) for node in nodes]
+
+
+# One direction of an edge
+
+
+@pytest.mark.parametrize("direction", ["to", "from"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_follower_that_is_unheard_or_hears_nothing_leaves_the_isr_and_returns(seed, direction):
+    schedule = (Partition(at_s=5.0, hold_s=10.0, edges=("2->1",), directions=(direction,)),)
+    simulated, partition = run(seed, schedule)
+    changes = states(simulated, partition)
+    shrunk_s = next(at_s for at_s, _, isr, _ in changes if 2 not in isr)
+    grown_s = next(at_s for at_s, _, isr, _ in changes if at_s > shrunk_s and 2 in isr)
+    assert 3.0 <= shrunk_s - 5.0 <= 6.1
+    assert 0.05 <= grown_s - 15.0 <= 1.1
     assert simulated.truth.lost == ()

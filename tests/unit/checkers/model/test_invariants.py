@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from checkers.history.tables import Outcome
-from checkers.model import draw_case, simulate
+from checkers.model import ClockSkew, draw_case, simulate
 from checkers.model.simulate import run_case
 
 BLOCKS = [range(first, first + 25) for first in range(0, 300, 25)]
@@ -68,8 +68,12 @@ def test_a_leader_epoch_has_one_leader_whose_high_watermark_never_falls(seeds):
 def test_the_replicas_agree_at_the_end_and_hold_what_was_read(seeds):
     for seed in seeds:
         history = simulated(seed).history
-        batches = defaultdict(list)
+        batches, begins = defaultdict(list), defaultdict(int)
+        for row in history.replicas:
+            begins[row.partition] = max(begins[row.partition], row.log_start)
         for row in history.replica_batches:
+            if row.base_offset < begins[row.partition]:
+                continue  # retention has deleted it on another one
             key = (row.base_offset, row.last_offset_delta, row.leader_epoch, row.crc, row.digest)
             batches[row.partition, row.broker].append(key)
         for proof in history.proofs:
@@ -77,7 +81,9 @@ def test_the_replicas_agree_at_the_end_and_hold_what_was_read(seeds):
             logs = [batches[proof.partition, broker] for broker in (1, 2, 3)]
             assert logs[0] == logs[1] == logs[2]
             found = [row.offset for row in history.final_log if row.partition == proof.partition]
-            assert found == list(range(proof.high_watermark))
+            assert found == list(range(proof.log_start, proof.high_watermark))
+            has_clocks = any(isinstance(action, ClockSkew) for action in draw_case(seed).schedule)
+            assert has_clocks or begins[proof.partition] == 0
 
 
 @pytest.mark.parametrize("seeds", BLOCKS[:4], ids=lambda seeds: f"seeds {seeds.start} on")

@@ -1,6 +1,6 @@
 """What the controller decides, against what real controllers (4.3.1) wrote into their metadata logs."""
 
-from checkers.model.kafka.partition_change import ElectionRules, PartitionState, change
+from checkers.model.kafka.partition_change import ElectionRules, PartitionState, change, preferred
 
 ELR = ElectionRules(elr=True, unclean=False, min_isr=2)
 NO_ELR = ElectionRules(elr=False, unclean=False, min_isr=2)
@@ -96,3 +96,51 @@ def test_a_smaller_isr_does_not_raise_the_leader_epoch():
 def test_nothing_changes_for_a_broker_that_is_neither_in_sync_nor_eligible():
     state = PartitionState(partition=0, replicas=(1, 2, 3), isr=(1, 2), leader=1, partition_epoch=1)
     assert without(state, 3, ELR, {1, 2}) is None
+
+
+def anybody(node):
+    return True
+
+
+def placed(state):
+    return state.replicas, state.isr, state.leader, state.leader_epoch, state.adding, state.removing
+
+
+def test_fewer_replicas_are_there_at_once_under_a_new_leader_epoch():
+    state = change(NEW, NEW.isr, ELR, anybody, to=(1, 2)).state
+    assert placed(state) == ((1, 2), (1, 2), 1, 1, (), ())
+
+
+def test_a_leader_that_is_no_replica_any_more_is_replaced_by_one_in_sync():
+    found = change(NEW, NEW.isr, ELR, anybody, to=(2, 3))
+    assert (placed(found.state), found.election) == (((2, 3), (2, 3), 2, 1, (), ()), "isr")
+
+
+def test_a_new_replica_must_be_in_sync_before_the_old_one_goes():
+    before = PartitionState(partition=0, replicas=(1, 2), isr=(1, 2), leader=1)
+    moving = change(before, before.isr, ELR, anybody, to=(2, 3)).state
+    assert placed(moving) == ((2, 3, 1), (1, 2), 1, 0, (3,), (1,))
+    done = change(moving, (1, 2, 3), ELR, anybody).state
+    assert placed(done) == ((2, 3), (2, 3), 2, 1, (), ())
+
+
+def test_a_move_that_is_taken_back_ends_where_it_began():
+    before = PartitionState(partition=0, replicas=(1, 2), isr=(1, 2), leader=1)
+    moving = change(before, before.isr, ELR, anybody, to=(1, 2, 3)).state
+    assert placed(moving) == ((1, 2, 3), (1, 2), 1, 0, (3,), ())
+    back = change(moving, moving.isr, ELR, anybody, to=(1, 2)).state
+    assert placed(back) == ((1, 2), (1, 2), 1, 1, (), ())
+
+
+def test_another_order_of_the_same_replicas_moves_no_leader():
+    state = change(NEW, NEW.isr, ELR, anybody, to=(2, 3, 1)).state
+    assert placed(state) == ((2, 3, 1), (1, 2, 3), 1, 0, (), ())
+    elected = preferred(state, anybody)
+    assert (shown(elected.state)[:2], elected.election) == ((2, 1), "isr")
+    assert preferred(elected.state, anybody) is None
+    assert preferred(state, lambda node: node != 2) is None
+
+
+def test_the_elr_has_no_member_that_is_no_replica():
+    state = PartitionState(partition=0, replicas=(1, 2, 3), isr=(1,), leader=1, elr=(2, 3))
+    assert change(state, (1,), ELR, anybody, to=(1, 2)).state.elr == (2,)

@@ -16,6 +16,7 @@ from fakes.history.judged_run import (
 )
 
 from checkers.anomalies import Anomalies
+from checkers.contract.clauses import RETENTION
 from checkers.contract.judge_contract import judge_contract
 from checkers.history.log_runs import LogRun
 from checkers.promises import (
@@ -55,6 +56,8 @@ def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
         "the one that leads then has lost its power",
         "disk-loss": "loses what was acknowledged, flushed or not, when 2 brokers that have it shut down "
         "uncleanly before they are in sync again, and the one that leads then has lost its disk",
+        "retention-by-clock": "loses what was acknowledged when the clock of the broker that leads runs more "
+        "than 7 days ahead: by it retention deletes the record, and with it on every replica",
         "spare-replicas": "takes writes with one replica of 3 away; a write waits up to about 45 s until "
         "one that stands still is missed",
         "below-min-isr": "unavailable below 2 in-sync replicas: with 2 away it takes no write",
@@ -107,6 +110,13 @@ def test_a_flush_interval_that_is_shorter_than_the_kernels_is_named():
         "loses what was acknowledged within the flush interval of 1 s when all in-sync replicas lose their "
         "power"
     )
+
+
+def test_what_is_kept_for_ever_no_clock_deletes():
+    for_ever = Configuration(topic=TopicSettings(min_isr=2, retention_s=None))
+    assert "retention-by-clock" not in {clause.id for clause in clauses(for_ever)}
+    assert RETENTION not in may_be_lost_by(for_ever)
+    assert RETENTION in may_be_lost_by(configuration())
 
 
 # Promise and contract

@@ -57,7 +57,8 @@ def test_a_sound_configuration_falls_into_no_trap():
         (
             {"topic": {"retention_s": 3600.0}},
             "retention-against-clocks",
-            "topic: config: message.timestamp.type: LogAppendTime, or a retention.ms of days",
+            "topic: config: a retention.ms of days; against producers' clocks alone "
+            "message.timestamp.type: LogAppendTime",
         ),
         (
             {"topic": {"oldest_stamp_s": 10 * 86_400.0}},

@@ -109,6 +109,15 @@ def test_a_fault_touches_the_partitions_of_its_replicas_and_a_fault_of_controlle
     assert touched(fault(**hits), BOTH, REPLICAS, CONTROLLERS) == expected
 
 
+def test_a_lost_log_directory_touches_the_partitions_that_lie_in_it():
+    """Those of the other one are led on. A broker that is a controller too goes on as that."""
+    one = replace(fault(nodes=(3,), replicas=("3/orders-1",)), kind="log-dir-failure")
+    assert touched(one, BOTH, REPLICAS, CONTROLLERS) == [SECOND_TP]
+    assert touched(one, BOTH, {}, CONTROLLERS) == [SECOND_TP]
+    combined = replace(one, nodes=(1,), replicas=("1/orders-0",))
+    assert touched(combined, BOTH, REPLICAS, (1, 2, 3)) == [FIRST]
+
+
 def test_of_a_partition_that_the_metadata_log_does_not_name_any_broker_may_be_a_replica():
     assert touched(fault(nodes=(9,)), BOTH, {FIRST: REPLICAS[FIRST]}, CONTROLLERS) == [SECOND_TP]
 

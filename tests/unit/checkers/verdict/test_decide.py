@@ -21,7 +21,7 @@ from fakes.history.judged_run import (
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label, Labels
-from checkers.history.rows import ClientEvent, Context
+from checkers.history.rows import ClientEvent, Context, Fault
 from checkers.history.tables import OPTIONAL
 from checkers.judgement import Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property
@@ -166,6 +166,31 @@ def test_a_log_that_begins_later_than_it_did_makes_the_run_unknown():
     assert decided(judged(), world(*QUIET, begun, proof(50)))[0] == "PASS"
 
 
+def ahead(offset):
+    """The clock of broker 1, which leads, was ahead from 2.5 s to 20 s."""
+    times = {"effect_ns": ns(2.6), "end_ns": ns(20), "heal_ns": ns(20.1), "recovered_ns": ns(20.2)}
+    target = f"leader: {offset}"
+    return Fault(
+        index=0, name="ahead", kind="clock-skew", target=target, nodes=(1,), inject_ns=ns(2.5), **times
+    )
+
+
+def test_a_log_that_begins_later_since_a_clock_was_ahead_is_explained():
+    """By the label of what was deleted, be it permitted or not; a label of another partition explains
+    nothing."""
+    begun = replace(sampled(3, 50), log_start=0)
+    moved = (*QUIET, begun, replace(sampled(5, 50), log_start=16), proof(50, log_start=16))
+    deleted = judged(lost(sent=1, acked=2))
+    assert decided(deleted, world(*moved, ahead("+8d")), "permitted")[0] == "PASS"
+    verdict, sentences = decided(deleted, world(*moved, ahead("+8d")))
+    assert verdict == "FAIL"
+    assert not [sentence for sentence in sentences if "no setting" in sentence]
+    verdict, sentences = decided(deleted, world(*moved, ahead("+6d")), "permitted")
+    assert verdict == "FAIL"
+    assert "by no clock it was older than retention.ms (7 days)" in sentences[0]
+    assert decided(judged(), world(*moved, ahead("+8d")))[0] == "UNKNOWN"
+
+
 def test_an_undecided_partition_makes_the_run_unknown_and_gives_its_reason():
     """A final read without a proof."""
     undecided = PartitionUndecided(topic="orders", partition=3, reason="replica 2 is not in sync")
@@ -175,6 +200,18 @@ def test_an_undecided_partition_makes_the_run_unknown_and_gives_its_reason():
         "orders-3 is undecided: replica 2 is not in sync",
         "4 acknowledged records are undecided: no final read reached them",
     ]
+
+
+def test_a_run_whose_transactions_no_disk_decides_is_unknown():
+    """Of a few the producer id may be unknown; of all, nobody has looked for their markers."""
+    of, wanted = judged(), Property.MARKER_PER_TRANSACTION
+    some = replace(of, undecided={**of.undecided, wanted: 7})
+    assert decided(some, world(*QUIET))[0] == "PASS"
+    none = replace(some, examined={**of.examined, wanted: 0})
+    assert decided(none, world(*QUIET)) == (
+        "UNKNOWN",
+        ["marker-per-transaction is undecided: of none of 7 transactions do the disks show the end"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -266,10 +303,7 @@ def test_a_property_without_rules_is_not_decided_with_the_reason_and_changes_no_
         set(Property) - set(DECIDED)
     )
     assert reasons[Property.TORN_BATCH] == "not collected: batch headers of the final log"
-    assert reasons[Property.ABORTED_READ] == "not collected: transactions of the clients"
-    assert reasons[Property.EXACTLY_ONCE] == (
-        "not collected: committed offsets of consumer groups, transactions of the clients"
-    )
+    assert reasons[Property.EXACTLY_ONCE] == "not collected: committed offsets of consumer groups"
     assert reasons[Property.ONE_CONTROLLER] == "not collected: samples of the controllers' quorum"
     assert {reasons[each] for each in DECIDED} == {""}
 
@@ -303,6 +337,24 @@ def without(*tables):
             {"ack-contract", "leader-legal"},
         ),
         ("producers", "not collected: settings of the producers", {"ack-contract"}),
+        (
+            "transactions",
+            "not collected: transactions of the clients",
+            {
+                *("aborted-read", "torn-transaction", "hanging-transaction", "zombie-fenced"),
+                "marker-per-transaction",
+            },
+        ),
+        (
+            "transaction_reads",
+            "not collected: reads of what is committed",
+            {"aborted-read", "torn-transaction", "zombie-fenced"},
+        ),
+        (
+            "markers",
+            "not collected: markers of transactions on the disks",
+            {"marker-per-transaction"},
+        ),
         ("clocks", "not collected: readings of the clocks", {"ack-contract", "early-read"}),
         ("pressure", "", set()),
     ],

@@ -11,6 +11,7 @@ from fakes.history.judged_run import (
     led,
     log_end,
     lost,
+    lost_directory,
     ns,
     sampled,
     world,
@@ -311,6 +312,39 @@ def test_each_power_loss_names_what_it_took_of_each_replica():
         "replica 2 (power loss) held none of the offsets: on its disk, before it was started again"
         in evidence
     )
+
+
+LONE_LEADER = (
+    led(0, 1, 5, (1, 2)),
+    led(3, 1, 5, (1,)),
+    lost_directory(5, 1, restarted=12, recovered=16),
+    led(5.5, -1, 6, (1,)),
+    log_end(12.5, 1, 4, source="disk-down"),
+    led(14, 1, 7, (1,)),
+    led(15, 1, 7, (1, 2)),
+    LogRun(5, 0, 3),
+    LogRun(7, 4, 50),
+)
+"""The last broker in sync loses the log directory of its replica, which comes back with 4 records."""
+
+
+def test_a_lost_log_directory_is_told_with_what_came_back_of_it():
+    told = explained([lost(offset=7, sent=3.5, acked=4)], world(*LONE_LEADER, min_isr=1))
+    assert "log-dir-failure-1 (log-dir-failure of node 1) followed 1.00 s later" in told.line
+    assert "loss of a log directory of broker 1 at 5.00 s: its log went to 4" in told.evidence
+    assert any(line.startswith("replica 1 (log directory lost) held none of") for line in told.evidence)
+    cost = "1 replica offline, unclean shutdown of 1, unsynced data lost on 1"
+    assert any(line.endswith(f"at 5.00 s, {cost}") for line in told.evidence)
+
+
+def test_a_fault_of_another_log_directory_is_named_only_if_the_node_was_restarted_for_it():
+    """What lies elsewhere lost its leader by that, and nothing else."""
+    elsewhere = lost_directory(3, 1, restarted=12, recovered=16, partition=1)
+    went_on = replace(elsewhere, down=(), down_ns=(), up_ns=(), unclean=(), data_lost=())
+    line = explained([lost(sent=3.5, acked=4)], world(*QUIET, went_on)).line
+    assert "no fault was active" in line
+    line = explained([lost(sent=3.5, acked=4)], world(*QUIET, elsewhere)).line
+    assert "log-dir-failure-1 (log-dir-failure of node 1) was active" in line
 
 
 def of_broker(wanted, broker, epoch, note=""):

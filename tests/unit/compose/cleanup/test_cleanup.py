@@ -149,8 +149,9 @@ def test_loop_devices_of_others(engine: FakeEngine) -> None:
         "device /dev/loop2 /run-2/highwater_run-2_1.img",
         "device /dev/loop3 /run-3/highwater_run-4_1.img",
         "device /dev/loop4 /home/somebody/disk.img",
+        r"device /dev/loop5 /run-1/highwater_run-1_1-2.img\x20(deleted)",
     ]
-    assert cleanup.clean_all().devices == ("/dev/loop1",)
+    assert cleanup.clean_all().devices == ("/dev/loop1", "/dev/loop5")
 
 
 def test_errors_do_not_end_it(engine: FakeEngine) -> None:

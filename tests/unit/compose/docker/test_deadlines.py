@@ -118,7 +118,7 @@ def test_an_engine_that_is_mute_from_the_beginning(engine: EngineServer) -> None
 
 
 def event(action: str, at_ns: int, **attributes: str) -> bytes:
-    actor = {"ID": "c2", "Attributes": attributes}
+    actor = {"ID": "c2", "Attributes": {"name": "hw-2", **attributes}}
     return json.dumps({"Type": "container", "Action": action, "Actor": actor, "timeNano": at_ns}).encode()
 
 
@@ -155,11 +155,11 @@ def test_the_watch_opens_a_silent_stream_again_and_misses_nothing(
     engine.answers["GET /events"] = [Pieces([die]), Pieces([die, start]), Pieces()]
     up = Inspected(is_up=True, started_ns=now_ns - SECOND_NS)
     events: list[ProcessEvent] = []
-    watched = [Watched(container_id="c2", node=2, role="broker")]
-    states = OverHttp({"c2": up})
+    watched = [Watched(container="hw-2", node=2, role="broker")]
+    states = OverHttp({"hw-2": up})
     watch = NodeWatch(watched, states, PlannedEnds(), events.append)
     wait_until(lambda: len(engine.of("GET /events")) >= 4)
-    states.containers["c2"] = replace(up, started_ns=now_ns + 2 * SECOND_NS)
+    states.containers["hw-2"] = replace(up, started_ns=now_ns + 2 * SECOND_NS)
     watch.close()
     assert [(each.event, each.exit_code) for each in events] == [
         ("started", -1),

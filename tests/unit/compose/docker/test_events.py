@@ -33,11 +33,11 @@ def test_a_die_has_the_exit_code_and_a_start_has_none() -> None:
     actor = {"ID": "c1", "Attributes": attributes}
     raw = {"Type": "container", "Action": "die", "Actor": actor, "time": 1, "timeNano": 1_000_000_009}
     assert read_event(raw) == ContainerEvent(
-        container_id="c1", action="die", at_ns=1_000_000_009, exit_code=137
+        container="hw-1", action="die", at_ns=1_000_000_009, exit_code=137
     )
     del attributes["exitCode"]
     assert read_event(raw | {"Action": "start"}) == ContainerEvent(
-        container_id="c1", action="start", at_ns=1_000_000_009, exit_code=-1
+        container="hw-1", action="start", at_ns=1_000_000_009, exit_code=-1
     )
 
 

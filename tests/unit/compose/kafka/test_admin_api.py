@@ -6,7 +6,7 @@ The bytes of every request are those that Kafka's own Java classes write for it.
 import pytest
 from fakes.world.socket_broker import TAGS, broker, ids, number, offers, text
 
-from compose.admin_protocol import Feature, Resource
+from compose.admin_protocol import Feature, Quorum, Resource
 from compose.kafka import admin_api
 from compose.kafka.admin_api import Outcome
 from compose.kafka.wire import Connection
@@ -174,3 +174,34 @@ def test_an_old_broker_is_asked_for_features_in_its_own_version() -> None:
     with broker(offers(key18=3), answer) as (address, got), Connection(address, within_s=2) as one:
         assert admin_api.feature(one, "metadata.version") == Feature(level=20, oldest=1, newest=20)
     assert got[1][:4] == number("hh", 18, 3)
+
+
+def replica(node: int, log_end: int) -> bytes:
+    """A voter or an observer, in an answer to DescribeQuorum v1."""
+    return number("iqqq", node, log_end, 7, 8) + TAGS
+
+
+def quorum(error: int, leader: int) -> bytes:
+    """An answer to DescribeQuorum with two voters and an observer."""
+    rows = b"\3" + replica(101, 40) + replica(102, 38) + b"\2" + replica(1, 39)
+    partition = number("ihiiq", 0, error, leader, 5, 38) + rows + TAGS
+    return number("h", 0) + b"\2" + text("__cluster_metadata") + b"\2" + partition + TAGS + TAGS
+
+
+def test_quorum() -> None:
+    """The voters' log ends by the active controller's word; the brokers that follow are left out."""
+    with broker(quorum(0, 101)) as (address, got), Connection(address, within_s=2) as one:
+        assert admin_api.quorum(one) == Quorum(leader=101, log_ends={101: 40, 102: 38})
+    topic = text("__cluster_metadata") + b"\2" + number("i", 0) + TAGS + TAGS
+    assert got == [asked(55, 1, b"\2" + topic + TAGS)]
+
+
+@pytest.mark.parametrize(("error", "leader"), [(6, 101), (0, -1)])
+def test_a_quorum_without_an_active_controller_is_no_answer(error: int, leader: int) -> None:
+    """Neither is that of one that leads no more (NOT_LEADER_OR_FOLLOWER)."""
+    with (
+        broker(quorum(error, leader)) as (address, _),
+        Connection(address, within_s=2) as one,
+        pytest.raises(ValueError, match="no controller is active"),
+    ):
+        admin_api.quorum(one)

@@ -16,6 +16,7 @@ from compose.kafka.broker_api import (
     describe,
     gives_producer_ids,
     list_offsets,
+    log_dirs,
     metadata,
     offered,
 )
@@ -139,6 +140,43 @@ def test_list_offsets_of_a_replicas_own_log() -> None:
         list_offsets(one, {("orders", 4): 7})
     head = len(number("hhih", 2, 7, 1, 14) + b"highwater-view" + TAGS)
     assert [request[head : head + 5] for request in got] == [number("ib", -2, 0), number("ib", -1, 0)]
+
+
+def log_dir(path: str, error: int = 0, topics: bytes = b"\1") -> bytes:
+    return number("h", error) + text(path) + topics + TAGS
+
+
+def test_log_dirs() -> None:
+    """Error 56 (KAFKA_STORAGE_ERROR) is a directory that is offline. Topics are skipped: none was asked
+    for."""
+    topic = b"\2" + text("orders") + b"\2" + number("iqqb", 0, 9000, 0, 0) + TAGS + TAGS
+    found = b"\3" + log_dir("/data/kafka", topics=topic) + log_dir("/data-2/kafka", 56)
+    with (
+        broker(number("ih", 0, 0) + found + TAGS) as (address, got),
+        Connection(address, within_s=2) as one,
+    ):
+        assert log_dirs(one) == {"/data/kafka": True, "/data-2/kafka": False}
+    assert got == [number("hhih", 35, 3, 1, 14) + b"highwater-view" + TAGS + b"\1" + TAGS]
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (number("ih", 0, 31) + b"\1" + TAGS, "DescribeLogDirs is refused with error 31"),
+        (
+            number("ih", 0, 0) + b"\2" + log_dir("/data/kafka", -1) + TAGS,
+            "log directory /data/kafka is reported with error -1",
+        ),
+    ],
+)
+def test_log_dirs_of_which_nothing_is_known(answer: bytes, complaint: str) -> None:
+    """Any other error says neither that a directory is online nor that it is offline."""
+    with (
+        broker(answer) as (address, _),
+        Connection(address, within_s=2) as one,
+        pytest.raises(ValueError, match=complaint),
+    ):
+        log_dirs(one)
 
 
 def test_long_strings() -> None:

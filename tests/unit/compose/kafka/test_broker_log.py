@@ -2,7 +2,7 @@
 
 import pytest
 
-from compose.kafka.broker_log import BrokerLogLine, broker_epoch, parse
+from compose.kafka.broker_log import BrokerLogLine, broker_epoch, parse, release
 
 LOADED = (
     "[2026-11-21 22:34:40,849] INFO Completed load of Log(dir=/data/kafka/orders-0, "
@@ -181,6 +181,20 @@ def test_a_segment_that_had_not_been_flushed_is_recovered() -> None:
 def test_a_process_that_ends_itself_gives_a_reason(message: str) -> None:
     found = only(f"[2026-11-21 22:34:40,102] {message}")
     assert (found.kind, found.topic, found.partition, found.at_ms) == ("halted", "", -1, 1795300480102)
+
+
+VERSION = "[2026-11-21 22:34:40,102] INFO Kafka version: {} (org.apache.kafka.common.utils.AppInfoParser)"
+
+
+def test_a_node_names_its_release() -> None:
+    found = only(VERSION.format("4.3.1"))
+    assert (found.kind, found.topic, found.partition, found.at_ms) == ("version", "", -1, 1795300480102)
+    assert found.line.endswith("Kafka version: 4.3.1 (org.apache.kafka.common.utils.AppInfoParser)")
+
+
+def test_the_release_is_the_one_that_was_named_last() -> None:
+    assert release("\n".join([VERSION.format("3.9.1"), LOADED, VERSION.format("4.3.1"), CUT])) == "4.3.1"
+    assert release(LOADED) == ""
 
 
 def test_topics_with_dots_and_dashes_are_read_whole() -> None:

@@ -6,7 +6,8 @@ OUTPUT = """\
 Dumping /metadata/00000000000000000000.log
 Log starting offset: 0
 baseOffset: 0 lastOffset: 0 count: 1 producerId: -1 isControl: true position: 0
-| offset: 0 CreateTime: 1795264187400 keySize: 4 valueSize: 57 sequence: -1 LeaderChange: {"version":1}
+| offset: 0 CreateTime: 1795264187400 keySize: 4 valueSize: 57 sequence: -1 headerKeys: [] LeaderChange: \
+{"version":1,"leaderId":103,"voters":[{"voterId":101}]}
 baseOffset: 24 lastOffset: 25 count: 2 producerId: -1 isControl: false position: 90
 | offset: 24 CreateTime: 1795264188713 keySize: -1 valueSize: 30 sequence: -1 headerKeys: [] payload: \
 {"type":"TOPIC_RECORD","version":0,"data":{"name":"orders","topicId":"bzxG"}}
@@ -17,8 +18,14 @@ Found 17 invalid bytes at the end of 00000000000000000000.log
 
 
 def test_records() -> None:
-    """Data records come out in order; batches, control records and a torn tail do not."""
+    """Data records and changes of the leader come out in order; batches and a torn tail do not."""
     assert list(parse(OUTPUT)) == [
+        {
+            "offset": 0,
+            "timestamp_ms": 1795264187400,
+            "type": "LEADER_CHANGE",
+            "data": {"version": 1, "leaderId": 103, "voters": [{"voterId": 101}]},
+        },
         {
             "offset": 24,
             "timestamp_ms": 1795264188713,
@@ -29,10 +36,18 @@ def test_records() -> None:
     ]
 
 
+def test_a_control_record_of_an_older_tool_says_nothing() -> None:
+    """Before 4.2 it prints that there is one, and not which leader it names."""
+    _, change, _ = OUTPUT.partition("LeaderChange: ")
+    older = OUTPUT.replace(change + OUTPUT.split(change)[1].split("\n")[0], "controlType: LEADER_CHANGE(2)")
+    assert "controlType" in older
+    assert [record["offset"] for record in parse(older)] == [24, 25]
+
+
 def test_snapshot() -> None:
     """Offsets within a snapshot are not offsets of the log."""
     snapshot = OUTPUT.replace("00000000000000000000.log", "00000000000000000025-0000000001.checkpoint")
-    assert [record["offset"] for record in parse(snapshot + OUTPUT)] == [-1, -1, 24, 25]
+    assert [record["offset"] for record in parse(snapshot + OUTPUT)] == [-1, -1, 0, 24, 25]
 
 
 def test_extent() -> None:

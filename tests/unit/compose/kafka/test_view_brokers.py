@@ -1,12 +1,14 @@
-"""Which brokers are fenced, by what most say that answer, and who coordinates a group."""
+"""Which brokers are fenced, by what most say that answer, who coordinates a group, and which log directories
+of a broker are online by its own word."""
 
 from collections.abc import Iterator
 
 import pytest
 from fakes.world.replica_brokers import ReplicaBrokers
 
-from compose.errors import ViewError
-from compose.kafka.view import ClusterView, group_partition
+from compose.errors import BrokerSilent, ViewError
+from compose.kafka.coordinators import coordinating_partition
+from compose.kafka.view import ClusterView
 
 
 @pytest.fixture
@@ -58,7 +60,7 @@ def test_no_broker_answers(brokers: ReplicaBrokers) -> None:
 )
 def test_the_partition_of_a_group_is_that_of_kafka(group: str, partition: int) -> None:
     """As Java 17 printed the hashes: 0, 97, 99162322, -2147483648, 1234322446, 1772899 (of two units)."""
-    assert group_partition(group, 50) == partition
+    assert coordinating_partition(group, 50) == partition
 
 
 def test_a_group_is_coordinated_by_the_leader_of_its_partition() -> None:
@@ -68,3 +70,12 @@ def test_a_group_is_coordinated_by_the_leader_of_its_partition() -> None:
         assert view.coordinator("any") == 2
         brokers.leader = -1
         assert view.coordinator("any") is None
+
+
+def test_a_broker_says_itself_which_of_its_log_directories_are_online(brokers: ReplicaBrokers) -> None:
+    brokers.log_dirs = {"/data/kafka": 0, "/data-2/kafka": 56}
+    with ClusterView(brokers.bootstrap) as view:
+        assert view.log_dirs(2) == {"/data/kafka": True, "/data-2/kafka": False}
+        brokers.silent = {2}
+        with pytest.raises(BrokerSilent):
+            view.log_dirs(2)

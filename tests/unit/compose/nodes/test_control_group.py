@@ -59,11 +59,38 @@ def test_another_container_or_another_machine_has_no_group_here(tmp_path: Path) 
     assert directory("abc", 8, "cpu", proc=tmp_path / "proc", groups=tmp_path / "groups") is None
 
 
-def test_of_memory_version_1_counts_nothing_that_can_be_relied_on(tmp_path: Path) -> None:
+MEMORY_STAT_V1 = """\
+cache 59920384
+rss 1077248
+rss_huge 0
+shmem 0
+pgpgin 500
+pgpgout 143
+inactive_anon 1060864
+active_anon 16384
+hierarchical_memory_limit 62914560
+total_cache 59920384
+total_rss 12288
+total_rss_huge 0
+"""
+"""Of Linux 6.18, and the sum over the groups below another one than the group's own."""
+
+
+def test_version_1_counts_what_is_held_and_how_often_the_limit_was_met(tmp_path: Path) -> None:
     files = {
-        "memory/docker/abc/memory.stat": "cache 4096\nrss 12288\nrss_huge 0\n",
-        "memory/docker/abc/memory.failcnt": "17\n",
+        "memory/docker/abc/memory.stat": MEMORY_STAT_V1,
+        "memory/docker/abc/memory.failcnt": "143\n",
+        "memory/docker/abc/memory.memsw.failcnt": "7\n",
     }
+    group = group_of(tmp_path, "memory", V1, files)
+    assert group is not None
+    assert memory_use(group) == MemoryUse(held_bytes=12288, limit_met=143)
+
+
+@pytest.mark.parametrize("missing", ["memory.stat", "memory.failcnt"])
+def test_half_of_what_version_1_counts_is_nothing(tmp_path: Path, missing: str) -> None:
+    texts = {"memory.stat": MEMORY_STAT_V1, "memory.failcnt": "143\n"}
+    files = {f"memory/docker/abc/{name}": text for name, text in texts.items() if name != missing}
     group = group_of(tmp_path, "memory", V1, files)
     assert group is not None
     assert memory_use(group) is None

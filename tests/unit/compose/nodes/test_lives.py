@@ -10,7 +10,7 @@ UP = Inspected(is_up=True, started_ns=100 * S)
 
 
 def event(action: str, second: float, exit_code: int = -1) -> ContainerEvent:
-    return ContainerEvent(container_id="c", action=action, at_ns=int(second * S), exit_code=exit_code)  # type: ignore[arg-type]
+    return ContainerEvent(container="c", action=action, at_ns=int(second * S), exit_code=exit_code)  # type: ignore[arg-type]
 
 
 def ended(second: float, exit_code: int, *, oom_killed: bool = False) -> Change:

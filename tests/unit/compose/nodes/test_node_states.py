@@ -10,7 +10,7 @@ from compose.errors import ComposeError, NodeStateError, Refused, Vanished
 from compose.nodes import node as node_module
 from compose.nodes.node import Node, read_state
 
-NODE = Node(number=1, container_id="c1", name="hw-r-1", network="hw-r-net-1")
+NODE = Node(number=1, container_id="c1", name="hw-r-1", network="hw-r-net-1", release="4.3.1", properties="")
 AFTER = {"pause": "paused", "unpause": "running", "kill": "exited", "start": "running"}
 
 

@@ -11,12 +11,12 @@ from compose.docker.events import Inspected
 from compose.errors import EngineUnreachable, NodeStateError
 from compose.nodes import node_watch
 from compose.nodes.node_watch import NodeWatch, Watched, fatal_lines
-from compose.nodes.planned_ends import KILLED, PlannedEnds
+from compose.nodes.planned_ends import KILLED, STOPPED, PlannedEnds
 from compose.protocols import ProcessEvent
 
 WATCHED = (
-    Watched(container_id="c2", node=2, role="broker"),
-    Watched(container_id="cp", node=-1, role="proxy"),
+    Watched(container="c2", node=2, role="broker"),
+    Watched(container="cp", node=-1, role="proxy"),
 )
 WITHIN_S = 5.0
 HALT = """\
@@ -44,13 +44,11 @@ class Watching:
             time.sleep(0.005)
         return self.events[2:]
 
-    def end(self, container_id: str, exit_code: int) -> None:
+    def end(self, container: str, exit_code: int) -> None:
         """The container ends, and the stream does not tell."""
-        was = self.engine.containers[container_id]
+        was = self.engine.containers[container]
         now_ns = self.engine.now_ns()
-        self.engine.containers[container_id] = replace(
-            was, is_up=False, finished_ns=now_ns, exit_code=exit_code
-        )
+        self.engine.containers[container] = replace(was, is_up=False, finished_ns=now_ns, exit_code=exit_code)
 
 
 @pytest.fixture
@@ -92,6 +90,24 @@ def test_an_end_and_a_start_that_were_announced_are_planned_and_name_the_fault(w
     end, start = watching.wait(2)
     assert (end.event, end.exit_code, end.planned, end.owner, end.detail) == ("exited", 137, True, "kill", "")
     assert (start.event, start.exit_code, start.planned, start.owner) == ("started", -1, True, "kill")
+
+
+def test_a_container_that_takes_the_place_of_another_is_the_next_life_of_its_node(watching: Watching) -> None:
+    """As of a node that gets another release: the old one is removed, the new one has its name."""
+    watching.planned.ending(2, owner="upgrade", codes=STOPPED)
+    watching.engine.tell("c2", "die", exit_code=143)
+    (end,) = watching.wait(1)
+    gone = watching.engine.containers.pop("c2")
+    time.sleep(0.1)
+    watching.planned.starting(2, owner="upgrade")
+    now_ns = watching.engine.now_ns()
+    watching.engine.containers["c2"] = replace(gone, is_up=True, started_ns=now_ns, finished_ns=-1)
+    watching.engine.tell("c2", "start")
+    _, start = watching.wait(2)
+    assert (end.exit_code, end.planned, start.event, start.owner) == (143, True, "started", "upgrade")
+    assert start.at_ns > end.at_ns
+    watching.watch.close()
+    assert len(watching.events) == 4
 
 
 def test_a_node_that_somebody_else_starts_is_reported_as_not_planned(watching: Watching) -> None:

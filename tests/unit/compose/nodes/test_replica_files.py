@@ -1,4 +1,4 @@
-"""Which files of a broker's data directory are copied, and what becomes of those that cannot be."""
+"""Which files of a broker's log directories are copied, and what becomes of those that cannot be."""
 
 import errno
 import shutil
@@ -14,6 +14,7 @@ from compose.nodes import replica_files
 from compose.nodes.disks import Disks
 from compose.nodes.helper import Helper
 from compose.nodes.replica_files import save, wanted_files
+from compose.spec.server_properties import disk_label
 
 LOG = "00000000000000000000.log"
 EMPTY = Helper(container_id="none")
@@ -57,45 +58,56 @@ def test_a_dot_in_a_name_is_a_dot() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalDisks(Disks):
-    """Data directories on this machine; `broken` ones cannot be read, of others `lost` files vanish."""
+    """Log directories on this machine; `broken` ones cannot be read, of others `lost` files vanish. Each is
+    named by its label, as "1" or "1-2"."""
 
     helper: Helper = EMPTY
-    devices: dict[int, str] = field(default_factory=dict)
-    broken: frozenset[int] = frozenset()
+    devices: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    numbers: int = 1
+    """How many each node has."""
+    broken: frozenset[str] = frozenset()
     lost: frozenset[str] = frozenset()
     free: int = 1 << 40
-    likes: dict[int, str] = field(default_factory=dict)
+    likes: dict[str, str] = field(default_factory=dict)
     """What each was to be compared with."""
-    sizes: dict[int, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
     """What each was said to have."""
 
-    def tree(self, node: int) -> dict[str, int]:
-        if node in self.broken:
+    def count(self, node: int) -> int:
+        return self.numbers
+
+    def tree(self, node: int, log_dir: int) -> dict[str, int]:
+        if disk_label(node, log_dir) in self.broken:
             raise DiskError("sh disk.sh tree: exit code 1: Input/output error")
-        home = self._home(node)
+        home = self._home(node, log_dir)
         return {str(p.relative_to(home)): p.stat().st_size for p in home.rglob("*") if p.is_file()}
 
-    def gather(self, node: int, names: Sequence[str], *, size_bytes: int, to: str, like: str = "") -> str:
-        self.likes[node], self.sizes[node] = like, size_bytes
-        for path in self.tree(node):
+    def gather(
+        self, node: int, log_dir: int, names: Sequence[str], *, size_bytes: int, to: str, like: str = ""
+    ) -> str:
+        label = disk_label(node, log_dir)
+        self.likes[label], self.sizes[label] = like, size_bytes
+        for path in self.tree(node, log_dir):
             if path not in self.lost and path.partition("/")[0] in names:
                 target = Path(self.directory, to, path)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(self._home(node) / path, target)
+                shutil.copy(self._home(node, log_dir) / path, target)
         return f"{self.directory}/{to}"
 
     def free_bytes(self) -> int:
         return self.free
 
-    def _home(self, node: int) -> Path:
-        return Path(self.directory, "disks", str(node))
+    def _home(self, node: int, log_dir: int) -> Path:
+        return Path(self.directory, "disks", disk_label(node, log_dir))
 
 
 class Elsewhere(LocalDisks):
     """On another machine, where all paths begin with /elsewhere."""
 
-    def gather(self, node: int, names: Sequence[str], *, size_bytes: int, to: str, like: str = "") -> str:
-        here = LocalDisks.gather(self, node, names, size_bytes=size_bytes, to=to, like=like)
+    def gather(
+        self, node: int, log_dir: int, names: Sequence[str], *, size_bytes: int, to: str, like: str = ""
+    ) -> str:
+        here = LocalDisks.gather(self, node, log_dir, names, size_bytes=size_bytes, to=to, like=like)
         return f"/elsewhere{here}"
 
 
@@ -112,12 +124,15 @@ def archives(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return sent
 
 
-def data(tmp_path: Path, *nodes: int) -> str:
+def data(tmp_path: Path, *nodes: int, numbers: int = 1) -> str:
+    """Log directory 1 of each node has partition 0 of a topic, log directory 2 partition 1, and so on."""
     for node in nodes:
-        home = tmp_path / "engine/disks" / str(node)
-        (home / "orders-0").mkdir(parents=True)
-        (home / "orders-0" / LOG).write_bytes(bytes([node] * 70))
-        (home / "meta.properties").write_text(f"node.id={node}\n")
+        for number in range(1, numbers + 1):
+            home = tmp_path / "engine/disks" / disk_label(node, number)
+            partition = home / f"orders-{number - 1}"
+            partition.mkdir(parents=True)
+            (partition / LOG).write_bytes(bytes([node] * 70))
+            (home / "meta.properties").write_text(f"node.id={node}\n")
     return str(tmp_path / "engine")
 
 
@@ -138,17 +153,59 @@ def test_every_broker_has_a_folder_of_its_own(tmp_path: Path, where: type[LocalD
     assert (tmp_path / f"run/replicas/2/orders-0/{LOG}").read_bytes() == b"\2" * 70
 
 
+def test_every_log_directory_of_a_broker_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    disks = LocalDisks(directory=data(tmp_path, 1, 2, numbers=2), numbers=2)
+    assert save(disks, (1, 2), ["orders"], tmp_path / "replicas") == {1: "", 2: ""}
+    assert found(tmp_path / "replicas") == [
+        "1-2/meta.properties",
+        f"1-2/orders-1/{LOG}",
+        "1/meta.properties",
+        f"1/orders-0/{LOG}",
+        "2-2/meta.properties",
+        f"2-2/orders-1/{LOG}",
+        "2/meta.properties",
+        f"2/orders-0/{LOG}",
+    ]
+
+
+def test_a_log_directory_is_compared_with_all_those_of_the_first_broker(tmp_path: Path) -> None:
+    """A partition may lie in the first directory of one broker, and in the second one of another."""
+    disks = LocalDisks(directory=data(tmp_path, 1, 2, numbers=2), numbers=2)
+    save(disks, (1, 2), ["orders"], tmp_path / "replicas")
+    first = f"{disks.directory}/replicas-1"
+    assert disks.likes == {"1": "", "1-2": "", "2": first, "2-2": first}
+
+
+def test_a_broker_with_a_log_directory_that_cannot_be_read_has_no_copy_at_all(tmp_path: Path) -> None:
+    """What lies in its other one would look as if it had nothing else."""
+    disks = LocalDisks(directory=data(tmp_path, 1, 2, numbers=2), numbers=2, broken=frozenset({"1-2"}))
+    assert save(disks, (1, 2), ["orders"], tmp_path / "replicas") == {
+        1: "its disk cannot be read: sh disk.sh tree: exit code 1: Input/output error",
+        2: "",
+    }
+    assert sorted(path.name for path in (tmp_path / "replicas").iterdir()) == ["2", "2-2"]
+
+
+def test_a_broker_with_a_log_directory_that_cannot_be_copied_has_no_copy_at_all(tmp_path: Path) -> None:
+    lost = frozenset({f"orders-1/{LOG}"})
+    disks = LocalDisks(directory=data(tmp_path, 1, numbers=2), numbers=2, lost=lost)
+    assert save(disks, (1,), ["orders"], tmp_path / "replicas") == {
+        1: f"its replicas could not be copied: orders-1/{LOG}: 70 bytes on the disk, -1 in the copy"
+    }
+    assert list((tmp_path / "replicas").iterdir()) == []
+
+
 def test_what_is_on_this_machine_is_moved(tmp_path: Path, archives: list[str]) -> None:
     disks = LocalDisks(directory=data(tmp_path, 1))
     assert save(disks, (1,), ["orders"], tmp_path / "replicas") == {1: ""}
-    assert (archives, Path(disks.directory, "replicas-1").exists()) == ([], False)
+    assert (archives, Path(disks.directory, "replicas-1/1").exists()) == ([], False)
 
 
 def test_the_others_are_compared_with_the_first(tmp_path: Path) -> None:
     disks = LocalDisks(directory=data(tmp_path, 1, 2, 3))
     assert save(disks, (1, 2, 3), ["orders"], tmp_path / "replicas") == {1: "", 2: "", 3: ""}
     first = f"{disks.directory}/replicas-1"
-    assert disks.likes == {1: "", 2: first, 3: first}
+    assert disks.likes == {"1": "", "2": first, "3": first}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,13 +222,13 @@ class Patience(Helper):
 def test_a_large_disk_has_more_time_to_be_gathered(tmp_path: Path) -> None:
     """10 MB/s, and two minutes for whatever is small; the sizes are those that were listed."""
     helper = Patience(container_id="none")
-    disks = Disks(helper=helper, directory="/disks", devices={1: "/dev/loop1"})
+    disks = Disks(helper=helper, directory="/disks", devices={1: ("/dev/loop1",)})
     for size_bytes in (1 << 30, 60_000_000_000):
-        disks.gather(1, ["orders-0"], size_bytes=size_bytes, to="replicas-1")
+        disks.gather(1, 1, ["orders-0"], size_bytes=size_bytes, to="replicas-1")
     assert helper.within_s == [120.0, 6000.0]
     local = LocalDisks(directory=data(tmp_path, 1))
     save(local, (1,), ["orders"], tmp_path / "replicas")
-    assert local.sizes == {1: 80}
+    assert local.sizes == {"1": 80}
 
 
 def test_what_is_on_another_file_system_of_it_is_copied(
@@ -189,11 +246,11 @@ def test_what_is_on_another_file_system_of_it_is_copied(
 def test_what_is_on_another_machine_is_sent(tmp_path: Path, archives: list[str]) -> None:
     disks = Elsewhere(directory=data(tmp_path, 1))
     assert save(disks, (1,), ["orders"], tmp_path / "replicas") == {1: ""}
-    assert archives == [f"/elsewhere{disks.directory}/replicas-1"]
+    assert archives == [f"/elsewhere{disks.directory}/replicas-1/1"]
 
 
 def test_a_disk_that_cannot_be_read_costs_no_other_its_copy(tmp_path: Path) -> None:
-    disks = LocalDisks(directory=data(tmp_path, 1, 2), broken=frozenset({1}))
+    disks = LocalDisks(directory=data(tmp_path, 1, 2), broken=frozenset({"1"}))
     assert save(disks, (1, 2), ["orders"], tmp_path / "replicas") == {
         1: "its disk cannot be read: sh disk.sh tree: exit code 1: Input/output error",
         2: "",
@@ -229,8 +286,8 @@ class Changing(LocalDisks):
 
     listed: list[int] = field(default_factory=list)
 
-    def tree(self, node: int) -> dict[str, int]:
-        sizes = LocalDisks.tree(self, node)
+    def tree(self, node: int, log_dir: int) -> dict[str, int]:
+        sizes = LocalDisks.tree(self, node, log_dir)
         self.listed.append(node)
         if len(self.listed) == 1:
             sizes["meta.properties"] += 1

@@ -50,6 +50,7 @@ def test_every_need_of_a_run_is_checked_in_order():
         "memory",
         "disk space",
         "disks",
+        "clocks",
     ]
     assert all(one.why and one.next_step for one in doctor.NEEDS)
 
@@ -114,6 +115,21 @@ def test_what_a_disk_cannot_do_is_said_in_the_words_of_the_trial(monkeypatch):
     assert "rootless" in found.next_step
     monkeypatch.setattr(doctor.prepare, "missing_images", lambda: ("highwater/base",))
     assert doctor.check(disks).seen == "not known without the images"
+
+
+def test_what_a_clock_cannot_do_is_said_in_the_words_of_the_trial(monkeypatch):
+    def fail(image):
+        raise MachineError(f"{image}: a process whose clock was set 691200 s ahead shows a time 0 s ahead")
+
+    monkeypatch.setattr(doctor.prepare, "missing_images", lambda: ())
+    monkeypatch.setattr(doctor.clock_trial, "try_a_clock", fail)
+    (clocks,) = (each for each in doctor.NEEDS if each.name == "clocks")
+    found = doctor.check(clocks)
+    assert (found.ok, "shows a time 0 s ahead" in found.seen) == (False, True)
+    monkeypatch.setattr(doctor.clock_trial, "try_a_clock", lambda image: 691_201)
+    assert doctor.check(clocks).seen == "a process was given a clock 8 days ahead"
+    monkeypatch.setattr(doctor.prepare, "missing_images", lambda: ("highwater/base",))
+    assert doctor.check(clocks).seen == "not known without the images"
 
 
 def test_an_engine_that_is_another_ones_is_named(monkeypatch):

@@ -149,5 +149,6 @@ def test_make_test_prepares_lints_and_runs_all_tests_but_the_long_ones_once():
         ".venv/bin/mypy",
         ".venv/bin/lint-imports",
         ".venv/bin/pytest tests/unit tests/spark -n 3 --dist loadfile",
-        ".venv/bin/pytest tests/cluster --ignore tests/cluster/shared/faults/each",
+        ".venv/bin/pytest tests/cluster --ignore tests/cluster/shared/faults/each "
+        "--ignore tests/cluster/log_directories",
     ]

@@ -81,6 +81,18 @@ def test_other_topologies() -> None:
     assert "--feature eligible.leader.replicas.version=0" in services["kafka-1"]["command"][0]
 
 
+def test_each_log_directory_of_a_broker_is_on_a_volume_of_its_own() -> None:
+    parsed = YAML(typ="safe").load(render(Topology(log_dirs=2, client_port=40000)))
+    services = parsed["services"]
+    assert services["kafka-2"]["volumes"] == ["data-2:/data", "data-2-2:/data-2"]
+    assert services["kafka-101"]["volumes"] == ["data-101:/data"]
+    mounted = [
+        each.split(":")[0] for name, one in services.items() if name != "proxy" for each in one["volumes"]
+    ]
+    assert sorted(mounted) == sorted(parsed["volumes"])
+    assert "sync -f /data-2\n" in services["kafka-2"]["command"][0]
+
+
 def test_open_ports() -> None:
     """Ports that nobody knows before the start cannot be written into a file."""
     with pytest.raises(TopologyError, match="needs a fixed one"):

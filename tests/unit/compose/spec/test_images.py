@@ -67,6 +67,14 @@ def test_a_node_is_started_with_the_flags_that_its_archive_was_made_with():
     )
 
 
+def test_flags_of_one_node_stand_before_its_main_class():
+    argv = images.java_argv("kafka.Kafka", "server.properties", heap_mib=512, flags=("-XX:+More",))
+    assert [word for word in argv if word != "-XX:+More"] == [
+        *images.java_argv("kafka.Kafka", "server.properties", heap_mib=512)
+    ]
+    assert argv.index("-XX:+More") < argv.index("kafka.Kafka")
+
+
 def test_the_bench_can_start_a_node_without_the_archive():
     argv = images.java_argv("kafka.Kafka", heap_mib=256, archive=False)
     assert "-Xshare:off" in argv

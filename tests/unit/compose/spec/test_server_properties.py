@@ -53,6 +53,25 @@ def test_one_broker() -> None:
     assert got["offsets.topic.replication.factor"] == got["min.insync.replicas"] == "1"
 
 
+def test_log_directories() -> None:
+    """A broker with several names the one with its metadata log; a controller has one, and names none."""
+    topology = Topology(log_dirs=3)
+    got = server_properties(topology, 1, client_address=ADDRESS)
+    assert got["log.dirs"] == "/data/kafka,/data-2/kafka,/data-3/kafka"
+    assert got["metadata.log.dir"] == "/data/kafka"
+    for its in (
+        server_properties(topology, 101, client_address=""),
+        server_properties(Topology(), 1, client_address=ADDRESS),
+    ):
+        assert its["log.dirs"] == "/data/kafka"
+        assert "metadata.log.dir" not in its
+
+
+def test_a_combined_node_has_the_log_directories_of_a_broker() -> None:
+    got = server_properties(Topology(combined=True, log_dirs=2), 1, client_address=ADDRESS)
+    assert got["log.dirs"] == "/data/kafka,/data-2/kafka"
+
+
 def test_text() -> None:
     """A backslash survives Java's reading of the file."""
     assert render({"a": "b", "c": "d\\e"}) == "a=b\nc=d\\\\e\n"
@@ -62,4 +81,7 @@ def test_features() -> None:
     """ELR is named to the formatter only where the release knows it and somebody asked."""
     assert format_features(Topology(elr=True)) == ("--feature", "eligible.leader.replicas.version=1")
     assert format_features(Topology(elr=False)) == ("--feature", "eligible.leader.replicas.version=0")
+    both = Topology(elr=True, transaction_version=2)
+    assert format_features(both)[2:] == ("--feature", "transaction.version=2")
+    assert format_features(Topology(transaction_version=1)) == ("--feature", "transaction.version=1")
     assert format_features(Topology()) == format_features(Topology(kafka="3.9.1", elr=False)) == ()

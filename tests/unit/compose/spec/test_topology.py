@@ -1,5 +1,6 @@
 """What a topology is, and which ones are refused before anything starts."""
 
+import re
 from typing import Any
 
 import pytest
@@ -53,6 +54,7 @@ def test_elr(release: str, asked: bool | None, on: bool) -> None:
     ("wrong", "message"),
     [
         ({"brokers": 0}, "brokers: 0; give 1 to 50"),
+        ({"clocks": (1, 9)}, "clocks: of 9, and the nodes are 1, 2, 3, 101, 102, 103"),
         ({"brokers": 2, "controllers": 3, "combined": True}, "each controller is one of the brokers"),
         ({"kafka": "latest"}, "'latest' is not a release"),
         ({"kafka": "2.8.1"}, "2.8.1 is too old"),
@@ -61,7 +63,19 @@ def test_elr(release: str, asked: bool | None, on: bool) -> None:
         ({"kafka_by_node": {4: "4.0.0"}}, "a release for 4, and the nodes are 1, 2, 3, 101, 102, 103"),
         ({"kafka_by_node": {101: "3.9.1"}, "elr": True}, "do not exist in 3.9.1"),
         ({"kafka": "3.9.1", "elr": True}, "do not exist in 3.9.1"),
+        ({"later": ("4",)}, "'4' is not a release"),
+        ({"kafka": "3.9.1", "formatted": "4.0.0"}, "formatted: 3.9.1 does not know the metadata.version of"),
+        ({"later": ("4.0.0",)}, "formatted: 4.0.0 does not know the metadata.version of 4.3.1"),
+        ({"formatted": "3.5.2"}, "3.5.2 is too old"),
+        ({"formatted": "3.9.1", "elr": True}, "do not exist in 3.9.1"),
+        ({"transaction_version": 3}, "transaction_version: 3; there are 0, 1, 2"),
+        ({"transaction_version": 1, "kafka": "3.9.1"}, "3.9.1 has no such feature; use 4.0.0 or newer"),
+        ({"transaction_version": 1, "formatted": "3.9.1"}, "3.9.1 has no such feature; use 4.0.0"),
         ({"volume_mib": 10}, "at least 64 MiB"),
+        ({"log_dirs": 0}, "log_dirs: 0; give 1 to 4"),
+        ({"log_dirs": 5}, "log_dirs: 5; give 1 to 4"),
+        ({"log_dirs": 2, "kafka": "3.6.1"}, "do not work with KRaft in 3.6.1 (KIP-858); use 3.7.0 or newer"),
+        ({"log_dirs": 2, "kafka_by_node": {101: "3.6.2"}}, "do not work with KRaft in 3.6.2"),
         ({"client_port": 80}, "client port: 80"),
         ({"broker_config": {"node.id": 7}}, "node.id is set by highwater"),
         ({"broker_config": {"Min ISR": 2}}, "'Min ISR' is not the name of a Kafka setting"),
@@ -73,7 +87,7 @@ def test_elr(release: str, asked: bool | None, on: bool) -> None:
 )  # fmt: skip
 def test_impossible(wrong: dict[str, Any], message: str) -> None:
     """A cluster that cannot exist is refused with the value and what would be right."""
-    with pytest.raises(TopologyError, match=message.replace("(", r"\(")):
+    with pytest.raises(TopologyError, match=re.escape(message)):
         Topology(**wrong)
 
 
@@ -85,6 +99,25 @@ def test_release_of_a_node() -> None:
     assert (mixed.oldest_version, mixed.elr_on) == ((4, 0), False)
     assert Topology().releases == ("4.3.1",)
     assert Topology(kafka="3.9.1", kafka_by_node={1: "3.10.0"}).releases == ("3.9.1", "3.10.0")
+
+
+def test_releases_that_come_later() -> None:
+    """Their images are needed; what is on in the cluster is by the release that formatted it."""
+    upgraded = Topology(kafka="4.0.0", later=("4.3.1", "4.1.1", "4.3.1"))
+    assert (upgraded.releases, upgraded.format_release) == (("4.0.0",), "4.0.0")
+    assert upgraded.every_release == ("4.0.0", "4.1.1", "4.3.1")
+    assert (upgraded.oldest_version, upgraded.elr_on) == ((4, 0), False)
+    not_finalized = Topology(kafka="4.3.1", formatted="4.0.0")
+    assert (not_finalized.releases, not_finalized.every_release) == (("4.3.1",), ("4.0.0", "4.3.1"))
+    assert (not_finalized.oldest_version, not_finalized.elr_on) == ((4, 0), False)
+    assert Topology(kafka="4.3.0", later=("4.3.1",), formatted="4.3.1").format_release == "4.3.1"
+
+
+def test_log_directories_of_a_node() -> None:
+    """Brokers have as many as were asked for, a controller that is none has one."""
+    topology = Topology(log_dirs=2, kafka="3.7.0")
+    assert [topology.log_dirs_of(node) for node in topology.nodes] == [2, 2, 2, 1, 1, 1]
+    assert [Topology(log_dirs=2, combined=True).log_dirs_of(node) for node in (1, 2, 3)] == [2, 2, 2]
 
 
 def test_defaults() -> None:

@@ -2,17 +2,15 @@
 
 import json
 from collections.abc import Mapping
-from threading import Event
 
 import pytest
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_steps import run
+from fakes.world.fault_world import World
 
 from compose.errors import NodeStateError
 from compose.protocols import Edge
 from faults.clock import ns
-from faults.plan.parse import parse_steps
 from faults.schedule.record import FaultRecord
-from faults.schedule.scheduler import run_schedule
 
 CUT = {"do": "partition", "edges": "followers -> leader", "for": "3s"}
 BLACKHOLE = CUT | {"mode": "blackhole"}
@@ -22,14 +20,6 @@ STOP = {"do": "stop", "target": "leader", "for": "3s"}
 STALL = {"do": "disk-stall", "target": "leader", "for": "3s"}
 POWER = {"do": "power-loss", "target": "brokers", "for": "1s"}
 ALL = (CUT, BLACKHOLE, PAUSE, KILL, STOP, STALL, POWER)
-
-
-def run(world: World, *words: dict[str, str]) -> tuple[FaultRecord, ...]:
-    """Run steps, the first 5 s after the start, on the world's own clock."""
-    steps = parse_steps([{"at": "5s", **words[0]}, *words[1:]])
-    return run_schedule(
-        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
-    )
 
 
 def shown(record: FaultRecord) -> dict[str, object]:
@@ -163,7 +153,7 @@ def test_a_stall_shows_the_log_that_stood_still() -> None:
 def test_a_log_that_did_not_grow_before_is_no_evidence() -> None:
     """A log that stood still anyway does not show that the disk is frozen."""
     world = World()
-    world.log_bytes = lambda node: 1000  # type: ignore[method-assign]
+    world.log_bytes = lambda node, *, log_dir=None: 1000  # type: ignore[method-assign]
     (record,) = run(world, STALL)
     assert not record.proven
     assert "the log did not grow before the stall either" in reason(record)
@@ -194,9 +184,9 @@ def test_power_loss_shows_what_is_gone() -> None:
 class Undeleting(World):
     """What node 1 had deleted a moment before is back after the cut, and larger than what it lost."""
 
-    def log_sizes(self, node: int) -> Mapping[str, int]:
+    def log_sizes(self, node: int, *, log_dir: int | None = None) -> Mapping[str, int]:
         back = {"old-0/00000000000000000000.log": 1 << 30} if node == 1 and node in self.cut_off else {}
-        return back | dict(super().log_sizes(node))
+        return back | dict(super().log_sizes(node, log_dir=log_dir))
 
 
 def test_a_file_that_the_cut_brings_back_hides_no_loss() -> None:

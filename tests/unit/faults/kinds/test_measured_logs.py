@@ -1,15 +1,12 @@
 """What a node held while it was down is read from its disk, whatever fault ended it."""
 
-from threading import Event
-
 import pytest
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world import fault_steps
+from fakes.world.fault_world import World
 
 from compose.errors import DiskError
 from faults.kinds.base import MeasuredLog
-from faults.plan.parse import parse_steps
 from faults.schedule.record import FaultRecord
-from faults.schedule.scheduler import run_schedule
 
 KILL = {"do": "kill", "target": "leader", "for": "3s"}
 STOP = {"do": "stop", "target": "leader", "for": "3s"}
@@ -17,16 +14,8 @@ POWER = {"do": "power-loss", "target": "leader", "for": "1s"}
 
 
 def run(world: World, words: dict[str, str]) -> FaultRecord:
-    """Run one step, 5 s after the start; the log of a running node grows by 1,000,000 a second."""
-    (record,) = run_schedule(
-        parse_steps([{"at": "5s", **words}]),
-        world,
-        WorldView(world),
-        world.clock,
-        stop=Event(),
-        on_event=lambda _: None,
-        threads=Inline(),
-    )
+    """The record of one step; the log of a running node grows by 1,000,000 a second."""
+    (record,) = fault_steps.run(world, words)
     return record
 
 

@@ -313,7 +313,7 @@ for _ in range(3):
             {"at": "5s", "parallel": [KILL, KILL | {"target": "boss"}]},
             "parallel 2, target: 'boss' is refused; allowed: "
             "leader, follower, followers (each also of a partition, as leader(orders-0)), active controller, "
-            "controllers, brokers, nodes, minority, majority, node N, N+M",
+            "transaction coordinator(ID), controllers, brokers, nodes, minority, majority, node N, N+M",
         ),
         (
             {"after": "nobody.end", "sequence": [KILL]},

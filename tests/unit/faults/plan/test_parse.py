@@ -27,6 +27,8 @@ from faults.targets.conditions import (
     LeaderChanged,
     LeaderMoved,
     NoLeader,
+    ProducerFenced,
+    TransactionCoordinatorMoved,
     parse_condition,
 )
 from faults.targets.edges import parse_edges
@@ -174,9 +176,10 @@ def test_a_refusal_names_the_step() -> None:
     assert caught.value.step == 1
     assert str(caught.value) == (
         "step 2, do: 'meteor' is refused; "
-        "allowed: one of partition, pause, pulses, kill, stop, rolling-restart, cpu-limit, memory-limit, "
-        "disk-stall, disk-stutter, disk-full, power-loss, disk-wipe, latency, bandwidth, slicing, reset, "
-        "reassign, preferred-election, unclean-election, create-topic, create-partitions, config, feature"
+        "allowed: one of partition, pause, pulses, kill, stop, rolling-restart, rolling-upgrade, cpu-limit, "
+        "memory-limit, disk-stall, disk-stutter, disk-full, power-loss, disk-wipe, log-dir-failure, "
+        "clock-skew, latency, bandwidth, slicing, reset, reassign, preferred-election, unclean-election, "
+        "create-topic, create-partitions, config, feature, finalize, refused-downgrade"
     )
 
 
@@ -206,6 +209,11 @@ ORDERS = TopicPartition(topic="orders", partition=0)
         ("broker 2 unfenced", BrokerUnfenced(broker=2)),
         ("controller.moved", ControllerMoved()),
         ("coordinator(billing.v2-x).moved", CoordinatorMoved(group="billing.v2-x")),
+        (
+            "transaction coordinator(payments-1).moved",
+            TransactionCoordinatorMoved(transactional_id="payments-1"),
+        ),
+        ("producer fenced", ProducerFenced()),
         ("isr(orders-0) == {leader}", IsrIsLeader(of=ORDERS)),
         ("isr == { leader }", IsrIsLeader()),
         ("leader.changed(orders-0)", LeaderChanged(of=ORDERS)),

@@ -1,5 +1,7 @@
 """A plan that cannot be run is refused before anything starts."""
 
+from dataclasses import replace
+
 import pytest
 from fakes.world.cluster import full_mesh
 
@@ -65,6 +67,55 @@ def test_refusing_an_event_of_a_follower_that_there_is_not() -> None:
     with pytest.raises(BadStep) as caught:
         validate(parse_steps([words | {"when": "follower 3 behind by 1"}]), FACTS)
     assert (caught.value.field, caught.value.value) == ("when", "follower 3(orders-0)")
+
+
+TRANSACTIONS = replace(
+    FACTS,
+    internal=(TopicFacts(name="__transaction_state", partitions=4, replication=3, min_isr=2),),
+    transactional_ids=("payments-1", "payments-2"),
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"target": "transaction coordinator(payments-2)"},
+        {"target": "leader(__transaction_state-3)"},
+        {"when": "transaction coordinator(payments-1).moved"},
+        {"when": "leader.moved(__transaction_state-0)"},
+        {"when": "producer fenced"},
+    ],
+)
+def test_what_only_a_load_with_transactions_has(words: dict[str, object]) -> None:
+    """Its coordinators, its transaction log, and producers that are fenced."""
+    words = {"do": "kill", "target": "leader", "for": "0s", "when": "leader.moved", **words}
+    validate(parse_steps([words]), TRANSACTIONS)
+    with pytest.raises(BadStep):
+        validate(parse_steps([words]), FACTS)
+
+
+@pytest.mark.parametrize(
+    ("words", "field", "value"),
+    [
+        (
+            {"target": "transaction coordinator(payments-3)"},
+            "target",
+            "transaction coordinator(payments-3)",
+        ),
+        ({"target": "leader(__transaction_state-4)"}, "target", "__transaction_state-4"),
+        (
+            {"when": "transaction coordinator(payments).moved"},
+            "when",
+            "transaction coordinator(payments).moved",
+        ),
+    ],
+)
+def test_refusing_a_coordinator_that_there_is_not(words: dict[str, object], field: str, value: str) -> None:
+    """Of an id that no producer has, or of a partition that the transaction log has not."""
+    step = {"do": "kill", "target": "leader", "for": "0s", "when": "leader.moved", **words}
+    with pytest.raises(BadStep) as caught:
+        validate(parse_steps([step]), TRANSACTIONS)
+    assert (caught.value.field, caught.value.value) == (field, value)
 
 
 def test_refusing_an_event_of_an_unknown_partition() -> None:

@@ -11,6 +11,7 @@ import pytest
 from fakes.world.fault_world import Inline, Slow, World, WorldView
 
 from compose.errors import ViewError
+from compose.kafka.coordinators import TRANSACTION_LOG
 from compose.protocols import PartitionState
 from faults.clock import ns
 from faults.plan.blocks import READY_S
@@ -30,6 +31,7 @@ def run(
     *words: dict[str, Any],
     view: WorldView | None = None,
     last_ack_ns: Callable[[TopicPartition | None], int] = lambda _: -1,
+    last_fencing_ns: Callable[[], int] = lambda: -1,
     slowly: bool = False,
 ) -> tuple[FaultRecord, ...]:
     """Run a plan on the world's clock; `slowly`: each reading takes 0.3 s."""
@@ -41,6 +43,7 @@ def run(
         stop=Event(),
         on_event=lambda _: None,
         last_ack_ns=last_ack_ns,
+        last_fencing_ns=last_fencing_ns,
         threads=Slow(world.clock) if slowly else Inline(),
     )
 
@@ -114,6 +117,53 @@ def test_no_broker_knows_a_coordinator() -> None:
     view.coordinator = lambda _: 3 if world.clock.now_ns() > ns(7) else None  # type: ignore[method-assign]
     _, pause = run(world, KILL, PAUSE | {"when": "coordinator(g).moved", "within": "4s"}, view=view)
     assert reason(pause).endswith("the last state was coordinator of g: 3")
+
+
+@dataclass
+class ViewWithTransactions(WorldView):
+    """A view of a cluster whose transaction log is led by whoever leads orders-0."""
+
+    def describe(self, topic: str) -> tuple[PartitionState, ...]:
+        if topic != TRANSACTION_LOG:
+            return super().describe(topic)
+        (orders,) = super().describe("orders")
+        return tuple(replace(orders, topic=topic, partition=number) for number in range(4))
+
+
+def test_a_transaction_coordinator_is_killed_and_moves() -> None:
+    """From the one of before the kill, as it is read from the transaction log."""
+    world = World()
+    kill, pause = run(
+        world,
+        KILL | {"target": "transaction coordinator(payments-1)"},
+        PAUSE | {"when": "transaction coordinator(payments-1).moved"},
+        view=ViewWithTransactions(world),
+    )
+    assert kill.nodes == (1,)
+    assert kill.inject_ns < pause.inject_ns < kill.inject_ns + ns(0.5)
+
+
+def test_there_is_no_transaction_log() -> None:
+    """Then nobody coordinates, and nobody moves."""
+    kill, pause = run(
+        World(),
+        KILL | {"target": "transaction coordinator(payments-1)"},
+        PAUSE | {"when": "transaction coordinator(payments-1).moved", "since": "start", "within": "4s"},
+    )
+    assert "__transaction_state: no broker knows it" in reason(kill)
+    assert reason(pause).endswith("the last state was None")
+
+
+def test_a_producer_is_fenced() -> None:
+    """One that was fenced before does not count."""
+    world = World()
+    _, pause = run(
+        world,
+        CUT,
+        PAUSE | {"when": "producer fenced", "since": "cut.begin"},
+        last_fencing_ns=lambda: ns(7) if world.clock.now_ns() >= ns(7) else ns(4),
+    )
+    assert ns(7) <= pause.inject_ns <= ns(7.5)
 
 
 @dataclass

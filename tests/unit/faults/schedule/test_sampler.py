@@ -1,5 +1,7 @@
 """The counters of before: when they are read, which sample counts, and what is left out."""
 
+from dataclasses import replace
+
 import pytest
 from fakes.world.fault_world import World, WorldView
 
@@ -10,7 +12,7 @@ from faults.kinds.evidence import CounterSample
 from faults.plan.parse import parse_steps
 from faults.schedule.known import ALWAYS_NS, NEVER_NS, Known, KnownRoles
 from faults.schedule.probes import UNREADABLE, Probes
-from faults.schedule.sampler import earliest
+from faults.schedule.sampler import earliest, internal_topics
 from faults.schedule.step_state import StepState
 
 EDGE = Edge(source="2", target=1)
@@ -68,6 +70,38 @@ def test_what_is_known_of_coordinators() -> None:
     assert known.good_until_ns == ns(4)
     assert known.coordinator("other") is None
     assert known.good_until_ns == NEVER_NS
+
+
+def test_the_topics_of_kafka_s_own_that_a_plan_names() -> None:
+    """In a target, in edges, or in an event; others are not asked about."""
+    kill = {"do": "kill", "target": "leader", "for": "1s", "at": "1s"}
+    for words in (
+        kill | {"target": "transaction coordinator(a)"},
+        kill | {"target": "leader(__transaction_state-0)"},
+        {"do": "partition", "edges": "all <-> transaction coordinator(a)", "for": "2s", "at": "1s"},
+        kill | {"when": "transaction coordinator(a).moved", "at": None},
+        kill | {"when": "leader.moved(__transaction_state-2)", "at": None},
+    ):
+        step = {key: value for key, value in words.items() if value is not None}
+        assert internal_topics(parse_steps([kill | {"name": "first"}, step])) == ("__transaction_state",)
+    assert internal_topics(parse_steps([kill, kill | {"target": "leader(__consumer_offsets-1)"}])) == (
+        "__consumer_offsets",
+    )
+    assert internal_topics(parse_steps([kill])) == ()
+
+
+def test_internal_topics_are_read_and_are_nobody_s_default() -> None:
+    """The first partition of all is one of the load's."""
+    world = World()
+    view = WorldView(world)
+    (orders,) = view.describe("orders")
+    internal = replace(orders, topic="__transaction_state")
+    states = {"orders": (orders,), "__transaction_state": (internal,)}
+    view.describe = states.__getitem__  # type: ignore[method-assign]
+    read = Probes(cluster=world, view=view, clock=world.clock, internal=("__transaction_state",))
+    read.keep_partitions(*read.read_partitions())
+    assert read.known.isr.keys() == {("orders", 0), ("__transaction_state", 0)}
+    assert KnownRoles(read.known).leaders().keys() == {("orders", 0)}
 
 
 def test_the_first_step_can_wait_for_an_event_from_the_start() -> None:

@@ -96,6 +96,22 @@ def test_the_first_ack() -> None:
     assert found == [False, False, True]
 
 
+def test_the_coordinator_of_a_transactional_id_moves() -> None:
+    """Its partition has another leader; none is no other."""
+    moved = parse_condition("transaction coordinator(payments-1).moved")
+    before, *nows = (
+        Observed(partition=partition("__transaction_state", 1, leader=leader)) for leader in (1, 1, -1, 2)
+    )
+    assert [holds(moved, before, now) for now in (*nows, NOTHING)] == [False, False, True, False]
+
+
+def test_a_producer_is_fenced() -> None:
+    """It was told so later than the moment."""
+    fenced = parse_condition("producer fenced")
+    found = [holds(fenced, NOTHING, Observed(last_fencing_ns=at), since_ns=100) for at in (-1, 100, 101)]
+    assert found == [False, False, True]
+
+
 def test_what_is_compared_with() -> None:
     """What was known before; without that, the first reading that tells something."""
     condition = parse_condition("controller.moved")
@@ -115,6 +131,7 @@ def test_what_is_compared_with() -> None:
         ("controller.moved", Observed(controller=101), "active controller 101"),
         ("coordinator(g).moved", Observed(coordinator=2), "coordinator of g: 2"),
         ("first ack", Observed(last_ack_ns=7), "the last acknowledgement at 7 ns"),
+        ("producer fenced", Observed(last_fencing_ns=7), "the last fencing of a producer at 7 ns"),
         ("isr.size <= 1", NOTHING, "None"),
     ],
 )

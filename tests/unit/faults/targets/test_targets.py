@@ -17,6 +17,8 @@ def roles(leader: int = 2, cluster: FakeCluster | None = None) -> Roles:
     view = FakeView()
     view.put(partition("orders", 0, leader=leader))
     view.put(partition("orders", 1, leader=3, isr=(3,)))
+    for number, its_leader in enumerate((3, 1, 2, -1)):
+        view.put(partition("__transaction_state", number, leader=its_leader))
     return Roles(cluster=cluster or FakeCluster(), view=view)
 
 
@@ -30,6 +32,8 @@ def roles(leader: int = 2, cluster: FakeCluster | None = None) -> Roles:
         ("follower 2(orders-1)", (2,)),
         ("followers", (1, 3)),
         ("active controller", (101,)),
+        ("transaction coordinator(payments-1)", (1,)),
+        ("transaction coordinator(payments-4)", (3,)),
         ("controllers", (101, 102, 103)),
         ("brokers", (1, 2, 3)),
         ("nodes", (1, 2, 3, 101, 102, 103)),
@@ -49,7 +53,11 @@ def test_resolving(text: object, nodes: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["leader", "leader(a.b-c-12)", "follower 2(orders-0)", "nodes 1+3", "node 2", "majority(brokers)"]
+    "text",
+    [
+        *("leader", "leader(a.b-c-12)", "follower 2(orders-0)", "nodes 1+3", "node 2", "majority(brokers)"),
+        *("leader(__transaction_state-3)", "transaction coordinator(a.b_c-1)"),
+    ],
 )
 def test_writing(text: str) -> None:
     """A target is written as the words that read back to it."""
@@ -65,6 +73,9 @@ NOT_TARGETS = (
     "all",
     "brokers(orders-0)",
     "majority(orders-0)",
+    "transaction coordinator",
+    "coordinator(a)",
+    "leader coordinator",
 )
 
 
@@ -90,6 +101,15 @@ def test_no_active_controller() -> None:
     """While the quorum elects, no node is the active controller."""
     with pytest.raises(NoTarget, match="active controller"):
         roles(cluster=FakeCluster(controller=None)).nodes(parse_target("active controller"))
+
+
+def test_no_transaction_coordinator() -> None:
+    """Its partition has no leader, or there is no transaction log yet."""
+    with pytest.raises(NoTarget, match="no node holds this role now"):
+        roles().nodes(parse_target("transaction coordinator(payments-3)"))
+    nothing = Roles(cluster=FakeCluster(), view=FakeView())
+    with pytest.raises(NoTarget, match="__transaction_state: no broker knows it"):
+        nothing.nodes(parse_target("transaction coordinator(payments-1)"))
 
 
 def test_unknown_partition() -> None:

@@ -15,6 +15,13 @@ def test_the_page_holds_the_tables_of_the_metrics_and_the_scenarios() -> None:
     assert documentation.rewritten(page) == page
 
 
+def test_the_page_holds_the_situations_and_where_a_scenario_is_milder() -> None:
+    lines = documentation.PAGE.read_text().splitlines()
+    assert "| 15b | and a follower dies | `quorum-loss-follower-kill` |" in lines
+    (zombie,) = [line for line in lines if line.startswith("| 9a | for 60 s |")]
+    assert zombie == "| 9a | for 60 s | for 12 s | the length decides how much is lost, not whether |"
+
+
 def test_a_metric_names_the_lines_that_may_bound_it() -> None:
     rows = documentation.metrics_table().splitlines()
     assert "| `acked.count` | acknowledged sends | `accept`, `require` |" in rows

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.run.evidence import SECOND, whole_history, whole_run
+from fakes.run.evidence import BROKERS, RECORDS, SECOND, whole_history, whole_run
 from fakes.run.run_directories import change_manifest, reference
 
-from checkers.history.rows import Fault, History, NodeEvent, Producer
+from checkers.history.rows import Fault, History, Marker, NodeEvent, Producer, Transaction
+from checkers.history.tables import OF_TRANSACTIONS
 from checkers.verdict.algebra import Verdict
 from harness.report.judge import judge
 from harness.report.report import Report
@@ -81,6 +82,96 @@ MISSING: list[tuple[Change, str]] = [
         "replicas: orders-0 on broker 2 has 12 batches, its files 0",
     ),
 ]
+
+TRANSACTION = Transaction(
+    producer=1,
+    number=0,
+    first_sequence=0,
+    last_sequence=11,
+    producer_id=7,
+    begun_ns=10 * SECOND,
+    request="commit",
+    requested_ns=23 * SECOND,
+    completed_ns=24 * SECOND,
+    outcome="committed",
+)
+
+
+CONTROL: dict[str, Any] = {"attributes": 0b110000, "digest": -1}
+"""A batch of a transaction, and one that no client wrote."""
+
+
+def in_transactions(**changes: Any) -> Change:
+    """All records are of one transaction, which its marker ends on each disk, and the final reader of what is
+    committed was given each."""
+
+    def change(rows: History) -> dict[str, Any]:
+        (proof,) = rows.proofs
+        end = RECORDS + 1
+        reached = {"log_end": end, "recovery_point": end, "hw_checkpoint": end, "batches": end}
+        ends = [
+            replace(
+                batch, position=100 * RECORDS, base_offset=RECORDS, base_sequence=-1, crc=RECORDS, **CONTROL
+            )
+            for batch in rows.replica_batches
+            if batch.base_offset == RECORDS - 1
+        ]
+        marker = Marker(**proof.tp._asdict(), offset=RECORDS, producer_id=7, kind="commit", brokers=BROKERS)
+        whole = {
+            "collected": rows.collected | set(OF_TRANSACTIONS),
+            "transactions": [TRANSACTION],
+            "transaction_reads": [replace(each, reader=0) for each in rows.reads],
+            "markers": [marker],
+            "proofs": (replace(proof, high_watermark=end, log_end=end, read_to=end, committed_to=end),),
+            "replicas": [replace(each, bytes=100 * end, **reached) for each in rows.replicas],
+            "replica_batches": [*rows.replica_batches, *ends],
+        }
+        return whole | changes
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            in_transactions(transactions=[replace(TRANSACTION, last_sequence=10)]),
+            "transactions: those of producer 1 have its sends up to 11, and it made 12",
+        ),
+        (
+            lambda rows: {**in_transactions()(rows), "proofs": rows.proofs},
+            "proofs: what is committed in orders-0 was read up to -1 of 12",
+        ),
+        (
+            lambda rows: {
+                **in_transactions()(rows),
+                "collected": rows.collected | set(OF_TRANSACTIONS) - {"coordinators"},
+            },
+            "coordinators was not collected, as it is in every complete run",
+        ),
+    ],
+)
+def test_evidence_of_transactions_that_is_missing_is_named(
+    tmp_path: Path, change: Change, sentence: str
+) -> None:
+    with_them = judged(tmp_path / "with", change, transactions=True)
+    without = judged(tmp_path / "without", change)
+    assert sentence in [reason.sentence for reason in with_them.reasons]
+    assert sentence not in [reason.sentence for reason in without.reasons]
+
+
+def test_a_load_with_transactions_that_has_it_all_lacks_nothing(tmp_path: Path) -> None:
+    report = judged(tmp_path, in_transactions(), transactions=True)
+    assert report.verdict is Verdict.PASS, report.reasons
+
+
+def test_a_load_of_whose_transactions_nobody_knows_the_markers_shows_too_little(tmp_path: Path) -> None:
+    """They are of a producer id that no client has noted."""
+    nameless = in_transactions(transactions=[replace(TRANSACTION, producer_id=-1)])
+    assert only_reason(judged(tmp_path, nameless, transactions=True)) == (
+        "marker-per-transaction is undecided: of none of 1 transactions do the disks show the end"
+    )
+
 
 CONTRADICTIONS: list[tuple[Change, str]] = [
     (
@@ -207,6 +298,31 @@ def test_a_state_dated_outside_of_the_run_is_named(tmp_path: Path) -> None:
 
     sentences = [reason.sentence for reason in judged(tmp_path, later).reasons]
     assert "metadata: a state is dated 7210.00 s, and not within the run" in sentences
+
+
+def test_a_state_that_a_wrong_clock_dated_and_that_has_two_places_is_named(tmp_path: Path) -> None:
+    """The election at 17 s, by a controller that may have been 3 s ahead, and the change at 20 s."""
+
+    def ahead(rows: History) -> dict[str, Any]:
+        skew = Fault(
+            index=0,
+            name="ahead",
+            kind="clock-skew",
+            target="node 101: +3s",
+            nodes=(101,),
+            inject_ns=12 * SECOND,
+            effect_ns=12 * SECOND + 1,
+            end_ns=20 * SECOND,
+            heal_ns=20 * SECOND + 1,
+            recovered_ns=20 * SECOND + 2,
+        )
+        return {"faults": (skew,)}
+
+    sentences = [reason.sentence for reason in judged(tmp_path, ahead, schedule=["ahead"]).reasons]
+    assert (
+        "metadata: nobody knows when the record at offset 41 and 1 more were written: a clock was off then"
+        in sentences
+    )
 
 
 def test_where_records_were_lost_the_epochs_of_the_log_are_those_of_a_checkpoint(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def changed(
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_engine_that_stands_still_within_a_change_is_named(kind: str) -> None:
     """For 15 s, of any kind, on one node: whatever it takes of itself, and waits for."""
-    waited_s = 0.01 if kind in ("stop", "rolling-restart") else 0
+    waited_s = 0.01 if kind in ("stop", "rolling-restart", "rolling-upgrade") else 0
     assert len(changed(kind, inject_s=15.1, waited_s=waited_s)) == 1
     assert len(changed(kind, heal_s=15.1)) == 1
 
@@ -146,8 +146,8 @@ class Stalling(World):
 
     stalls: set[str] = field(default_factory=set)
 
-    def _do(self, name: str, node: int) -> None:
-        super()._do(name, node)
+    def _do(self, name: str, node: int, log_dir: int | None = None) -> None:
+        super()._do(name, node, log_dir)
         if name in self.stalls:
             self.stalls.remove(name)
             self.clock.advance(ns(15))

@@ -68,19 +68,27 @@ def test_the_manifest_names_what_was_realised(tmp_path: Path) -> None:
         producers=[{"producer": 3, "acks": "1", "idempotence": False}],
         topics=[
             {"name": "a", "config": {"min.insync.replicas": "2", "flush.messages": "1"}, **shape},
-            {"name": "b", "config": {"unclean.leader.election.enable": "True"}, **shape},
+            {
+                "name": "b",
+                "config": {"unclean.leader.election.enable": "True", "retention.ms": "-1"},
+                **shape,
+            },
         ],
         cluster={
             "brokers": 3,
             "controllers": 3,
             "elr": False,
-            "broker_config": {"min.insync.replicas": "3", "log.flush.interval.messages": "9"},
+            "broker_config": {
+                "min.insync.replicas": "3",
+                "log.flush.interval.messages": "9",
+                "log.retention.hours": "48",
+            },
         },
     )
     assert run.producers == {3: ProducerPromise(acks="1", idempotence=False)}
     assert run.topics == {
-        "a": TopicPromise(min_isr=2, unclean=False, flush_messages=1),
-        "b": TopicPromise(min_isr=3, unclean=True, flush_messages=9),
+        "a": TopicPromise(min_isr=2, unclean=False, flush_messages=1, retention_ms=172_800_000),
+        "b": TopicPromise(min_isr=3, unclean=True, flush_messages=9, retention_ms=-1),
     }
     assert run.topic("c") is None
     assert (run.elr, run.clock) == (False, Clock(monotonic_ns=1, wall_ns=2))

@@ -12,6 +12,24 @@ from harness.scenario.load_size import schedule_s
 from harness.scenario.resolve import SHIPPED, find, resolve, shipped
 
 GROUPS = {
+    "administration": [
+        "acks-all-planned-move-behind",
+        "acks1-planned-move",
+        "acks1-planned-move-behind",
+        "acks1-reassignment",
+        "reassign-without-leader",
+    ],
+    "disk": [
+        "disk-full",
+        "disk-full-all",
+        "last-leader-disk-loss",
+        "last-leader-disk-loss-elr",
+        "last-leader-disk-loss-elr-off",
+        "last-leader-disk-loss-unclean",
+        "log-dir-failure",
+        "stalled-leader-disk",
+        "stuttering-follower-disk",
+    ],
     "general": ["baseline", "storm"],
     "leader-failure": [
         "acks-all-leader-kill",
@@ -25,6 +43,7 @@ GROUPS = {
     "network": [
         "isolated-from-controllers-acks-all",
         "isolated-from-controllers-acks1",
+        "one-way-follower-fetch",
         "zombie-leader-acks-all",
         "zombie-leader-acks1",
     ],
@@ -47,8 +66,24 @@ GROUPS = {
         "two-replicas-min-isr-1",
         "two-replicas-min-isr-2",
     ],
+    "clocks": [
+        "clock-ahead",
+        "clock-behind",
+        "clock-beyond-retention",
+        "controller-clock-ahead",
+        "controllers-clocks-ahead",
+    ],
     "controllers": ["quorum-loss", "quorum-loss-follower-kill", "quorum-loss-leader-kill"],
-    "restarts": ["rolling-kill", "rolling-restart", "rolling-restart-impatient"],
+    "restarts": ["acks1-rolling-restart", "rolling-kill", "rolling-restart", "rolling-restart-impatient"],
+    "transactions": [
+        "coordinator-isolated",
+        "coordinator-isolated-tv1",
+        "coordinator-kill",
+        "coordinator-kill-tv1",
+        "zombie-producer-fenced",
+        "zombie-producer-fenced-tv1",
+    ],
+    "upgrades": ["rolling-downgrade", "rolling-upgrade"],
 }
 LONGEST_S = 75.0
 """Of a schedule, so that a run with its cluster's start takes about a minute and a half at most."""
@@ -84,6 +119,14 @@ PAIRS = [
     ("slow-leader-offline", "slow-leader-elr"),
     ("slow-leader-offline", "slow-leader-unclean"),
     ("back-to-back-leader-kills", "back-to-back-leader-kills-min-isr-1"),
+    ("acks1-planned-move-behind", "acks-all-planned-move-behind"),
+    ("acks1-rolling-restart", "rolling-restart"),
+    ("last-leader-disk-loss", "last-leader-disk-loss-unclean"),
+    ("last-leader-disk-loss", "last-leader-disk-loss-elr"),
+    ("last-leader-disk-loss-elr", "last-leader-disk-loss-elr-off"),
+    ("coordinator-kill", "coordinator-kill-tv1"),
+    ("coordinator-isolated", "coordinator-isolated-tv1"),
+    ("zombie-producer-fenced", "zombie-producer-fenced-tv1"),
 ]
 
 
@@ -94,7 +137,12 @@ def test_scenarios_that_are_compared_have_the_same_schedule(one: str, other: str
 
 def test_tags_together_narrow_the_list() -> None:
     both = {entry.name for entry in catalogue(["network", "acks-1"])}
-    assert both == {"acks1-leader-kill", "isolated-from-controllers-acks1", "zombie-leader-acks1"}
+    assert both == {
+        "acks1-leader-kill",
+        "acks1-planned-move-behind",
+        "isolated-from-controllers-acks1",
+        "zombie-leader-acks1",
+    }
     assert {entry.group for entry in catalogue(["network"])} >= {"network", "leader-failure", "general"}
 
 
@@ -127,7 +175,7 @@ def test_the_command_lists_by_tag_for_people_and_programs(capsys: pytest.Capture
     assert main(["scenario", "list", "--tag", "restarts", "--json"]) == 0
     entries = json.loads(capsys.readouterr().out)
     assert [entry["name"] for entry in entries] == GROUPS["restarts"]
-    assert entries[1]["require"] == ["brokers.restarted >= 3", "elections.max >= 1"]
+    assert entries[2]["require"] == ["brokers.restarted >= 3", "elections.max >= 1"]
     assert main(["scenario", "list", "--tag", "nothing"]) == 2
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import ScenarioError
-from harness.scenario.deletion import deleting
+from harness.scenario.deletion import deleting, retention_ms
 from harness.scenario.resolve import resolve
 
 DAY_MS, HOUR_MS = 86_400_000, 3_600_000
@@ -94,3 +94,21 @@ def test_a_scenario_is_refused_at_the_place_of_the_setting(
     with pytest.raises(ScenarioError) as refused:
         resolve(SCENARIO % (of_brokers, of_topic), "demo.yaml", seed=1)
     assert str(refused.value).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    ("of_topic", "of_brokers", "kept_ms"),
+    [
+        ({}, {}, 7 * DAY_MS),
+        ({}, {"log.retention.hours": "48"}, 2 * DAY_MS),
+        ({}, {"log.retention.hours": "48", "log.retention.minutes": "4320"}, 3 * DAY_MS),
+        ({}, {"log.retention.hours": "48", "log.retention.ms": str(4 * DAY_MS)}, 4 * DAY_MS),
+        ({"retention.ms": str(5 * DAY_MS)}, {"log.retention.ms": str(4 * DAY_MS)}, 5 * DAY_MS),
+        ({"retention.ms": "-1"}, {}, -1),
+        ({}, {"log.retention.hours": "-1"}, -1),
+    ],
+)
+def test_a_topics_own_retention_outranks_the_brokers_and_their_smallest_unit_the_others(
+    of_topic: dict[str, str], of_brokers: dict[str, str], kept_ms: int
+) -> None:
+    assert retention_ms(of_topic, of_brokers) == kept_ms

@@ -5,11 +5,13 @@ import pytest
 from faults.plan.parse import parse_steps
 from harness.scenario.load_size import (
     GIB,
+    fullest_share,
     load_length,
     recorded_bytes,
     replicated_bytes,
     schedule_s,
     volume_bytes,
+    volume_count,
 )
 from harness.scenario.model import Scenario
 from harness.scenario.resolve import find, resolve
@@ -39,15 +41,39 @@ def test_a_rated_load_writes_each_record_to_each_replica_and_is_written_down() -
 
 
 def test_no_more_is_written_than_the_volumes_hold() -> None:
-    load = scenario("workload: {rate: 1000/s, record: 200B, lasts: 700s}\ncluster: {volume: 128MiB}")
-    assert replicated_bytes(load, 700) == 3 * (128 << 20)
+    load = scenario("workload: {rate: 1000/s, record: 200B, lasts: 600s}\ncluster: {volume: 128MiB}")
+    assert replicated_bytes(load, 600) == 3 * (128 << 20)
 
 
 def test_a_volume_that_is_not_asked_for_holds_what_a_long_schedule_writes() -> None:
-    """2,000 records of 300 bytes a second, 2.5 replicas, for 10,000 s are 15 GB: 5 GB a broker, a quarter."""
+    """2,000 records of 300 bytes a second, 2.5 replicas, for 10,000 s are 15 GB. The fullest volume gets four
+    of the ten replicas, and a quarter more is spare."""
     faults = "faults: [{at: 9990s, do: kill, target: leader, for: 8s}]"
-    assert scenario(faults).cluster.volume == 6 * GIB
+    assert scenario(faults).cluster.volume == 7 * GIB
     assert scenario(f"cluster: {{volume: 5GiB}}\n{faults}").cluster.volume == 5 * GIB
+
+
+def test_each_log_directory_of_a_broker_has_a_volume() -> None:
+    load = scenario("workload: {rate: 1000/s, record: 200B}\ncluster: {log_dirs: 2}")
+    assert volume_count(load) == 6
+
+
+def test_a_replica_lies_in_one_volume() -> None:
+    """Ten replicas on three volumes: one has four. On six: one has two. On twelve, most have one."""
+    cluster = "workload: {rate: 1000/s, record: 200B}\ncluster: "
+    shares = [fullest_share(scenario(cluster + f"{{log_dirs: {count}}}")) for count in (1, 2, 4)]
+    assert shares == [0.4, 0.2, 0.1]
+
+
+@pytest.mark.parametrize(("log_dirs", "gib"), [(1, 7), (2, 5), (4, 3)])
+def test_a_storm_gets_volumes_for_the_fullest(log_dirs: int, gib: int) -> None:
+    """1,800,000 records of 3,100 bytes with three replicas are 15.6 GiB. The fullest volume gets three, two
+    or one of the nine replicas, and a quarter more is spare."""
+    text = (
+        "name: load\ntopics: [{name: a, partitions: 3}]\nworkload: {rate: 1000/s, record: 3000B}\n"
+        f"storm: {{duration: 30m, intensity: normal}}\ncluster: {{log_dirs: {log_dirs}}}\n"
+    )
+    assert resolve(text, "load.yaml", seed=7).topology.volume_mib == gib << 10
 
 
 def test_of_a_load_as_fast_as_it_goes_nothing_is_known() -> None:

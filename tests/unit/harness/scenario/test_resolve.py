@@ -37,7 +37,8 @@ def refusal(old: str, new: str) -> str:
             "brokers: 3",
             "broker: 3",
             "demo.yaml:2:11: cluster.broker: unknown key 'broker'; did you mean brokers? allowed: "
-            "broker_config, brokers, combined, controller_config, controllers, elr, kafka, volume",
+            "broker_config, brokers, combined, controller_config, controllers, elr, formatted, kafka, "
+            "log_dirs, transaction_version, volume",
         ),
         ("name: demo", "nome: demo", "demo.yaml:1:1: name: is missing\n"),
         (
@@ -270,6 +271,28 @@ def test_the_positive_and_the_negative_control_have_the_same_schedule() -> None:
     one, every = (resolve(*find(name), seed=1) for name in ("acks1-leader-kill", "acks-all-leader-kill"))
     assert one.steps == every.steps
     assert (one.scenario.workload.acks, every.scenario.workload.acks) == ("1", "all")
+
+
+def test_a_cluster_gets_the_clocks_that_its_schedule_may_set() -> None:
+    """A kill needs none, and what a suite keeps of one run fits no other with other clocks."""
+    skew = "{at: 5s, do: clock-skew, target: leader, offset: +5m, for: 3s}"
+    its = resolve(GOOD.replace("{at: 5s, do: kill, target: leader, for: 3s}", skew), "demo.yaml", seed=1)
+    without = resolve(GOOD, "demo.yaml", seed=1)
+    assert (its.topology.clocks, without.topology.clocks) == ((1, 2, 3), ())
+    assert its.scenario.faults[0]["offset"] == "+5m"
+    again = resolve(its.text(), "scenario.yaml")
+    assert (again.steps, again.topology) == (its.steps, its.topology)
+
+
+def test_a_wrong_clock_of_a_controller_is_refused_where_nobody_could_place_its_records() -> None:
+    skew = "do: clock-skew, offset: +5m, target: controllers"
+    text = GOOD.replace("controllers: 3}", "controllers: 3, kafka: 4.1.1}").replace(
+        "do: kill, target: leader", skew
+    )
+    with pytest.raises(ScenarioError) as refused:
+        resolve(text, "demo.yaml", seed=1)
+    assert str(refused.value).startswith("demo.yaml:7:51: faults[0].target: 'controllers' is refused")
+    assert "before 4.2 nothing shows whose clock dated a record of the metadata log" in str(refused.value)
 
 
 def test_an_unknown_scenario_is_refused_with_the_names_there_are() -> None:

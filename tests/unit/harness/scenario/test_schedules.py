@@ -174,12 +174,14 @@ def test_a_schedule_that_could_not_be_read_again_is_refused(monkeypatch: pytest.
     assert resolve(fewer.text(), "x.yaml").steps == fewer.steps
 
 
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [0, 1, 2])
 def test_the_examples_of_the_documentation(number: int) -> None:
-    """Both schedules of docs/faults.md are valid; the second has six pauses, three stops and two more."""
+    """The schedules of docs/faults.md are valid; the last has six pauses, three stops and two more. The first
+    is an upgrade, from the release to which its last step wants to go back."""
     examples = re.findall(r"```yaml\n(faults:\n.*?)```", PAGE.read_text(), flags=re.S)
-    steps = resolve(f"name: demo\ntopics: [{{name: orders}}]\n{examples[number]}", "demo.yaml", seed=1).steps
-    assert (len(examples), len(steps)) == (2, [4, 11][number])
+    cluster = "cluster: {kafka: 4.0.0}\n" if number == 0 else ""
+    text = f"name: demo\n{cluster}topics: [{{name: orders}}]\n{examples[number]}"
+    assert (len(examples), len(resolve(text, "demo.yaml", seed=1).steps)) == (3, [4, 4, 11][number])
 
 
 def test_a_plan_that_is_shown_can_be_run() -> None:

@@ -1,6 +1,14 @@
 import pytest
 
-from harness.scenario.units import duration_s, rate_per_s, rate_text, size_bytes, size_text
+from harness.scenario.units import (
+    duration_s,
+    interval_s,
+    interval_text,
+    rate_per_s,
+    rate_text,
+    size_bytes,
+    size_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +25,13 @@ def test_a_duration_without_a_unit_or_below_zero_is_refused(value: object) -> No
     assert str(refused.value) == (
         f"not a duration: {value!r}; allowed: a duration with its unit, not negative: 500ms, 2.5s, 10m, 1h"
     )
+
+
+def test_an_interval_is_a_duration_or_never() -> None:
+    assert [interval_s("20s"), interval_s("never")] == [20.0, None]
+    assert [interval_text(20.0), interval_text(None)] == ["20s", "never"]
+    with pytest.raises(ValueError, match=r"not an interval: 'often'; allowed: a duration .*, or never"):
+        interval_s("often")
 
 
 def test_a_rate_is_per_second_or_as_fast_as_it_goes() -> None:

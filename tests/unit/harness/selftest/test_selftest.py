@@ -1,6 +1,7 @@
 """The self-test of a small run: which mutants its verdict kills, and what becomes of one that it does not."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,10 +27,13 @@ from harness.selftest.documentation import PAGE, rewritten
 from harness.selftest.judge_mutant import Result
 from harness.selftest.kill_table import WIDTH, heading, row, summary
 from harness.selftest.mutant import family
+from harness.selftest.mutants import transactions
 from harness.selftest.mutants.every import MUTANTS, named
 from harness.selftest.selftest import SelfTest
 
 NOT_IN_THIS_RUN = {
+    *(mutant.name for mutant in transactions.MUTANTS),
+    *("lose-transactions", "lose-fencings", "lose-transaction-reads", "lose-markers", "lose-coordinators"),
     "move-record",
     "swap-records",
     "resurrect-lost-record",
@@ -51,7 +55,7 @@ NOT_IN_THIS_RUN = {
     "mix-in-final-read",
     "mix-in-disk",
 }
-"""It has one partition, one producer, no fault and no loss."""
+"""It has one partition, one producer, no fault, no loss and no transaction."""
 
 
 def without(*forgotten: Property):
@@ -253,3 +257,9 @@ def test_a_file_that_is_gone_is_a_link_no_more(tmp_path: Path) -> None:
     assert not path.is_symlink()
     results(run, "empty-file", "truncate-file")
     assert path.stat().st_size > 0
+
+
+def test_the_readme_says_in_how_many_ways_a_run_is_damaged_to_ten() -> None:
+    readme = (PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
+    (ways,) = re.findall(r"damages copies of it in (\d+) ways", readme)
+    assert int(ways) == len(MUTANTS) // 10 * 10

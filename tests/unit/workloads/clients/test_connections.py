@@ -32,8 +32,8 @@ class Reports:
 
 
 def broker(node: int = 1, *, state: str = "UP", age_us: int = 10_000, **counters: int) -> dict[str, Any]:
-    zero = {"disconnects": 0, "req_timeouts": 0, "txretries": 0, "txerrs": 0}
-    return {"nodeid": node, "state": state, "stateage": age_us, **zero, **counters}
+    names = ("disconnects", "req_timeouts", "txretries", "txerrs", "waitresp_cnt", "outbuf_cnt")
+    return {"nodeid": node, "state": state, "stateage": age_us, **dict.fromkeys(names, 0), **counters}
 
 
 def partition(sent: int, given: int, *, queued: int = 0) -> dict[str, int]:

@@ -62,6 +62,11 @@ def cut(partition: int) -> Message:
     return Message(topic="t", partition=partition, error=KafkaError(TRUNCATED), offset=-1)
 
 
+def end(partition: int, offset: int) -> Message:
+    error = KafkaError(KafkaError._PARTITION_EOF)
+    return Message(topic="t", partition=partition, error=error, offset=offset)
+
+
 def read_until(
     what: Callable[[ReaderLoop], object], clients: Scripted, run: Path, ends: dict[int, int]
 ) -> tuple[ReaderLoop, list[dict[str, Any]]]:
@@ -100,6 +105,27 @@ def test_a_truncated_log_is_read_again_from_below_its_new_end_in_a_new_generatio
     _, rows = read_until(lambda r: r.delivered == 3, clients, tmp_path, {0: 30_000})
     assert clients.placed[1:] == [[30_000 - REWIND, 4]]
     assert [(row["generation"], row["producer"]) for row in rows] == [(1, 1), (2, 2), (1, 1)]
+
+
+def test_an_end_without_a_record_is_reached_when_the_client_reports_it(tmp_path: Path) -> None:
+    """Behind the last record are markers of transactions."""
+    clients = Scripted([[record(0, 5), end(0, 8)], [record(1, 9)]])
+    reading, rows = read_until(lambda r: not r.is_behind, clients, tmp_path, {0: 8, 1: 10})
+    assert not reading.is_behind
+    assert [(row["partition"], row["offset"]) for row in rows] == [(0, 5), (1, 9)]
+
+
+def test_a_reader_of_what_is_committed_is_one_that_reports_ends_where_it_is_asked_to() -> None:
+    made: list[dict[str, Any]] = []
+
+    def make(config: dict[str, Any]) -> Any:
+        made.append(config)
+
+    tailing_reader("x:1", make)(PARTITIONS)
+    tailing_reader("x:1", make, committed=True, reports_ends=True)(PARTITIONS)
+    levels = [config["isolation.level"] for config in made]
+    assert levels == ["read_uncommitted", "read_committed"]
+    assert [config.get("enable.partition.eof", False) for config in made] == [False, True]
 
 
 def test_a_reader_is_behind_while_a_high_watermark_is_ahead_of_it(tmp_path: Path) -> None:

@@ -145,6 +145,15 @@ def test_an_open_transaction_leaves_a_partition_without_proof(tmp_path: Path) ->
     assert proof.reason == "the last stable offset is 7, the high watermark 10: a transaction is open"
 
 
+def test_what_was_last_reported_of_a_partition_without_proof_has_the_time_of_that(tmp_path: Path) -> None:
+    """An open transaction that nobody could ask about any more may have ended long before the deadline."""
+    with ReplicaBrokers(log_start=10, high_watermark=10, last_stable=7) as brokers:
+        threading.Timer(0.3, lambda: brokers.silent.update((1, 2, 3))).start()
+        proof = read_nothing(brokers, tmp_path, within_s=2.0)
+    assert (proof.complete, proof.last_stable) == (False, 7)
+    assert 0 < proof.at_ns < time.monotonic_ns() - 1_000_000_000
+
+
 def test_a_transaction_that_ends_in_time_is_waited_for(tmp_path: Path) -> None:
     with ReplicaBrokers(log_start=10, high_watermark=10, last_stable=7) as brokers:
         threading.Timer(0.3, lambda: setattr(brokers, "last_stable", 10)).start()

@@ -124,8 +124,46 @@ def test_brokers_that_were_fenced_or_registered_again_are_counted() -> None:
     assert its.measured("brokers.restarted") == Measured(value=2.0)
 
 
+def test_log_directories_that_went_offline_under_a_running_broker_are_counted() -> None:
+    """Broker 1 loses one of three, is started with all, and loses two; 2 registers with one less."""
+    brokers = [
+        registration(1, 1, 10, log_dirs=3),
+        registration(2, 2, 20, log_dirs=2),
+        registration(3, 1, 10, log_dirs=2),
+        registration(4, 1, 10, log_dirs=2, fenced=True),
+        registration(5, 1, 11, log_dirs=3),
+        registration(6, 1, 11, log_dirs=1),
+        registration(7, 2, 21, log_dirs=1),
+    ]
+    its = control_plane(led(0, 1, 0, ALL), brokers=brokers)
+    assert its.measured("log-dirs.offline") == Measured(value=3.0)
+
+
+def test_log_directories_that_no_registration_names_are_not_known() -> None:
+    """As of releases before 3.7."""
+    its = control_plane(led(0, 1, 0, ALL), brokers=[registration(1, 1, 10)])
+    assert its.measured("log-dirs.offline") == Measured(
+        value=None, unknown="the metadata log names no log directories"
+    )
+
+
 def test_brokers_of_whom_nothing_was_collected_are_not_known() -> None:
     its = control_plane(led(0, 1, 0, ALL))
     assert its.measured("brokers.fenced") == Measured(
         value=None, unknown="not collected: the brokers' registrations"
     )
+
+
+def test_a_partition_that_gets_other_replicas_is_counted_and_another_order_of_them_is_not() -> None:
+    def on_brokers(second, replicas):
+        return replace(led(second, 1, 0, (1, 2)), replicas=replicas, log_offset=second)
+
+    its = control_plane(
+        on_brokers(0, (1, 2, 3)),
+        on_brokers(4, (1, 2)),
+        on_brokers(5, (2, 1)),
+        on_brokers(9, (2, 1, 3)),
+        on_brokers(10, (2, 1, 3)),
+    )
+    assert its.measured("replicas.changes") == Measured(value=2.0, where="orders-0")
+    assert control_plane(*BOUNCED).measured("replicas.changes") == Measured(value=0.0)

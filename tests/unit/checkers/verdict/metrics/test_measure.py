@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.history.history_rows import history, info, ok, sample
+from fakes.history.history_rows import history, info, ok, proof, sample
 from fakes.run.run_directories import make_run
 
 from checkers.contract.timeline import Clock, Timeline
@@ -44,6 +44,47 @@ def test_brokers_that_lost_data_are_counted_once_each(tmp_path: Path) -> None:
     ]
     its = metrics(tmp_path, replace(history(ok(1, 0, at=0)), faults=faults))
     assert its.measured("data-lost.brokers") == Measured(value=2.0)
+
+
+def skew(offset: str, *, proven: bool = True) -> Fault:
+    target = f"leader: {offset}"
+    return Fault(index=0, name="skew", kind="clock-skew", target=target, inject_ns=1, proven=proven)
+
+
+@pytest.mark.parametrize(
+    ("faults", "apart_s"),
+    [
+        ([], 0.0),
+        ([skew("+5m"), skew("-1h")], 3600.0),
+        ([skew("+8d"), skew("-1h")], 691_200.0),
+        ([skew("+8d", proven=False), skew("+30.500s")], 30.5),
+        ([Fault(index=0, name="kill", kind="kill", target="leader", inject_ns=1)], 0.0),
+    ],
+)
+def test_clocks_are_as_far_apart_as_one_was_seen_to_be(
+    tmp_path: Path, faults: list[Fault], apart_s: float
+) -> None:
+    its = metrics(tmp_path, replace(history(ok(1, 0, at=0)), faults=faults))
+    assert its.measured("clocks.apart") == Measured(value=apart_s)
+
+
+def test_the_log_start_that_moved_furthest_counts_with_its_partition(tmp_path: Path) -> None:
+    rows = history(
+        ok(1, 0, at=0),
+        replace(sample(90), log_start=3),
+        replace(sample(90, at=18), log_start=40),
+        proof(90, start=60),
+        replace(sample(90, on=1), log_start=0),
+        proof(90, start=7, on=1),
+        proof(90, start=80, on=2),
+    )
+    its = metrics(tmp_path, rows)
+    assert its.measured("log-start.moved") == Measured(value=57.0, where="orders-0")
+
+
+def test_a_log_that_begins_where_it_did_has_not_moved(tmp_path: Path) -> None:
+    still = history(ok(1, 0, at=0), replace(sample(90), log_start=0), proof(90))
+    assert metrics(tmp_path, still).measured("log-start.moved") == Measured(value=0.0)
 
 
 def test_partitions_with_an_acknowledgement_are_counted(tmp_path: Path) -> None:

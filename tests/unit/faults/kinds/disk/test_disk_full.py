@@ -1,30 +1,15 @@
 """A full disk: proven by a node that halts by itself, is noted, and is started when there is room again."""
 
 import json
-from threading import Event
 
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_steps import run
+from fakes.world.fault_world import World
 
 from compose.errors import DiskError
 from faults.clock import ns
-from faults.plan.parse import parse_steps
 from faults.schedule.record import FaultRecord
-from faults.schedule.scheduler import run_schedule
 
 FULL = {"name": "full", "do": "disk-full", "target": "leader", "for": "3s"}
-
-
-def run(world: World, *words: dict[str, str]) -> tuple[FaultRecord, ...]:
-    """Run steps, the first 5 s after the start. A node with a full disk halts 0.3 s after it was filled."""
-    return run_schedule(
-        parse_steps([{"at": "5s", **words[0]}, *words[1:]]),
-        world,
-        WorldView(world),
-        world.clock,
-        stop=Event(),
-        on_event=lambda _: None,
-        threads=Inline(),
-    )
 
 
 def changes(world: World) -> list[str]:

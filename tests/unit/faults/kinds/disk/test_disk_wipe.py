@@ -1,11 +1,11 @@
 """A wiped disk: nothing of a broker's log is left, what is gone is measured, and no controller is wiped."""
 
 import json
-from threading import Event
 
 import pytest
+from fakes.world import fault_steps
 from fakes.world.cluster import full_mesh
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_world import World
 
 from checkers.history import rows
 from compose.errors import DiskError
@@ -15,23 +15,14 @@ from faults.kinds.disk.disk_wipe import DISK_WIPE
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.plan.validate import validate
 from faults.schedule.record import FaultRecord
-from faults.schedule.scheduler import run_schedule
 from faults.targets.facts import Facts
 
 WIPE = {"do": "disk-wipe", "target": "leader", "for": "2s"}
 
 
 def run(world: World, words: dict[str, str] = WIPE) -> FaultRecord:
-    """Run one step, 5 s after the start; the log of a running node grows by 1,000,000 a second."""
-    (record,) = run_schedule(
-        parse_steps([{"at": "5s", **words}]),
-        world,
-        WorldView(world),
-        world.clock,
-        stop=Event(),
-        on_event=lambda _: None,
-        threads=Inline(),
-    )
+    """The record of one step; the log of a running node grows by 1,000,000 a second."""
+    (record,) = fault_steps.run(world, words)
     return record
 
 
@@ -89,7 +80,7 @@ def test_no_effect_no_evidence(ignored: str, why: str) -> None:
     """A process that lives, or a log that is still there."""
     world = World(ignores={ignored})
     if ignored == "kill":
-        world.wipe = lambda node, *, new: None  # type: ignore[method-assign]
+        world.wipe = lambda node, *, new, log_dir=None: None  # type: ignore[method-assign]
     record = run(world)
     assert not record.proven
     assert why in str(json.loads(record.evidence)["reason"])
@@ -97,7 +88,7 @@ def test_no_effect_no_evidence(ignored: str, why: str) -> None:
 
 def test_a_disk_that_was_empty_before_is_no_evidence() -> None:
     world = World()
-    world.log_bytes = lambda node: 0  # type: ignore[method-assign]
+    world.log_bytes = lambda node, *, log_dir=None: 0  # type: ignore[method-assign]
     assert not run(world).proven
 
 

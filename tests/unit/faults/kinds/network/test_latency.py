@@ -1,21 +1,18 @@
 """Slow edges: what may be asked for, what proves it, and how several faults on one edge compose."""
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from threading import Event
 
 import pytest
 from fakes.world.cluster import full_mesh
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_steps import run, shown
+from fakes.world.fault_world import World
 
 from compose.protocols import Edge, RoundTrip
 from faults.clock import ns
 from faults.errors import BadStep
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.plan.validate import validate
-from faults.schedule.record import FaultRecord
-from faults.schedule.scheduler import run_schedule
 from faults.targets.facts import Facts, TopicFacts
 
 SLOW = {"name": "slow", "at": "5s", "do": "latency", "edges": "followers -> leader", "for": "3s"} | {
@@ -23,19 +20,6 @@ SLOW = {"name": "slow", "at": "5s", "do": "latency", "edges": "followers -> lead
     "jitter": "50ms",
 }
 CUT = {"name": "cut", "at": "6s", "do": "partition", "edges": "followers -> leader", "for": "1s"}
-
-
-def run(world: World, *words: dict[str, str]) -> tuple[FaultRecord, ...]:
-    """Run steps on the world's own clock."""
-    steps = parse_steps(words)
-    return run_schedule(
-        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
-    )
-
-
-def shown(record: FaultRecord, part: str = "effect") -> object:
-    """The values that prove the effect, or the recovery."""
-    return json.loads(record.evidence)[part]
 
 
 def test_slow_edges_are_proven_by_round_trips() -> None:

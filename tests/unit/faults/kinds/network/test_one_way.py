@@ -1,37 +1,21 @@
 """Half-open connections and resets: requests that do not arrive, and answers that do not come back."""
 
-import json
 from collections.abc import Collection, Mapping
-from threading import Event
 
 import pytest
 from fakes.world.cluster import full_mesh
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_steps import run, shown
+from fakes.world.fault_world import World
 
 from compose.protocols import Edge, Reached
 from faults.errors import BadStep
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.plan.validate import validate
-from faults.schedule.record import FaultRecord
-from faults.schedule.scheduler import run_schedule
 from faults.targets.facts import Facts, TopicFacts
 
 EDGES = {"name": "it", "at": "5s", "edges": "followers -> leader", "for": "3s"}
 HALF_OPEN = EDGES | {"do": "partition", "mode": "blackhole", "direction": "from"}
 RESET = EDGES | {"do": "reset"}
-
-
-def run(world: World, *words: dict[str, str]) -> tuple[FaultRecord, ...]:
-    """Run steps on the world's own clock."""
-    steps = parse_steps(words)
-    return run_schedule(
-        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
-    )
-
-
-def shown(record: FaultRecord, part: str = "effect") -> object:
-    """The values that prove the effect, or the recovery."""
-    return json.loads(record.evidence)[part]
 
 
 @pytest.mark.parametrize(("direction", "end"), [("to", "proxy"), ("from", "target")])

@@ -3,36 +3,21 @@
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from threading import Event
 
 import pytest
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_steps import run, shown
+from fakes.world.fault_world import World
 
 from compose.impairments import Impairment, Throttled
 from compose.protocols import Edge, Transfer
 from faults.clock import ns
 from faults.errors import BadStep
 from faults.plan.parse import parse_step, parse_steps, write_step
-from faults.schedule.record import FaultRecord
-from faults.schedule.scheduler import run_schedule
 
 EDGES = {"name": "slow", "at": "5s", "edges": "followers -> leader", "for": "3s"}
 NARROW = EDGES | {"do": "bandwidth", "rate": "50KB/s"}
 SLICED = EDGES | {"do": "slicing", "size": "100B", "delay": "0.002s"}
 BOTH = pytest.mark.parametrize("words", [NARROW, SLICED], ids=["bandwidth", "slicing"])
-
-
-def run(world: World, *words: dict[str, str]) -> tuple[FaultRecord, ...]:
-    """Run steps on the world's own clock."""
-    steps = parse_steps(words)
-    return run_schedule(
-        steps, world, WorldView(world), world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
-    )
-
-
-def shown(record: FaultRecord, part: str = "effect") -> object:
-    """The values that prove the effect, or the recovery."""
-    return json.loads(record.evidence)[part]
 
 
 def test_a_narrow_edge_is_proven_by_the_time_that_its_bytes_take() -> None:
@@ -161,7 +146,8 @@ def test_each_edge_is_proven_for_itself() -> None:
 
 
 def test_where_an_edge_was_slow_more_transfers_are_made_before() -> None:
-    """A transfer of 0.3 s is not longer than one of 0.25 s by 0.1 s, but than one of 0.05 s."""
+    """A transfer of 0.3 s is not longer than one of 0.25 s by 0.4 of what it must take, but than one of
+    0.05 s."""
     world = World()
     measured(world, "2->1", [0.25, 0.25, 0.25, 0.05])
     (narrow,) = run(world, NARROW | {"edges": "2 -> leader"})

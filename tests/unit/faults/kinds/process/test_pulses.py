@@ -4,7 +4,8 @@ import json
 from threading import Event
 
 import pytest
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world.fault_steps import run
+from fakes.world.fault_world import World
 
 from compose.errors import DiskError, NodeStateError
 from compose.protocols import Edge
@@ -13,7 +14,6 @@ from faults.errors import BadStep
 from faults.plan.parse import parse_steps
 from faults.plan.validate import validate
 from faults.schedule.record import FaultRecord
-from faults.schedule.scheduler import run_schedule
 from faults.targets.facts import Facts
 
 PULSES = {"do": "pulses", "target": "node 2", "on": "200ms", "off": "300ms", "for": "3s"}
@@ -24,19 +24,6 @@ SWITCHES = {"pulses": ("pause", "unpause"), "disk-stutter": ("freeze", "thaw")}
 
 def by_kind(words: dict[str, str]) -> str:
     return words["do"]
-
-
-def run(world: World, *words: dict[str, str], stop: Event | None = None) -> tuple[FaultRecord, ...]:
-    """Run steps, the first 5 s after the start; each change of a node takes 0.05 s."""
-    return run_schedule(
-        parse_steps([{"at": "5s", **words[0]}, *words[1:]]),
-        world,
-        WorldView(world),
-        world.clock,
-        stop=stop or Event(),
-        on_event=lambda _: None,
-        threads=Inline(),
-    )
 
 
 def evidence(record: FaultRecord) -> dict[str, object]:

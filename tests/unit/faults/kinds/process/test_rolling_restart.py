@@ -4,7 +4,8 @@ import json
 from threading import Event
 
 import pytest
-from fakes.world.fault_world import Inline, World, WorldView
+from fakes.world import fault_steps
+from fakes.world.fault_world import World
 
 from compose.errors import NodeStateError
 from compose.protocols import CLIENT
@@ -13,7 +14,6 @@ from faults.errors import BadStep
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.plan.validate import validate
 from faults.schedule.record import FaultEvent, FaultRecord
-from faults.schedule.scheduler import run_schedule
 from faults.targets.facts import Facts, TopicFacts
 
 ROLL: dict[str, object] = {"name": "roll", "do": "rolling-restart", "target": "brokers", "for": "0s"}
@@ -26,15 +26,7 @@ def run(world: World, words: dict[str, object], *, stop: Event | None = None) ->
     def note(event: FaultEvent) -> None:
         world.calls.append(event.stage)
 
-    (record,) = run_schedule(
-        parse_steps([{"at": "5s"} | words]),
-        world,
-        WorldView(world),
-        world.clock,
-        stop=stop or Event(),
-        on_event=note,
-        threads=Inline(),
-    )
+    (record,) = fault_steps.run(world, words, log=note, stop=stop)
     return record
 
 

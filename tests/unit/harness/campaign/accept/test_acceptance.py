@@ -1,6 +1,7 @@
 """An acceptance without a cluster: its files, which run shows which clause, and the exit code."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -9,36 +10,22 @@ from fakes.run.run_steps import FakeRunSteps
 
 from checkers.verdict.algebra import Verdict
 from compose.setup import prepare
-from harness.campaign.accept import acceptance, page
-from harness.campaign.accept.acceptance import (
-    exit_code,
-    judged_entries,
-    planned,
-    promised,
-    record_of,
-    searched,
-)
+from harness.campaign.accept import page
+from harness.campaign.accept.acceptance import exit_code, planned, promised, record_of, searched
 from harness.campaign.accept.configuration_file import read_configuration
 from harness.campaign.accept.record import read_accept
+from harness.campaign.accept.searches import scenario_of
 from harness.campaign.suites.directory import reopen
 from harness.campaign.suites.loop import run_suite
+from harness.campaign.suites.made import judged_entries
+from harness.campaign.suites.record import RunEvidence
 from harness.cli import main
 from harness.errors import HistoryError, RunDirectoryError
 from harness.run.live import live_steps
 from harness.run_directory.layout import RunDir
-from harness.scenario.model import Scenario
-from harness.scenario.resolve import scenario_text
+from harness.scenario.resolve import resolve, scenario_text
 
-
-@pytest.fixture(autouse=True)
-def no_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for a load that there is not."""
-
-    def text(scenario: Scenario) -> str:
-        load = scenario.workload.model_copy(update={"lasts_s": 0.0, "tail_s": 0.0})
-        return scenario_text(scenario.model_copy(update={"workload": load}))
-
-    monkeypatch.setattr(acceptance, "scenario_text", text)
+pytestmark = pytest.mark.usefixtures("no_load")
 
 
 class AcceptSteps(FakeRunSteps):
@@ -73,6 +60,7 @@ CLAUSES = [
     "power-of-all",
     "unclean-shutdowns",
     "disk-loss",
+    "retention-by-clock",
     "spare-replicas",
     "below-min-isr",
     "offline",
@@ -101,6 +89,7 @@ def test_what_a_run_refutes_or_does_not_show_is_in_the_answer(tmp_path: Path) ->
         "power-of-all": "failed",
         "unclean-shutdowns": "confirmed",
         "disk-loss": "confirmed",
+        "retention-by-clock": "confirmed",
         "spare-replicas": "confirmed",
         "below-min-isr": "confirmed",
         "offline": "not shown",
@@ -111,7 +100,44 @@ def test_what_a_run_refutes_or_does_not_show_is_in_the_answer(tmp_path: Path) ->
     assert refuted.split("  ")[0] == "kept broker-loss"
     assert "refuted" in refuted
     assert "no acknowledged loss" in refuted
-    assert lines[-1] == "Left out of the runs: racks"
+    assert lines[-1] == "Left out of the runs: 1 of 4 brokers: a run has one for each replica, racks"
+
+
+TRAPS = [
+    (["topic.replication=2"], "two-replicas", "below-min-isr"),
+    (["topic.replication=2", "topic.config.min.insync.replicas=1"], "two-replicas", "isr-of-one"),
+    (["topic.config.min.insync.replicas=1"], "min-isr-of-one", "isr-of-one"),
+    (["topic.config.min.insync.replicas=1", "topic.config.flush.messages=1"], "min-isr-of-one", "disk-loss"),
+    (["topic.config.min.insync.replicas=3"], "min-isr-of-all", "below-min-isr"),
+    (["topic.config.min.insync.replicas=4"], "min-isr-above-replication", "below-min-isr"),
+    (["topic.config.unclean.leader.election.enable=true"], "unclean-election", "unclean-election"),
+    (["cluster.elr=false"], "no-eligible-leader-replicas", "last-replica-standing"),
+    (["producer={acks: 1}"], "acks-1", "unreplicated-tail"),
+    (["producer={acks: 0}"], "acks-0", "nothing-promised"),
+    (["topic.replication=1", "topic.config.min.insync.replicas=1"], "one-replica", "isr-of-one"),
+    (["cluster.racks={}"], "no-racks", "power-of-all"),
+    (["topic.config.retention.ms=60000"], "retention-against-clocks", ""),
+]
+
+
+@pytest.mark.parametrize(("sets", "trap", "clause"), TRAPS)
+def test_a_trap_that_a_run_can_show_names_the_clause_of_that_run(
+    sets: list[str], trap: str, clause: str
+) -> None:
+    assert {row.id: row.clause for row in record_of(payments(*sets)).traps}[trap] == clause
+
+
+def test_what_the_run_of_its_clause_shows_is_said_of_a_trap(tmp_path: Path) -> None:
+    its = payments("topic.config.min.insync.replicas=1", "topic.config.retention.ms=60000")
+    record, suite, _ = accepted(tmp_path, its, isr_of_one=Verdict.UNKNOWN)
+    document = page.as_json(record, judged_entries(suite))
+    assert {row["id"]: row["status"] for row in document["traps"]} == {
+        "min-isr-of-one": "not shown",
+        "retention-against-clocks": "no run can show it",
+    }
+    lines = page.answer(record, judged_entries(suite)).splitlines()
+    (shown,) = [line.split() for line in lines if line.startswith("trap ")]
+    assert shown == ["trap", "min-isr-of-one", "not", "shown", "as", "isr-of-one"]
 
 
 def test_a_counterexample_is_a_run_of_its_own(tmp_path: Path) -> None:
@@ -127,6 +153,54 @@ def test_a_counterexample_is_a_run_of_its_own(tmp_path: Path) -> None:
     document = page.as_json(record, rows)
     assert [row["status"] for row in document["searches"]] == ["not shown", "confirmed"]
     assert exit_code(record, suite) == 3
+    assert loss.file == "scenarios/payments-search-loss.yaml"
+    assert loss.file in page.answer(record, rows)
+
+
+def test_a_cluster_that_keeps_what_the_simulated_one_loses_disagrees(tmp_path: Path) -> None:
+    """And one whose evidence is incomplete does not: nothing is known of it."""
+    found = searched(payments("cluster.elr=false"), time_limit_s=60, on_result=lambda result: None)
+    record, suite, _ = accepted(tmp_path, found, search_loss=Verdict.UNKNOWN)
+    rows = dict(judged_entries(suite))
+    loss = record.searches[0]
+    for contrary, status in ((True, "the cluster disagrees"), (False, "not shown")):
+        evidence = kept(contrary=contrary)
+        rows[loss.entry] = rows[loss.entry].model_copy(update={"evidence": evidence})
+        assert page.as_json(record, rows)["searches"][0]["status"] == status
+        line = next(each for each in page.answer(record, rows).splitlines() if "shortest loss" in each)
+        assert re.split(r"  +", line)[1] == status
+
+
+def kept(*, contrary: bool) -> RunEvidence:
+    """What a run shows that has lost nothing."""
+    return RunEvidence(
+        expect="permitted",
+        acked=100,
+        lost=0,
+        longest_gap_s=1.0,
+        accept=(),
+        require=(),
+        faults=2,
+        proven=2,
+        contrary=contrary,
+    )
+
+
+def test_writes_that_do_not_stop_are_no_failure_of_the_cluster() -> None:
+    its = searched(payments("cluster.elr=false"), time_limit_s=60, on_result=lambda result: None)
+    scenario = scenario_of(its.setup, its.searches[1])
+    assert scenario is not None
+    assert (scenario.accept, scenario.require) == ([], ["unavailable.max >= 8.5s"])
+
+
+def test_a_lost_disk_of_a_schedule_is_a_disk_that_is_emptied() -> None:
+    sets = ("topic.config.flush.messages=1", "topic.config.min.insync.replicas=1")
+    its = searched(payments(*sets), time_limit_s=60, on_result=lambda result: None)
+    scenario = scenario_of(its.setup, its.searches[0])
+    assert scenario is not None
+    resolve(scenario_text(scenario), scenario.name, seed=1)
+    last = scenario.faults[-1]
+    assert (last["do"], last["target"], last["disk"]) == ("disk-wipe", "node 1", "emptied")
 
 
 def test_a_search_that_finds_nothing_says_how_far_it_has_looked() -> None:
@@ -136,11 +210,42 @@ def test_a_search_that_finds_nothing_says_how_far_it_has_looked() -> None:
         "no way was found to lose what was acknowledged: nothing was tried whole; the time limit of 1e-09 s "
         "was over; 0 simulated runs in "
     )
+    assert line.endswith(
+        "; a fault: a broker loses its power, is killed, is stopped cleanly, loses its disk, fetches from no "
+        "other broker, serves no other broker or reaches neither controllers nor brokers; not tried is what "
+        "retention-by-clock names"
+    )
 
 
-def test_four_replicas_are_more_than_the_model_has() -> None:
+def test_a_search_that_finds_nothing_says_so_in_the_answer_too() -> None:
+    its = searched(payments(), time_limit_s=1e-9, on_result=lambda result: None)
+    record = record_of(its)
+    line = next(each for each in page.answer(record, {}).splitlines() if each.startswith("shortest loss"))
+    assert re.split(r"  +", line)[1] == "none found"
+    assert line.endswith(page.searched(record.searches[0]))
+    assert page.as_json(record, {})["searches"][0]["status"] == "none found"
+
+
+def test_what_the_clauses_name_and_no_schedule_has_is_said() -> None:
+    its = searched(payments("cluster.combined=true"), time_limit_s=1e-9, on_result=lambda result: None)
+    assert record_of(its).searches[0].untried == ("disk-loss", "retention-by-clock")
+    for_ever = payments("topic.config.retention.ms=-1")
+    its = searched(for_ever, time_limit_s=1e-9, on_result=lambda result: None)
+    assert record_of(its).searches[0].untried == ()
+
+
+def test_four_replicas_are_more_than_the_model_has_and_the_answer_says_so() -> None:
     its = payments("topic.replication=4", "topic.config.min.insync.replicas=3")
-    assert searched(its, time_limit_s=1, on_result=lambda result: None).searches == ()
+    seen = []
+    record = record_of(searched(its, time_limit_s=1, on_result=seen.append))
+    why = "the model has 3 brokers, and the topic 4 replicas"
+    assert [(row.goal, row.runs, row.why_ended) for row in record.searches] == [
+        ("loss", 0, why),
+        ("unavailability", 0, why),
+    ]
+    assert [result.why_ended for result in seen] == [why, why]
+    assert f"no way was searched to stop writes: {why}" in page.answer(record, {})
+    assert [row["status"] for row in page.as_json(record, {})["searches"]] == ["not searched"] * 2
 
 
 def test_what_is_required_and_not_promised_is_a_failure(tmp_path: Path) -> None:
@@ -158,7 +263,7 @@ def test_an_acceptance_that_was_stopped_goes_on_from_its_directory(tmp_path: Pat
     first = run_suite(suite, AcceptSteps(), progress=sys.stdout)
     assert (len(first.runs), first.exit_code) == (1, 3)
     done = run_suite(reopen(suite.path, budget_s=3600), AcceptSteps(), progress=sys.stdout)
-    assert (len(done.runs), done.exit_code) == (9, 0)
+    assert (len(done.runs), done.exit_code) == (len(CLAUSES), 0)
 
 
 def test_a_directory_without_an_acceptance_or_with_a_damaged_one_is_refused(tmp_path: Path) -> None:
@@ -167,7 +272,7 @@ def test_a_directory_without_an_acceptance_or_with_a_damaged_one_is_refused(tmp_
     ):
         read_accept(tmp_path)
     (tmp_path / "accept.json").write_text('{"schema_version": 1}')
-    with pytest.raises(HistoryError, match="not a readable record"):
+    with pytest.raises(HistoryError, match="tool_version: Field required"):
         read_accept(tmp_path)
     (tmp_path / "accept.json").write_text('{"schema_version": 9}')
     with pytest.raises(HistoryError, match="unknown schema_version 9, this version reads 1"):
@@ -219,6 +324,25 @@ def test_without_proof_a_missing_clause_fails_and_is_in_the_json(capsys: pytest.
             "accept: --client ssl: expected KEY=VALUE, as in security.protocol=SSL",
         ),
         (["--resume", "runs/x", "--no-proof"], "accept: --resume goes on with a proof"),
+        (
+            ["--resume", "runs/x", "--set", "producer.acks=1"],
+            "accept: --resume goes on with the configuration, the seed and the searches that there are",
+        ),
+        (["payments", "--client", "a=b"], "accept: --client is for the cluster of --from-topic"),
+        (
+            ["payments", "--no-search", "--search-limit", "5s"],
+            "accept: --no-search and --search-limit exclude each other",
+        ),
+        (
+            ["payments", "--no-proof", "--seed", "7"],
+            "accept: --no-proof searches nothing and runs nothing: it takes no --search-limit, --seed or "
+            "--budget",
+        ),
+        (
+            ["matrix", "--no-proof", "--search-limit", "5s"],
+            "accept: --no-proof searches nothing and runs nothing: it takes no --search-limit, --seed or "
+            "--budget",
+        ),
     ],
 )
 def test_wrong_usage_is_one_sentence(
@@ -237,13 +361,14 @@ def test_the_command_ends_with_the_answer(
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     table = [line.split()[:3] for line in lines if line.startswith(("kept", "lost", "available", "unavail"))]
-    assert table[-9:] == [
+    assert table[-10:] == [
         ["kept", "process-kill", "confirmed"],
         ["kept", "broker-loss", "confirmed"],
         ["kept", "deposed-leader", "confirmed"],
         ["lost", "power-of-all", "confirmed"],
         ["lost", "unclean-shutdowns", "confirmed"],
         ["lost", "disk-loss", "confirmed"],
+        ["lost", "retention-by-clock", "confirmed"],
         ["available", "spare-replicas", "confirmed"],
         ["unavailable", "below-min-isr", "confirmed"],
         ["unavailable", "offline", "confirmed"],

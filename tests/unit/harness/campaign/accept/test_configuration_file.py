@@ -66,6 +66,21 @@ def refusal(tmp_path: Path, text: str) -> str:
             "request.timeout.ms together: Kafka's producer does not start; allowed: at least 30005",
         ),
         (
+            "producer: {acks: 1, max.in.flight.requests.per.connection: 6}",
+            "mine.yaml:2:60: producer.max.in.flight.requests.per.connection: 6: Kafka's producer does not "
+            "start, since idempotence is on by default; allowed: at most 5, or enable.idempotence: false",
+        ),
+        (
+            "producer: {acks: 1, transactional.id: mine}",
+            "mine.yaml:2:39: producer.transactional.id: Kafka's producer does not start with it: it needs "
+            "idempotence; it needs acks=all, found acks=1",
+        ),
+        ("producer: {acks: ALL}", "mine.yaml:2:18: producer.acks: unknown 'ALL'; allowed: 0, 1, all, -1"),
+        (
+            "producer: {linger.ms: 9223372036854775808}",
+            "mine.yaml:2:23: producer.linger.ms: expected a whole number up to 9223372036854775807, found ",
+        ),
+        (
             "producer: {retries: -1}",
             "mine.yaml:2:21: producer.retries: expected a whole number up to 2147483647, found '-1'",
         ),
@@ -132,8 +147,8 @@ def test_a_topic_takes_the_brokers_setting_under_their_name(tmp_path: Path) -> N
         ("{acks: 1}", False),
         ("{acks: -1}", True),
         ("{retries: 0}", False),
-        ("{max.in.flight.requests.per.connection: 6}", False),
         ("{enable.idempotence: false}", False),
+        ("{enable.idempotence: false, max.in.flight.requests.per.connection: 6}", False),
     ],
 )
 def test_idempotence_goes_off_by_itself_where_it_conflicts(
@@ -141,6 +156,22 @@ def test_idempotence_goes_off_by_itself_where_it_conflicts(
 ) -> None:
     its = configuration_of(read(tmp_path, f"name: mine\nproducer: {producer}\n"))
     assert its.producer.idempotence is idempotent
+
+
+def test_before_4_0_too_many_requests_in_flight_turn_idempotence_off_without_a_word(tmp_path: Path) -> None:
+    text = "name: mine\ncluster: {kafka: 3.9.1}\nproducer: {max.in.flight.requests.per.connection: 6}\n"
+    its = configuration_of(read(tmp_path, text))
+    assert (its.producer.idempotence, its.producer.asked_idempotence) == (False, None)
+    assert "idempotence-silently-off" in {trap.id for trap in traps(its)}
+
+
+def test_a_delivery_time_out_that_nobody_has_set_is_no_shorter_than_what_it_is_made_of(
+    tmp_path: Path,
+) -> None:
+    longer = read(tmp_path, "name: mine\nproducer: {request.timeout.ms: 180000, linger.ms: 1000}\n")
+    assert configuration_of(longer).producer.delivery_timeout_s == 181.0
+    usual = read(tmp_path, "name: mine\nproducer: {linger.ms: 1000}\n")
+    assert configuration_of(usual).producer.delivery_timeout_s == 120.0
 
 
 def test_a_setting_that_the_release_of_the_producer_does_not_have_is_ignored_and_named(

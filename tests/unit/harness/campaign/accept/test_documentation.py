@@ -2,13 +2,16 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from checkers.promises.clauses import KINDS
+from checkers.promises.search.search import MOST_RUNS, TIME_LIMIT_S
 from checkers.promises.traps import of_clusters, of_producers, of_topics
 from harness.campaign.accept.configuration_file import AcceptFile, parse_configuration, profiles
-from harness.campaign.accept.record import AcceptRecord, SearchRow
+from harness.campaign.accept.matrix import COLUMNS, SEARCHED, CellRow, Observed
+from harness.campaign.accept.record import AcceptRecord, SearchRow, Status
 
 ROOT = Path(__file__).parents[5]
 PAGE = (ROOT / "docs/accept.md").read_text()
@@ -32,6 +35,21 @@ def test_every_key_is_named():
         assert f"`{key}`" in PAGE, key
     assert {"clauses[]", "traps[]", "searches[]"} <= set(re.findall(r"`([a-z_]+\[\])`", PAGE))
     assert {"name", "settings", "required_missing", "left_out"} <= set(AcceptRecord.model_fields)
+    for key in (*CellRow.model_fields, *Observed.model_fields):
+        assert f"`{key}`" in PAGE or f"`cells[].{key}[]`" in PAGE, key
+
+
+def test_every_status_and_every_schedule_of_the_matrix_is_described():
+    for status in ("the cluster disagrees", "none found", "not searched"):
+        assert status in get_args(Status)
+        assert f"*{status}*" in PAGE
+    assert [name for name in (*(each.name for each in COLUMNS), SEARCHED) if f"`{name}`" not in PAGE] == []
+
+
+def test_the_bounds_of_a_search_are_those_that_it_has():
+    text = " ".join(PAGE.split())
+    assert f"after {MOST_RUNS:,} simulated runs" in text
+    assert f"`--search-limit`, {TIME_LIMIT_S:g}s each" in text
 
 
 def test_the_example_is_a_configuration():

@@ -6,42 +6,59 @@ from pathlib import Path
 
 import pytest
 from fakes.run.run_steps import FakeRunSteps
+from fakes.run.suites import row as suite_row
 
-from checkers.promises.matrix import cells
+from checkers.promises.clauses import KINDS
+from checkers.promises.matrix import LOSES, cells
 from checkers.verdict.algebra import Verdict
-from harness.campaign.accept import acceptance
-from harness.campaign.accept.acceptance import judged_entries
 from harness.campaign.accept.configuration_file import parse_configuration
-from harness.campaign.accept.matrix import as_json, is_matrix, matrix, planned_matrix, read_matrix, table
+from harness.campaign.accept.matrix import Setup, is_matrix, matrix, planned_matrix, read_matrix
+from harness.campaign.accept.matrix_page import as_json, notes, table
+from harness.campaign.accept.searches import SharedSearches
 from harness.campaign.suites.loop import run_suite
+from harness.campaign.suites.made import judged_entries
+from harness.campaign.suites.record import MeasuredBound, RunEvidence
 from harness.errors import RunDirectoryError
 from harness.run_directory.layout import RunDir
-from harness.scenario.model import Scenario
 from harness.scenario.resolve import resolve, scenario_text
 
 BASE = parse_configuration("name: matrix\n", "matrix")
 SHOWN = {
-    "acks-1-2-of-3-clean": ("what was replicated; takes writes with 2 away", "loss", "loss", "<= 12.5s"),
+    "acks-0-2-of-3-clean": ("nothing; takes writes with 2 away", "loss", "loss", "<= 12.5s"),
+    "acks-1-2-of-3-clean": (
+        "what was replicated; may lose when a leader dies, a leader is deposed, all in sync lose their "
+        "power, as many as must be in sync end uncleanly and one loses its power, disks are lost or a clock "
+        "runs ahead of retention; takes writes with 2 away",
+        "loss",
+        "loss",
+        "<= 12.5s",
+    ),
     "acks-all-1-of-3-clean": (
-        "all, until a disk is lost; takes writes with 2 away",
+        "all, when brokers are killed; may lose when all in sync lose their power, the only one in sync "
+        "loses its power, disks are lost or a clock runs ahead of retention; takes writes with 2 away",
         "no loss",
         "loss",
         "<= 12.5s",
     ),
     "acks-all-2-of-3-clean": (
-        "all, with 1 broker lost; takes writes with 1 away",
+        "all, with 1 broker lost; may lose when all in sync lose their power, as many as must be in sync end "
+        "uncleanly and one loses its power, disks are lost or a clock runs ahead of retention; takes writes "
+        "with 1 away",
         "no loss",
         "no loss",
         "<= 12.5s",
     ),
     "acks-all-2-of-2-clean": (
-        "all, with 1 broker lost; takes writes with 0 away",
+        "all, with 1 broker lost; may lose when all in sync lose their power, as many as must be in sync end "
+        "uncleanly and one loses its power, disks are lost or a clock runs ahead of retention; takes writes "
+        "with 0 away",
         "no loss",
         "no loss",
         ">= 8.5s",
     ),
     "acks-all-1-of-1-unclean": (
-        "all, until a disk is lost; takes writes with 0 away",
+        "all, when brokers are killed; may lose when the only one in sync loses its power, disks are lost or "
+        "a clock runs ahead of retention; takes writes with 0 away",
         "no loss",
         "loss",
         ">= 8.5s",
@@ -85,26 +102,184 @@ def test_the_scenarios_of_a_cell_are_valid_and_are_its_own():
         }
 
 
-def test_a_matrix_is_a_suite_whose_runs_fill_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def without_load(scenario: Scenario) -> str:
-        load = scenario.workload.model_copy(update={"lasts_s": 0.0, "tail_s": 0.0})
-        return scenario_text(scenario.model_copy(update={"workload": load}))
-
-    monkeypatch.setattr(acceptance, "scenario_text", without_load)
+@pytest.mark.usefixtures("no_load")
+def test_a_matrix_is_a_suite_whose_runs_fill_its_table(tmp_path: Path):
     made = matrix(BASE, lambda cell: cell.name == "acks-all-2-of-3-clean")
     suite = planned_matrix(made, out=tmp_path, seed=7, budget_s=3600)
     assert is_matrix(suite.path)
     done = run_suite(suite, OneVerdict(), progress=sys.stdout)
     record, judged = read_matrix(suite.path), judged_entries(done)
     assert record == made.record
-    assert re.split(r"  +", table(record, judged).splitlines()[-1])[-3:] == [
-        "no loss: confirmed",
-        "no loss: confirmed",
-        "unavailable.max <= 12.5s: refuted",
+    lines = [re.split(r"  +", line.strip()) for line in table(record, judged).splitlines()]
+    assert lines[-4:-1] == [
+        ["leader-dies", "confirmed", "not known", "no loss"],
+        ["alone-and-powerless", "confirmed", "not known", "no loss"],
+        ["one-away", "refuted", "not known", "unavailable.max <= 12.5s"],
     ]
     statuses = [each["status"] for each in as_json(record, judged)["cells"][0]["observed"]]
     assert statuses == ["confirmed", "confirmed", "refuted"]
     assert done.exit_code == 1
+
+
+# What is searched
+
+
+def of(*names: str):
+    return lambda cell: cell.name in names
+
+
+def test_the_shortest_loss_of_a_cell_is_a_schedule_of_its_own_that_is_run():
+    made = matrix(BASE, of("acks-all-2-of-2-clean"), SharedSearches(time_limit_s=60, on_result=ignored))
+    (row,) = made.record.cells
+    searched = row.observed[-1]
+    assert (searched.column, searched.entry) == ("searched", 3)
+    assert searched.shows == "loss by: brokers 1 and 2 lose their power"
+    assert searched.causes == ("power loss of all in-sync replicas",)
+    assert (row.search.faults, row.search.whole_until) == (2, 1)
+    scenario = made.scenarios[3]
+    assert scenario.name == "acks-all-2-of-2-clean-search-loss"
+    assert row.search.file == "scenarios/acks-all-2-of-2-clean-search-loss.yaml"
+    assert scenario.expect.acked_loss == "permitted"
+    assert [step["do"] for step in scenario.faults] == ["power-loss"]
+    assert row.unseen == ("unclean-shutdowns", "disk-loss", "retention-by-clock")
+
+
+def ignored(its, result) -> None:
+    """Nobody reads along."""
+
+
+def test_cells_that_the_model_cannot_tell_apart_share_a_search():
+    seen = []
+    searches = SharedSearches(time_limit_s=60, on_result=lambda its, result: seen.append(its.asked.name))
+    names = ("acks-all-1-of-1-unclean", "acks-all-1-of-1-clean", "acks-1-1-of-1-clean")
+    made = matrix(BASE, of(*names), searches)
+    assert sorted(seen) == ["acks-1-1-of-1-clean", "acks-all-1-of-1-unclean"]
+    shown = [row.observed[-1].shows for row in made.record.cells if row.name.startswith("acks-all")]
+    assert shown == ["loss by: broker 1 loses its power"] * 2
+    assert len({row.observed[-1].entry for row in made.record.cells}) == 3
+
+
+def test_a_cell_in_which_nothing_is_found_says_how_far_was_looked():
+    made = matrix(BASE, of("acks-all-2-of-3-clean"), SharedSearches(time_limit_s=1e-9, on_result=ignored))
+    (row,) = made.record.cells
+    assert [each.column for each in row.observed] == ["leader-dies", "alone-and-powerless", "one-away"]
+    for judged in (None, {}):
+        line = next(each for each in table(made.record, judged).splitlines() if "searched" in each)
+        assert "nothing was tried whole; the time limit of 1e-09 s was over; 0 simulated runs" in line
+        assert "a broker loses its power, is killed, is stopped cleanly, loses its disk, fetches" in line
+        assert line.endswith("not tried is what retention-by-clock names")
+
+
+def test_brokers_that_are_controllers_are_searched_without_lost_disks():
+    base = parse_configuration("name: matrix\n", "matrix", ["cluster.combined=true"])
+    found: list[Setup] = []
+    searches = SharedSearches(time_limit_s=1e-9, on_result=lambda its, result: found.append(its))
+    (row,) = matrix(base, of("acks-all-2-of-3-clean"), searches).record.cells
+    assert row.search.untried == ("disk-loss", "retention-by-clock")
+    assert "loses its disk" not in row.search.kinds
+    assert len(found[0].kinds) == 6
+
+
+# What was observed, and what was promised
+
+
+def evidence(*, lost=0, forbidden=0, gap_s=5.0, accept=(), require=(), contrary=False) -> RunEvidence:
+    return RunEvidence(
+        expect="any",
+        acked=18_400,
+        lost=lost,
+        forbidden=forbidden,
+        longest_gap_s=gap_s,
+        accept=accept,
+        require=require,
+        faults=1,
+        proven=1,
+        contrary=contrary,
+    )
+
+
+GOES_ON = "unavailable.max <= 12.5s"
+STOPS = "unavailable.max >= 8.5s"
+
+
+def observed(cell: str, *found: tuple[str, RunEvidence]):
+    """A cell's line for each schedule, its notes and its statuses, after runs with these verdicts."""
+    record = matrix(BASE, of(cell)).record
+    judged = {
+        place: suite_row(place, verdict, entry=place, evidence=its)
+        for place, (verdict, its) in enumerate(found)
+    }
+    document = as_json(record, judged)["cells"][0]
+    said = [note for note in notes(record.cells[0], judged) if not note.startswith("no schedule here")]
+    assert document["notes"] == [*notes(record.cells[0], judged)]
+    return table(record, judged), said, document["observed"]
+
+
+def test_what_was_observed_is_in_the_table_and_in_the_json():
+    none_away = evidence(accept=(MeasuredBound(line=GOES_ON, value=5.0, holds=True),))
+    text, said, rows = observed(
+        "acks-1-2-of-3-clean",
+        ("PASS", evidence(lost=3012, gap_s=6.14)),
+        ("PASS", evidence()),
+        ("PASS", none_away),
+    )
+    lines = [re.split(r"  +", line.strip()) for line in text.splitlines()]
+    assert ["leader-dies", "confirmed", "lost 3,012 of 18,400, longest wait 6.1 s", "loss"] in lines
+    assert ["one-away", "confirmed", "lost none of 18,400, longest wait 5.0 s", GOES_ON] in lines
+    assert said == []
+    assert [(row["acked"], row["lost"], row["longest_gap_s"]) for row in rows[:2]] == [
+        (18_400, 3012, 6.14),
+        (18_400, 0, 5.0),
+    ]
+    assert rows[0]["directory"] == "0000_demo_7"
+
+
+def test_where_nothing_was_lost_though_it_may_be_the_cell_says_so():
+    quiet = evidence(contrary=True)
+    away = evidence(accept=(MeasuredBound(line=GOES_ON, value=5.0, holds=True),))
+    _, said, rows = observed("acks-1-2-of-3-clean", ("UNKNOWN", quiet), ("UNKNOWN", quiet), ("PASS", away))
+    assert said == ["more than promised: no schedule has lost anything"]
+    assert [row["status"] for row in rows] == ["the cluster disagrees", "the cluster disagrees", "confirmed"]
+
+
+def test_a_loss_that_nothing_permits_is_less_than_promised():
+    _, said, rows = observed("acks-all-2-of-3-clean", ("FAIL", evidence(lost=5, forbidden=3)))
+    assert said == ["less than promised: leader-dies lost 3 records that nothing permits"]
+    assert [row["status"] for row in rows] == ["refuted", "not run", "not run"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind", "line", "holds", "note"),
+    [
+        ("acks-all-2-of-3-clean", "accept", GOES_ON, True, []),
+        (
+            "acks-all-2-of-3-clean",
+            "accept",
+            GOES_ON,
+            False,
+            ["less than promised: writes stopped with one away"],
+        ),
+        ("acks-all-2-of-2-clean", "require", STOPS, True, []),
+        (
+            "acks-all-2-of-2-clean",
+            "require",
+            STOPS,
+            False,
+            ["more than promised: writes went on with one away"],
+        ),
+        ("acks-all-2-of-2-clean", "require", STOPS, None, []),
+    ],
+)
+def test_writes_that_go_on_or_stop_unlike_the_promise_are_said(cell, kind, line, holds, note):
+    lost = evidence(lost=1)
+    away = evidence(**{kind: (MeasuredBound(line=line, value=None if holds is None else 9.0, holds=holds),)})
+    _, said, _ = observed(cell, ("PASS", lost), ("PASS", lost), ("PASS", away))
+    assert said == note
+
+
+def test_every_clause_of_a_loss_has_words_in_a_promise():
+    lost = {name for name, kind in KINDS.items() if kind == "lost"}
+    assert {*LOSES} == lost - {"nothing-promised"}
 
 
 def test_a_directory_without_a_matrix_is_refused(tmp_path: Path):

@@ -70,6 +70,7 @@ def test_what_is_kept_expects_no_loss_and_what_may_be_lost_expects_some():
         "unclean-shutdowns": "permitted",
         "last-replica-standing": "permitted",
         "disk-loss": "permitted",
+        "retention-by-clock": "permitted",
         "spare-replicas": "none",
         "below-min-isr": "none",
         "offline": "none",
@@ -121,6 +122,32 @@ def test_the_disk_of_a_controller_is_not_emptied():
     assert proof.why_not.startswith("its brokers are controllers")
 
 
+def test_a_clock_is_set_further_ahead_than_the_run_keeps_its_records():
+    proof = proven(asked())["retention-by-clock"]
+    assert proof.scenario.faults == [
+        {"name": "ahead", "at": "6s", "do": "clock-skew", "target": "leader", "offset": "+8d", "for": "45s"}
+    ]
+    assert proof.scenario.cluster.broker_config["log.retention.check.interval.ms"] == "1000"
+    longer = asked(broker_config={"log.retention.hours": 24 * 30})
+    assert proven(longer)["retention-by-clock"].scenario.faults[0]["offset"] == "+31d"
+    too_short = asked(broker_config={"log.retention.hours": 2})
+    assert proven(too_short)["retention-by-clock"].scenario.faults[0]["offset"] == "+8d"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "why_not"),
+    [
+        ({"combined": True}, "its brokers are controllers"),
+        ({"acks": "0"}, "with acks=0 a lost record does not show"),
+        ({"broker_config": {"log.retention.hours": 24 * 400}}, "in a run its records are kept for longer"),
+    ],
+)
+def test_no_clock_is_set_where_it_cannot_be_or_would_show_nothing(cluster, why_not):
+    proof = proven(asked(**cluster))["retention-by-clock"]
+    assert proof.scenario is None
+    assert proof.why_not.startswith(why_not)
+
+
 def test_the_times_of_the_configuration_stretch_its_proofs():
     slow = asked(broker_config={"replica.lag.time.max.ms": 10000})
     assert setup(slow).times.fail_over_s == 15.0
@@ -144,6 +171,31 @@ def test_what_would_make_a_run_judge_something_else_is_left_out_and_named():
         "unclean.leader.election.enable": "false",
     }
     assert scenario.workload.client == {"linger.ms": "3"}
+
+
+@pytest.mark.parametrize(
+    ("producer", "carried", "left_out"),
+    [
+        ({"retries": 5, "batch.size": 0}, {"retries": "5"}, ("batch.size=0",)),
+        ({"linger.ms": 1_000_000}, {}, ("linger.ms=1000000",)),
+        # Longer than the delivery time-out of the runs: the client takes neither with the other.
+        ({"linger.ms": 70_000, "retries": 5}, {}, ("linger.ms=70000", "retries=5")),
+    ],
+)
+def test_what_kafkas_producer_takes_and_the_loads_client_does_not_is_left_out_and_named(
+    producer, carried, left_out
+):
+    its = AcceptFile.model_validate({"name": "mine", "producer": producer})
+    made = setup(its)
+    assert (made.left_out, made.scenario("any", "", []).workload.client) == (left_out, carried)
+    assert resolve(scenario_text(made.scenario("any", "", [])), "any", seed=1)
+
+
+def test_a_producer_may_have_more_on_its_way_than_the_loads_client():
+    producer = {"enable.idempotence": False, "max.in.flight.requests.per.connection": 2_000_000}
+    made = setup(AcceptFile.model_validate({"name": "mine", "producer": producer}))
+    client = made.scenario("any", "", []).workload.client
+    assert client == {"max.in.flight.requests.per.connection": "1000000"}
 
 
 def test_where_all_must_be_in_sync_no_run_can_elect_one_that_is_behind():
@@ -192,7 +244,8 @@ def test_a_loss_that_was_found_must_be_there_and_be_permitted():
     scenario = counterexample(its, "loss", schedule)
     assert scenario.expect.acked_loss == "permitted"
     assert scenario.about == "Found on the simulated Kafka: brokers 1 and 2 and 3 lose their power."
-    assert counterexample(its, "unavailability", schedule).accept == ["unavailable.max >= 8.5s"]
+    stopped = counterexample(its, "unavailability", schedule)
+    assert (stopped.accept, stopped.require) == ([], ["unavailable.max >= 8.5s"])
 
 
 def test_the_configuration_of_a_file_is_the_one_that_is_proven():

@@ -32,6 +32,14 @@ def test_topics_and_the_faults_that_name_them_are_renamed_together() -> None:
     ]
 
 
+def test_a_transactional_id_that_looks_like_a_partition_keeps_its_name() -> None:
+    its = renamed(
+        "name: demo\ntopics: [{name: orders}]\nworkload: {transactions: {ids: orders}}\n"
+        "faults: [{at: 1s, do: kill, target: transaction coordinator(orders-1), for: 3s}]\n"
+    )
+    assert [step.asked for step in its.steps] == ["transaction coordinator(orders-1)"]
+
+
 def test_every_shipped_scenario_stays_what_it_was_but_for_the_names() -> None:
     for name in shipped():
         its = resolve(*find(name), seed=7)

@@ -2,21 +2,31 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
 from fakes.history.history_rows import history, logged, ok, sample
 from fakes.run.run_directories import make_run, reference
 from fakes.run.suites import record, row
 
 from checkers.history.rows import MetadataChange
 from checkers.verdict.algebra import Verdict
-from harness.campaign.suites.observed import evidence_of, observed_table, write_observed
-from harness.campaign.suites.record import MeasuredBound, RunEvidence, read_record, write_record
+from harness.campaign.suites.observed import cost, evidence_of, observed_table, write_observed
+from harness.campaign.suites.record import (
+    MeasuredBound,
+    RunEvidence,
+    RunRow,
+    RunSeconds,
+    SuiteSeconds,
+    read_record,
+    write_record,
+)
 from harness.report.judge import judge
 from harness.report.report import Report
 
 HEAD = [
-    "| scenario | expected | observed | longest wait | evidence | faults proven | runs |",
-    "| --- | --- | --- | --- | --- | --- | --- |",
+    "| scenario | expected | observed | longest wait | evidence | faults proven | took | runs |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- |",
 ]
 
 
@@ -46,12 +56,35 @@ def test_the_evidence_of_a_run_is_taken_from_its_report(tmp_path: Path) -> None:
         expect="none",
         acked=3,
         lost=1,
+        forbidden=1,
         longest_gap_s=2.0,
         accept=(MeasuredBound(line="unavailable.max <= 5s", value=2.0, holds=True),),
         require=(MeasuredBound(line="isr.min <= 1", value=3.0, holds=False),),
         faults=0,
         proven=0,
     )
+
+
+@pytest.mark.parametrize(
+    ("lines", "contrary"),
+    [
+        ({"expect": "permitted"}, True),
+        ({"expect": "any"}, False),
+        ({"expect": "any", "require": ["unavailable.max >= 5s"]}, True),
+        ({"expect": "any", "accept": ["unavailable.max >= 5s"]}, True),
+        ({"expect": "permitted", "schedule": ["kill"]}, False),
+    ],
+)
+def test_whole_evidence_of_something_else_than_was_expected_is_contrary(
+    tmp_path: Path, lines: dict[str, Any], contrary: bool
+) -> None:
+    """Nothing is contrary in a run that has shown what it was for, or of which evidence is missing."""
+    seconds = (0, 1, 3)
+    acks = [ok(1, n, at=n, invoked=at * 10**9, done=at * 10**9 + 1) for n, at in enumerate(seconds)]
+    rows = history(*acks, *(logged(1, n, n) for n in range(3)), sample(3))
+    found = evidence_of(judge(make_run(tmp_path, rows, **lines), reference))
+    assert found is not None
+    assert (found.lost, found.contrary) == (0, contrary)
 
 
 def test_a_run_that_cannot_be_read_has_none(tmp_path: Path) -> None:
@@ -63,9 +96,9 @@ def test_a_scenario_has_a_row_of_what_was_expected_and_seen() -> None:
     its = record(row(0, "PASS", scenario="kill", evidence=seen), row(1, "UNKNOWN", scenario="broken"))
     assert observed_table(its).splitlines() == [
         *HEAD,
-        "| `broken` | not known | not known | not known | none is asked for | not known | 1 UNKNOWN |",
+        "| `broken` | not known | not known | not known | none is asked for | not known | 50 s | 1 UNKNOWN |",
         "| `kill` | a permitted loss | lost 612 of 18,204 acknowledged | 4.5 s | `isr.min <= 1`: 1 | 2 of 2 "
-        "| 1 PASS |",
+        "| 50 s | 1 PASS |",
     ]
 
 
@@ -78,7 +111,7 @@ def test_several_runs_of_a_scenario_show_their_range_and_where_a_line_did_not_ho
     ]
     assert observed_table(record(*rows)).splitlines()[2:] == [
         "| `demo` | no acknowledged loss | lost none of 1,000 to 2,000 acknowledged | 4.5 s to 9.2 s | "
-        "`isr.min <= 1`: 1 to 2, held in 1 of 3 runs | 2 of 2 | 2 UNKNOWN, 1 PASS |"
+        "`isr.min <= 1`: 1 to 2, held in 1 of 3 runs | 2 of 2 | 50 s | 2 UNKNOWN, 1 PASS |"
     ]
 
 
@@ -91,3 +124,25 @@ def test_the_table_is_written_beside_the_record_which_keeps_the_evidence(tmp_pat
     assert page[0] == "# small, seed 7: expected and observed"
     assert page[2:4] == HEAD
     assert page[4].startswith("| `demo` | no acknowledged loss | lost none of 1,000 acknowledged | ")
+
+
+def run_that_took(index: int, wall_s: float, cluster_s: float, scenario: str = "demo") -> RunRow:
+    parts = {"cluster_s": cluster_s, "settle_s": 6.0}
+    seconds = RunSeconds(wall_s=wall_s, schedule_s=20.0, overhead_s=wall_s - 20.0, parts=parts)
+    return row(index, "PASS", scenario=scenario, evidence=evidence()).model_copy(update={"seconds": seconds})
+
+
+def test_what_a_run_took_is_without_the_start_of_its_cluster() -> None:
+    """So that runs on a new cluster and on a kept one are compared."""
+    its = record(run_that_took(0, 61.0, 20.5), run_that_took(1, 44.0, 0.2))
+    assert "| 40 s to 44 s | 2 PASS |" in observed_table(its)
+
+
+def test_what_a_suite_cost_is_said_with_its_longest_run() -> None:
+    runs = [run_that_took(0, 81.0, 20.9, "roll"), run_that_took(1, 44.0, 0.2, "kill")]
+    its = record(*runs, seconds=SuiteSeconds(total_s=2731.4, schedules_s=1544.0))
+    assert cost(its) == (
+        "The suite took 2,731 s, 1,544 s of it in schedules. "
+        "The longest run, of `roll`, took 60 s after its cluster had started."
+    )
+    assert cost(record()) == "The suite took 0 s, 0 s of it in schedules."

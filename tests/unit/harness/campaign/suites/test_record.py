@@ -47,7 +47,7 @@ def test_a_run_that_was_interrupted_and_made_again_counts_once() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("{", "suite.json: not a readable suite"),
+        ("{", "suite.json: not readable as a suite"),
         ('{"schema_version": 2}', "unknown schema_version 2"),
         ("[]", "unknown schema_version None"),
         ('{"schema_version": 1}', "tool_version: Field required"),

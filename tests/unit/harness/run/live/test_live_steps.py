@@ -90,6 +90,14 @@ def test_a_broker_that_ended_unplanned_is_never_started_again() -> None:
     assert ended_unplanned(cluster) == (2,)
 
 
+def test_a_clock_that_a_fault_has_left_wrong_is_set_right_before_anything_is_waited_for() -> None:
+    cluster = FakeCluster(clocks={1: 0, 2: 300_000})
+    cluster.die(3, exit_code=137)
+    with pytest.raises(StepFailed, match="stay down"):
+        LiveRunSteps("local[1]").wait_in_sync(cluster, resolve(SCENARIO, "demo.yaml", seed=1))
+    assert [call for call in cluster.calls if call.startswith("set_clock")] == ["set_clock 0 2"]
+
+
 def test_what_cannot_be_healed_keeps_nothing_else_from_being_healed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -135,7 +143,9 @@ def test_the_metadata_log_becomes_three_tables(tmp_path: Path) -> None:
         record(6, "CONFIG_RECORD", resourceType=2, resourceName="orders", name="flush.ms", value="7"),
     ]
     run = make_run(tmp_path, None)
-    LiveRunSteps("local[1]").save_timeline(cluster.copy_metadata(), run)
+    resolved = resolve(SCENARIO, "demo.yaml", seed=1)
+    LiveRunSteps("local[1]").save_timeline(cluster.copy_metadata(), resolved, run)
+    assert not (run.history / "coordinators.parquet").exists()
     metadata, brokers, configs = (
         pq.read_table(run.history / f"{name}.parquet").to_pylist()
         for name in ("metadata", "brokers", "configs")
@@ -146,6 +156,47 @@ def test_the_metadata_log_becomes_three_tables(tmp_path: Path) -> None:
         ("reported", "min.insync.replicas", "2", -1),
         ("topic", "flush.ms", "7", 6),
     ]
+
+
+def led(offset: int, partition: int, leader: int) -> dict[str, Any]:
+    """Another leader of a partition of the transaction log."""
+    data = {"partitionId": partition, "topicId": "__transaction_state", "leader": leader}
+    return record(offset, "PARTITION_CHANGE_RECORD", **data)
+
+
+def test_a_load_with_transactions_has_the_states_of_its_coordinators(tmp_path: Path) -> None:
+    """Of the partitions that have its ids: two of four, payments-1 and payments-2."""
+    cluster = FakeCluster()
+    log = [
+        record(
+            offset,
+            "PARTITION_RECORD",
+            topicId="__transaction_state",
+            partitionId=number,
+            replicas=[1, 2, 3],
+            isr=[1, 2, 3],
+            leader=1,
+            leaderEpoch=0,
+            partitionEpoch=0,
+        )
+        for offset, number in enumerate(range(4), 11)
+    ]
+    cluster.records = [
+        *created(2, "orders"),
+        record(10, "TOPIC_RECORD", name="__transaction_state", topicId="__transaction_state"),
+        *log,
+        led(20, 0, 3),
+        led(21, 1, 2),
+    ]
+    load = "workload: {producers: 2, transactions: {ids: payments}}"
+    resolved = resolve(f"{{{SCENARIO[1:-1]}, {load}}}", "demo.yaml", seed=1)
+    run = make_run(tmp_path, None)
+    LiveRunSteps("local[1]").save_timeline(cluster.copy_metadata(), resolved, run)
+    rows = pq.read_table(run.history / "coordinators.parquet").to_pylist()
+    found = [(row["log_offset"], row["partition"], row["leader"]) for row in rows]
+    assert found == [(12, 1, 1), (13, 2, 1), (21, 1, 2)]
+    metadata = pq.read_table(run.history / "metadata.parquet").to_pylist()
+    assert {row["topic"] for row in metadata} == {"orders"}
 
 
 def test_a_large_load_is_sealed_in_another_process_and_a_small_one_in_this(

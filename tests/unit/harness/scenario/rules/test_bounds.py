@@ -69,6 +69,14 @@ def test_accepted_and_required_lines_exclude_each_other_too() -> None:
             "'data-lost.brokers > 3' never holds: data-lost.brokers is from 0 to 3; give a bound within",
         ),
         (
+            "log-dirs.offline >= 1",
+            "'log-dirs.offline >= 1' never holds: log-dirs.offline is from 0 to 0; give a bound within",
+        ),
+        (
+            "fencings >= 1",
+            "fencings is about transactions, and the load has none; give it workload.transactions",
+        ),
+        (
             "errors.NOT_ENOUGH > 0",
             "no client reports an error 'NOT_ENOUGH'; write errors.NOT_ENOUGH_REPLICAS, for example",
         ),
@@ -84,6 +92,11 @@ def test_evidence_that_this_cluster_cannot_show_or_always_shows_is_refused(line:
 )
 def test_evidence_that_a_run_can_lack_is_taken(line: str) -> None:
     assert complaints(rest=f"require: [{line}]\n") == ()
+
+
+def test_only_a_broker_with_several_log_directories_goes_on_without_one() -> None:
+    """It may lose one more than once."""
+    assert complaints(cluster="log_dirs: 2", rest="require: [log-dirs.offline >= 4]\n") == ()
 
 
 @pytest.mark.parametrize("lines", ["accept", "require"])

@@ -48,8 +48,8 @@ from fakes.run.refusals import complaints
         ),
         (
             "transactional.id: a",
-            "demo.yaml:4:39: workload.client.transactional.id: 'a' is refused: the load has no transactions; "
-            "leave it out",
+            "demo.yaml:4:39: workload.client.transactional.id: is set by the harness; "
+            "use the key workload.transactions.ids",
         ),
         (
             "delivery.report.only.error: true",

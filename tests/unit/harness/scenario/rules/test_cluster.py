@@ -12,11 +12,42 @@ def test_a_release_that_there_is_not_is_refused_with_those_there_are() -> None:
     )
 
 
+def test_a_release_that_formats_is_known_and_not_newer_than_the_nodes() -> None:
+    assert complaints(cluster="formatted: 4.0.0") == ()
+    (unknown,) = complaints(cluster="formatted: 4.3.7")
+    assert unknown.startswith(
+        "demo.yaml:2:22: cluster.formatted: unknown release '4.3.7'; did you mean 4.3.1? allowed: 3.6.0, "
+    )
+    (newer,) = complaints(cluster="kafka: 4.0.0, formatted: 4.3.1")
+    assert newer.endswith("4.0.0 does not know the metadata.version of 4.3.1; use it, or an older one")
+
+
 def test_a_volume_is_a_file_of_ext4() -> None:
     assert complaints(cluster="volume: 16384GiB") == ()
     assert complaints(cluster="volume: 16385GiB") == (
         "demo.yaml:2:19: cluster.volume: 16385GiB is more than a file can hold; allowed: at most 16384GiB",
     )
+
+
+@pytest.mark.parametrize(
+    ("cluster", "complaint"),
+    [
+        ("log_dirs: 0", "demo.yaml:2:21: cluster.log_dirs: 0; give 1 to 4"),
+        ("log_dirs: 5", "demo.yaml:2:21: cluster.log_dirs: 5; give 1 to 4"),
+        (
+            "log_dirs: 2, kafka: 3.6.1",
+            "demo.yaml:2:21: cluster.log_dirs: 2 log directories do not work with KRaft in 3.6.1 (KIP-858); "
+            "use 3.7.0 or newer",
+        ),
+    ],
+)
+def test_log_directories_that_no_broker_can_have_are_refused(cluster: str, complaint: str) -> None:
+    assert complaints(cluster=cluster) == (complaint,)
+
+
+@pytest.mark.parametrize("cluster", ["log_dirs: 1, kafka: 3.6.1", "log_dirs: 2, kafka: 3.7.0", "log_dirs: 4"])
+def test_log_directories_that_a_broker_can_have_are_not(cluster: str) -> None:
+    assert complaints(cluster=cluster) == ()
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,17 @@ def test_a_rate_that_overflows_the_volumes_is_refused() -> None:
     assert complaints(workload="rate: max, record: 10000B") == ()
 
 
+def test_a_rate_that_overflows_the_volume_with_the_most_replicas_is_refused() -> None:
+    """One partition with three replicas on three brokers with two log directories each: half of the volumes
+    stay empty. 2,000/s of 10,000 bytes for 60 s are 1.2 GB."""
+    workload, cluster = "rate: 2000/s, record: 10000B, lasts: 60s", "log_dirs: 2"
+    assert complaints(workload=workload, cluster=cluster, topics="{name: orders, partitions: 1}") == (
+        "demo.yaml:4:18: workload.rate: 2000/s of 10000 bytes for 60s is 3.35 GiB with its replicas, "
+        "1.12 GiB of it on one volume, which holds 1 GiB",
+    )
+    assert complaints(workload=workload, cluster=cluster, topics="{name: orders, partitions: 2}") == ()
+
+
 def test_a_rate_that_overflows_the_volumes_before_the_last_fault_is_refused() -> None:
     kill = "faults: [{at: 3h, do: kill, target: leader, for: 8s}]\n"
     load = "rate: 20000/s, record: 1000B, tail: 2s"

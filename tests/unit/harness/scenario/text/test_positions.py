@@ -23,6 +23,15 @@ def test_each_key_and_each_value_knows_its_place() -> None:
     assert document.place(("topics", 0, "config", "min.insync.replicas")) == "demo.yaml:4:35"
 
 
+def test_what_is_put_into_a_document_is_in_no_other_one_of_the_same_text() -> None:
+    document = demo()
+    override(document, ["topics.0.config.retention.ms=5", "workload.acks=all"])
+    assert document.data["workload"] == {"rate": "2000/s", "acks": "all"}
+    assert demo().data["topics"] == [{"name": "orders", "config": {"min.insync.replicas": 2}}]
+    assert demo().data["workload"] == {"rate": "2000/s", "acks": 1}
+    assert demo().place(("workload", "acks")) == "demo.yaml:5:32"
+
+
 def test_what_was_never_written_is_placed_at_its_nearest_parent() -> None:
     assert demo().place(("workload", "readers")) == "demo.yaml:5:11"
     assert demo().place(("expect",)) == "demo.yaml:1:1"

@@ -16,7 +16,7 @@ from compose.cluster.start import DockerCluster
 from compose.errors import AdminRefused
 from compose.kafka.view import ClusterView
 from faults.schedule.record import FaultEvent, FaultRecord
-from shared.faults.fault_runs import Ignoring, run
+from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic, wait_for_acks
 
 ELR = "eligible.leader.replicas.version"
@@ -207,23 +207,3 @@ def test_kafkas_refusal_has_its_reason(cluster: DockerCluster, make_topic: MakeT
         cluster.admin.reassign({(topic, 0): (99,)})
     with pytest.raises(AdminRefused, match=f"Kafka refuses {topic}: INVALID_CONFIG"):
         cluster.admin.change_settings(Resource(kind="topic", name=topic), {MIN_ISR: "many"})
-
-
-@pytest.mark.parametrize(
-    ("step", "call"),
-    [
-        (words("reassign", to="2 replicas"), "reassign"),
-        (words("config", set=f"{MIN_ISR}=1"), "change_settings"),
-        (words("feature", set=f"{ELR}=0"), "set_feature"),
-        (words("create-topic", partitions=2), "create_topic"),
-    ],
-    ids=["reassign", "config", "feature", "create-topic"],
-)
-def test_what_changes_nothing_is_unproven(
-    cluster: DockerCluster, view: ClusterView, make_topic: MakeTopic, step: Words, call: str
-) -> None:
-    """Though the call returned as if it had worked."""
-    of_topic = {"topic": make_topic(config={MIN_ISR: "2"})} if step["do"] in ("reassign", "config") else {}
-    (record,) = run(Ignoring(cluster, call), view, {**step, **of_topic})
-    assert not record.proven
-    assert "no evidence of an effect" in json.loads(record.evidence)["reason"]

@@ -7,7 +7,7 @@ from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from compose.protocols import ProcessEvent
 from faults.schedule.record import FaultEvent
-from shared.faults.fault_runs import Ignoring, run
+from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic, wait_for_acks
 from shared.partitions import partition
 
@@ -48,18 +48,6 @@ def test_a_broker_without_room(
     assert abs(ended[0].at_ns - full.down_ns[0]) < 2_000_000_000
     assert cluster.room_bytes(leader) > 0
     view.wait_for_full_isr([topic], within_s=30)
-
-
-def test_the_evidence_can_fail(
-    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
-) -> None:
-    """A disk that has room is no evidence."""
-    topic = make_topic()
-    with traffic(cluster.bootstrap, topic, partitions=1):
-        (full,) = run(Ignoring(cluster, "fill_up"), view, {**words(topic), "for": "2s"})
-    assert not full.proven, full.evidence
-    assert "bytes free: " in json.loads(full.evidence)["reason"]
-    assert full.recovered, full.evidence
 
 
 def test_a_disk_is_filled_and_freed(cluster: DockerCluster) -> None:

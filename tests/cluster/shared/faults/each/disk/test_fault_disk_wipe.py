@@ -9,7 +9,7 @@ from compose.cluster.start import DockerCluster
 from compose.errors import NodeStateError
 from compose.kafka.view import ClusterView
 from faults.schedule.record import FaultEvent
-from shared.faults.fault_runs import Ignoring, run
+from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic, wait_for_acks
 from shared.partitions import partition
 
@@ -52,18 +52,6 @@ def test_a_broker_whose_disk_is_gone(
     assert set(found.isr) == set(cluster.brokers)
     held = dict(view.with_offsets(found).offsets.log_ends)  # type: ignore[union-attr]
     assert held[leader] == max(held.values()) > before.log_end  # the load went on without it
-
-
-def test_the_evidence_can_fail(
-    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
-) -> None:
-    """A broker that is killed and keeps its disk is no evidence of a wipe."""
-    topic = make_topic()
-    with traffic(cluster.bootstrap, topic, partitions=1):
-        (wipe,) = run(Ignoring(cluster, "wipe"), view, words(topic))
-    assert not wipe.proven, wipe.evidence
-    assert "log bytes: " in json.loads(wipe.evidence)["reason"]
-    assert wipe.recovered, wipe.evidence
 
 
 def test_a_disk_that_is_in_use_is_not_wiped(cluster: DockerCluster) -> None:

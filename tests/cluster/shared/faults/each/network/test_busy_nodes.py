@@ -5,12 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fakes.world.ignoring import Ignoring
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from compose.protocols import Edge
 from faults.schedule.record import FaultRecord
-from shared.faults.fault_runs import Ignoring, run
+from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic
 
 NODE = 3

@@ -9,7 +9,7 @@ import pytest
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from faults.schedule.record import FaultEvent, FaultRecord
-from shared.faults.fault_runs import Ignoring, run
+from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic
 from shared.partitions import partition
 
@@ -37,18 +37,16 @@ def ran(
     return record
 
 
-@pytest.mark.parametrize("direction", ["to", "from"])
-@pytest.mark.parametrize("words", [BANDWIDTH, SLICING, RESET, HALF_OPEN], ids=lambda words: words["do"])
-def test_each_is_proven_and_recovers(
+@pytest.mark.parametrize("words", [BANDWIDTH, SLICING, RESET], ids=lambda words: words["do"])
+def test_each_is_proven_of_requests_too(
     cluster: DockerCluster,
     view: ClusterView,
     make_topic: Callable[..., str],
     words: dict[str, str],
-    direction: str,
 ) -> None:
-    """In each direction, on the followers' fetches, soon after its injection."""
+    """On the followers' fetches, soon after its injection."""
     topic = make_topic(partitions=PARTITIONS)
-    record = ran(cluster, cluster, view, topic, step(topic, words | {"direction": direction}))
+    record = ran(cluster, cluster, view, topic, step(topic, words | {"direction": "to"}))
     assert record.proven, record.evidence
     assert record.recovered, record.evidence
     assert record.effect_ns - record.inject_ns < 3_000_000_000
@@ -67,24 +65,6 @@ def test_around_a_node_each_is_proven_on_every_edge(
     assert len(record.edges) == 1 + 2 + 2 + 3
     assert record.proven, record.evidence
     assert record.recovered, record.evidence
-
-
-@pytest.mark.parametrize(("ignored", "verdict"), [("impair", (False, True)), ("mend", (True, False))])
-@pytest.mark.parametrize("words", [BANDWIDTH, SLICING, RESET], ids=lambda words: words["do"])
-def test_the_evidence_can_fail(
-    cluster: DockerCluster,
-    view: ClusterView,
-    make_topic: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
-    words: dict[str, str],
-    ignored: str,
-    verdict: tuple[bool, bool],
-) -> None:
-    """Where nothing is done nothing is proven; where it stays, nothing has recovered."""
-    monkeypatch.setattr("faults.schedule.scheduler.RECOVERY_S", 3.0)
-    topic = make_topic(partitions=PARTITIONS)
-    record = ran(Ignoring(cluster, ignored), cluster, view, topic, step(topic, words))
-    assert (record.proven, record.recovered) == verdict, record.evidence
 
 
 @pytest.mark.parametrize(("direction", "end"), [("to", "proxy"), ("from", "target")])
@@ -119,6 +99,7 @@ NAMED = {
     "bridge active controller between controllers": 2,
     "bridge node 2 between brokers": 2,
     "ring nodes": 11,
+    "client -> leader({topic}-0)": 1,
 }
 """How many edges of three brokers and three controllers each cuts."""
 
@@ -129,7 +110,7 @@ def test_named_cuts(
 ) -> None:
     """Each is proven on all of its edges, and the cluster is whole afterwards."""
     topic = make_topic(partitions=PARTITIONS)
-    words = step(topic, {"do": "partition", "edges": edges}, seconds=3)
+    words = step(topic, {"do": "partition", "edges": edges.format(topic=topic)}, seconds=3)
     record = ran(cluster, cluster, view, topic, words)
     assert len(record.edges) == count
     assert record.proven, record.evidence

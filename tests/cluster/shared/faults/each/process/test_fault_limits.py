@@ -3,20 +3,13 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
-
-import pytest
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from faults.schedule.record import FaultEvent
-from shared.faults.fault_runs import Ignoring, run
+from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic, wait_for_acks
 from shared.partitions import partition
-
-COUNTS_MEMORY = Path("/sys/fs/cgroup/cgroup.controllers").exists()
-"""Control groups of version 2."""
-counted = pytest.mark.skipif(not COUNTS_MEMORY, reason="refused on this machine: see the test of that")
 
 CPU: Mapping[str, object] = {"name": "cpu", "do": "cpu-limit", "cpus": "0.1", "for": "6s"}
 
@@ -58,15 +51,13 @@ def processors(cluster: DockerCluster, node: int, *, for_s: float) -> float:
     return (cluster.cpu_ns(node) - begin_ns) / 1e9 / (time.monotonic() - began_s)
 
 
-def test_the_evidence_can_fail(
+def test_a_limit_that_nobody_waits_for_is_no_evidence(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
-    """A node that is not limited waits for no limit; nor does one whose limit is above what it uses."""
+    """It is above what the node uses."""
     topic = make_topic()
     with traffic(cluster.bootstrap, topic, partitions=1):
-        (unset,) = run(Ignoring(cluster, "limit_cpu"), view, step({**CPU, "for": "2s"}, topic))
         (ample,) = run(cluster, view, step({**CPU, "cpus": "8", "for": "2s"}, topic))
-    assert not unset.proven, unset.evidence
     assert not ample.proven, ample.evidence
     assert ample.recovered, ample.evidence
 
@@ -83,41 +74,33 @@ def test_a_limit_outlives_a_restart_and_ends_with_the_healing(
     assert cluster.cpu_limit(1) is None
 
 
-@pytest.mark.skipif(COUNTS_MEMORY, reason="this machine counts memory")
-def test_without_counters_of_memory_a_limit_is_refused(
-    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
-) -> None:
-    """As of control groups of version 1: nothing is limited."""
-    words = {"name": "memory", "do": "memory-limit", "memory": "1GiB", "for": "2s"}
-    (memory,) = run(cluster, view, step(words, make_topic()))
-    assert "is not counted on this machine" in json.loads(memory.evidence)["reason"]
-    assert [cluster.memory_limit(node) for node in cluster.brokers] == [None, None, None]
+SPARE_MIB = 96
+"""For a heap that still grows. What is written fills it within 10 s."""
 
 
-@counted
 def test_a_broker_with_hardly_any_cache(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
-    """The limit is 40 MiB above what the leader holds itself, and 10 MB a second are written: it meets it,
-    lives, and has none afterwards."""
+    """10 MB a second are written: the leader meets a limit somewhat above what it holds itself, lives,
+    and has none afterwards."""
     topic = make_topic()
     leader = partition(view, topic).leader
-    mib = (cluster.memory_use(leader).held_bytes >> 20) + 40
-    words = {"name": "memory", "do": "memory-limit", "memory": f"{mib}MiB", "for": "6s"}
     with traffic(cluster.bootstrap, topic, partitions=1, record_bytes=40_000) as acked:
+        wait_for_acks(acked, 1000)  # the young generation of the heap is in use as a whole
+        mib = (cluster.memory_use(leader).held_bytes >> 20) + SPARE_MIB
+        words = {"name": "memory", "do": "memory-limit", "memory": f"{mib}MiB", "for": "15s"}
         (memory,) = run(cluster, view, step(words, topic))
         wait_for_acks(acked, 100)
+        met = cluster.memory_use(leader).limit_met
+        wait_for_acks(acked, 300)
+        assert cluster.memory_use(leader).limit_met == met
     assert memory.proven, memory.evidence
     assert memory.recovered, memory.evidence
     assert memory.down == ()
     assert json.loads(memory.evidence)["effect"]["limit_mib"] == mib
     assert cluster.memory_limit(leader) is None
-    met = cluster.memory_use(leader).limit_met
-    time.sleep(1)
-    assert cluster.memory_use(leader).limit_met == met
 
 
-@counted
 def test_a_limit_that_would_end_the_broker_is_refused(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
@@ -126,14 +109,3 @@ def test_a_limit_that_would_end_the_broker_is_refused(
     (memory,) = run(cluster, view, step(words, make_topic()))
     assert "64 MiB would end node" in json.loads(memory.evidence)["reason"]
     assert [cluster.memory_limit(node) for node in cluster.brokers] == [None, None, None]
-
-
-@counted
-def test_the_evidence_of_a_memory_limit_can_fail(
-    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
-) -> None:
-    topic = make_topic()
-    words = {"name": "memory", "do": "memory-limit", "memory": "1GiB", "for": "2s"}
-    with traffic(cluster.bootstrap, topic, partitions=1):
-        (memory,) = run(Ignoring(cluster, "limit_memory"), view, step(words, topic))
-    assert not memory.proven, memory.evidence

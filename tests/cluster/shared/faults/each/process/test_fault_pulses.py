@@ -11,7 +11,7 @@ import pytest
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from faults.schedule.record import FaultRecord
-from shared.faults.fault_runs import Ignoring, run
+from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic, wait_for_acks
 
 PULSES: Mapping[str, object] = {"do": "pulses", "on": "200ms", "off": "300ms", "for": "5s"}
@@ -62,43 +62,3 @@ def test_pulses(
     (node,) = record.nodes
     assert cluster.state(node).status == "running"
     assert not cluster.is_frozen(node)
-
-
-@pytest.mark.parametrize(
-    ("words", "ignored"), [(PULSES, "pause"), (STUTTER, "freeze")], ids=["pulses", "disk-stutter"]
-)
-def test_the_evidence_can_fail(
-    cluster: DockerCluster,
-    view: ClusterView,
-    make_topic: Callable[..., str],
-    words: Mapping[str, object],
-    ignored: str,
-) -> None:
-    """Where nothing is held in any pulse, nothing is proven."""
-    topic = make_topic()
-    with traffic(cluster.bootstrap, topic, partitions=1):
-        (record,) = run(Ignoring(cluster, ignored), view, step(words, topic))
-    assert not record.proven, record.evidence
-    assert "in 0 of which all stood still" in json.loads(record.evidence)["reason"]
-
-
-@pytest.mark.parametrize(
-    ("words", "ignored"), [(PULSES, "unpause"), (STUTTER, "thaw")], ids=["pulses", "disk-stutter"]
-)
-def test_the_evidence_of_the_recovery_can_fail(
-    cluster: DockerCluster,
-    view: ClusterView,
-    make_topic: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
-    words: Mapping[str, object],
-    ignored: str,
-) -> None:
-    """A node that is never let go has not recovered."""
-    monkeypatch.setattr("faults.schedule.scheduler.RECOVERY_S", 3.0)
-    topic = make_topic()
-    with traffic(cluster.bootstrap, topic, partitions=1):
-        (record,) = run(Ignoring(cluster, ignored), view, step(words, topic))
-        assert not record.recovered, record.evidence
-        for node in record.nodes:  # the producer cannot end while its leader stands still
-            cluster.thaw(node)
-            cluster.unpause(node)

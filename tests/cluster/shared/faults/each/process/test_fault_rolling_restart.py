@@ -9,7 +9,7 @@ import pytest
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from faults.schedule.record import FaultRecord
-from shared.faults.fault_runs import Ignoring, run
+from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic, wait_for_acks
 
 ROLL: Mapping[str, object] = {
@@ -63,21 +63,3 @@ def test_an_impatient_roll(cluster: DockerCluster, view: ClusterView, make_topic
     for up_ns, next_down_ns in zip(roll.up_ns, roll.down_ns[1:], strict=False):
         assert next_down_ns - up_ns < 3_000_000_000
     view.wait_for_full_isr([topic], within_s=60)
-
-
-@pytest.mark.parametrize("ignored", ["stop", "start"])
-def test_the_evidence_can_fail(
-    cluster: DockerCluster,
-    view: ClusterView,
-    make_topic: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
-    ignored: str,
-) -> None:
-    """Where no broker ends, or none is started again, no restart is proven."""
-    monkeypatch.setattr("faults.schedule.scheduler.RECOVERY_S", 3.0)
-    monkeypatch.setattr("faults.kinds.process.rolling_restart.PATIENCE_S", 3.0)
-    topic = make_topic(partitions=3)
-    with traffic(cluster.bootstrap, topic, partitions=3):
-        (roll,) = run(Ignoring(cluster, ignored), view, {**ROLL, "target": "node 2"})
-    assert not roll.proven, roll.evidence
-    assert roll.recovered == (ignored == "stop"), roll.evidence

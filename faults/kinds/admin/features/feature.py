@@ -13,10 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from compose.admin_protocol import METADATA_VERSION
 from compose.admin_protocol import Feature as Known
 from compose.errors import AdminRefused
 from compose.spec.topology import ELR_EXISTS
 from faults.errors import BadStep, NoTarget
+from faults.kinds.admin.features.said import level_now, not_said
 from faults.kinds.admin.topic_step import ClusterStep, check_free, claim
 from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven
@@ -30,7 +32,7 @@ ELR = "eligible.leader.replicas.version"
 FEATURES = (
     ELR,
     "group.version",
-    "metadata.version",
+    METADATA_VERSION,
     "share.version",
     "streams.version",
     "transaction.version",
@@ -103,12 +105,13 @@ class Feature:
         for node, known in said.items():
             if not known.oldest <= step.level <= known.newest:
                 release = self.injection.cluster.release_of(node)
-                levels = f"{step.feature} from {known.oldest} to {known.newest}"
-                raise NoTarget(f"nothing to change: broker {node} of release {release} knows {levels}")
-        levels_now = {known.level for known in said.values()}
-        if len(levels_now) > 1:
-            raise NoTarget(f"the brokers do not agree on {step.feature}: {sorted(levels_now)}")
-        (self._before,) = levels_now
+                takes = f"{step.feature} from {known.oldest} to {known.newest}"
+                raise NoTarget(f"nothing to change: broker {node} of release {release} knows {takes}")
+        level = level_now(said)
+        if level is None:
+            levels = sorted({known.level for known in said.values()})
+            raise NoTarget(f"the brokers do not agree on {step.feature}: {levels}")
+        self._before = level
         if self._before == step.level:
             raise NoTarget(f"nothing to change: {step.feature} is at {step.level}")
         try:
@@ -142,16 +145,9 @@ class Feature:
         return and_in_sync(self.injection, self._said_by_all(self._before))
 
     def _said_by_all(self, level: int) -> Evidence:
-        cluster, feature = self.injection.cluster, self.injection.step.feature
-        said = self._said()
-        serving = [node for node in cluster.brokers if cluster.state(node).status in ("running", "paused")]
-        for node in serving:
-            if node not in said:
-                return NotYet(instead=f"broker {node} does not say at which level {feature} is")
-            if said[node].level != level:
-                return NotYet(instead=f"broker {node} says that {feature} is at {said[node].level}")
-        if not said:
-            return NotYet(instead="no broker answers")
+        feature, said = self.injection.step.feature, self._said()
+        if lacking := not_said(self.injection.cluster, said, feature, level):
+            return NotYet(instead=lacking)
         values = {"feature": feature, "level": level, "by_brokers": sorted(said)}
         return Proven(since_ns=self.injection.clock.now_ns(), values=values)
 

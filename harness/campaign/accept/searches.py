@@ -1,0 +1,73 @@
+"""The searches of an acceptance and of a matrix: which are made, and what is kept of each."""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+
+from checkers.model.case import BROKERS
+from checkers.promises.clauses import clauses
+from checkers.promises.search import Goal, Kind, SearchResult, in_words, search, simulated_alike
+from harness.campaign.accept.counterexamples import counterexample
+from harness.campaign.accept.record import SearchRow
+from harness.campaign.accept.scenarios import Setup
+from harness.campaign.suites.made import SCENARIOS
+from harness.scenario.model import Scenario
+
+NAMED_FAULTS: Mapping[str, Kind | None] = {"disk-loss": Kind.DISK_LOSS, "retention-by-clock": None}
+"""Clauses of a loss that takes a fault of one kind. No schedule has a clock: a single one that is ahead of
+retention would be the shortest way to lose records, in whatever is not kept for ever."""
+
+OnResult = Callable[[SearchResult], None]
+
+
+def searched_for(its: Setup, goal: Goal, *, time_limit_s: float) -> SearchResult:
+    """The search for one goal; what cannot be simulated is not searched, and the result says why."""
+    replicas = its.configuration.topic.replication
+    if replicas > len(BROKERS):
+        why = f"the model has {len(BROKERS)} brokers, and the topic {replicas} replicas"
+        return SearchResult(goal=goal, found=None, kinds=(), whole_until=0, runs=0, took_s=0.0, why_ended=why)
+    return search(its.configuration, goal, its.times, kinds=its.kinds, time_limit_s=time_limit_s)
+
+
+class SharedSearches:
+    """Searches for a loss, one for all configurations that the model cannot tell apart."""
+
+    def __init__(self, *, time_limit_s: float, on_result: Callable[[Setup, SearchResult], None]) -> None:
+        self._limit_s, self._on_result = time_limit_s, on_result
+        self._known: dict[Hashable, SearchResult] = {}
+
+    def __call__(self, its: Setup) -> SearchResult:
+        """The search for this configuration; it is made if it is the first of its likes."""
+        alike = simulated_alike(its.configuration, its.times), its.kinds
+        if alike not in self._known:
+            self._known[alike] = searched_for(its, "loss", time_limit_s=self._limit_s)
+            self._on_result(its, self._known[alike])
+        return self._known[alike]
+
+
+def scenario_of(its: Setup, result: SearchResult) -> Scenario | None:
+    """The scenario of what a search has found, if it has."""
+    return None if result.found is None else counterexample(its, result.goal, result.found.schedule)
+
+
+def search_row(its: Setup, result: SearchResult, entry: int | None = None) -> SearchRow:
+    """A search as it is kept; `entry` is the place of its scenario in a suite."""
+    found, scenario = result.found, scenario_of(its, result) if entry is not None else None
+    return SearchRow(
+        goal=result.goal,
+        found="" if found is None else in_words(found.schedule),
+        faults=0 if found is None else len(found.schedule),
+        causes=() if found is None else found.causes,
+        kinds=tuple(map(str, result.kinds)),
+        untried=tuple(_untried(its, result)),
+        whole_until=result.whole_until,
+        runs=result.runs,
+        took_s=round(result.took_s, 1),
+        why_ended=result.why_ended,
+        entry=entry,
+        file="" if scenario is None else f"{SCENARIOS}/{scenario.name}.yaml",
+    )
+
+
+def _untried(its: Setup, result: SearchResult) -> Iterator[str]:
+    for clause in clauses(its.configuration) if result.goal == "loss" else ():
+        if clause.id in NAMED_FAULTS and NAMED_FAULTS[clause.id] not in result.kinds:
+            yield clause.id

@@ -1,0 +1,47 @@
+"""How transactions ended, who was fenced and how often coordinators moved, counted."""
+
+from dataclasses import replace
+
+import pytest
+
+from checkers.history.rows import Context, Coordinator, Fencing, Transaction
+from checkers.history.tables import OPTIONAL
+from checkers.verdict.metrics.metric import METRICS, Measured
+from checkers.verdict.metrics.transactions import TABLES, measured, of_transactions
+
+ENDED = Transaction(producer=1, number=0, first_sequence=0, last_sequence=4, begun_ns=1)
+TOLD = Fencing(transactional_id="payments-1", producer=1, by=2, done_ns=5, at_ns=9, error="_FENCED")
+
+
+def leads(partition: int, leader: int, log_offset: int) -> Coordinator:
+    return Coordinator(at_ms=5_000, log_offset=log_offset, partition=partition, leader=leader)
+
+
+def test_transactions_are_counted_by_their_outcome() -> None:
+    outcomes = ("committed", "aborted", "committed", "indeterminate", "fenced", "open")
+    context = Context(transactions=[replace(ENDED, number=n, outcome=o) for n, o in enumerate(outcomes)])
+    assert measured(context, "transactions.committed") == Measured(value=2.0)
+    assert measured(context, "transactions.aborted") == Measured(value=1.0)
+
+
+def test_a_fencing_counts_if_another_instance_had_taken_over_and_the_older_one_was_told() -> None:
+    never_done, never_told = replace(TOLD, done_ns=-1), replace(TOLD, at_ns=-1, error="")
+    timed_out = replace(TOLD, by=-1, done_ns=-1)
+    context = Context(fencings=[TOLD, never_done, never_told, timed_out])
+    assert measured(context, "fencings") == Measured(value=1.0)
+
+
+def test_a_coordinator_has_moved_when_another_broker_leads_its_partition() -> None:
+    """Also if there was none in between; one that comes back under a new epoch has not moved."""
+    states = [
+        *(leads(0, 1, 10), leads(0, -1, 20), leads(0, 2, 21), leads(0, 1, 30)),
+        *(leads(1, 3, 11), leads(1, -1, 20), leads(1, 3, 22)),
+    ]
+    assert measured(Context(coordinators=states[::-1]), "coordinators.moved") == Measured(value=2.0)
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if of_transactions(name)])
+def test_what_was_not_collected_is_not_known(name: str) -> None:
+    table = TABLES.get(name, "transactions")
+    without = Context(collected=frozenset(OPTIONAL) - {table})
+    assert measured(without, name) == Measured(value=None, unknown=f"not collected: {table}")

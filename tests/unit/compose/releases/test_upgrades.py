@@ -1,0 +1,32 @@
+"""From which release to which a cluster can go, and where there is no way back."""
+
+import pytest
+
+from compose.releases.settings import releases
+from compose.releases.upgrades import METADATA_LEVELS, can_be_lowered, metadata_level, version_of
+
+
+def test_every_release_that_is_known_has_a_level_and_later_ones_have_higher_levels() -> None:
+    assert {version_of(release) for release in releases()} == METADATA_LEVELS.keys()
+    levels = [metadata_level(release) for release in releases()]
+    assert levels == sorted(levels)
+    assert (metadata_level("3.9.1"), metadata_level("4.0.0"), metadata_level("4.3.1")) == (21, 25, 30)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "lowered"),
+    [
+        ("4.3.1", "4.2.1", False),
+        ("4.3.1", "3.9.1", False),
+        ("4.0.0", "3.9.1", False),
+        ("4.2.0", "4.0.0", True),
+        ("3.9.1", "3.7.0", True),
+        ("3.7.0", "3.6.1", False),
+        ("4.3.1", "4.3.0", True),
+    ],
+)
+def test_a_level_is_taken_back_only_if_none_in_between_changed_the_metadata(
+    newer: str, older: str, lowered: bool
+) -> None:
+    """The upgrade notes of 4.2 allow it, those of 4.0 and 4.3 do not."""
+    assert can_be_lowered(newer, older) is lowered
