@@ -27,7 +27,7 @@ lint:
 	$(BIN)/lint-imports
 
 # What takes minutes each on real clusters: scenarios with a self-test of each run, acceptances, upgrades, clocks,
-# transactions, suites, and runs that are killed in each kind of fault.
+# transactions, suites, and runs that are killed in each kind of fault. Spark's executors and an object store, too.
 long: setup
 	$(BIN)/pytest tests/long
 

@@ -18,7 +18,7 @@ from checkers.model import (
 from checkers.verdict.algebra import Verdict
 from spark_verify.selftest.model_fuzz.many_runs import judge_case
 
-SEEDS = range(4)
+SEEDS = range(2)
 ALL = ProducerSettings(acks="all", idempotence=True)
 ONE = ProducerSettings(acks="1", idempotence=False)
 TWO_IN_SYNC = ModelSettings(partitions=6, producers=(ALL, ONE), records=200, load_s=16.0, log_dirs=2)

@@ -12,7 +12,7 @@ from checkers.properties import DECIDED, Property
 from checkers.reference import check
 
 SEEDS = range(200)
-ENOUGH = 40
+ENOUGH = 20
 """Damaged histories of one kind; some kinds fit fewer. The fuzz damages others, by each kind alone too."""
 HARMLESS = {
     "shuffle-tail",
@@ -87,17 +87,17 @@ def damaged_by(kind):
 
 
 def test_healthy_histories_are_clean_whatever_the_seed():
-    """Five hundred of them, in which every property has something to examine."""
-    judgements = [judged(seed) for seed in range(500)]
+    """In which every property has something to examine."""
+    judgements = [judged(seed) for seed in SEEDS]
     assert [j.anomalies for j in judgements if j.anomalies] == []
     for each in DECIDED:
-        assert sum(judgement.examined[each] for judgement in judgements) > 200
+        assert sum(judgement.examined[each] for judgement in judgements) > 80
 
 
 def test_healthy_histories_have_every_odd_shape():
     """No sends, no proofs, acks without an offset or above the high watermark, late log starts."""
-    histories = [drawn(seed)[0] for seed in range(200)]
-    judgements = [judged(seed) for seed in range(200)]
+    histories = [drawn(seed)[0] for seed in SEEDS]
+    judgements = [judged(seed) for seed in SEEDS]
     assert any(not history.sends for history in histories)
     assert any(judgement.undecided_partitions for judgement in judgements)
     assert any(judgement.totals.ok_without_offset for judgement in judgements)
@@ -124,7 +124,7 @@ def test_the_kinds_that_may_be_harmless_are_these_and_no_others():
 def test_the_reference_notices(kind):
     """The kill table: each time the kind was done to a healthy history, who must notice it does."""
     judgements = list(islice(damaged_by(kind), ENOUGH))
-    assert len(judgements) >= 20
+    assert len(judgements) == ENOUGH
     survivors = [
         seed
         for seed, judgement in judgements
@@ -158,7 +158,7 @@ def test_what_may_be_harmless_is_noticed_where_it_is_not(kind, properties):
 def test_a_partition_without_a_proof_is_undecided(kind):
     """Never a loss, whatever its log lacks."""
     judgements = [judgement for _, judgement in islice(damaged_by(kind), ENOUGH)]
-    assert len(judgements) >= 20
+    assert len(judgements) == ENOUGH
     for judgement in judgements:
         assert judgement.anomalies == ()
         assert judgement.undecided_partitions
@@ -167,7 +167,7 @@ def test_a_partition_without_a_proof_is_undecided(kind):
 def test_a_record_acked_where_nobody_could_read_is_undecided():
     """Whatever else is in the log."""
     judgements = [judgement for _, judgement in islice(damaged_by("ack-unread"), ENOUGH)]
-    assert len(judgements) >= 20
+    assert len(judgements) == ENOUGH
     for judgement in judgements:
         assert judgement.anomalies == ()
         assert judgement.undecided[Property.ACKED_LOSS] > 0

@@ -1,12 +1,15 @@
 """Each planted bug shows in many of the cases that are drawn for it, and in none without its switch."""
 
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
 from checkers.model import Bug, draw_case, simulate
 
 CASES = 12
+ENOUGH = 3
+"""Runs that show a bug: `make fuzz` looks at a hundred for each."""
 
 
 def test_there_are_as_many_bugs_as_are_promised():
@@ -15,11 +18,9 @@ def test_there_are_as_many_bugs_as_are_promised():
 
 @pytest.mark.parametrize("bug", Bug, ids=lambda bug: bug.name)
 def test_a_planted_bug_shows(bug):
-    runs = [simulate(draw_case(seed, frozenset({bug}))) for seed in range(CASES)]
-    shown = [run for run in runs if bug in run.manifested]
-    assert len(shown) >= 2
-    for run in shown:
-        assert run.manifested == {bug}
+    runs = (simulate(draw_case(seed, frozenset({bug}))) for seed in range(CASES))
+    shown = list(islice((run.manifested for run in runs if bug in run.manifested), ENOUGH))
+    assert shown == [{bug}] * ENOUGH
 
 
 @pytest.mark.parametrize("bug", Bug, ids=lambda bug: bug.name)

@@ -20,7 +20,7 @@ from checkers.model import (
     simulate,
 )
 
-SEEDS = range(5)
+SEEDS = range(3)
 ALL = ProducerSettings(acks="all", idempotence=True)
 ONE = ProducerSettings(acks="1", idempotence=False)
 SETTINGS = ModelSettings(partitions=3, producers=(ALL, ALL), records=200, load_s=16.0, elr=True)

@@ -25,7 +25,7 @@ WITHIN = (
     *("partition", "pause", "kill", "stop", "disk-stall"),
     *("latency", "bandwidth", "slicing", "reset"),
 )
-SEEDS = range(300)
+SEEDS = range(105)
 DURATION_S = 120.0
 
 
@@ -80,7 +80,7 @@ def plan_of(seed: int, facts: Facts) -> tuple[Interval, ...]:
 
 
 def plans() -> tuple[tuple[Interval, ...], ...]:
-    """A storm for each of 300 seeds, a hundred of each intensity."""
+    """A storm for each seed, as many of each intensity."""
     return tuple(plan_of(seed, FACTS) for seed in SEEDS)
 
 
@@ -119,7 +119,7 @@ CLUSTERS = [
 @pytest.mark.parametrize(("facts", "brokers", "unclean", "controllers"), CLUSTERS)
 def test_the_limits_hold_at_every_instant(facts: Facts, brokers: int, unclean: int, controllers: int) -> None:
     """Never more brokers, unclean shutdowns or controllers at one time than the promise covers."""
-    for seed in SEEDS[:45]:
+    for seed in SEEDS[:15]:
         plan = plan_of(seed, facts)
         for now in plan:
             at = in_force(plan, now.begin_s)
@@ -160,7 +160,7 @@ def test_all_kinds_and_all_nodes_are_hit(intensity: str) -> None:
     """By every seed, in six minutes; and by all of them together every shape of edges and every role."""
     asked = parse_storm({"duration": "6m", "intensity": intensity})
     edges, victims = set[str](), set[str]()
-    for seed in SEEDS[:30]:
+    for seed in SEEDS[:12]:
         steps = storm(asked, seed=seed, facts=FACTS)
         assert {step.kind for step in steps} == set(WITHIN)
         named = {str(victim(step)) for step in steps}
@@ -286,13 +286,13 @@ def test_a_kind_that_is_not_drawn_by_default_is_drawn_where_the_storm_names_it()
     assert {step.kind for step in asked} == {"pulses"}
     by_weight = storm(Storm(duration_s=60.0, weights={"pulses": 50}), seed=3, facts=FACTS)
     assert "pulses" in {step.kind for step in by_weight}
-    for seed in range(20):
+    for seed in SEEDS[:5]:
         assert "pulses" not in {step.kind for step in storm(MINUTE, seed=seed, facts=FACTS)}
 
 
 def test_drawn_pulses_have_time_to_be_proven() -> None:
     """Whatever their hold: three of them, with 0.2 s for the changes of each."""
-    for seed in range(30):
+    for seed in SEEDS[:12]:
         for holds in (Range(low_s=1.5, high_s=1.5), Range(low_s=2.0, high_s=12.0)):
             steps = storm(Storm(duration_s=60.0, kinds=("pulses",), holds=holds), seed=seed, facts=FACTS)
             for step in steps:

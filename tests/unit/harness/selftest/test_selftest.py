@@ -73,6 +73,12 @@ def results(run: RunDir, *names: str, verify=reference) -> dict[str, Result]:
     return {result.mutant.name: result for result in SelfTest(run, verify, named(names))}
 
 
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+    """What becomes of every mutant of the whole run."""
+    return results(whole_run(tmp_path_factory.mktemp("whole")))
+
+
 def test_the_undamaged_run_passes(tmp_path: Path) -> None:
     report = judge(whole_run(tmp_path), reference)
     assert (report.verdict, report.outcome) == (
@@ -81,8 +87,7 @@ def test_the_undamaged_run_passes(tmp_path: Path) -> None:
     )
 
 
-def test_every_mutant_that_applies_is_killed(tmp_path: Path) -> None:
-    found = results(whole_run(tmp_path))
+def test_every_mutant_that_applies_is_killed(found: dict[str, Result]) -> None:
     assert {name for name, result in found.items() if not result.applied} == NOT_IN_THIS_RUN
     assert [name for name, result in found.items() if result.survived] == []
     assert len(found) == len(MUTANTS)
@@ -110,9 +115,9 @@ def test_every_mutant_that_applies_is_killed(tmp_path: Path) -> None:
     ],
 )
 def test_a_mutant_is_killed_by_what_it_damages(
-    tmp_path: Path, mutant: str, verdict: Verdict, by: str
+    found: dict[str, Result], mutant: str, verdict: Verdict, by: str
 ) -> None:
-    result = results(whole_run(tmp_path), mutant)[mutant]
+    result = found[mutant]
     assert result.verdict is verdict
     assert any(reason.sentence.startswith(by) for reason in result.reasons), result.reasons
 

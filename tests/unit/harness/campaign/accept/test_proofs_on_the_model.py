@@ -18,7 +18,7 @@ from harness.campaign.accept.scenarios import setup
 from harness.scenario.acceptance import parse_accepted
 from harness.scenario.units import duration_s
 
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2)
 LEADER = 1
 """Of one of the three partitions."""
 ROLES = {

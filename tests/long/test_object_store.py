@@ -1,10 +1,10 @@
 """A history in an S3-compatible store is judged as its copy in a directory, in one piece and in parts.
 
-On a cluster of machines of their own: `make object-store`.
+On a cluster of machines of their own: `make object-store`. By the file system of this machine in place of one
+far away: tests/spark/test_agreement.py.
 """
 
 import socket
-from pathlib import Path
 
 import pytest
 from fakes.history.inline_spark import InlineSpark
@@ -14,11 +14,9 @@ from checkers.errors import MalformedHistory
 from checkers.history.load import load
 from checkers.places import place_of
 from checkers.reference import check
-from compose.host.java import Java
 from spark_verify.passes.cut import Cutting
 from spark_verify.selftest import fuzz
 from spark_verify.selftest.object_store.store import store
-from spark_verify.session.launch import SessionOptions, environment, settings
 from spark_verify.verify import verify_all
 
 
@@ -52,14 +50,3 @@ def test_an_object_that_is_gone_is_named(kept, tmp_path):
         verify_all([stored], InlineSpark())
     with pytest.raises(MalformedHistory, match=r"s3://runs/nowhere/proofs.parquet: missing"):
         verify_all([place_of("s3://runs/nowhere")], InlineSpark())
-
-
-def test_executors_of_a_cluster_are_sent_no_path_of_the_driver(monkeypatch):
-    """But in settings that are the driver's own."""
-    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
-    options, java, folder = SessionOptions(master="spark://m:7077"), Java(home=Path("/java")), Path("/mine/x")
-    named = {name for name, value in settings(options, java, folder).items() if str(folder) in value}
-    assert named == {"spark.driver.extraJavaOptions", "spark.sql.warehouse.dir"}
-    assert environment(options, java, Path("/spark"), folder)["PYSPARK_PYTHON"] == "python3"
-    local = settings(SessionOptions(master="local[2]"), java, folder)
-    assert local["spark.local.dir"] == str(folder)
