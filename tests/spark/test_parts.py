@@ -34,7 +34,7 @@ from spark_verify.synthetic import TOPIC, Shape, write_history
 from spark_verify.verify import verify, verify_all
 
 SEED = 31
-HISTORIES = 30
+HISTORIES = 16
 
 
 @pytest.fixture(scope="module")
@@ -103,14 +103,14 @@ def disagreement(written, judgements) -> int | None:
     return None
 
 
-def test_34_damaged_histories_cut_anywhere_are_judged_as_the_reference_judges_them(written, honest):
+def test_20_damaged_histories_cut_anywhere_are_judged_as_the_reference_judges_them(written, honest):
     assert disagreement(written, honest) is None
     violated = sum(bool(wanted.anomalies) for _, wanted, _, _ in written)
-    assert violated > 15
+    assert violated > 10
 
 
 def test_not_even_the_order_of_anomalies_depends_on_the_cuts(written, honest):
-    for (folder, *_), parts in zip(written[:20], honest, strict=False):
+    for (folder, *_), parts in zip(written, honest, strict=True):
         (whole,) = verify_all([folder], InlineSpark())
         assert list(map(repr, whole.anomalies)) == list(map(repr, parts.anomalies))
         assert whole.attempts == parts.attempts

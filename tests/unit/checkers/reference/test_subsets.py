@@ -20,7 +20,7 @@ BY_ID = (
 BY_OFFSET = (high_watermark.hw_loss_witnessed, high_watermark.read_uncommitted, reads.same_for_all)
 
 
-SEEDS = range(300)
+SEEDS = range(150)
 
 
 def broken(seed):

@@ -161,16 +161,16 @@ def test_the_resolved_scenario_draws_nothing() -> None:
 
 def test_a_schedule_that_could_not_be_read_again_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The resolved scenario holds each step of a repetition, in which long edges are too much."""
-    monkeypatch.setattr(resolving, "MOST_CHARACTERS", 60_000)
+    monkeypatch.setattr(resolving, "MOST_CHARACTERS", 16_000)
     edges = ", ".join(f"{node} -> {other}" for node in (1, 2, 3) for other in (101, 102, 103))
     words = "{at: 0s, do: partition, edges: '%s', for: 2s, repeat: {every: 5s, times: %d}}"
     with pytest.raises(ScenarioError) as refused:
-        resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 400)}]", "x.yaml")
+        resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 100)}]", "x.yaml")
     assert re.fullmatch(
-        r"x\.yaml:3:9: faults: \d{6} characters with each step written out; allowed: at most 60000",
+        r"x\.yaml:3:9: faults: \d{5} characters with each step written out; allowed: at most 16000",
         str(refused.value),
     )
-    fewer = resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 200)}]", "x.yaml")
+    fewer = resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 50)}]", "x.yaml")
     assert resolve(fewer.text(), "x.yaml").steps == fewer.steps
 
 

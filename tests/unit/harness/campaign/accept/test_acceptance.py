@@ -140,8 +140,14 @@ def test_what_the_run_of_its_clause_shows_is_said_of_a_trap(tmp_path: Path) -> N
     assert shown == ["trap", "min-isr-of-one", "not", "shown", "as", "isr-of-one"]
 
 
-def test_a_counterexample_is_a_run_of_its_own(tmp_path: Path) -> None:
-    found = searched(payments("cluster.elr=false"), time_limit_s=60, on_result=lambda result: None)
+@pytest.fixture(scope="module")
+def found():
+    """An acceptance with what a search has found to lose, and to stop writes."""
+    its = payments("cluster.elr=false")
+    return searched(its, time_limit_s=60, on_result=lambda result: None)
+
+
+def test_a_counterexample_is_a_run_of_its_own(tmp_path: Path, found) -> None:
     assert [result.goal for result in found.searches] == ["loss", "unavailability"]
     record, suite, _ = accepted(tmp_path, found, search_loss=Verdict.UNKNOWN)
     loss, unavailability = record.searches
@@ -157,9 +163,8 @@ def test_a_counterexample_is_a_run_of_its_own(tmp_path: Path) -> None:
     assert loss.file in page.answer(record, rows)
 
 
-def test_a_cluster_that_keeps_what_the_simulated_one_loses_disagrees(tmp_path: Path) -> None:
+def test_a_cluster_that_keeps_what_the_simulated_one_loses_disagrees(tmp_path: Path, found) -> None:
     """And one whose evidence is incomplete does not: nothing is known of it."""
-    found = searched(payments("cluster.elr=false"), time_limit_s=60, on_result=lambda result: None)
     record, suite, _ = accepted(tmp_path, found, search_loss=Verdict.UNKNOWN)
     rows = dict(judged_entries(suite))
     loss = record.searches[0]
@@ -186,9 +191,8 @@ def kept(*, contrary: bool) -> RunEvidence:
     )
 
 
-def test_writes_that_do_not_stop_are_no_failure_of_the_cluster() -> None:
-    its = searched(payments("cluster.elr=false"), time_limit_s=60, on_result=lambda result: None)
-    scenario = scenario_of(its.setup, its.searches[1])
+def test_writes_that_do_not_stop_are_no_failure_of_the_cluster(found) -> None:
+    scenario = scenario_of(found.setup, found.searches[1])
     assert scenario is not None
     assert (scenario.accept, scenario.require) == ([], ["unavailable.max >= 8.5s"])
 
