@@ -2,7 +2,6 @@
 
     case = draw_case(seed)                       settings and faults at random; with `bugs`, a broken Kafka
     simulated = simulate(case)                   its history, and the true fate of each record
-    write_run(simulated, directory)              the history in the layout of checkers/history/tables.py
 
 It is written from Kafka's protocol (KIPs, source) and imports nothing that judges: no rule, no contract.
 """
@@ -30,7 +29,6 @@ from checkers.model.case import (
 from checkers.model.draw_case import draw_case
 from checkers.model.simulate import simulate
 from checkers.model.truth import RecordTruth, Removal, Simulated, Truth
-from checkers.model.write_run import write_run
 
 __all__ = [
     "Action",
@@ -57,5 +55,4 @@ __all__ = [
     "Truth",
     "draw_case",
     "simulate",
-    "write_run",
 ]

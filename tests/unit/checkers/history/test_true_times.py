@@ -8,10 +8,11 @@ import pytest
 from fakes.history.judged_run import CLOCK, ns
 
 from checkers.contract.timeline import SECOND_NS
+from checkers.damage import write
 from checkers.history.load import load_context
 from checkers.history.rows import BrokerLine, ClockPair, Context, Fault, MetadataChange, NodeEvent
 from checkers.history.true_times import on_engines_clock
-from checkers.model import Case, ClockSkew, Kill, ModelSettings, simulate, write_run
+from checkers.model import Case, ClockSkew, Kill, ModelSettings, simulate
 from checkers.model.observe.clock import ORIGIN_MS
 from spark_verify.selftest.model_fuzz.asked_of import asked_of
 from spark_verify.selftest.model_fuzz.compare import disagreements
@@ -254,8 +255,8 @@ def test_the_verdict_is_the_one_without_the_wrong_clock(seed: int, acks: str) ->
 
 def test_a_history_on_disk_is_read_on_the_engine_s_clock(tmp_path: Path) -> None:
     simulated = simulate(cases()[0])
-    write_run(simulated, tmp_path)
-    context = load_context(tmp_path / "history")
+    write(simulated.history, tmp_path)
+    context = load_context(tmp_path)
     written_ms = [row.at_ms - ORIGIN_MS for row in simulated.history.metadata]
     read_ms = [row.at_ms - ORIGIN_MS for row in context.metadata]
     assert max(written_ms) > 300_000 > max(read_ms)

@@ -5,11 +5,12 @@ from functools import cache
 
 import pytest
 
+from checkers.damage import write
 from checkers.history.load import load
 from checkers.history.rows import History
 from checkers.history.tables import REPLICA_BATCHES
 from checkers.history.true_times import on_engines_clock
-from checkers.model import draw_case, simulate, write_run
+from checkers.model import draw_case, simulate
 
 
 @cache
@@ -24,8 +25,8 @@ def place(batch):
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_written_is_read_back(seed, tmp_path):
     history = on_engines_clock(simulated(seed).history)
-    write_run(simulated(seed), tmp_path, run="a-run")
-    found = load(tmp_path / "history")
+    write(simulated(seed).history, tmp_path, run="a-run")
+    found = load(tmp_path)
     for one in fields(History):
         written, read = getattr(history, one.name), getattr(found, one.name)
         if one.name == REPLICA_BATCHES:
