@@ -21,7 +21,7 @@ from checkers.verdict.exposure import measure
 from checkers.verdict.metrics.measure import Metrics
 from checkers.verdict.metrics.metric import Measured
 from harness.scenario.acceptance import parse_required
-from harness.scenario.resolve import Resolved, find, resolve, shipped
+from harness.scenario.resolve import SHIPPED, Resolved, find, resolve, shipped
 
 CONTROLLERS = (101, 102, 103)
 SEED = 1
@@ -33,14 +33,7 @@ RATE = 2000.0
 
 STORM = "storm"
 """Its faults are drawn, and are another schedule with each seed."""
-WITH_TRANSACTIONS = {
-    "coordinator-isolated",
-    "coordinator-isolated-tv1",
-    "coordinator-kill",
-    "coordinator-kill-tv1",
-    "zombie-producer-fenced",
-    "zombie-producer-fenced-tv1",
-}
+WITH_TRANSACTIONS = {path.stem for path in SHIPPED.glob("transactions/*.yaml")}
 """The model has none: what they show, the rules' own tests and runs on a real cluster show."""
 REHEARSED = sorted(set(shipped()) - {STORM, *WITH_TRANSACTIONS})
 ALSO_WITHOUT_FAULTS = {"baseline", "quorum-loss"}
