@@ -18,8 +18,9 @@ from typing import ClassVar
 from faults.errors import BadStep, NoTarget
 from faults.kinds.base import Injection
 from faults.kinds.disk.log_dir import KEY, METADATA, LogDirStep
-from faults.kinds.disk.offline import Lost, OfflineDirectory
-from faults.kinds.evidence import Evidence, Proven, by_name
+from faults.kinds.disk.lost import Lost
+from faults.kinds.disk.offline import OfflineDirectory
+from faults.kinds.evidence import Evidence, Proven
 from faults.kinds.kind import Cost, FaultKind, Takes
 from faults.targets.facts import Facts
 from faults.tasks import Task, as_job
@@ -76,21 +77,20 @@ class LogDirFailure:
     @as_job
     def inject(self) -> None:
         """Cut the file system off, one node after the other."""
-        number, outages = self.injection.step.number, self.injection.outages
+        number = self.injection.step.number
         for node in self._directory.nodes:
             with self.injection.holds.changing((node,)):
                 self._lost.measure(self.injection, node, number)
                 self._directory.hit.add(node)
                 self.injection.cluster.fail_log_dir(node, log_dir=number)
-                if self._lost.unsynced[node] > 0:
-                    outages.data_lost.add(node)
+                self._lost.cut(self.injection, node)
 
     def effect(self) -> Evidence:
         """Does the broker go on without the directory, and others with what lay there?"""
         evidence = self._directory.effect()
         if isinstance(evidence, Proven):
-            unsynced = {"unsynced_log_bytes_before": by_name(self._lost.unsynced)}
-            return Proven(since_ns=evidence.since_ns, values={**evidence.values, **unsynced})
+            values = {**evidence.values, **self._lost.unsynced_before}
+            return Proven(since_ns=evidence.since_ns, values=values)
         return evidence
 
     def heal(self) -> Task[None]:

@@ -12,7 +12,7 @@ first. To the controllers it is an unclean shutdown all the same: the broker cou
 every directory (LogManager.readBrokerEpochFromCleanShutdownFiles).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic
@@ -21,7 +21,8 @@ from compose.protocols import ContainerState, PartitionState
 from faults.errors import NoTarget
 from faults.kinds.base import Injection, StepT, alive
 from faults.kinds.disk.log_dir import note_replicas
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, shorter_by
+from faults.kinds.disk.lost import Lost
+from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.outage import bring_back, close_edges, stop_or_kill
 from faults.kinds.recovery import answering, incoming
 from faults.tasks import Task, in_background
@@ -29,33 +30,6 @@ from faults.tasks import Task, in_background
 NO_LEADER = -1
 Life = tuple[int | None, str]
 """A process: its id, and when it was started."""
-
-
-@dataclass(slots=True)
-class Lost:
-    """What a directory had before it was cut off, and how much of that is gone: bytes of its logs, by node,
-    before by file."""
-
-    before: dict[int, Mapping[str, int]] = field(default_factory=dict)
-    unsynced: dict[int, int] = field(default_factory=dict)
-    gone: dict[int, int] = field(default_factory=dict)
-
-    def measure(self, injection: Injection[StepT], node: int, number: int) -> None:
-        """Read what there is; the node writes on meanwhile, so that more may go."""
-        self.before[node] = injection.cluster.log_sizes(node, log_dir=number)
-        self.unsynced[node] = injection.cluster.unsynced_bytes(node, log_dir=number)
-
-    def note(self, injection: Injection[StepT], node: int, left: Mapping[str, int]) -> None:
-        """So much is left."""
-        if node in self.before:
-            self.gone[node] = shorter_by(self.before[node], left)
-            if self.gone[node] > 0:
-                injection.outages.data_lost.add(node)
-
-    @property
-    def values(self) -> Mapping[str, object]:
-        """For evidence."""
-        return {"lost_log_bytes": by_name(self.gone)}
 
 
 @dataclass(slots=True)
@@ -148,7 +122,7 @@ class OfflineDirectory(Generic[StepT]):
             injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
             return
         left = injection.cluster.log_sizes(node, log_dir=self.number)
-        if lost is not None:
+        if lost is not None and node in lost.before:
             lost.note(injection, node, left)
         bring_back(injection, (node,))
 

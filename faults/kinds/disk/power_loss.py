@@ -2,7 +2,7 @@
 
 All nodes are paused first, so that none reacts to the end of another and none meets the errors of its own
 disk. Then every file system drops what it has not written and fails every call, then every process is killed.
-Effect: exit code 137, and where log bytes had been unsynced, the log is shorter when it is mounted again.
+Effect: exit code 137, and where log bytes had been unsynced, log files are shorter when it is mounted again.
 Where none had been, as with `flush.messages=1`, the only evidence is that the file system fails every call,
 which `Cluster.drop_unsynced` reads back.
 Recovery: the nodes answer again; the ISR is what it was.
@@ -11,13 +11,13 @@ What each replica held is read from its disk before the cut, and again before th
 A node that is down already is left out: its disk was unmounted, and so written, when it died.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
 from faults.kinds.base import Injection, alive, try_all
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds, shorter_by
+from faults.kinds.disk.lost import Lost
+from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
 from faults.kinds.kind import Cost, FaultKind, Takes, one_node
 from faults.kinds.outage import (
     SIGKILLED,
@@ -46,8 +46,7 @@ class PowerLoss:
 
     injection: Injection[PowerLossStep]
     _nodes: tuple[int, ...] = ()
-    _unsynced: dict[int, int] = field(default_factory=dict)
-    _logs: dict[int, Mapping[str, int]] = field(default_factory=dict)
+    _lost: Lost = field(default_factory=Lost)
     _pausing_ns: int = 0
 
     def prepare(self) -> None:
@@ -68,8 +67,7 @@ class PowerLoss:
         self._pausing_ns = clock.now_ns() - began_ns
         for node in self._nodes:
             thaw_before_end(self.injection, node)
-            self._logs[node] = cluster.log_sizes(node)
-            self._unsynced[node] = cluster.unsynced_bytes(node)
+            self._lost.measure(self.injection, node)
             measure_logs(self.injection, node, "before-power-loss")
         for node in self._nodes:
             self._drop_unsynced(node)
@@ -80,11 +78,9 @@ class PowerLoss:
 
     def _drop_unsynced(self, node: int) -> None:
         """From here on the node cannot go on: whatever is raised, it ends uncleanly."""
-        outages = self.injection.outages
-        outages.ending(node, unclean=True)
+        self.injection.outages.ending(node, unclean=True)
         self.injection.cluster.drop_unsynced(node)
-        if self._unsynced[node] > 0:
-            outages.data_lost.add(node)
+        self._lost.cut(self.injection, node)
 
     def effect(self) -> Evidence:
         """Did all die, and are the logs shorter that had bytes to lose?"""
@@ -92,17 +88,16 @@ class PowerLoss:
         if any(code != SIGKILLED for code in codes.values()):
             return NotYet(instead=f"exit codes: {by_name(codes)}")
         dead_ns = self.injection.clock.now_ns()
-        cluster = self.injection.cluster
-        lost = {node: shorter_by(self._logs[node], cluster.log_sizes(node)) for node in self._nodes}
-        self.injection.outages.data_lost |= {node for node in self._nodes if lost[node] > 0}
-        kept = [node for node in self._nodes if self._unsynced[node] > 0 and lost[node] <= 0]
+        lost = self._lost
+        for node in self._nodes:
+            lost.note(self.injection, node, self.injection.cluster.log_sizes(node))
+        kept = [node for node in self._nodes if lost.unsynced[node] > 0 and lost.gone[node] <= 0]
         if kept:
-            unsynced = self._unsynced[kept[0]]
-            return NotYet(instead=f"node {kept[0]} had {unsynced} unsynced bytes and lost none")
+            return NotYet(instead=f"node {kept[0]} had {lost.unsynced[kept[0]]} unsynced bytes and lost none")
         values = {
             "exit_codes": by_name(codes),
-            "unsynced_log_bytes_before": by_name(self._unsynced),
-            "lost_log_bytes": by_name(lost),
+            **lost.unsynced_before,
+            **lost.values,
             "all_paused_within_s": seconds(self._pausing_ns),
         }
         return Proven(since_ns=dead_ns, values=values)
@@ -136,8 +131,8 @@ POWER_LOSS = FaultKind(
     storm=one_node(PowerLossStep, weight=2, brokers_only=True),
     cost=Cost(ends_process=True, unclean=True, loses_unsynced_data=True),
     does="all nodes are paused, then every file system drops what was never synced, then all are killed",
-    effect="exit code 137; where log bytes were unsynced, the log is shorter when it is mounted again. Where "
-    "none were (`flush.messages=1`): the file system answered with errors once it was cut off",
+    effect="exit code 137; where log bytes were unsynced, log files are shorter when it is mounted again. "
+    "Where none were (`flush.messages=1`): the file system answered with errors once it was cut off",
     healing="once the disks can be read again: start. What each replica holds is read from its disk before "
     "the cut and before the start",
     recovery="the nodes answer",
