@@ -221,7 +221,10 @@ def _removals(
 
 def _never_led(election: Election, evidence: PartitionEvidence, realised: Realised) -> bool:
     """Whether the elected broker was down, or starting, all the time: the controller learns of that only
-    later."""
+    later. When a process ended is known only to have been after something: one that wrote that it leads has
+    led."""
+    if (election.leader, election.leader_epoch) in evidence.led:
+        return False
     ended_ns = realised.timeline.ended_ns(evidence.tp, election.leader_epoch)
     return any(
         outage.node == election.leader and outage.since_ns <= election.at_ns and ended_ns <= outage.leads_ns

@@ -40,6 +40,7 @@ from checkers.history.tables import NONE
 
 BEFORE_LOSS = ("before-power-loss", "before-wipe")
 AFTER_LOSS = ("after-power-loss", "after-wipe", "disk-down")
+LEADER_START = "leader-start"
 HALTED = 1
 """The exit code with which Kafka ends itself."""
 FAR = 1 << 62
@@ -229,6 +230,8 @@ class PartitionEvidence:
     own_starts: Mapping[int, OwnStart]
     """Of the brokers whose clock was set."""
     log_ends: LogEnds = field(repr=False)
+    led: frozenset[tuple[int, int]] = frozenset()
+    """Who wrote that it leads, under which epoch."""
 
     def start_of(self, epoch: int) -> EpochStart:
         """Where an epoch begins, as far as anything shows it."""
@@ -276,6 +279,11 @@ def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvide
         log_start_moves=tuple(_log_start_moves(realised, tp, proof, log_ends)),
         own_starts={node: _own_start(realised, tp, node, outages) for node in realised.clocks_ahead},
         log_ends=log_ends,
+        led=frozenset(
+            (line.node, line.leader_epoch)
+            for line in realised.context.broker_lines
+            if line.kind == LEADER_START and line.tp == tp
+        ),
     )
 
 
@@ -339,7 +347,7 @@ def _by_line(realised: Realised, tp: TopicPartition, election: Election, bounds:
     starts = {
         line.offset
         for line in realised.context.broker_lines
-        if line.kind == "leader-start"
+        if line.kind == LEADER_START
         and (line.node, line.leader_epoch) == (election.leader, election.leader_epoch)
         and line.tp == tp
     }

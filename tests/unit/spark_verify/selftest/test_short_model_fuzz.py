@@ -18,6 +18,7 @@ ONCE_DISAGREEING = (
     (1_000_005_833, None),  # shown by the leader after the one that lacked it, whom nobody followed
     (4_000_000_200, None),  # in the ISR, and measured to lack the record
     (4_000_000_413, None),  # a high watermark that fell and rose again by two unclean elections
+    (31_000_001_554, None),  # removed by a leader that led when its process may have ended already
     (2_000_000_028, Bug.UNCLEAN_ELECTION_FORBIDDEN),  # replicated after the last sample
     (
         77_000_000_001,
