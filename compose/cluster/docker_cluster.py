@@ -180,7 +180,8 @@ class DockerCluster:
         node = old.number
         if old.state().status != "missing":
             self._limits[node] = old.cpu_limit(), old.memory_limit()
-            self._earlier_logs[node] += self._log(node)
+            log = self._log(node)
+            self._earlier_logs[node] += self._named_before(node, log) + log
         with suppress(Vanished):
             containers.remove(old.name, name=old.name)
         new = self._nodes[node] = self._start_node(node, self._releases[node])
@@ -444,6 +445,12 @@ class DockerCluster:
         """The node's IP address in its own network, "" while it does not run."""
         one = self._node(node)
         return containers.addresses(one.container_id).get(one.network, "")
+
+    def _named_before(self, number: int, log: str) -> str:
+        """The line in which the node named its release, where that was before the run whose `log` it is."""
+        if self._earlier_logs[number] or broker_log.release(log):
+            return ""
+        return broker_log.naming_release(containers.logs(self._nodes[number].container_id))
 
     def _log(self, number: int) -> str:
         try:

@@ -150,6 +150,12 @@ def release(text: str) -> str:
     return str(found[-1]) if found else ""
 
 
+def naming_release(text: str) -> str:
+    """The line in which the log names its release last, with its end; "" if there is none."""
+    named = [line for line in text.splitlines(keepends=True) if VERSION.search(line)]
+    return named[-1] if named else ""
+
+
 def _merged(found: BrokerLogLine, announced: dict[tuple[str, int], BrokerLogLine]) -> Iterator[BrokerLogLine]:
     """What is known now that `found` was read; an announced cut waits in `announced`."""
     place = (found.topic, found.partition)

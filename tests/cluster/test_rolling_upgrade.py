@@ -8,6 +8,7 @@ in order, and the tests read what it has left.
 import json
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from shared.faults.fault_traffic import traffic, wait_for_acks
 from shared.faults.switched_off_runs import healed_late
 
 from compose.cluster.start import DockerCluster, start
+from compose.kafka.broker_log import parse
 from compose.kafka.view import ClusterView
 from compose.setup import prepare
 from compose.spec.topology import Topology
@@ -67,6 +69,7 @@ def records(cluster: DockerCluster) -> dict[str, FaultRecord]:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     topic = NewTopic(TOPIC, PARTITIONS, 3, config={"min.insync.replicas": "2"})
     admin.create_topics([topic])[TOPIC].result(30)
+    cluster.begin_run()  # as one that has booted before its run
     found: dict[str, FaultRecord] = {}
     unchanged = Ignoring(cluster, *SWITCHED_OFF["finalize"].effect, *SWITCHED_OFF["refused-downgrade"].effect)
     with ClusterView(cluster.bootstrap) as view:
@@ -130,6 +133,21 @@ def test_controllers_go_first_then_brokers_and_each_is_a_new_process_of_the_rele
     for node in shown["order"]:
         assert cluster.release_of(node) == NEWER
         assert cluster.reported_release(node) == NEWER
+
+
+def test_the_logs_of_the_run_name_both_releases(
+    cluster: DockerCluster, records: dict[str, FaultRecord], tmp_path: Path
+) -> None:
+    """Also of a node that named the older one before the run."""
+    assert records["roll"].proven
+    cluster.collect(tmp_path)
+    for node in (*cluster.controllers, *cluster.brokers):
+        named = [
+            line.line.split("Kafka version: ")[1].split()[0]
+            for line in parse((tmp_path / str(node) / "server.log").read_text())
+            if line.kind == "version"
+        ]
+        assert list(dict.fromkeys(named)) == [OLDER, NEWER], node
 
 
 def test_every_feature_is_at_the_level_of_the_release(

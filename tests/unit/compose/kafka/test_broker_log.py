@@ -2,7 +2,7 @@
 
 import pytest
 
-from compose.kafka.broker_log import BrokerLogLine, broker_epoch, parse, release
+from compose.kafka.broker_log import BrokerLogLine, broker_epoch, naming_release, parse, release
 
 LOADED = (
     "[2026-11-21 22:34:40,849] INFO Completed load of Log(dir=/data/kafka/orders-0, "
@@ -195,6 +195,12 @@ def test_a_node_names_its_release() -> None:
 def test_the_release_is_the_one_that_was_named_last() -> None:
     assert release("\n".join([VERSION.format("3.9.1"), LOADED, VERSION.format("4.3.1"), CUT])) == "4.3.1"
     assert release(LOADED) == ""
+
+
+def test_the_line_that_names_the_release_last_is_given_whole() -> None:
+    lines = [f"{line}\n" for line in (VERSION.format("3.9.1"), LOADED, VERSION.format("4.3.1"), CUT)]
+    assert naming_release("".join(lines)) == lines[2]
+    assert naming_release(LOADED) == ""
 
 
 def test_topics_with_dots_and_dashes_are_read_whole() -> None:
