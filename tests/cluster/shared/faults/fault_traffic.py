@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,10 +15,15 @@ EVERY_S = 0.004
 
 @dataclass
 class Acked:
-    """Acknowledged records of one topic: when, in which partition, at which offset. `stop` ends the load."""
+    """Acknowledged records of one topic: when, in which partition, at which offset. `stop` ends the load.
+
+    `sent` counts what was given to the producer; `failed` has what it said of records that were not
+    acknowledged, and what ended it."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     records: list[tuple[float, int, int]] = field(default_factory=list)
+    sent: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
 
 
 @contextmanager
@@ -28,16 +34,25 @@ def traffic(bootstrap: str, topic: str, *, partitions: int, record_bytes: int = 
     def note(error: object, message: Any) -> None:
         if error is None:
             acked.records.append((time.monotonic(), message.partition(), message.offset()))
+        else:
+            acked.failed[str(error)] += 1
 
     def produce() -> None:
+        try:
+            produce_all()
+        except BaseException as error:
+            acked.failed[f"the producer ended: {error!r}"] += 1
+            raise
+
+    def produce_all() -> None:
         producer = Producer(
             {"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0, "reconnect.backoff.max.ms": 500}
         )
-        number = 0
         while not acked.stop.wait(EVERY_S):
             if len(producer) < 10_000:
-                producer.produce(topic, b"x" * record_bytes, partition=number % partitions, on_delivery=note)
-                number += 1
+                value = b"x" * record_bytes
+                producer.produce(topic, value, partition=acked.sent % partitions, on_delivery=note)
+                acked.sent += 1
             producer.poll(0)
         producer.purge()
         producer.flush(5)
@@ -56,5 +71,6 @@ def wait_for_acks(acked: Acked, count: int, *, within_s: float = 30.0) -> None:
     """Return when `count` more records are acknowledged."""
     wanted, deadline = len(acked.records) + count, time.monotonic() + within_s
     while len(acked.records) < wanted:
-        assert time.monotonic() < deadline, f"{len(acked.records)} acks of {wanted} after {within_s} s"
+        missing = f"{len(acked.records)} acks of {wanted} after {within_s} s"
+        assert time.monotonic() < deadline, f"{missing}; {acked.sent} sent, failed: {dict(acked.failed)}"
         time.sleep(0.05)
