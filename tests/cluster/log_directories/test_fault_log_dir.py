@@ -4,6 +4,7 @@ And other faults of one disk of a broker that has two.
 """
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,9 +25,19 @@ NODE, FIRST, SECOND = 1, "/data/kafka", "/data-2/kafka"
 FAILURE = {"name": "disk", "at": "1500ms", "do": "log-dir-failure", "target": f"node {NODE}", "for": "8s"}
 
 
-def second_of(cluster: DockerCluster, topic: str) -> set[int]:
-    """The partitions whose replica lies in the node's second directory."""
-    return {number for name, number in cluster.log_ends(NODE, log_dir=2) if name == topic}
+def second_of(cluster: DockerCluster, topic: str, *, within_s: float = 10.0) -> set[int]:
+    """The partitions whose replica lies in the node's second directory, once it has all of the topic: a new
+    one has a leader before every broker has made its logs."""
+    deadline = time.monotonic() + within_s
+    while True:
+        first, second = (
+            {number for name, number in cluster.log_ends(NODE, log_dir=each) if name == topic}
+            for each in (1, 2)
+        )
+        if len(first | second) == PARTITIONS:
+            return second
+        assert time.monotonic() < deadline, f"{topic}: {first} and {second} after {within_s} s"
+        time.sleep(0.1)
 
 
 def with_traffic(
