@@ -25,6 +25,10 @@ class Acked:
     sent: int = 0
     failed: Counter[str] = field(default_factory=Counter)
 
+    def __str__(self) -> str:
+        by_partition = sorted(Counter(partition for _, partition, _ in self.records).items())
+        return f"{self.sent} sent, acks by partition: {by_partition}, failed: {dict(self.failed)}"
+
 
 @contextmanager
 def traffic(bootstrap: str, topic: str, *, partitions: int, record_bytes: int = 200) -> Iterator[Acked]:
@@ -72,5 +76,5 @@ def wait_for_acks(acked: Acked, count: int, *, within_s: float = 30.0) -> None:
     wanted, deadline = len(acked.records) + count, time.monotonic() + within_s
     while len(acked.records) < wanted:
         missing = f"{len(acked.records)} acks of {wanted} after {within_s} s"
-        assert time.monotonic() < deadline, f"{missing}; {acked.sent} sent, failed: {dict(acked.failed)}"
+        assert time.monotonic() < deadline, f"{missing}: {acked}"
         time.sleep(0.05)
