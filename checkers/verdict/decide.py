@@ -12,6 +12,7 @@ import numpy as np
 
 from checkers.contract.clauses import RETENTION
 from checkers.contract.label import Labels
+from checkers.history.node_clocks import spans_of
 from checkers.history.rows import Context, Fault, TopicPartition
 from checkers.judgement import Judgement
 from checkers.properties import DECIDED, Property
@@ -161,12 +162,17 @@ def _deleted(judgement: Judgement, labels: Labels) -> frozenset[TopicPartition]:
 def _log_starts(context: Context, explained: Set[TopicPartition]) -> Iterable[Reason]:
     """Whoever promised nothing to its producers, as acks=0, has not permitted that its log begins later.
 
-    `explained`: partitions whose log start a label has ruled on.
+    `explained`: partitions whose log start a label has ruled on. No label rules on what was promised to
+    nobody: where a clock was ahead, it may have been old enough to be deleted.
     """
+    ahead = any(span.ahead_ms > 0 for its in spans_of(context.faults).values() for span in its)
+    why = "no setting of a run deletes records"
+    if ahead:
+        why = "a clock was ahead, and nothing shows that by it retention deleted what lay there"
     for its in moved_log_starts(context):
         if its.tp not in explained:
             moved = f"{its.tp} began at offset {its.first} and begins at {its.last} now"
-            yield Reason(Verdict.UNKNOWN, f"{moved}, though no setting of a run deletes records")
+            yield Reason(Verdict.UNKNOWN, f"{moved}: {why}")
 
 
 def _vacuity(judgement: Judgement, faults: Sequence[Fault]) -> Iterable[Reason]:
