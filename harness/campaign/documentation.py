@@ -40,7 +40,7 @@ def _errors() -> str:
 
 
 def catalogue_tables() -> str:
-    """A table of the shipped scenarios for each group."""
+    """A table of the shipped scenarios for each group, and a paragraph for each: why, and what to change."""
     return "\n\n".join("\n".join(_group(group, its)) for group, its in by_group(catalogue()))
 
 
@@ -52,6 +52,8 @@ def _group(group: str, entries: Sequence[Entry]) -> Iterator[str]:
         accepted = [f"accepted: `{line}`" for line in entry.accept]
         evidence = "<br>".join([*required, *accepted]) or "that of its faults"
         yield f"| `{entry.name}` | {entry.about} | {EXPECTED[entry.expect]} | {evidence} |"
+    for entry in entries:
+        yield f"\n**`{entry.name}`** {entry.shows}"
 
 
 def situations_table() -> str:

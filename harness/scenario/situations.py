@@ -316,5 +316,5 @@ SITUATIONS: tuple[Situation, ...] = (
     Situation(number="25", what="an ISR that flaps", scenarios=("isr-thrashing",)),
 )
 WITHOUT_NUMBER: tuple[str, ...] = ("elr-switched-off", "min-isr-lowered", "starved-leader", "storm")
-"""Settings that change what others of the situations lead to, a broker short of processors, and what looks for
-situations that nobody has thought of."""
+"""Settings that change what other situations lead to, a broker short of processors, and what looks for situations
+that nobody has thought of."""

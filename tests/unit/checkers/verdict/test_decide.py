@@ -191,8 +191,8 @@ def test_a_log_that_begins_later_since_a_clock_was_ahead_is_explained():
     assert decided(judged(), world(*moved, ahead("+8d"))) == (
         "UNKNOWN",
         [
-            "orders-0 began at offset 0 and begins at 16 now: a clock was ahead, and nothing shows that by it "
-            "retention deleted what lay there"
+            "orders-0 began at offset 0 and begins at 16 now: a clock was ahead, and nothing shows that by "
+            "it retention deleted what lay there"
         ],
     )
 
