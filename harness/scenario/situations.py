@@ -212,8 +212,33 @@ SITUATIONS: tuple[Situation, ...] = (
         number="11",
         what="nodes get another release in turn, and the way back",
         scenarios=("rolling-upgrade", "rolling-downgrade"),
+        milder=(
+            Milder(
+                textbook="an upgrade, and the way back on the same cluster",
+                shipped="each from a new cluster; the way back begins with the newer release and the levels "
+                "of the older one",
+                why="both in one are a run of three minutes; `highwater upgrade` goes both ways",
+            ),
+        ),
     ),
-    Situation(number="12a", what="all brokers lose power", scenarios=("power-failure-all",)),
+    Situation(
+        number="12a",
+        what="all brokers lose power",
+        scenarios=("power-failure-all",),
+        milder=(
+            Milder(
+                textbook="idempotent producers with five requests in flight",
+                shipped="one request in flight, in 5a, 5b, 6a, 6b, 12b and 24 too",
+                why="a broker that has lost its log has forgotten its producers, and what is sent again then "
+                "is no test of their order",
+            ),
+            Milder(
+                textbook="within one second",
+                shipped="when all stand still, which takes about two seconds",
+                why="the engine pauses one container after the other; nobody acknowledges once two stand",
+            ),
+        ),
+    ),
     Situation(
         number="12b",
         what="the same, with each record flushed before it is acknowledged",
@@ -264,7 +289,18 @@ SITUATIONS: tuple[Situation, ...] = (
             ),
         ),
     ),
-    Situation(number="17", what="fewer in sync than min.insync.replicas", scenarios=("isr-below-min",)),
+    Situation(
+        number="17",
+        what="fewer in sync than min.insync.replicas",
+        scenarios=("isr-below-min",),
+        milder=(
+            Milder(
+                textbook="idempotent producers",
+                shipped="producers without idempotence and retries, in 5c and 23 too",
+                why="the refusal is the evidence: a client that retries shows it to nobody",
+            ),
+        ),
+    ),
     Situation(
         number="18",
         what="a link that fails in one direction",
@@ -288,6 +324,13 @@ SITUATIONS: tuple[Situation, ...] = (
             "coordinator-isolated-tv1",
             "zombie-producer-fenced",
             "zombie-producer-fenced-tv1",
+        ),
+        milder=(
+            Milder(
+                textbook="transaction.version 1 and 2",
+                shipped="both, with a client that is served as an older one by both",
+                why="librdkafka does not know version 2: what it protects a client from is not shown",
+            ),
         ),
     ),
     Situation(
@@ -316,5 +359,5 @@ SITUATIONS: tuple[Situation, ...] = (
     Situation(number="25", what="an ISR that flaps", scenarios=("isr-thrashing",)),
 )
 WITHOUT_NUMBER: tuple[str, ...] = ("elr-switched-off", "min-isr-lowered", "starved-leader", "storm")
-"""Settings that change what other situations lead to, a broker short of processors, and what looks for situations
-that nobody has thought of."""
+"""Settings that change what other situations lead to, a broker short of processors, and a search for what
+nobody has thought of."""
