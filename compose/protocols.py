@@ -405,11 +405,12 @@ class Cluster(Protocol):
     def is_frozen(self, node: int) -> bool:
         """Whether a file system of the node is frozen now."""
 
-    def drop_unsynced(self, node: int) -> None:
+    def drop_unsynced(self, node: int) -> tuple[str, ...]:
         """Power cut of the node's file systems: what was never synced is gone; the caller has paused the
         node.
 
-        Every later read or write fails with EIO until the node was killed and started again.
+        Every later read or write fails with EIO until the node was killed and started again. Returns what
+        each of them has answered since to a read, by log directory; DiskError if one can still be read.
         """
 
     def fail_log_dir(self, node: int, *, log_dir: int) -> None:

@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TextIO
 
 from harness.errors import EXIT_ERROR, EXIT_SURVIVED, HighwaterError, UsageError
@@ -50,6 +51,7 @@ def run(arguments: Namespace) -> int:
 
 def suite(arguments: Namespace) -> int:
     """`highwater suite`: draw runs until the budget is spent, or go on with a suite."""
+    from harness.campaign.suites.observed import observed_text
     from harness.campaign.suites.table import table
     from harness.terminal.read_along import read_along
 
@@ -61,6 +63,8 @@ def suite(arguments: Namespace) -> int:
     if arguments.json:
         print(record.as_text(), end="")
     print(f"\n{table(record)}", file=progress, flush=True)
+    if seen := observed_text(record, get_terminal_size().columns):
+        print(f"\n{seen}", file=progress, flush=True)
     return EXIT_ERROR if record.exit_code is None else record.exit_code
 
 

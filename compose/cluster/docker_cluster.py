@@ -266,14 +266,14 @@ class DockerCluster:
         self._node(node)
         return self._disks.is_frozen(node)
 
-    def drop_unsynced(self, node: int) -> None:
+    def drop_unsynced(self, node: int) -> tuple[str, ...]:
         """Power cut of the node's disks."""
         status = self._node(node).state().status
         if status != "paused":
             raise NodeStateError(
                 f"node {node} is {status}; pause it before its power cut, or it meets EIO and halts"
             )
-        self._disks.drop_unsynced(node)
+        return self._disks.drop_unsynced(node)
 
     def fail_log_dir(self, node: int, *, log_dir: int) -> None:
         """Let one disk of a running broker fail."""

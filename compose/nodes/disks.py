@@ -73,10 +73,10 @@ class Disks:
         """Whether any of the disks is mounted and frozen, read from its superblock."""
         return any(self.helper.disk("frozen", each).strip() == "yes" for each in self._of(node, log_dir))
 
-    def drop_unsynced(self, node: int, log_dir: int | None = None) -> None:
-        """Shut the file system down without a flush: what was never synced is gone."""
-        for device in self._of(node, log_dir):
-            self.helper.disk("drop", device)
+    def drop_unsynced(self, node: int, log_dir: int | None = None) -> tuple[str, ...]:
+        """Shut the file system down without a flush: what was never synced is gone. Returns the error with
+        which each of them answers since; DiskError if one still opens files."""
+        return tuple(self.helper.disk("drop", device).strip() for device in self._of(node, log_dir))
 
     def fill_up(self, node: int, log_dir: int) -> None:
         """Take all space that is free on the disk. Raises DiskError if a MiB or more is free after."""

@@ -37,6 +37,13 @@ shut_down() {
         ioctl($d, 0x8004587d, $flags) or die "EXT4_IOC_SHUTDOWN: $!"'
 }
 
+# After a shutdown every opening fails, with EIO; another error would say nothing about the file system.
+refusal() {
+    perl -e 'if (open(my $f, "<", $ARGV[0])) { die "the file system still opens files after its shutdown\n" }
+        $!{EIO} or die "$ARGV[0] after the shutdown of its file system: $!\n"; print "$!\n"' \
+        /mnt/kafka/meta.properties
+}
+
 free_in() { df --output=avail --block-size="$1" "$2" | tail -n 1 | tr -d ' '; }
 
 free_mib() { free_in 1M "$1"; }
@@ -92,13 +99,10 @@ abandon) # DEVICE: thaws it, then cuts its power, so that nobody who waits for i
 frozen) # DEVICE: prints yes or no
     if frozen "$1"; then echo yes; else echo no; fi
     ;;
-drop) # DEVICE: cuts its power
+drop) # DEVICE: cuts its power, and prints the error with which a file of it answers since
     mounted "$1"
     shut_down
-    if readable 2>/dev/null; then
-        echo "the file system still opens files after its shutdown" >&2
-        exit 1
-    fi
+    refusal
     ;;
 fill-up) # DEVICE: takes all space that is free, as files of this name, without writing to it
     mounted "$1"

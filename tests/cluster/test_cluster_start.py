@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from shared.faults.fault_runs import run
 
 from compose.cluster.start import start
 from compose.docker import networks as docker_nets
 from compose.errors import DiskError, NodeNotReady, PortTaken
 from compose.kafka.view import ClusterView
 from compose.spec.topology import Topology
+from faults.schedule.record import FaultEvent
+
+ELR = "eligible.leader.replicas.version"
 
 
 @pytest.fixture
@@ -55,11 +59,39 @@ def test_combined_roles(run_id: str) -> None:
             for record in cluster.metadata_records()
             if record["type"] == "FEATURE_LEVEL_RECORD"
         }
-        assert levels.get("eligible.leader.replicas.version", 0) == 0
+        assert levels.get(ELR, 0) == 0
         assert levels["metadata.version"] > 0
         timings = cluster.timings
         assert timings is not None
         assert 0 < timings.proxy_s < timings.disks_s < timings.nodes_s < timings.mesh_s < timings.ready_s
+
+
+def test_elr_on_where_it_was_off(run_id: str) -> None:
+    """A fault turns it on in a cluster that was formatted without it, and off again."""
+    with (
+        start(Topology(combined=True, elr=False), run_id=run_id) as cluster,
+        ClusterView(cluster.bootstrap) as view,
+    ):
+        seen: list[set[int]] = []
+
+        def levels() -> set[int]:
+            return {known.level for known in cluster.admin.features(ELR).values()}
+
+        def look(event: FaultEvent) -> None:
+            print(event)
+            if event.stage == "effect":
+                seen.append(levels())
+
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+        admin.create_topics([NewTopic("orders", 3, 3)])["orders"].result(20)
+        view.wait_until_settled("orders", within_s=20)
+        assert levels() == {0}
+        step = {"name": "on", "at": "1500ms", "do": "feature", "set": f"{ELR}=1", "for": "4s"}
+        (on,) = run(cluster, view, step, on_event=look)
+        assert on.proven, on.evidence
+        assert on.recovered, on.evidence
+        assert seen == [{1}]
+        assert levels() == {0}
 
 
 def test_broker_that_refuses_its_settings(run_id: str, tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 All nodes are paused first, so that none reacts to the end of another and none meets the errors of its own
 disk. Then every file system drops what it has not written and fails every call, then every process is killed.
-Effect: exit code 137, and where log bytes had been unsynced, log files are shorter when it is mounted again.
-Where none had been, as with `flush.messages=1`, the only evidence is that the file system fails every call,
-which `Cluster.drop_unsynced` reads back.
+Effect: exit code 137; every file system has answered a read with an error between its cut and the kill, which
+a kill alone does not bring about; and where log bytes had been unsynced, log files are shorter when it is
+mounted again. Where none had been, as with `flush.messages=1`, that error is all that tells the two apart.
 Recovery: the nodes answer again; the ISR is what it was.
 What each replica held is read from its disk before the cut, and again before the node is started.
 
@@ -47,6 +47,8 @@ class PowerLoss:
     injection: Injection[PowerLossStep]
     _nodes: tuple[int, ...] = ()
     _lost: Lost = field(default_factory=Lost)
+    _answers: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Of each node's file systems to a read, once they were cut off."""
     _pausing_ns: int = 0
 
     def prepare(self) -> None:
@@ -79,11 +81,11 @@ class PowerLoss:
     def _drop_unsynced(self, node: int) -> None:
         """From here on the node cannot go on: whatever is raised, it ends uncleanly."""
         self.injection.outages.ending(node, unclean=True)
-        self.injection.cluster.drop_unsynced(node)
+        self._answers[node] = self.injection.cluster.drop_unsynced(node)
         self._lost.cut(self.injection, node)
 
     def effect(self) -> Evidence:
-        """Did all die, and are the logs shorter that had bytes to lose?"""
+        """Did all die, did every file system fail, and are the logs shorter that had bytes to lose?"""
         codes = exit_codes(self.injection, self._nodes)
         if any(code != SIGKILLED for code in codes.values()):
             return NotYet(instead=f"exit codes: {by_name(codes)}")
@@ -94,8 +96,12 @@ class PowerLoss:
         kept = [node for node in self._nodes if lost.unsynced[node] > 0 and lost.gone[node] <= 0]
         if kept:
             return NotYet(instead=f"node {kept[0]} had {lost.unsynced[kept[0]]} unsynced bytes and lost none")
+        unanswered = [node for node in self._nodes if not self._answers.get(node)]
+        if unanswered:
+            return NotYet(instead=f"node {unanswered[0]}: no file system is known to have failed a read")
         values = {
             "exit_codes": by_name(codes),
+            "reads_failed_with": by_name(self._answers),
             **lost.unsynced_before,
             **lost.values,
             "all_paused_within_s": seconds(self._pausing_ns),
@@ -131,8 +137,8 @@ POWER_LOSS = FaultKind(
     storm=one_node(PowerLossStep, weight=2, brokers_only=True),
     cost=Cost(ends_process=True, unclean=True, loses_unsynced_data=True),
     does="all nodes are paused, then every file system drops what was never synced, then all are killed",
-    effect="exit code 137; where log bytes were unsynced, log files are shorter when it is mounted again. "
-    "Where none were (`flush.messages=1`): the file system answered with errors once it was cut off",
+    effect="exit code 137; every file system failed a read (EIO) once it was cut off, before the kill; where "
+    "log bytes were unsynced, log files are shorter when it is mounted again",
     healing="once the disks can be read again: start. What each replica holds is read from its disk before "
     "the cut and before the start",
     recovery="the nodes answer",

@@ -1,11 +1,15 @@
-"""What was expected of each scenario of a suite, what its runs have shown, and what that cost: observed.md.
+"""What was expected of each scenario of a suite, what its runs have shown, and what that cost: observed.md,
+and in short on the terminal.
 
-A row for each scenario, over all its judged runs. Values that differ between runs are the least and the
-greatest of them. A run that could not be read has no evidence, and counts by its verdict alone.
+A row for each scenario with what is set in it, over all its judged runs. Values that differ between runs are
+the least and the greatest of them. A run that could not be read has no evidence, and counts by its verdict
+alone.
 """
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.properties import Property
@@ -13,9 +17,11 @@ from checkers.verdict.algebra import Verdict
 from harness.campaign.suites.record import MeasuredBound, RunEvidence, RunRow, SuiteRecord
 from harness.report.report import Report
 from harness.run_directory.layout import write_whole
+from harness.terminal.columns import fitted
 
 FILE = "observed.md"
 HEADS = ("scenario", "expected", "observed", "longest wait", "evidence", "faults proven", "took", "runs")
+SHORT_HEADS = ("scenario", "expected", "observed")
 EXPECTED: Mapping[str, str] = {
     "none": "no acknowledged loss",
     "permitted": "a permitted loss",
@@ -55,13 +61,53 @@ def write_observed(directory: Path, record: SuiteRecord) -> None:
     write_whole(directory / FILE, f"{heading}\n\n{observed_table(record)}\n\n{cost(record)}\n")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Runs:
+    """The judged runs of a scenario with what is set in it, as `workload.acks=1`."""
+
+    scenario: str
+    sets: tuple[str, ...]
+    rows: tuple[RunRow, ...]
+
+    @property
+    def known(self) -> list[RunEvidence]:
+        """The evidence of those that could be read."""
+        return [row.evidence for row in self.rows if row.evidence is not None]
+
+
+def _runs(record: SuiteRecord) -> list[_Runs]:
+    """By the names of the scenarios, and by what is set."""
+    found: dict[tuple[str, tuple[str, ...]], list[RunRow]] = {}
+    for row in record.judged().values():
+        found.setdefault((row.scenario, tuple(record.plan.scenarios[row.entry].set)), []).append(row)
+    return [_Runs(scenario=name, sets=sets, rows=tuple(its)) for (name, sets), its in sorted(found.items())]
+
+
 def observed_table(record: SuiteRecord) -> str:
-    """The table as Markdown, by the names of the scenarios."""
-    rows: dict[str, list[RunRow]] = {}
-    for row in sorted(record.judged().values(), key=lambda row: row.scenario):
-        rows.setdefault(row.scenario, []).append(row)
-    cells = [HEADS, ("---",) * len(HEADS), *(_row(name, its) for name, its in rows.items())]
+    """The table as Markdown."""
+    cells = [HEADS, ("---",) * len(HEADS), *map(_row, _runs(record))]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def observed_text(record: SuiteRecord, width: int) -> str:
+    """In short for a terminal of `width` columns: what was expected, what was lost of what was acknowledged,
+    and below it what is set and each line that did not hold in every run. "" without a judged run."""
+    runs = _runs(record)
+    if not runs:
+        return ""
+    heads, *rows = fitted([SHORT_HEADS, *map(_short_row, runs)], width)
+    lines = [heads]
+    for its, row in zip(runs, rows, strict=True):
+        lines.append(row)
+        for beside in (*(f"with {each}" for each in its.sets), *_missed(its.known)):
+            lines += textwrap.wrap(
+                beside, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+            )
+    return "\n".join(lines)
+
+
+def _short_row(its: _Runs) -> tuple[str, ...]:
+    return its.scenario, _expected(its.known), _lost(its.known)
 
 
 def cost(record: SuiteRecord) -> str:
@@ -82,37 +128,56 @@ def _after_cluster_s(row: RunRow) -> float | None:
     return row.seconds.wall_s - row.seconds.parts.get("cluster_s", 0.0)
 
 
-def _row(name: str, rows: Sequence[RunRow]) -> tuple[str, ...]:
-    known = [row.evidence for row in rows if row.evidence is not None]
+def _row(its: _Runs) -> tuple[str, ...]:
+    known = its.known
     return (
-        f"`{name}`",
-        ", ".join(dict.fromkeys(EXPECTED[each.expect] for each in known)) or "not known",
-        _lost(known),
+        "<br>".join([f"`{its.scenario}`", *(f"with `{each}`" for each in its.sets)]),
+        _expected(known),
+        f"{_lost(known)} acknowledged" if known else _lost(known),
         _range([each.longest_gap_s for each in known], "{:.1f} s"),
-        "<br>".join(_lines(known)) or "none is asked for",
+        "<br>".join(f"`{line}`: {_measured(bounds)}" for line, bounds in _bounds_by_line(known).items())
+        or "none is asked for",
         _range([f"{each.proven} of {each.faults}" for each in known], "{}"),
-        _range([_after_cluster_s(row) for row in rows], "{:.0f} s"),
-        _verdicts(rows),
+        _range([_after_cluster_s(row) for row in its.rows], "{:.0f} s"),
+        _verdicts(its.rows),
     )
+
+
+def _expected(known: Sequence[RunEvidence]) -> str:
+    return ", ".join(dict.fromkeys(EXPECTED[each.expect] for each in known)) or "not known"
 
 
 def _lost(known: Sequence[RunEvidence]) -> str:
     if not known:
         return "not known"
     lost = _range([each.lost for each in known], "{:,}") if any(each.lost for each in known) else "none"
-    return f"lost {lost} of {_range([each.acked for each in known], '{:,}')} acknowledged"
+    return f"lost {lost} of {_range([each.acked for each in known], '{:,}')}"
 
 
-def _lines(known: Sequence[RunEvidence]) -> Iterator[str]:
-    """Each line once, with what was measured; where it did not hold in every run, that too."""
+def _bounds_by_line(known: Sequence[RunEvidence]) -> dict[str, list[MeasuredBound]]:
     found: dict[str, list[MeasuredBound]] = {}
     for each in known:
         for bound in (*each.require, *each.accept):
             found.setdefault(bound.line, []).append(bound)
-    for line, its in found.items():
-        held = sum(bound.holds is True for bound in its)
-        missed = "" if held == len(its) else f", held in {held} of {len(its)} runs"
-        yield f"`{line}`: {_range([bound.value for bound in its], '{:g}')}{missed}"
+    return found
+
+
+def _measured(bounds: Sequence[MeasuredBound]) -> str:
+    """What was measured of a line; where it did not hold in every run, that too."""
+    held = _held(bounds)
+    missed = "" if held == len(bounds) else f", held in {held} of {len(bounds)} runs"
+    return f"{_range([bound.value for bound in bounds], '{:g}')}{missed}"
+
+
+def _held(bounds: Sequence[MeasuredBound]) -> int:
+    return sum(bound.holds is True for bound in bounds)
+
+
+def _missed(known: Sequence[RunEvidence]) -> Iterator[str]:
+    """Each line that did not hold in every run."""
+    for line, bounds in _bounds_by_line(known).items():
+        if _held(bounds) < len(bounds):
+            yield f"{line}: {_measured(bounds)}"
 
 
 def _range(values: Sequence[object], form: str) -> str:

@@ -1,4 +1,4 @@
-"""The table that a suite ends with: each run, how many of each verdict, and where the time went."""
+"""The runs of a suite as a table for its end: each run, how many of each verdict, and where the time went."""
 
 from collections import Counter
 

@@ -4,6 +4,7 @@ from harness.campaign.suites.plan import Entry, SuitePlan
 from harness.campaign.suites.record import ClusterUse, RunRow, RunSeconds, Source, SuiteRecord
 from harness.run_directory.manifest import RunOwner
 
+ENTRIES = (Entry(scenario="demo"),)
 NOBODY = RunOwner(pid=0, start="", host="")
 
 
@@ -27,8 +28,8 @@ def row(
     )
 
 
-def record(*rows, missing=(), **more) -> SuiteRecord:
-    """The record of a suite of one scenario."""
+def record(*rows, missing=(), entries=ENTRIES, **more) -> SuiteRecord:
+    """The record of a suite, of one scenario if no entries are given."""
     return SuiteRecord(
         tool_version="0",
         name="small",
@@ -36,7 +37,7 @@ def record(*rows, missing=(), **more) -> SuiteRecord:
         shard="1/1",
         budget_s=600.0,
         owner=NOBODY,
-        plan=SuitePlan(name="small", scenarios=[Entry(scenario="demo")]),
+        plan=SuitePlan(name="small", scenarios=list(entries)),
         sources=(Source(filename="demo.yaml", text=""),),
         runs=rows,
         missing=missing,

@@ -5,7 +5,7 @@ not. Both are shown on a fake cluster for every kind, and on real ones.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Where = Literal["shared", "two log directories", "clocks", "two releases"]
@@ -23,6 +23,7 @@ class SwitchedOff:
     `breaks_off`: the injection itself needs the calls of the healing, and is not done without them.
     `then`: what is called beside, for each of its nodes, to heal what was not healed in time.
     `min_isr`: min.insync.replicas of the topic; with 1 nobody is eligible who has left the ISR.
+    `flushed`: each message of the topic is on the disk before it is acknowledged.
     `is_partial`: what is not switched off changes the cluster all the same.
     """
 
@@ -36,11 +37,13 @@ class SwitchedOff:
     where: Where = "shared"
     record_bytes: int = 200
     min_isr: int = 2
+    flushed: bool = False
 
     @property
     def settings(self) -> dict[str, str]:
         """Those of the topic under load."""
-        return {"min.insync.replicas": str(self.min_isr)}
+        flush = {"flush.messages": "1"} if self.flushed else {}
+        return {"min.insync.replicas": str(self.min_isr), **flush}
 
     def steps(self, name: str, topic: str, **values: str) -> tuple[dict[str, str], ...]:
         """The steps, the one with this name last, in the words of a plan."""
@@ -55,6 +58,12 @@ class SwitchedOff:
 FETCHES = "{followers} -> {leader}"
 HALF_OPEN = {"do": "partition", "edges": FETCHES, "mode": "blackhole", "for": "3s"}
 EDGES = {"effect": ("impair",), "recovery": ("mend",)}
+POWER_LOSS = SwitchedOff(
+    words={"do": "power-loss", "target": "{leader}", "for": "1s"},
+    effect=("drop_unsynced",),
+    recovery=("start",),
+    is_partial=True,
+)
 ELR_OFF = "eligible.leader.replicas.version=0"
 
 SWITCHED_OFF: Mapping[str, SwitchedOff] = {
@@ -124,12 +133,9 @@ SWITCHED_OFF: Mapping[str, SwitchedOff] = {
         effect=("fill_up",),
         recovery=("free_up", "start"),
     ),
-    "power-loss": SwitchedOff(
-        words={"do": "power-loss", "target": "{leader}", "for": "1s"},
-        effect=("drop_unsynced",),
-        recovery=("start",),
-        is_partial=True,
-    ),
+    "power-loss": POWER_LOSS,
+    "power-loss of a flushed log": replace(POWER_LOSS, flushed=True),
+    "power-loss of controllers": replace(POWER_LOSS, words={**POWER_LOSS.words, "target": "controllers"}),
     "disk-wipe": SwitchedOff(
         words={"do": "disk-wipe", "target": "{leader}", "for": "1s"},
         effect=("wipe",),

@@ -361,9 +361,10 @@ class FakeCluster:
     def is_frozen(self, node: int) -> bool:
         return node in self.frozen
 
-    def drop_unsynced(self, node: int) -> None:
+    def drop_unsynced(self, node: int) -> tuple[str, ...]:
         self._do("drop_unsynced", node)
         self._lose_unsynced(node)
+        return ("Input/output error",) * len(self.log_dirs(node))
 
     def _lose_unsynced(self, node: int) -> None:
         self.logs[node] -= self.unsynced[node]

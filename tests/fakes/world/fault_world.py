@@ -312,11 +312,12 @@ class World(FakeCluster):
         self._end(node, 143, owner)
         self._elect()
 
-    def drop_unsynced(self, node: int) -> None:
+    def drop_unsynced(self, node: int) -> tuple[str, ...]:
         assert self.states[node].status == "paused", "the power is cut while the node is paused"
         assert node not in self.frozen, "a frozen disk cannot be cut off"
-        self._unless_ignored("drop_unsynced", node)
+        answers: tuple[str, ...] = self._unless_ignored("drop_unsynced", node)
         self.cut_off.add(node)
+        return answers
 
     def fail_log_dir(self, node: int, *, log_dir: int) -> None:
         """The broker finds out when it writes there."""
@@ -363,11 +364,11 @@ class World(FakeCluster):
         if "wipe" not in self.ignores:
             super().wipe(node, new=new, log_dir=log_dir)
 
-    def _unless_ignored(self, name: str, node: int, **more: Any) -> None:
+    def _unless_ignored(self, name: str, node: int, **more: Any) -> Any:
         if name in self.ignores:
             self._do(name, node)
-        else:
-            getattr(super(), name)(node, **more)
+            return None
+        return getattr(super(), name)(node, **more)
 
     def leads(self, node: int) -> bool:
         """Whether the node could lead what lies in its log directories."""

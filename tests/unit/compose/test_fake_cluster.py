@@ -45,9 +45,9 @@ def test_kill_and_start() -> None:
 
 
 def test_power_cut() -> None:
-    """A power cut takes what was not synced."""
-    cluster = FakeCluster()
-    cluster.drop_unsynced(2)
+    """A power cut takes what was not synced, and every file system answers with an error since."""
+    cluster = FakeCluster(log_dir_count=2)
+    assert cluster.drop_unsynced(2) == ("Input/output error", "Input/output error")
     assert (cluster.log_bytes(2), cluster.unsynced_bytes(2)) == (900, 0)
 
 

@@ -57,18 +57,28 @@ def test_a_suite_that_ends_by_itself_needs_no_budget_and_leaves_its_table(
 ) -> None:
     (tmp_path / "own.yaml").write_text("name: own\ntopics: [{name: orders}]\nworkload: {lasts: 0s}\n")
     suite = tmp_path / "mine.yaml"
-    suite.write_text("name: mine\nscenarios: [{scenario: own.yaml, at_most: 2}]\n")
+    set_more = "{scenario: own.yaml, at_most: 1, set: [workload.acks=1]}"
+    suite.write_text(f"name: mine\nscenarios: [{{scenario: own.yaml, at_most: 2}}, {set_more}]\n")
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(prepare, "ensure_images", lambda release, on_line: None)
     monkeypatch.setattr(live_steps, "LiveRunSteps", lambda spark_master: FakeRunSteps())
     assert main(["suite", str(suite), "--out", str(tmp_path / "runs")]) == 0
-    assert "2 runs: 2 PASS" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "3 runs: 3 PASS" in printed
+    assert printed.splitlines()[-4:] == [
+        "scenario  expected   observed",
+        "own       not known  not known",
+        "own       not known  not known",
+        "  with workload.acks=1",
+    ]
     (made,) = (tmp_path / "runs").iterdir()
     page = (made / "observed.md").read_text().splitlines()
     assert page[4].startswith(
         "| `own` | not known | not known | not known | none is asked for | not known | "
     )
     assert page[4].endswith(" s | 2 PASS |")
-    assert page[6].startswith("The suite took ")
+    assert page[5].startswith("| `own`<br>with `workload.acks=1` | not known | ")
+    assert page[7].startswith("The suite took ")
 
 
 def test_a_scenario_of_a_suite_that_cannot_work_is_refused_before_anything_starts(

@@ -7,7 +7,7 @@ from typing import Any
 from compose.kafka.view import ClusterView
 from faults.clock import SystemClock
 from faults.plan.parse import parse_steps
-from faults.schedule.events import LastAck, no_acks
+from faults.schedule.events import LastAck, LastFencing, no_acks, no_fencings
 from faults.schedule.record import FaultEvent, FaultRecord
 from faults.schedule.scheduler import run_schedule
 
@@ -19,6 +19,7 @@ def run(
     stop: Event | None = None,
     on_event: Callable[[FaultEvent], None] = print,
     last_ack_ns: LastAck = no_acks,
+    last_fencing_ns: LastFencing = no_fencings,
 ) -> tuple[FaultRecord, ...]:
     """Run steps against the cluster, or what stands for it."""
     steps = parse_steps(words)
@@ -30,4 +31,5 @@ def run(
         stop=stop or Event(),
         on_event=on_event,
         last_ack_ns=last_ack_ns,
+        last_fencing_ns=last_fencing_ns,
     )

@@ -11,6 +11,7 @@ from typing import Any
 from confluent_kafka import Producer
 
 EVERY_S = 0.004
+GIVEN_UP_MS = 2000
 
 
 @dataclass
@@ -32,7 +33,12 @@ class Acked:
 
 @contextmanager
 def traffic(bootstrap: str, topic: str, *, partitions: int, record_bytes: int = 200) -> Iterator[Acked]:
-    """About 250 records a second, in turn over the partitions, with acks=all, until the block ends."""
+    """About 250 records a second, in turn over the partitions, with acks=all, until the block ends.
+
+    A request that waits for a replica which leaves the ISR without another append is answered after
+    `request.timeout.ms` only, and holds up all that follows on its connection, so it is given up soon and
+    sent again.
+    """
     acked = Acked()
 
     def note(error: object, message: Any) -> None:
@@ -50,7 +56,13 @@ def traffic(bootstrap: str, topic: str, *, partitions: int, record_bytes: int = 
 
     def produce_all() -> None:
         producer = Producer(
-            {"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0, "reconnect.backoff.max.ms": 500}
+            {
+                "bootstrap.servers": bootstrap,
+                "acks": "all",
+                "linger.ms": 0,
+                "reconnect.backoff.max.ms": 500,
+                "request.timeout.ms": GIVEN_UP_MS,
+            }
         )
         while not acked.stop.wait(EVERY_S):
             if len(producer) < 10_000:

@@ -134,6 +134,7 @@ def test_a_power_cut_takes_unsynced_bytes(records: dict[str, FaultRecord]) -> No
         effect(power)[key][str(node)] for key in ("unsynced_log_bytes_before", "lost_log_bytes")
     )
     assert lost >= unsynced > 0
+    assert effect(power)["reads_failed_with"] == {str(node): ["Input/output error"]}
     assert (power.data_lost, power.unclean) == ((node,), (node,))
 
 

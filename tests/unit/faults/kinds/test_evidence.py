@@ -215,6 +215,22 @@ def test_power_loss_of_a_flushed_log_loses_nothing() -> None:
     assert (record.data_lost, record.unclean) == ((), (1, 2, 3))
 
 
+def test_a_power_cut_that_reached_one_node_less_is_not_proven_by_the_kills() -> None:
+    """Where everything was synced, only a file system that failed tells a power cut from a kill."""
+    world = World(flushed=True)
+    cut = world.drop_unsynced
+    world.drop_unsynced = lambda node: () if node == 2 else cut(node)  # type: ignore[method-assign]
+    (record,) = run(world, POWER)
+    assert (record.proven, record.recovered, record.down) == (False, True, (1, 2, 3)), record.evidence
+    assert "node 2: no file system is known to have failed a read" in reason(record)
+
+
+def test_power_loss_shows_how_each_file_system_failed() -> None:
+    (record,) = run(World(flushed=True), POWER)
+    error = ["Input/output error"]
+    assert shown(record)["reads_failed_with"] == {"1": error, "2": error, "3": error}
+
+
 def test_lost_data_counts_without_proof() -> None:
     """If the nodes do not die, the cut is unproven, but the contract learns whose data it may have taken."""
     (record,) = run(World(ignores={"kill"}), POWER)

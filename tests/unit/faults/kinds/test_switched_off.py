@@ -28,10 +28,12 @@ VALUES = {"memory": "400MiB", "older": "4.0.0", "newer": "4.3.1"}
 WORLDS: dict[str, Callable[[], World]] = {
     "finalize": not_finalized,
     "log-dir-failure": lambda: World(log_dir_count=2),
+    "power-loss of a flushed log": lambda: World(flushed=True),
+    "power-loss of controllers": lambda: World(flushed=True),
     "refused-downgrade": without_way_back,
     "rolling-upgrade": lambda: World(releases=dict.fromkeys((1, 2, 3, 101, 102, 103), "4.0.0")),
 }
-"""Where a kind has something to do, if not in any world."""
+"""Where a kind has something to do, if not in any world; and where nothing was unsynced."""
 
 
 def run(

@@ -1,6 +1,6 @@
 """Columns are as wide as their widest cell; the last one ends where its text does."""
 
-from harness.terminal.columns import columns
+from harness.terminal.columns import columns, fitted
 
 
 def test_cells_stand_below_each_other_and_no_line_ends_in_blanks() -> None:
@@ -10,3 +10,43 @@ def test_cells_stand_below_each_other_and_no_line_ends_in_blanks() -> None:
         "up       0000_up_7  nothing is lost",
         "refused",
     ]
+
+
+ROWS = [
+    ("scenario", "expected", "observed"),
+    ("leaves-no-broker", "no loss but a permitted one", "lost none of 18,204"),
+    ("short", "", "lost 3 of 90"),
+]
+
+
+def test_rows_that_fit_have_one_line_each() -> None:
+    wide = [
+        "scenario          expected                     observed",
+        "leaves-no-broker  no loss but a permitted one  lost none of 18,204",
+        "short                                          lost 3 of 90",
+    ]
+    assert list(fitted(ROWS, 66)) == wide
+    assert list(fitted(ROWS, 500)) == wide
+
+
+def test_the_widest_cells_are_wrapped_and_names_stay_whole() -> None:
+    assert list(fitted(ROWS, 50)) == [
+        "scenario          expected         observed",
+        "leaves-no-broker  no loss but a    lost none of\n                  permitted one    18,204",
+        "short                              lost 3 of 90",
+    ]
+
+
+def test_a_name_gives_way_when_nothing_else_can() -> None:
+    lines = "\n".join(fitted(ROWS, 42)).splitlines()
+    assert lines[1:5] == [
+        "leaves-no-brok  no loss but   lost none of",
+        "er              a permitted   18,204",
+        "                one",
+        "short                         lost 3 of 90",
+    ]
+    assert max(map(len, lines)) == 42
+
+
+def test_a_terminal_that_is_too_narrow_for_anything_gets_longer_lines() -> None:
+    assert max(map(len, "\n".join(fitted(ROWS, 1)).splitlines())) == 40

@@ -1,23 +1,30 @@
 """Events and schedules on a real cluster: each step is injected when what it waits for has come."""
 
 import json
+import time
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Offset
+from fakes.waiting import until
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
 from faults.schedule.record import FaultRecord
+from faults.targets.roles import Roles
 from faults.targets.target import TopicPartition
 from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic
 from shared.partitions import partition
+from workloads.plan import TransactionPlan, WorkloadPlan
+from workloads.run import start
 
 SECOND_NS = 1_000_000_000
 PAUSE = {"do": "pause", "target": "node 101", "for": "1500ms"}
+TRANSACTIONAL_ID = "id-of-events"
 
 
 def all_went_well(*records: FaultRecord) -> None:
@@ -97,6 +104,55 @@ def test_a_coordinator_moves(
     assert view.coordinator(group) not in (None, before)
 
 
+def transactions(topic: str, *, takeover_s: float | None = None) -> WorkloadPlan:
+    """The load of one transactional id, which a second instance takes over that often."""
+    plan = TransactionPlan(ids=(TRANSACTIONAL_ID,), takeover_s=takeover_s, readers=0)
+    return WorkloadPlan(topics={topic: 3}, producers=1, rate_per_s=500.0, readers=0, transactions=plan)
+
+
+def test_a_transaction_coordinator_moves(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    """The id of a load is coordinated by one broker, and by another once that is killed; it commits again."""
+    topic = make_topic(partitions=3, config={"min.insync.replicas": "2"})
+    with start(transactions(topic), cluster.bootstrap, tmp_path) as load:
+        load.wait_warm()
+        before = Roles(cluster=cluster, view=view).coordinating(TRANSACTIONAL_ID).leader
+        target = f"transaction coordinator({TRANSACTIONAL_ID})"
+        kill, moved = run(
+            cluster,
+            view,
+            {"name": "kill", "at": "3s", "do": "kill", "target": target, "for": "12s"},
+            PAUSE | {"name": "moved", "when": f"transaction coordinator({TRANSACTIONAL_ID}).moved"},
+        )
+        acked = load.stats().acked
+        until(lambda: load.stats().acked > acked, 30)
+    all_went_well(kill, moved)
+    assert kill.nodes == (before,)
+    assert kill.begin_ns < moved.inject_ns < kill.heal_ns
+    assert Roles(cluster=cluster, view=view).coordinating(TRANSACTIONAL_ID).leader not in (-1, before)
+
+
+def test_a_producer_is_fenced(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    """The step follows within two seconds when a producer is told that another instance has its id."""
+    topic, asked_ns = make_topic(partitions=3, config={"min.insync.replicas": "2"}), list[int]()
+    with start(transactions(topic, takeover_s=4.0), cluster.bootstrap, tmp_path) as load:
+        load.wait_warm()
+
+        def last_fencing_ns() -> int:
+            asked_ns.append(load.stats().last_fencing_ns)
+            return asked_ns[-1]
+
+        began_ns = time.monotonic_ns()
+        step = PAUSE | {"when": "producer fenced", "within": "30s"}
+        (told,) = run(cluster, view, step, last_fencing_ns=last_fencing_ns)
+    all_went_well(told)
+    fenced_ns = asked_ns[-1]
+    assert began_ns < fenced_ns <= told.inject_ns < fenced_ns + 2 * SECOND_NS
+
+
 def test_eligible_leaders_come_and_go(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
@@ -174,6 +230,33 @@ def test_repetitions_begin_when_they_are_planned(
     for before, now in pairwise(records):
         assert 5.9 < (now.planned_begin_ns - before.planned_begin_ns) / SECOND_NS < 10.1
     assert max(json.loads(record.evidence)["late_s"] for record in records) < 0.5
+
+
+def test_repetitions_of_steps_that_begin_together_may_overlap(
+    cluster: DockerCluster, view: ClusterView
+) -> None:
+    """Twice until 9 s, each time two faults at one instant. The second delay of an edge is added to the first
+    one, which still holds, and has not recovered before both are healed; what follows waits for all."""
+    late = {"name": "late", "do": "latency", "edges": "2 -> 3", "delay": "250ms", "for": "7s"}
+    repeat = {"every": "4s", "until": "9s", "overlap": "allow"}
+    records = run(
+        cluster,
+        view,
+        {"name": "both", "at": "4s", "repeat": repeat, "parallel": [late, PAUSE | {"name": "pause"}]},
+        PAUSE | {"name": "last", "after": "both.recovered + 1s"},
+    )
+    all_went_well(*records)
+    by_name = {record.name: record for record in records}
+    assert list(by_name) == ["late#1", "pause#1", "late#2", "pause#2", "last"]
+    first, second = by_name["late#1"], by_name["late#2"]
+    for number, its in enumerate((first, second), start=1):
+        assert by_name[f"pause#{number}"].planned_begin_ns == its.planned_begin_ns
+    assert second.planned_begin_ns - first.planned_begin_ns == 4 * SECOND_NS
+    assert second.inject_ns < first.heal_ns < second.end_ns <= first.recovered_ns
+    trips = [json.loads(each.evidence)["effect"]["round_trip_during_s"]["2->3"] for each in (first, second)]
+    assert trips[0] > 0.2
+    assert trips[1] > 0.45
+    assert by_name["last"].inject_ns > max(record.recovered_ns for record in records[:-1])
 
 
 @pytest.mark.parametrize("then", ["recovered", "end + 4s"])

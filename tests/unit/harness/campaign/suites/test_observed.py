@@ -11,12 +11,20 @@ from fakes.run.suites import record, row
 
 from checkers.history.rows import MetadataChange
 from checkers.verdict.algebra import Verdict
-from harness.campaign.suites.observed import cost, evidence_of, observed_table, write_observed
+from harness.campaign.suites.observed import (
+    cost,
+    evidence_of,
+    observed_table,
+    observed_text,
+    write_observed,
+)
+from harness.campaign.suites.plan import Entry
 from harness.campaign.suites.record import (
     MeasuredBound,
     RunEvidence,
     RunRow,
     RunSeconds,
+    SuiteRecord,
     SuiteSeconds,
     read_record,
     write_record,
@@ -113,6 +121,48 @@ def test_several_runs_of_a_scenario_show_their_range_and_where_a_line_did_not_ho
         "| `demo` | no acknowledged loss | lost none of 1,000 to 2,000 acknowledged | 4.5 s to 9.2 s | "
         "`isr.min <= 1`: 1 to 2, held in 1 of 3 runs | 2 of 2 | 50 s | 2 UNKNOWN, 1 PASS |"
     ]
+
+
+def with_variants() -> SuiteRecord:
+    """Three runs of a scenario as it is and with more set, and one of another that could not be read."""
+    sets = ["workload.acks=1", "workload.rate=5000/s"]
+    entries = [Entry(scenario="demo"), Entry(scenario="demo", set=sets), Entry(scenario="broken")]
+    return record(
+        row(0, "PASS", entry=1, evidence=evidence(lost=12, expect="permitted", acked=18_204)),
+        row(1, "UNKNOWN", entry=1, evidence=evidence(lost=3, isr=2.0, expect="permitted")),
+        row(2, "PASS", entry=0, evidence=evidence()),
+        row(3, "UNKNOWN", entry=2, scenario="broken"),
+        entries=entries,
+    )
+
+
+def test_a_scenario_with_something_set_has_a_row_of_its_own_which_says_so() -> None:
+    broken, plain, varied = (line.split(" | ") for line in observed_table(with_variants()).splitlines()[2:])
+    assert broken[0] == "| `broken`"
+    assert (plain[0], plain[2]) == ("| `demo`", "lost none of 1,000 acknowledged")
+    assert varied[0] == "| `demo`<br>with `workload.acks=1`<br>with `workload.rate=5000/s`"
+    assert varied[2] == "lost 3 to 12 of 1,000 to 18,204 acknowledged"
+
+
+def test_the_terminal_has_it_in_short_with_what_did_not_hold() -> None:
+    assert observed_text(with_variants(), 80).splitlines() == [
+        "scenario  expected              observed",
+        "broken    not known             not known",
+        "demo      no acknowledged loss  lost none of 1,000",
+        "demo      a permitted loss      lost 3 to 12 of 1,000 to 18,204",
+        "  with workload.acks=1",
+        "  with workload.rate=5000/s",
+        "  isr.min <= 1: 1 to 2, held in 1 of 2 runs",
+    ]
+
+
+def test_no_line_is_longer_than_the_terminal() -> None:
+    assert max(map(len, observed_text(with_variants(), 42).splitlines())) <= 42
+    assert observed_text(with_variants(), 300) == observed_text(with_variants(), 80)
+
+
+def test_a_suite_without_a_judged_run_has_nothing_to_show() -> None:
+    assert observed_text(record(row(0, None, state="interrupted")), 80) == ""
 
 
 def test_the_table_is_written_beside_the_record_which_keeps_the_evidence(tmp_path: Path) -> None:

@@ -21,6 +21,9 @@ from shared.faults.fault_traffic import traffic, wait_for_acks
 
 ELR = "eligible.leader.replicas.version"
 MIN_ISR = "min.insync.replicas"
+UNCLEAN = "unclean.leader.election.enable"
+NEVER = str(2**63 - 1)
+"""Of `flush.messages`: Kafka leaves it to the kernel."""
 
 Words = dict[str, object]
 MakeTopic = Callable[..., str]
@@ -113,7 +116,7 @@ def test_planned_moves(cluster: DockerCluster, view: ClusterView, make_topic: Ma
 
 def test_an_unclean_election(cluster: DockerCluster, view: ClusterView, make_topic: MakeTopic) -> None:
     """The last replica in sync dies; a person gives the partition to another one, which the topic forbids."""
-    topic = make_topic(config={MIN_ISR: "1", "unclean.leader.election.enable": "false"})
+    topic = make_topic(config={MIN_ISR: "1", UNCLEAN: "false"})
     place, leader = f"({topic}-0)", f"leader({topic}-0)"
     with traffic(cluster.bootstrap, topic, partitions=1):
         cut, kill, force = run(
@@ -151,32 +154,58 @@ def described(cluster: DockerCluster, resource: ConfigResource, key: str) -> str
     return str(found[key].value)
 
 
-def test_a_setting_of_a_topic(cluster: DockerCluster, view: ClusterView, make_topic: MakeTopic) -> None:
-    """Each broker says it; so does a client of another make, during and after."""
+@pytest.mark.parametrize(
+    ("before", "changed"),
+    [
+        ({MIN_ISR: "2", UNCLEAN: "false"}, {MIN_ISR: "1", UNCLEAN: "true"}),
+        ({"flush.messages": NEVER}, {"flush.messages": "1"}),
+    ],
+    ids=["promises less", "flushes each message"],
+)
+def test_settings_of_a_topic(
+    cluster: DockerCluster,
+    view: ClusterView,
+    make_topic: MakeTopic,
+    before: dict[str, str],
+    changed: dict[str, str],
+) -> None:
+    """Each broker says them; so does a client of another make, during and after."""
     topic = make_topic(config={MIN_ISR: "2"})
     resource = ConfigResource(ResourceType.TOPIC, topic)
-    seen, on_event = at_effect("config", lambda: described(cluster, resource, MIN_ISR))
-    step = words("config", topic=topic, set=f"{MIN_ISR}=1, unclean.leader.election.enable=true")
-    (weaker,) = run(cluster, view, step, on_event=on_event)
-    proven(weaker)
-    assert seen == ["1"]
-    assert evidence(weaker)["by_brokers"] == [1, 2, 3]
-    assert described(cluster, resource, MIN_ISR) == "2"
-    assert described(cluster, resource, "unclean.leader.election.enable") == "false"
+
+    def said() -> dict[str, str]:
+        return {key: described(cluster, resource, key) for key in changed}
+
+    assert said() == before
+    seen, on_event = at_effect("config", said)
+    (record,) = run(cluster, view, words("config", topic=topic, set=changed), on_event=on_event)
+    proven(record)
+    assert seen == [changed]
+    assert evidence(record)["by_brokers"] == [1, 2, 3]
+    assert said() == before
 
 
 @pytest.mark.parametrize(
     ("target", "setting", "brokers"),
-    [("brokers", "num.replica.fetchers=2", [1, 2, 3]), ("node 2", "num.io.threads=4", [2])],
+    [
+        ("brokers", "num.replica.fetchers=2", [1, 2, 3]),
+        ("brokers", "num.network.threads=4", [1, 2, 3]),
+        ("brokers", f"{MIN_ISR}=1", [1, 2, 3]),
+        ("brokers", f"{UNCLEAN}=true", [1, 2, 3]),
+        ("node 2", "num.io.threads=4", [2]),
+    ],
 )
 def test_a_setting_of_brokers(
     cluster: DockerCluster, view: ClusterView, target: str, setting: str, brokers: list[int]
 ) -> None:
-    """Of all by default, or of one: each is asked about itself."""
-    key = setting.partition("=")[0]
+    """Of all by default, or of one: each is asked about itself, also by a client of another make."""
+    key, _, value = setting.partition("=")
+    resources = [ConfigResource(ResourceType.BROKER, str(broker)) for broker in brokers]
     before = cluster.admin.settings(Resource(kind="broker", name=""), [key])
-    (changed,) = run(cluster, view, words("config", target=target, set=setting))
+    seen, on_event = at_effect("config", lambda: [described(cluster, each, key) for each in resources])
+    (changed,) = run(cluster, view, words("config", target=target, set=setting), on_event=on_event)
     proven(changed)
+    assert seen == [[value] * len(brokers)]
     assert evidence(changed)["by_brokers"] == brokers
     assert cluster.admin.settings(Resource(kind="broker", name=""), [key]) == before
 

@@ -27,7 +27,9 @@ def test_controllers_lose_their_power(
     assert power.recovered, power.evidence
     assert set(power.nodes) <= set(cluster.controllers)
     assert power.down == power.unclean == power.nodes
-    assert set(json.loads(power.evidence)["effect"]["exit_codes"].values()) == {137}
+    effect = json.loads(power.evidence)["effect"]
+    assert set(effect["exit_codes"].values()) == {137}
+    assert effect["reads_failed_with"] == {str(node): ["Input/output error"] for node in power.nodes}
     assert cluster.active_controller() in cluster.controllers
     after = {state.partition: state.leader_epoch for state in view.describe(topic)}
     assert all(after[partition] >= epoch for partition, epoch in before.items())

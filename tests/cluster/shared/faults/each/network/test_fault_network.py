@@ -37,7 +37,7 @@ def ran(
     return record
 
 
-@pytest.mark.parametrize("words", [BANDWIDTH, SLICING, RESET], ids=lambda words: words["do"])
+@pytest.mark.parametrize("words", [LATENCY, BANDWIDTH, SLICING, RESET], ids=lambda words: words["do"])
 def test_each_is_proven_of_requests_too(
     cluster: DockerCluster,
     view: ClusterView,

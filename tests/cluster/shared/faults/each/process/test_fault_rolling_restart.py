@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from compose.cluster.start import DockerCluster
 from compose.kafka.view import ClusterView
+from faults.clock import SystemClock
 from faults.schedule.record import FaultRecord
 from shared.faults.fault_runs import run
 from shared.faults.fault_traffic import traffic, wait_for_acks
@@ -52,14 +54,32 @@ def test_a_patient_roll(
     view.wait_for_full_isr([topic], within_s=10)
 
 
-def test_an_impatient_roll(cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]) -> None:
-    """The next broker is killed while the one before still boots; all come back all the same."""
-    topic = make_topic(partitions=3)
+@dataclass
+class Asked:
+    """Stands for a cluster; `at_ns`: when each node was asked to end, on the clock of the schedule."""
+
+    real: DockerCluster
+    at_ns: list[int] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("stop", "kill"):
+            self.at_ns.append(SystemClock().now_ns())
+        return getattr(self.real, name)
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_an_impatient_roll(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str], how: str
+) -> None:
+    """The next broker is asked to end while the one before still boots; all come back all the same."""
+    topic, asked = make_topic(partitions=3), Asked(cluster)
     with traffic(cluster.bootstrap, topic, partitions=3) as acked:
-        (roll,) = run(cluster, view, {**ROLL, "how": "kill", "patient": False})
+        (roll,) = run(asked, view, {**ROLL, "how": how, "patient": False})
         wait_for_acks(acked, 100)
     assert roll.proven, roll.evidence
     assert roll.recovered, roll.evidence
-    for up_ns, next_down_ns in zip(roll.up_ns, roll.down_ns[1:], strict=False):
-        assert next_down_ns - up_ns < 3_000_000_000
+    assert roll.down == cluster.brokers
+    assert roll.unclean == (cluster.brokers if how == "kill" else ())
+    for up_ns, next_asked_ns in zip(roll.up_ns[:-1], asked.at_ns[1:], strict=True):
+        assert 0 < next_asked_ns - up_ns < 3_000_000_000
     view.wait_for_full_isr([topic], within_s=60)
