@@ -76,7 +76,7 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
             *node_ends.reasons(context.node_events, context.faults, facts.clock),
             *unaccepted(
                 bounds.accepted,
-                exposure.gaps,
+                exposure,
                 context.pressure,
                 disturbed=node_ends.disturbed(context.node_events),
             ),

@@ -20,6 +20,7 @@ from checkers.verdict.metrics.metric import ERRORS, Measured
 from checkers.verdict.metrics.releases import metadata_versions, new_release
 from checkers.verdict.metrics.unreplicated import unreplicated_at_election
 from checkers.verdict.metrics.zombies import Zombies
+from checkers.verdict.resumption import Resumption
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +55,8 @@ class Metrics:
                 return clocks.farthest(self.context.faults)
             case "log-start.moved":
                 return _most_moved(self.context)
+            case "resumed.max":
+                return _longest(self.exposure.resumption)
             case "acked.partitions":
                 return Measured(value=float(self.exposure.acked_partitions))
             case "nodes.new-release":
@@ -87,6 +90,13 @@ class Metrics:
                 for each in counts.to_pylist():
                     found[each["values"]] += each["counts"]
         return found
+
+
+def _longest(resumption: Resumption) -> Measured:
+    if resumption.unknown:
+        return Measured(value=None, unknown=resumption.unknown)
+    longest = resumption.gaps[0]
+    return Measured(value=longest.length_s, where=str(longest.tp))
 
 
 def _most_moved(context: Context) -> Measured:

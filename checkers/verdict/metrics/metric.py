@@ -60,6 +60,12 @@ _ALL = (
         "the longest time that a partition went without an acknowledgement while there was load",
         of_clients=True,
     ),
+    _longest(
+        "resumed.max",
+        "the longest time that a partition went without an acknowledgement after the last fault had "
+        "recovered, until its next one or the end of the load",
+        of_clients=True,
+    ),
     _ratio("indeterminate.ratio", "sends of which nobody knows whether they were written, of all sends"),
     _ratio("failed.ratio", "sends that were certainly not written, of all sends"),
     Metric(name="acked.count", says="acknowledged sends", of_clients=True),

@@ -14,6 +14,8 @@ from checkers.verdict.exposure import measure
 from checkers.verdict.metrics.measure import Metrics
 from checkers.verdict.metrics.metric import METRICS, Measured, metric_of
 
+SECOND = 1_000_000_000
+NOTHING_SENT = "nothing was sent after the last fault"
 STATE = MetadataChange(
     at_ms=0, topic="orders", partition=0, leader=1, leader_epoch=0, partition_epoch=0, isr=(1, 2, 3)
 )
@@ -90,6 +92,28 @@ def test_a_log_that_begins_where_it_did_has_not_moved(tmp_path: Path) -> None:
 def test_partitions_with_an_acknowledgement_are_counted(tmp_path: Path) -> None:
     its = metrics(tmp_path, history(ok(1, 0, at=0), ok(1, 1, at=1), info(1, 2, on=1)))
     assert its.measured("acked.partitions") == Measured(value=1.0)
+
+
+KILL = Fault(index=0, name="kill", kind="kill", inject_ns=1, heal_ns=2, recovered_ns=SECOND)
+
+
+@pytest.mark.parametrize(
+    ("faults", "expected"),
+    [
+        ([KILL], Measured(value=2.5, where="orders-1")),
+        ([replace(KILL, recovered_ns=9 * SECOND)], Measured(value=None, unknown=NOTHING_SENT)),
+        ([replace(KILL, recovered=False)], Measured(value=None, unknown="fault kill has not recovered")),
+        ([], Measured(value=None, unknown="no fault was injected")),
+    ],
+)
+def test_the_longest_wait_after_the_last_fault_counts_with_its_partition(
+    tmp_path: Path, faults: list[Fault], expected: Measured
+) -> None:
+    rows = history(
+        ok(1, 0, at=0, invoked=SECOND, done=2 * SECOND),
+        ok(1, 1, at=0, on=1, invoked=2 * SECOND, done=int(4.5 * SECOND)),
+    )
+    assert metrics(tmp_path, replace(rows, faults=faults)).measured("resumed.max") == expected
 
 
 def test_what_no_send_shows_is_unknown(tmp_path: Path) -> None:
