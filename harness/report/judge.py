@@ -66,6 +66,7 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
         context=context,
         timeline=facts.timeline,
         exposure=exposure,
+        judgement=judgement,
         load_ended_ns=_load_ended_ns(manifest),
     )
     bounds = measured_bounds(manifest, metrics)

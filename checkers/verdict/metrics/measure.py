@@ -1,4 +1,5 @@
-"""The metrics of one run, each measured when somebody asks for it: from its history alone."""
+"""The metrics of one run, each measured when somebody asks for it: from its history, and what was found in
+it."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from checkers.contract.timeline import Timeline
 from checkers.history.load import read_groups
 from checkers.history.rows import Context
 from checkers.history.tables import unit_path
+from checkers.judgement import Judgement
 from checkers.places import Place
+from checkers.properties import Property
 from checkers.verdict.exposure import Exposure
 from checkers.verdict.log_starts import moved_log_starts
 from checkers.verdict.metrics import clocks, transactions
@@ -31,6 +34,7 @@ class Metrics:
     context: Context
     timeline: Timeline
     exposure: Exposure
+    judgement: Judgement
     load_ended_ns: int
 
     def measured(self, name: str) -> Measured:
@@ -55,6 +59,8 @@ class Metrics:
                 return clocks.farthest(self.context.faults)
             case "log-start.moved":
                 return _most_moved(self.context)
+            case "reads.lost":
+                return _lost_reads(self.judgement)
             case "resumed.max":
                 return _longest(self.exposure.resumption)
             case "acked.partitions":
@@ -97,6 +103,16 @@ def _longest(resumption: Resumption) -> Measured:
         return Measured(value=None, unknown=resumption.unknown)
     longest = resumption.gaps[0]
     return Measured(value=longest.length_s, where=str(longest.tp))
+
+
+def _lost_reads(judgement: Judgement) -> Measured:
+    """Unknown if no reader was given a record, or one was given some whose fate no final read shows."""
+    if undecided := judgement.undecided[Property.READ_UNCOMMITTED]:
+        return Measured(value=None, unknown=f"reads of offsets that no final read reached: {undecided}")
+    if not judgement.examined[Property.READ_UNCOMMITTED]:
+        return Measured(value=None, unknown="no reader was given a record")
+    lost = (block for block in judgement.anomalies.blocks if block.property is Property.READ_UNCOMMITTED)
+    return Measured(value=float(sum(map(len, lost))))
 
 
 def _most_moved(context: Context) -> Measured:

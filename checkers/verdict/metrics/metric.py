@@ -129,6 +129,10 @@ _ALL = (
         name="log-start.moved",
         says="offsets by which the log start moved up, of the partition with the most",
     ),
+    Metric(
+        name="reads.lost",
+        says="records that a reader was given and that the final log does not have at their offset",
+    ),
     Metric(name="transactions.committed", says="transactions that a coordinator has committed"),
     Metric(name="transactions.aborted", says="transactions that a coordinator has aborted"),
     Metric(

@@ -18,7 +18,7 @@ from workloads.clients.outcome import error_names
 LONGEST_DELIVERY_S = 2_147_483.647
 """What librdkafka's 32 bits hold of milliseconds; a larger number would be taken for another one."""
 LONGEST_LOAD_S = 365 * 86_400.0
-ACKED, RESUMED = "acked.count", "resumed.max"
+ACKED, RESUMED, LOST_READS = "acked.count", "resumed.max", "reads.lost"
 SHARES = frozenset({"indeterminate.ratio", "failed.ratio"})
 """Of all sends; no send is counted in both, so together they are at most 1."""
 
@@ -56,6 +56,9 @@ def subjects(scenario: Scenario) -> Iterator[Contradiction]:
         name = bound.metric.name
         if of_transactions(name) and load.transactions is None:
             text = f"{name} is about transactions, and the load has none; give it workload.transactions"
+            yield Contradiction(path=path, text=text)
+        elif name == LOST_READS and not load.readers:
+            text = f"{name} is about readers, and the load has none; give it workload.readers"
             yield Contradiction(path=path, text=text)
         elif name == RESUMED and not scenario.faults and scenario.storm is None:
             text = f"{name} is about the time after the last fault, and the scenario has none; give it faults"

@@ -17,6 +17,7 @@ from checkers.history.load import load_context
 from checkers.history.tables import NONE, REPLICA_BATCHES
 from checkers.model import Action, Case, CleanStop, Kill, Partition, Simulated, simulate
 from checkers.model.observe.clock import ORIGIN_MS, ORIGIN_NS
+from checkers.reference import check
 from checkers.verdict.exposure import measure
 from checkers.verdict.metrics.measure import Metrics
 from checkers.verdict.metrics.metric import Measured
@@ -25,7 +26,7 @@ from harness.scenario.resolve import SHIPPED, Resolved, find, resolve, shipped
 
 CONTROLLERS = (101, 102, 103)
 SEED = 1
-OF_THE_LOAD = ("unreplicated.at-election", "alone.committed")
+OF_THE_LOAD = ("unreplicated.at-election", "alone.committed", "reads.lost")
 """Metrics that count records."""
 RATE = 2000.0
 """Records a second that the scenarios send."""
@@ -48,7 +49,8 @@ def shipped_scenario(name: str) -> Resolved:
 def metrics(simulated: Simulated, folder: Path) -> Metrics:
     """Of the whole history but the batches on the disks, which no metric looks at."""
     its = simulated.history
-    write(replace(its, collected=its.collected - {REPLICA_BATCHES}), folder / "history", plain=True)
+    its = replace(its, collected=its.collected - {REPLICA_BATCHES}, replica_batches=())
+    write(its, folder / "history", plain=True)
     context = load_context(folder / "history")
     clock = Clock(monotonic_ns=ORIGIN_NS, wall_ns=ORIGIN_MS * 1_000_000)
     return Metrics(
@@ -56,6 +58,7 @@ def metrics(simulated: Simulated, folder: Path) -> Metrics:
         context=context,
         timeline=Timeline(context, clock),
         exposure=measure(folder / "history", context, NONE, CONTROLLERS),
+        judgement=check(its),
         load_ended_ns=NONE,
     )
 

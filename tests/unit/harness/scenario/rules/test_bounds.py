@@ -86,6 +86,15 @@ def test_evidence_that_this_cluster_cannot_show_or_always_shows_is_refused(line:
     assert complaints(rest=f"require: [{line}]\n") == (f"demo.yaml:5:11: require[0]: {complaint}",)
 
 
+def test_what_readers_have_lost_needs_a_reader() -> None:
+    line = "require: [reads.lost >= 1]\n"
+    assert complaints(workload="readers: 0", rest=line) == (
+        "demo.yaml:5:11: require[0]: reads.lost is about readers, and the load has none; give it "
+        "workload.readers",
+    )
+    assert complaints(workload="readers: 1", rest=line) == ()
+
+
 KILL = "faults: [{at: 2s, do: kill, target: leader, for: 8s}]\n"
 
 
