@@ -20,6 +20,7 @@ from checkers.history.tables import NONE, Outcome, unit_path
 from checkers.places import Place
 from checkers.verdict.at_risk import at_risk, beginnings, over_ns, replicas_of, touched
 from checkers.verdict.gaps import Gap, Times, longest_gaps
+from checkers.verdict.resumption import Resumption, first_open_ns, last_recovery, resumption
 
 COLUMNS = ["outcome", "invoked_ns", "completed_ns", "offset"]
 
@@ -43,6 +44,7 @@ class Exposure:
     longest_gap_at: str
     gaps: tuple[Gap, ...]
     """The longest gaps of each partition, the longest first; verdict.json has the first of them only."""
+    resumption: Resumption
     fault_windows: tuple[Mapping[str, Any], ...]
     watermark_samples: int
     reads: int
@@ -56,6 +58,10 @@ class Exposure:
     def attempts(self) -> int:
         """All sends."""
         return self.acked + self.failed + self.indeterminate
+
+    def gaps_of(self, metric: str) -> tuple[Gap, ...]:
+        """The times without an acknowledgement of which a metric is the longest, the longest first."""
+        return self.resumption.gaps if metric == "resumed.max" else self.gaps
 
     def metric(self, name: str) -> float | None:
         """The value of a metric of harness.scenario.acceptance; None if this run does not show it."""
@@ -95,21 +101,35 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSends:
-    """The sends of one partition: counts, when the first was made (-1: there is none), and its acks."""
+    """The sends of one partition: counts, when the first was made (-1: there is none), and its acks.
+
+    `opened_ns`: when the first was made of those that were open since the last recovery, see `first_open_ns`.
+    """
 
     counts: Mapping[Outcome, int]
     without_offset: int
     first_ns: int
+    opened_ns: int
     acks: Times
 
     @classmethod
-    def of(cls, outcome: Times, invoked_ns: Times, completed_ns: Times, offset: Times) -> "PartitionSends":
-        """From columns of the table `sends`, of shape (sends of the partition,)."""
+    def of(
+        cls,
+        outcome: Times,
+        invoked_ns: Times,
+        completed_ns: Times,
+        offset: Times,
+        *,
+        recovered_ns: int = NONE,
+    ) -> "PartitionSends":
+        """From columns of the table `sends`, of shape (sends of the partition,). `recovered_ns` -1: there is
+        no last recovery."""
         ok = outcome == Outcome.OK.value
         return cls(
             counts={each: int((outcome == each.value).sum()) for each in Outcome},
             without_offset=int((ok & (offset == NONE)).sum()),
             first_ns=int(invoked_ns.min()) if len(invoked_ns) else NONE,
+            opened_ns=first_open_ns(invoked_ns, completed_ns, recovered_ns),
             acks=np.sort(completed_ns[ok]),
         )
 
@@ -122,7 +142,8 @@ def measure(
     `controllers` are the nodes with that role: a fault of them touches every partition. Raises
     MalformedHistory, also for a send that was completed before it was invoked.
     """
-    sends = {tp: read_sends(history, tp) for tp in context.partitions}
+    recovered_ns = last_recovery(context.faults).at_ns
+    sends = {tp: read_sends(history, tp, recovered_ns) for tp in context.partitions}
     reads = {tp: rows_of(unit_path(history, "reads", *tp)) for tp in context.partitions}
     return exposure(context, sends, reads, load_ended_ns, controllers)
 
@@ -134,7 +155,8 @@ def exposure(
     load_ended_ns: int,
     controllers: Collection[int] = (),
 ) -> Exposure:
-    """The same from the sends of every partition, and how many reads it has."""
+    """The same from the sends of every partition, of which `opened_ns` is since the last recovery of the
+    context's faults, and how many reads it has."""
     acks = {tp: its.acks for tp, its in sends.items()}
     begun = [its.first_ns for its in sends.values() if its.first_ns != NONE]
     gaps = longest_gaps(acks, load_ended_ns, load_began_ns=min(begun, default=NONE))
@@ -148,6 +170,12 @@ def exposure(
         longest_gap_s=gaps[0].length_s if gaps else None,
         longest_gap_at=str(gaps[0].tp) if gaps else "",
         gaps=gaps,
+        resumption=resumption(
+            last_recovery(context.faults),
+            {tp: its.opened_ns for tp, its in sends.items()},
+            acks,
+            load_ended_ns,
+        ),
         fault_windows=_windows(context, acks, controllers),
         watermark_samples=len(context.watermarks),
         reads=sum(reads.values()),
@@ -158,8 +186,9 @@ def exposure(
     )
 
 
-def read_sends(history: Place, tp: TopicPartition) -> PartitionSends:
-    """Of a file of any size: 8 bytes for each ack, and a row group, are in memory at once.
+def read_sends(history: Place, tp: TopicPartition, recovered_ns: int = NONE) -> PartitionSends:
+    """Of a file of any size: 8 bytes for each ack, and a row group, are in memory at once. `recovered_ns` as
+    in `PartitionSends.of`.
 
     Raises MalformedHistory, also for a send that was completed before it was invoked.
     """
@@ -169,7 +198,8 @@ def read_sends(history: Place, tp: TopicPartition) -> PartitionSends:
     rows = acked = 0
     for group in read_groups(path, "sends", *tp, columns=COLUMNS):
         _refuse_answers_from_before(path, group, rows)
-        one = PartitionSends.of(*(group[name].to_numpy() for name in COLUMNS))
+        columns = (group[name].to_numpy() for name in COLUMNS)
+        one = PartitionSends.of(*columns, recovered_ns=recovered_ns)
         acks[acked : acked + len(one.acks)] = one.acks
         found.append(replace(one, acks=one.acks[:0]))
         rows, acked = rows + len(group), acked + len(one.acks)
@@ -177,9 +207,14 @@ def read_sends(history: Place, tp: TopicPartition) -> PartitionSends:
     return PartitionSends(
         counts={each: sum(one.counts[each] for one in found) for each in Outcome},
         without_offset=sum(one.without_offset for one in found),
-        first_ns=min((one.first_ns for one in found if one.first_ns != NONE), default=NONE),
+        first_ns=_earliest_ns(one.first_ns for one in found),
+        opened_ns=_earliest_ns(one.opened_ns for one in found),
         acks=acks[:acked],
     )
+
+
+def _earliest_ns(known_ns: Iterable[int]) -> int:
+    return min((at_ns for at_ns in known_ns if at_ns != NONE), default=NONE)
 
 
 def _refuse_answers_from_before(path: Place, rows: pa.Table, first: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from checkers.history.rows import Pressure
 from checkers.verdict import starvation
 from checkers.verdict.algebra import Reason, Verdict
+from checkers.verdict.exposure import Exposure
 from checkers.verdict.gaps import Gap
 from checkers.verdict.metrics.measure import Metrics
 from checkers.verdict.metrics.metric import Measured
@@ -65,7 +66,7 @@ def measured_bounds(manifest: Manifest, metrics: Metrics) -> Bounds:
 
 
 def unaccepted(
-    lines: Sequence[MeasuredLine], gaps: Sequence[Gap], pressure: Sequence[Pressure], *, disturbed: bool
+    lines: Sequence[MeasuredLine], exposure: Exposure, pressure: Sequence[Pressure], *, disturbed: bool
 ) -> Iterator[Reason]:
     """The acceptance lines that do not hold, or that this run cannot decide.
 
@@ -78,7 +79,7 @@ def unaccepted(
             after = "in a cluster that was disturbed from outside"
             yield Reason(Verdict.UNKNOWN, f"acceptance: {line.in_words}, {after}")
         elif not line.holds:
-            yield _missed(line, gaps, pressure)
+            yield _missed(line, exposure.gaps_of(line.bound.metric.name), pressure)
 
 
 def _missed(line: MeasuredLine, gaps: Sequence[Gap], pressure: Sequence[Pressure]) -> Reason:

@@ -66,6 +66,7 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
         context=context,
         timeline=facts.timeline,
         exposure=exposure,
+        judgement=judgement,
         load_ended_ns=_load_ended_ns(manifest),
     )
     bounds = measured_bounds(manifest, metrics)
@@ -76,7 +77,7 @@ def _judge(run: RunDir, verify: Verify, audit: Audit | None) -> Report:
             *node_ends.reasons(context.node_events, context.faults, facts.clock),
             *unaccepted(
                 bounds.accepted,
-                exposure.gaps,
+                exposure,
                 context.pressure,
                 disturbed=node_ends.disturbed(context.node_events),
             ),

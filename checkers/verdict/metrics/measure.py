@@ -1,4 +1,5 @@
-"""The metrics of one run, each measured when somebody asks for it: from its history alone."""
+"""The metrics of one run, each measured when somebody asks for it: from its history, and what was found in
+it."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from checkers.contract.timeline import Timeline
 from checkers.history.load import read_groups
 from checkers.history.rows import Context
 from checkers.history.tables import unit_path
+from checkers.judgement import Judgement
 from checkers.places import Place
+from checkers.properties import Property
 from checkers.verdict.exposure import Exposure
 from checkers.verdict.log_starts import moved_log_starts
 from checkers.verdict.metrics import clocks, transactions
@@ -20,6 +23,7 @@ from checkers.verdict.metrics.metric import ERRORS, Measured
 from checkers.verdict.metrics.releases import metadata_versions, new_release
 from checkers.verdict.metrics.unreplicated import unreplicated_at_election
 from checkers.verdict.metrics.zombies import Zombies
+from checkers.verdict.resumption import Resumption
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +34,7 @@ class Metrics:
     context: Context
     timeline: Timeline
     exposure: Exposure
+    judgement: Judgement
     load_ended_ns: int
 
     def measured(self, name: str) -> Measured:
@@ -54,6 +59,10 @@ class Metrics:
                 return clocks.farthest(self.context.faults)
             case "log-start.moved":
                 return _most_moved(self.context)
+            case "reads.lost":
+                return _lost_reads(self.judgement)
+            case "resumed.max":
+                return _longest(self.exposure.resumption)
             case "acked.partitions":
                 return Measured(value=float(self.exposure.acked_partitions))
             case "nodes.new-release":
@@ -87,6 +96,23 @@ class Metrics:
                 for each in counts.to_pylist():
                     found[each["values"]] += each["counts"]
         return found
+
+
+def _longest(resumption: Resumption) -> Measured:
+    if resumption.unknown:
+        return Measured(value=None, unknown=resumption.unknown)
+    longest = resumption.gaps[0]
+    return Measured(value=longest.length_s, where=str(longest.tp))
+
+
+def _lost_reads(judgement: Judgement) -> Measured:
+    """Unknown if no reader was given a record, or one was given some whose fate no final read shows."""
+    if undecided := judgement.undecided[Property.READ_UNCOMMITTED]:
+        return Measured(value=None, unknown=f"reads of offsets that no final read reached: {undecided}")
+    if not judgement.examined[Property.READ_UNCOMMITTED]:
+        return Measured(value=None, unknown="no reader was given a record")
+    lost = (block for block in judgement.anomalies.blocks if block.property is Property.READ_UNCOMMITTED)
+    return Measured(value=float(sum(map(len, lost))))
 
 
 def _most_moved(context: Context) -> Measured:

@@ -60,6 +60,12 @@ _ALL = (
         "the longest time that a partition went without an acknowledgement while there was load",
         of_clients=True,
     ),
+    _longest(
+        "resumed.max",
+        "the longest time that a partition went without an acknowledgement after the last fault had "
+        "recovered, until its next one or the end of the load",
+        of_clients=True,
+    ),
     _ratio("indeterminate.ratio", "sends of which nobody knows whether they were written, of all sends"),
     _ratio("failed.ratio", "sends that were certainly not written, of all sends"),
     Metric(name="acked.count", says="acknowledged sends", of_clients=True),
@@ -122,6 +128,10 @@ _ALL = (
     Metric(
         name="log-start.moved",
         says="offsets by which the log start moved up, of the partition with the most",
+    ),
+    Metric(
+        name="reads.lost",
+        says="records that a reader was given and that the final log does not have at their offset",
     ),
     Metric(name="transactions.committed", says="transactions that a coordinator has committed"),
     Metric(name="transactions.aborted", says="transactions that a coordinator has aborted"),

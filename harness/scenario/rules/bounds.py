@@ -1,8 +1,8 @@
-"""Bounds that never hold: deadlines of no time at all, lines that exclude each other, evidence that this
-scenario cannot show or always shows."""
+"""Bounds that never hold: deadlines of no time at all, lines that exclude each other, lines about what this
+scenario does not have, evidence that it cannot show or always shows."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from checkers.verdict.metrics.metric import ERRORS
@@ -18,7 +18,7 @@ from workloads.clients.outcome import error_names
 LONGEST_DELIVERY_S = 2_147_483.647
 """What librdkafka's 32 bits hold of milliseconds; a larger number would be taken for another one."""
 LONGEST_LOAD_S = 365 * 86_400.0
-ACKED = "acked.count"
+ACKED, RESUMED, LOST_READS = "acked.count", "resumed.max", "reads.lost"
 SHARES = frozenset({"indeterminate.ratio", "failed.ratio"})
 """Of all sends; no send is counted in both, so together they are at most 1."""
 
@@ -43,12 +43,39 @@ def _out_of_range(path: Path, value_s: float, allowed: str) -> Contradiction:
 
 def lines(scenario: Scenario) -> Iterator[Contradiction]:
     """Each acceptance line and required line that some line before it excludes."""
-    accepted = [(("accept", at), parse_accepted(line)) for at, line in enumerate(scenario.accept)]
-    required = [(("require", at), parse_required(line)) for at, line in enumerate(scenario.require)]
-    for (_, first), (path, second) in combinations([*accepted, *required], 2):
+    for (_, first), (path, second) in combinations(_bounds(scenario), 2):
         if _exclude_each_other(first, second):
             text = f"{second.text!r} and {first.text!r} cannot both hold"
             yield Contradiction(path=path, text=text)
+
+
+def subjects(scenario: Scenario) -> Iterator[Contradiction]:
+    """Lines about what the scenario does not have, or about a time that it may not last."""
+    load = scenario.workload
+    for path, bound in _bounds(scenario):
+        name = bound.metric.name
+        if of_transactions(name) and load.transactions is None:
+            text = f"{name} is about transactions, and the load has none; give it workload.transactions"
+            yield Contradiction(path=path, text=text)
+        elif name == LOST_READS and not load.readers:
+            text = f"{name} is about readers, and the load has none; give it workload.readers"
+            yield Contradiction(path=path, text=text)
+        elif name == RESUMED and not scenario.faults and scenario.storm is None:
+            text = f"{name} is about the time after the last fault, and the scenario has none; give it faults"
+            yield Contradiction(path=path, text=text)
+        elif name == RESUMED and not _is_lower(bound) and bound.bound >= load.tail_s:
+            text = (
+                f"{bound.text!r} may hold whatever happens: the load may end {write_duration(load.tail_s)} "
+                f"after the last fault; give it a workload.tail of more than {write_duration(bound.bound)}"
+            )
+            yield Contradiction(path=path, text=text)
+
+
+def _bounds(scenario: Scenario) -> Sequence[tuple[Path, Bound]]:
+    """All lines, each with its place."""
+    accepted = [(("accept", at), parse_accepted(line)) for at, line in enumerate(scenario.accept)]
+    required = [(("require", at), parse_required(line)) for at, line in enumerate(scenario.require)]
+    return [*accepted, *required]
 
 
 def evidence(scenario: Scenario) -> Iterator[Contradiction]:
@@ -61,9 +88,6 @@ def evidence(scenario: Scenario) -> Iterator[Contradiction]:
         if error != bound.metric.name and error not in error_names():
             text = f"no client reports an error {error!r}; write {ERRORS}NOT_ENOUGH_REPLICAS, for example"
             yield Contradiction(path=path, text=text)
-        if of_transactions(bound.metric.name) and scenario.workload.transactions is None:
-            text = f"{bound.metric.name} is about transactions, and the load has none; give it "
-            yield Contradiction(path=path, text=f"{text}workload.transactions")
         yield from _foregone(bound, greatest.get(bound.metric.name, math.inf), path)
 
 
@@ -76,13 +100,9 @@ def counts(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
     if scenario.workload.rate is None:
         return
     most = math.ceil(scenario.workload.rate * length.most_s)
-    for key, texts, parse in (
-        ("accept", scenario.accept, parse_accepted),
-        ("require", scenario.require, parse_required),
-    ):
-        for index, bound in enumerate(map(parse, texts)):
-            if bound.metric.name == ACKED:
-                yield from _foregone(bound, most, (key, index))
+    for path, bound in _bounds(scenario):
+        if bound.metric.name == ACKED:
+            yield from _foregone(bound, most, path)
 
 
 def _foregone(bound: Bound, greatest: float, path: Path) -> Iterator[Contradiction]:

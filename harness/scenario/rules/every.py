@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.scenario.load_size import LoadLength
 from harness.scenario.model import Scenario
-from harness.scenario.rules.bounds import counts, deadlines, evidence, lines
+from harness.scenario.rules.bounds import counts, deadlines, evidence, lines, subjects
 from harness.scenario.rules.client import client, client_settings
 from harness.scenario.rules.cluster import cluster, release
 from harness.scenario.rules.contradiction import Contradiction, LoadRule, Rule
@@ -17,7 +17,7 @@ from harness.scenario.text.positions import Path
 
 STAGES: Sequence[Sequence[Rule]] = (
     (topics, cluster, release, deletion, workload, client_settings, deadlines, lines, schedule),
-    (settings, evidence, transactions),
+    (settings, evidence, subjects, transactions),
     (batches, warm_up),
     (client,),
 )

@@ -29,6 +29,7 @@ from checkers.verdict import node_ends
 from checkers.verdict.algebra import Decision, RunState
 from checkers.verdict.decide import Expectation, decide
 from checkers.verdict.exposure import Exposure, PartitionSends, exposure
+from checkers.verdict.resumption import last_recovery
 from checkers.verdict.vacuity import vacuous
 
 
@@ -93,7 +94,8 @@ def exposure_of(history: History, asked: Asked) -> Exposure:
     for read in history.reads:
         reads[read.tp] += 1
     columns = {tp: np.array(rows, np.int64).reshape(-1, 4).T for tp, rows in sends.items()}
-    of_partitions = {tp: PartitionSends.of(*its) for tp, its in columns.items()}
+    recovered_ns = last_recovery(history.faults).at_ns
+    of_partitions = {tp: PartitionSends.of(*its, recovered_ns=recovered_ns) for tp, its in columns.items()}
     return exposure(history, of_partitions, reads, asked.load_ended_ns, asked.controllers)
 
 

@@ -3,13 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from fakes.history.history_rows import fail, history, info, ok, read, sample
 from fakes.run.run_directories import make_run
 
 from checkers.history.load import load_context
 from checkers.history.rows import Fault, History, MetadataChange, Replica
-from checkers.verdict.exposure import Exposure, measure
+from checkers.history.tables import unit_path, write_table
+from checkers.verdict.exposure import Exposure, measure, read_sends
 
 SECOND = 1_000_000_000
 
@@ -153,3 +155,30 @@ def test_a_fault_that_never_ended_has_all_later_acks_in_its_window(tmp_path: Pat
     rows = replace(history(*(acked(n, n + 1) for n in range(8))), faults=(forever,))
     (window,) = exposure(tmp_path, rows).fault_windows
     assert window["acked"] == 7
+
+
+def test_the_wait_after_the_last_recovery_is_read_from_the_sends(tmp_path: Path) -> None:
+    """Of orders-0 a send is pending at 5 s, and acknowledged at 7 s; orders-1 refuses all from 4 s on."""
+    kill = Fault(
+        index=0, name="kill", kind="kill", inject_ns=2 * SECOND, heal_ns=4 * SECOND, recovered_ns=5 * SECOND
+    )
+    refused = [fail(1, n, on=1, invoked=n * SECOND, done=n * SECOND + 1) for n in (4, 6, 8)]
+    pending = ok(1, 9, at=1, invoked=3 * SECOND, done=7 * SECOND)
+    rows = history(acked(0, 1), pending, acked(2, 8), acked(3, 3, on=1), *refused, acked(1, 2, on=2))
+    found = exposure(tmp_path, replace(rows, faults=(kill,)), load_ended_s=9)
+    waits = [(str(gap.tp), gap.from_ns / SECOND, gap.to_ns / SECOND) for gap in found.resumption.gaps]
+    assert waits == [("orders-1", 6.0, 9.0), ("orders-0", 5.0, 7.0)]
+    assert found.gaps_of("resumed.max") == found.resumption.gaps
+    assert found.gaps_of("unavailable.max") == found.gaps
+
+
+def test_of_several_row_groups_the_first_open_send_counts(tmp_path: Path) -> None:
+    """The calls of two producers lie one after the other in the file."""
+    sends = history(acked(5, 9), acked(6, 10), *(replace(acked(n, n + 1), producer=2) for n in range(9)))
+    run = make_run(tmp_path, sends)
+    (tp,) = load_context(run.history).partitions
+    path = unit_path(run.history, "sends", *tp)
+    write_table(path, "sends", pq.read_table(path), *tp, run=run.id, group_rows=2)
+    assert pq.ParquetFile(path).num_row_groups == 6
+    assert read_sends(run.history, tp, int(5.5 * SECOND)).opened_ns == 6 * SECOND - 1
+    assert read_sends(run.history, tp).opened_ns == -1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from fakes.history.history_rows import TOPIC, history, info, logged, ok, read, sample
+from fakes.history.history_rows import TOPIC, fail, history, info, logged, ok, read, sample
 from fakes.run.run_directories import MANIFEST, change_manifest, make_run, reference
 
 from checkers.history.rows import Fault, History, MetadataChange, NodeEvent, Pressure, ReplicaOffset
@@ -152,6 +152,79 @@ def test_a_bound_on_time_is_unknown_where_nobody_recorded_whether_the_machine_st
     )
     assert report.verdict is Verdict.UNKNOWN
     assert "whether the machine starved then was not recorded" in sentences(report)[0]
+
+
+def seven_seconds_after_the_last_fault(stall_s: float) -> History:
+    """A kill from 1 s on has recovered at 20 s. The acks are at 0 s, and at 27 s of a send of 15 s. From 20 s
+    on some task waited for a processor for `stall_s` of each second."""
+    rows = history(
+        ok(1, 0, at=0, invoked=0, done=1),
+        ok(1, 1, at=1, invoked=15 * SECOND, done=27 * SECOND),
+        logged(1, 0, 0),
+        logged(1, 1, 1),
+        sample(2),
+    )
+    kill = Fault(
+        index=0, name="kill", kind="kill", inject_ns=SECOND, heal_ns=9 * SECOND, recovered_ns=20 * SECOND
+    )
+    stalls_ns = [0] * 20 + [int(stall_s * SECOND)] * 8
+    pressure = [
+        Pressure(at_ns=n * SECOND, span_ns=SECOND, stall_ns=stall_ns, steal_ns=0, busy_ns=0, late_ns=0)
+        for n, stall_ns in enumerate(stalls_ns, start=1)
+    ]
+    return replace(rows, faults=(kill,), pressure=pressure)
+
+
+@pytest.mark.parametrize(
+    ("stall_s", "verdict", "more"),
+    [
+        (0.1, Verdict.FAIL, ""),
+        (
+            0.6,
+            Verdict.UNKNOWN,
+            ", which may be the machine's doing: tasks waited for a processor for 4.20 s of that time (60%), "
+            "a hypervisor took 0.00 s, the harness's own loops woke 0.00 s late; without what that may "
+            "explain 2.8 s are left",
+        ),
+    ],
+)
+def test_of_a_wait_after_the_last_fault_the_machine_explains_that_time_alone(
+    tmp_path: Path, stall_s: float, verdict: Verdict, more: str
+) -> None:
+    """Of the 27 s between the two acks it explains too little."""
+    run = make_run(
+        tmp_path,
+        seven_seconds_after_the_last_fault(stall_s),
+        accept=["resumed.max <= 5s"],
+        schedule=["kill"],
+        load_ended_ns=28 * SECOND,
+    )
+    (reason,) = [each for each in judged(run).reasons if each.sentence.startswith("acceptance: ")]
+    assert reason.verdict is verdict
+    assert reason.sentence == f"acceptance: resumed.max <= 5s: measured 7 s on orders-0{more}"
+
+
+def test_a_partition_that_refuses_all_after_the_last_fault_fails_a_run_that_loses_nothing(
+    tmp_path: Path,
+) -> None:
+    """It waits for 17 s until its second ack, and then until the load ends: 8 s from 20 s on."""
+    begun = seven_seconds_after_the_last_fault(0.0)
+    refused = [
+        fail(1, n, invoked=at * SECOND, done=at * SECOND + 1) for n, at in enumerate((18, 20, 25), start=2)
+    ]
+    acked = [
+        replace(send, invoked_ns=at * SECOND, completed_ns=at * SECOND + 1)
+        for send, at in zip(begun.sends, (0, 17), strict=True)
+    ]
+    lines = ["unavailable.max <= 20s", "resumed.max <= 7s"]
+    rows = replace(begun, sends=[*acked, *refused])
+    run = make_run(tmp_path, rows, accept=lines, schedule=["kill"], load_ended_ns=28 * SECOND)
+    report = judged(run)
+    assert report.verdict is Verdict.FAIL
+    assert report.document["accept"] == [
+        {"line": "unavailable.max <= 20s", "value": 17.0, "where": "orders-0", "holds": True},
+        {"line": "resumed.max <= 7s", "value": 8.0, "where": "orders-0", "holds": False},
+    ]
 
 
 def test_required_evidence_that_is_there_leaves_the_verdict_alone_and_is_reported(tmp_path: Path) -> None:

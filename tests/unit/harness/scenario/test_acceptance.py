@@ -9,6 +9,7 @@ from harness.scenario.acceptance import parse_accepted, parse_required
         ("unavailable.max <= 20s", 20.0, True),
         ("unavailable.max <= 20s", 20.1, False),
         ("unavailable.max < 500ms", 0.5, False),
+        ("resumed.max <= 8s", 8.1, False),
         ("indeterminate.ratio < 0.05", 0.04, True),
         ("acked.count >= 1000", 999.0, False),
         ("acked.count > 1000", 1001.0, True),
@@ -22,7 +23,7 @@ def test_an_acceptance_line_bounds_one_metric(line: str, value: float, holds: bo
     ("line", "reason"),
     [
         ("unavailable.max", "not an acceptance line: 'unavailable.max'; write METRIC <= BOUND, as in"),
-        ("availability > 3s", "unknown metric 'availability'; allowed: unavailable.max, indeterminate.ratio"),
+        ("availability > 3s", "unknown metric 'availability'; allowed: unavailable.max, resumed.max, "),
         ("unavailable.max <= 20", "not a duration: '20'; allowed: a duration with its unit"),
         ("acked.count > many", "not a number: 'many', the bound of acked.count"),
         ("acked.count > nan", "not a number: 'nan', the bound of acked.count"),
@@ -126,5 +127,5 @@ def test_evidence_accepts_nothing() -> None:
         parse_accepted("isr.shrinks <= 2")
     assert str(refused.value) == (
         "isr.shrinks is evidence, and no service to clients: write the line under require; allowed: "
-        "unavailable.max, indeterminate.ratio, failed.ratio, acked.count"
+        "unavailable.max, resumed.max, indeterminate.ratio, failed.ratio, acked.count"
     )

@@ -14,18 +14,19 @@ from fakes.run.rehearsal import RECORDS_A_SECOND, case_of, rehearsed
 from checkers.contract.timeline import Clock, Timeline
 from checkers.damage import write
 from checkers.history.load import load_context
-from checkers.history.tables import NONE, REPLICA_BATCHES
+from checkers.history.tables import REPLICA_BATCHES
 from checkers.model import Action, Case, CleanStop, Kill, Partition, Simulated, simulate
 from checkers.model.observe.clock import ORIGIN_MS, ORIGIN_NS
+from checkers.reference import check
 from checkers.verdict.exposure import measure
 from checkers.verdict.metrics.measure import Metrics
 from checkers.verdict.metrics.metric import Measured
-from harness.scenario.acceptance import parse_required
+from harness.scenario.acceptance import parse_accepted, parse_required
 from harness.scenario.resolve import SHIPPED, Resolved, find, resolve, shipped
 
 CONTROLLERS = (101, 102, 103)
 SEED = 1
-OF_THE_LOAD = ("unreplicated.at-election", "alone.committed", "zombie.appended")
+OF_THE_LOAD = ("unreplicated.at-election", "alone.committed", "zombie.appended", "reads.lost")
 """Metrics that count records."""
 RATE = 2000.0
 """Records a second that the scenarios send."""
@@ -48,17 +49,21 @@ def shipped_scenario(name: str) -> Resolved:
 
 
 def metrics(simulated: Simulated, folder: Path) -> Metrics:
-    """Of the whole history but the batches on the disks, which no metric looks at."""
+    """Of the whole history but the batches on the disks, which no metric looks at. The load ends with the
+    last send."""
     its = simulated.history
-    write(replace(its, collected=its.collected - {REPLICA_BATCHES}), folder / "history", plain=True)
+    its = replace(its, collected=its.collected - {REPLICA_BATCHES}, replica_batches=())
+    write(its, folder / "history", plain=True)
     context = load_context(folder / "history")
+    load_ended_ns = max(send.invoked_ns for send in its.sends)
     clock = Clock(monotonic_ns=ORIGIN_NS, wall_ns=ORIGIN_MS * 1_000_000)
     return Metrics(
         history=folder / "history",
         context=context,
         timeline=Timeline(context, clock),
-        exposure=measure(folder / "history", context, NONE, CONTROLLERS),
-        load_ended_ns=NONE,
+        exposure=measure(folder / "history", context, load_ended_ns, CONTROLLERS),
+        judgement=check(its),
+        load_ended_ns=load_ended_ns,
     )
 
 
@@ -70,9 +75,10 @@ def at_rate(measured: Measured, name: str) -> float | None:
 
 
 def missed(resolved: Resolved, simulated: Simulated, folder: Path) -> list[str]:
-    """The required lines that do not hold in a simulated run, with what was measured."""
+    """The required and accepted lines that do not hold in a simulated run, with what was measured."""
     its = metrics(simulated, folder)
-    bounds = [parse_required(line) for line in resolved.scenario.require]
+    scenario = resolved.scenario
+    bounds = [*map(parse_required, scenario.require), *map(parse_accepted, scenario.accept)]
     values = [(bound, at_rate(its.measured(bound.metric.name), bound.metric.name)) for bound in bounds]
     return [f"{bound.text}: {value}" for bound, value in values if value is None or not bound.holds(value)]
 
@@ -89,7 +95,8 @@ def test_those_are_not_rehearsed_of_which_the_model_knows_too_little() -> None:
 def test_without_its_faults_a_scenario_lacks_its_evidence(name: str, tmp_path: Path) -> None:
     resolved = shipped_scenario(name)
     settings = replace(case_of(resolved, SEED).settings, records=60, load_s=5.0)
-    assert missed(resolved, simulate(Case(seed=SEED, settings=settings)), tmp_path) != []
+    found = missed(resolved, simulate(Case(seed=SEED, settings=settings)), tmp_path)
+    assert {line.split(": ")[0] for line in found} & {*resolved.scenario.require}
 
 
 @pytest.mark.parametrize("name", REHEARSED)
@@ -126,6 +133,29 @@ def test_without_the_faults_of_one_kind_what_they_lead_to_is_lacking(
     schedule = tuple(action for action in case.schedule if not isinstance(action, without))
     found = missed(resolved, simulate(replace(case, schedule=schedule)), tmp_path)
     assert lacking in [line.split(": ")[0] for line in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "sets", "without", "lacking"),
+    [
+        ("unclean-election", ["require=[reads.lost >= 1]"], Partition, "reads.lost >= 1: 0.0"),
+        (
+            "isr-below-min",
+            ["workload.tail=10s", "require=[]", "accept=[resumed.max <= 8s]"],
+            Kill,
+            "resumed.max <= 8s: None",
+        ),
+    ],
+)
+def test_what_readers_lose_and_what_follows_the_last_fault_can_be_rehearsed(
+    name: str, sets: list[str], without: type[Action], lacking: str, tmp_path: Path
+) -> None:
+    resolved = resolve(*find(name), seed=1, sets=sets)
+    assert missed(resolved, rehearsed(resolved, SEED), tmp_path / "with") == []
+    case = case_of(resolved, SEED)
+    schedule = tuple(action for action in case.schedule if not isinstance(action, without))
+    found = missed(resolved, simulate(replace(case, schedule=schedule)), tmp_path / "without")
+    assert found == [lacking]
 
 
 def test_with_time_enough_a_zombie_leaves_nothing_undecided(tmp_path: Path) -> None:

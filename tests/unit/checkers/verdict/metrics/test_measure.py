@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.history.history_rows import history, info, ok, proof, sample
-from fakes.run.run_directories import make_run
+from fakes.history.history_rows import history, info, logged, ok, proof, read, sample
+from fakes.run.run_directories import make_run, reference
 
 from checkers.contract.timeline import Clock, Timeline
 from checkers.history.load import load_context
@@ -14,6 +14,8 @@ from checkers.verdict.exposure import measure
 from checkers.verdict.metrics.measure import Metrics
 from checkers.verdict.metrics.metric import METRICS, Measured, metric_of
 
+SECOND = 1_000_000_000
+NOTHING_SENT = "nothing was sent after the last fault"
 STATE = MetadataChange(
     at_ms=0, topic="orders", partition=0, leader=1, leader_epoch=0, partition_epoch=0, isr=(1, 2, 3)
 )
@@ -25,7 +27,12 @@ def metrics(tmp_path: Path, rows: History) -> Metrics:
     timeline = Timeline(context, Clock(monotonic_ns=0, wall_ns=0))
     exposure = measure(run.history, context, -1)
     return Metrics(
-        history=run.history, context=context, timeline=timeline, exposure=exposure, load_ended_ns=-1
+        history=run.history,
+        context=context,
+        timeline=timeline,
+        exposure=exposure,
+        judgement=reference(run.history),
+        load_ended_ns=-1,
     )
 
 
@@ -90,6 +97,60 @@ def test_a_log_that_begins_where_it_did_has_not_moved(tmp_path: Path) -> None:
 def test_partitions_with_an_acknowledgement_are_counted(tmp_path: Path) -> None:
     its = metrics(tmp_path, history(ok(1, 0, at=0), ok(1, 1, at=1), info(1, 2, on=1)))
     assert its.measured("acked.partitions") == Measured(value=1.0)
+
+
+KILL = Fault(index=0, name="kill", kind="kill", inject_ns=1, heal_ns=2, recovered_ns=SECOND)
+
+
+@pytest.mark.parametrize(
+    ("faults", "expected"),
+    [
+        ([KILL], Measured(value=2.5, where="orders-1")),
+        ([replace(KILL, recovered_ns=9 * SECOND)], Measured(value=None, unknown=NOTHING_SENT)),
+        ([replace(KILL, recovered=False)], Measured(value=None, unknown="fault kill has not recovered")),
+        ([], Measured(value=None, unknown="no fault was injected")),
+    ],
+)
+def test_the_longest_wait_after_the_last_fault_counts_with_its_partition(
+    tmp_path: Path, faults: list[Fault], expected: Measured
+) -> None:
+    rows = history(
+        ok(1, 0, at=0, invoked=SECOND, done=2 * SECOND),
+        ok(1, 1, at=0, on=1, invoked=2 * SECOND, done=int(4.5 * SECOND)),
+    )
+    assert metrics(tmp_path, replace(rows, faults=faults)).measured("resumed.max") == expected
+
+
+def test_records_that_a_reader_was_given_are_lost_once_if_the_log_lacks_them_there(tmp_path: Path) -> None:
+    """Both readers got 1/1 at offset 1, where 1/3 is now, and one got 1/2, which was not acknowledged, at
+    offset 2, where nothing is; that of orders-1 got what is there."""
+    rows = history(
+        *(ok(1, n, at=n) for n in range(2)),
+        info(1, 2),
+        ok(1, 3, at=1),
+        ok(1, 4, at=0, on=1),
+        *(logged(1, n, offset) for n, offset in ((0, 0), (3, 1))),
+        logged(1, 4, 0, on=1),
+        *(read(1, n, n, reader=0) for n in range(3)),
+        *(read(1, n, n, reader=1) for n in range(2)),
+        read(1, 4, 0, on=1),
+    )
+    assert metrics(tmp_path, rows).measured("reads.lost") == Measured(value=2.0)
+
+
+def test_readers_that_got_what_stayed_have_lost_nothing(tmp_path: Path) -> None:
+    rows = history(ok(1, 0, at=0), logged(1, 0, 0), read(1, 0, 0))
+    assert metrics(tmp_path, rows).measured("reads.lost") == Measured(value=0.0)
+
+
+def test_without_a_read_or_the_log_nobody_knows_what_readers_have_lost(tmp_path: Path) -> None:
+    """One partition without a final read leaves the number open, whatever the others show."""
+    unread = metrics(tmp_path / "unread", history(ok(1, 0, at=0), logged(1, 0, 0)))
+    assert unread.measured("reads.lost") == Measured(value=None, unknown="no reader was given a record")
+    rows = history(ok(1, 0, at=0), read(1, 0, 0), read(1, 1, 0, on=1), unproven=[1])
+    assert metrics(tmp_path / "open", rows).measured("reads.lost") == Measured(
+        value=None, unknown="reads of offsets that no final read reached: 1"
+    )
 
 
 def test_what_no_send_shows_is_unknown(tmp_path: Path) -> None:

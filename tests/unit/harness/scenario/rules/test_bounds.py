@@ -86,6 +86,55 @@ def test_evidence_that_this_cluster_cannot_show_or_always_shows_is_refused(line:
     assert complaints(rest=f"require: [{line}]\n") == (f"demo.yaml:5:11: require[0]: {complaint}",)
 
 
+def test_what_readers_have_lost_needs_a_reader() -> None:
+    line = "require: [reads.lost >= 1]\n"
+    assert complaints(workload="readers: 0", rest=line) == (
+        "demo.yaml:5:11: require[0]: reads.lost is about readers, and the load has none; give it "
+        "workload.readers",
+    )
+    assert complaints(workload="readers: 1", rest=line) == ()
+
+
+KILL = "faults: [{at: 2s, do: kill, target: leader, for: 8s}]\n"
+
+
+@pytest.mark.parametrize("key", ["accept", "require"])
+@pytest.mark.parametrize(
+    ("workload", "faults", "bound", "complaint"),
+    [
+        (
+            "tail: 20s",
+            "",
+            "<= 8s",
+            "resumed.max is about the time after the last fault, and the scenario has none; give it faults",
+        ),
+        (
+            "",
+            KILL,
+            "<= 8s",
+            "'resumed.max <= 8s' may hold whatever happens: the load may end 2s after the last fault; "
+            "give it a workload.tail of more than 8s",
+        ),
+        (
+            "tail: 8s",
+            KILL,
+            "< 8s",
+            "'resumed.max < 8s' may hold whatever happens: the load may end 8s after the last fault; "
+            "give it a workload.tail of more than 8s",
+        ),
+        ("tail: 9s", KILL, "<= 8s", None),
+        ("", KILL, "> 8s", None),
+        ("tail: 9s", "storm: {duration: 60s}\n", "<= 8s", None),
+    ],
+)
+def test_a_wait_after_the_last_fault_needs_a_fault_and_a_load_that_goes_on_for_longer(
+    key: str, workload: str, faults: str, bound: str, complaint: str | None
+) -> None:
+    found = complaints(workload=workload, rest=f"{key}: [resumed.max {bound}]\n{faults}")
+    place = f"demo.yaml:5:{len(key) + 4}: {key}[0]"
+    assert found == (() if complaint is None else (f"{place}: {complaint}",))
+
+
 @pytest.mark.parametrize(
     "line",
     ["isr.min <= 2", "brokers.restarted >= 3", "errors.NOT_ENOUGH_REPLICAS > 0", "errors._TRANSPORT < 9"],
