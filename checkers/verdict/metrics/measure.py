@@ -21,6 +21,9 @@ from checkers.verdict.metrics.releases import metadata_versions, new_release
 from checkers.verdict.metrics.unreplicated import unreplicated_at_election
 from checkers.verdict.metrics.zombies import Zombies
 
+OF_CONTROL_PLANE = ("elections.", "leaders.", "offline.", "isr.", "replicas.", "brokers.", "log-dirs.")
+"""How the names of the metrics begin that the metadata log shows."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Metrics:
@@ -60,7 +63,7 @@ class Metrics:
                 return new_release(self.context)
             case "metadata.versions":
                 return metadata_versions(self.context)
-        if name.startswith(("elections.", "offline.", "isr.", "replicas.", "brokers.", "log-dirs.")):
+        if name.startswith(OF_CONTROL_PLANE):
             return self._control_plane.measured(name)
         if transactions.of_transactions(name):
             return transactions.measured(self.context, name)

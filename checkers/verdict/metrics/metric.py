@@ -66,7 +66,13 @@ _ALL = (
     Metric(name="acked.partitions", says="partitions with an acknowledgement"),
     Metric(
         name="elections.max",
-        says="elections of the partition that had the most, its first leader not counted",
+        says="elections of the partition that had the most, its first leader not counted: each new leader "
+        "epoch with a leader, also with the same one, as when a reassignment takes a replica away",
+    ),
+    Metric(
+        name="leaders.moved",
+        says="times that another broker led a partition than the last one that had led it, of the partition "
+        "with the most",
     ),
     _longest("elections.apart", "the shortest time between two elections of one partition"),
     Metric(name="elections.unclean", says="elections of a leader that was neither in sync nor eligible"),
