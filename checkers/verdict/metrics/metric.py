@@ -137,7 +137,8 @@ _ALL = (
     ),
     Metric(
         name="coordinators.moved",
-        says="times that another broker became the coordinator of transactional ids of the load",
+        says="times that a broker lost transactional ids of the load to other coordinators: several within "
+        "2 s are once",
     ),
 )
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})

@@ -4,9 +4,7 @@ Evidence: what the clients asked for and were told; and the replayed metadata lo
 Kafka's transaction log that have the load's transactional ids.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
 
 from checkers.history.rows import Context, Coordinator
 from checkers.history.tables import NONE
@@ -16,6 +14,9 @@ COORDINATORS, FENCINGS = "coordinators.moved", "fencings"
 TABLES: Mapping[str, str] = {COORDINATORS: "coordinators", FENCINGS: "fencings"}
 """What a metric is counted in, if not in the transactions themselves."""
 OUTCOMES: Mapping[str, str] = {"transactions.committed": "committed", "transactions.aborted": "aborted"}
+
+AT_ONCE_MS = 2_000
+"""What one broker no longer coordinates for one reason goes to others within this time."""
 
 
 def of_transactions(name: str) -> bool:
@@ -39,11 +40,22 @@ def measured(context: Context, name: str) -> Measured:
 
 
 def _moves(context: Context) -> int:
-    """Times that another broker than before became the coordinator; in between there may have been none."""
-    by_partition: dict[int, list[Coordinator]] = defaultdict(list)
-    for row in sorted(context.coordinators, key=lambda row: row.log_offset):
+    """Times that a broker lost what it coordinated to others: of several partitions at once, it is one."""
+    moves, began_ms = 0, dict[int, int]()
+    for before, now in _changes(context.coordinators):
+        if before.leader not in began_ms or now.at_ms > began_ms[before.leader] + AT_ONCE_MS:
+            began_ms[before.leader] = now.at_ms
+            moves += 1
+    return moves
+
+
+def _changes(coordinators: Iterable[Coordinator]) -> Iterator[tuple[Coordinator, Coordinator]]:
+    """The last state under one broker, and the first under another one; in between there may have been none.
+    In the order of the log."""
+    last: dict[int, Coordinator] = {}
+    for row in sorted(coordinators, key=lambda row: row.log_offset):
         if row.leader != NONE:
-            by_partition[row.partition].append(row)
-    return sum(
-        now.leader != before.leader for rows in by_partition.values() for before, now in pairwise(rows)
-    )
+            before = last.get(row.partition, row)
+            last[row.partition] = row
+            if before.leader != row.leader:
+                yield before, row

@@ -14,7 +14,10 @@ TOLD = Fencing(transactional_id="payments-1", producer=1, by=2, done_ns=5, at_ns
 
 
 def leads(partition: int, leader: int, log_offset: int) -> Coordinator:
-    return Coordinator(at_ms=5_000, log_offset=log_offset, partition=partition, leader=leader)
+    """From so many seconds on as its offset says."""
+    return Coordinator(
+        at_ms=5_000 + 1_000 * log_offset, log_offset=log_offset, partition=partition, leader=leader
+    )
 
 
 def test_transactions_are_counted_by_their_outcome() -> None:
@@ -38,6 +41,16 @@ def test_a_coordinator_has_moved_when_another_broker_leads_its_partition() -> No
         *(leads(1, 3, 11), leads(1, -1, 20), leads(1, 3, 22)),
     ]
     assert measured(Context(coordinators=states[::-1]), "coordinators.moved") == Measured(value=2.0)
+
+
+def test_partitions_that_one_broker_loses_within_two_seconds_are_one_move() -> None:
+    """Broker 1 loses three at 10 s, the last of them 2 s later; broker 2 one at 11 s; 1 again one at 13 s."""
+    begun = [leads(partition, 2 if partition == 3 else 1, 1) for partition in range(5)]
+    lost = [leads(0, 2, 10), leads(1, 3, 11), leads(2, -1, 10), leads(2, 2, 12), leads(3, 3, 11)]
+    at_once = Context(coordinators=[*begun, *lost])
+    assert measured(at_once, "coordinators.moved") == Measured(value=2.0)
+    later = Context(coordinators=[*begun, *lost, leads(4, 2, 13)])
+    assert measured(later, "coordinators.moved") == Measured(value=3.0)
 
 
 @pytest.mark.parametrize("name", [name for name in METRICS if of_transactions(name)])
