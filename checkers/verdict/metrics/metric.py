@@ -132,6 +132,10 @@ _ALL = (
     Metric(name="transactions.committed", says="transactions that a coordinator has committed"),
     Metric(name="transactions.aborted", says="transactions that a coordinator has aborted"),
     Metric(
+        name="transactions.interrupted",
+        says="transactions that had begun before a fault took effect, and ended after it, by their clients",
+    ),
+    Metric(
         name="fencings",
         says="producers that another instance of their transactional id had replaced, and that were told so",
     ),

@@ -1,16 +1,16 @@
 """What became of the transactions of a run, counted: how they ended, who was fenced, who coordinated them.
 
-Evidence: what the clients asked for and were told; and the replayed metadata log, of the partitions of
-Kafka's transaction log that have the load's transactional ids.
+Evidence: what the clients asked for and were told; when the effects of faults were proven; and the replayed
+metadata log, of the partitions of Kafka's transaction log that have the load's transactional ids.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from checkers.history.rows import Context, Coordinator
+from checkers.history.rows import Context, Coordinator, Fault, Transaction
 from checkers.history.tables import NONE
 from checkers.verdict.metrics.metric import Measured
 
-COORDINATORS, FENCINGS = "coordinators.moved", "fencings"
+COORDINATORS, FENCINGS, INTERRUPTED = "coordinators.moved", "fencings", "transactions.interrupted"
 TABLES: Mapping[str, str] = {COORDINATORS: "coordinators", FENCINGS: "fencings"}
 """What a metric is counted in, if not in the transactions themselves."""
 OUTCOMES: Mapping[str, str] = {"transactions.committed": "committed", "transactions.aborted": "aborted"}
@@ -21,7 +21,7 @@ AT_ONCE_MS = 2_000
 
 def of_transactions(name: str) -> bool:
     """Whether a metric counts something that only a load with transactions has."""
-    return name in TABLES or name in OUTCOMES
+    return name in TABLES or name in OUTCOMES or name == INTERRUPTED
 
 
 def measured(context: Context, name: str) -> Measured:
@@ -35,8 +35,17 @@ def measured(context: Context, name: str) -> Measured:
         case "fencings":
             told = [row for row in context.fencings if row.done_ns != NONE and row.error]
             return Measured(value=float(len(told)))
+        case "transactions.interrupted":
+            interrupted = [row for row in context.transactions if _interrupted(row, context.faults)]
+            return Measured(value=float(len(interrupted)))
     wanted = OUTCOMES[name]
     return Measured(value=float(sum(row.outcome == wanted for row in context.transactions)))
+
+
+def _interrupted(row: Transaction, faults: Iterable[Fault]) -> bool:
+    """Whether a fault took effect between its begin and its end; an effect or an end that is not known is
+    none."""
+    return any(row.begun_ns < fault.effect_ns < row.completed_ns for fault in faults)
 
 
 def _moves(context: Context) -> int:

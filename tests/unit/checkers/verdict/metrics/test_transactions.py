@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.history.rows import Context, Coordinator, Fencing, Transaction
+from checkers.history.rows import Context, Coordinator, Fault, Fencing, Transaction
 from checkers.history.tables import OPTIONAL
 from checkers.verdict.metrics.metric import METRICS, Measured
 from checkers.verdict.metrics.transactions import TABLES, measured, of_transactions
@@ -18,6 +18,10 @@ def leads(partition: int, leader: int, log_offset: int) -> Coordinator:
     return Coordinator(
         at_ms=5_000 + 1_000 * log_offset, log_offset=log_offset, partition=partition, leader=leader
     )
+
+
+def effect(at_ns: int) -> Fault:
+    return Fault(index=0, name="kill", kind="kill", inject_ns=1, effect_ns=at_ns, proven=at_ns != -1)
 
 
 def test_transactions_are_counted_by_their_outcome() -> None:
@@ -51,6 +55,25 @@ def test_partitions_that_one_broker_loses_within_two_seconds_are_one_move() -> N
     assert measured(at_once, "coordinators.moved") == Measured(value=2.0)
     later = Context(coordinators=[*begun, *lost, leads(4, 2, 13)])
     assert measured(later, "coordinators.moved") == Measured(value=3.0)
+
+
+@pytest.mark.parametrize(
+    ("begun", "completed", "effects", "interrupted"),
+    [
+        (5, 9, [7], 1.0),
+        (5, 9, [4, 10], 0.0),
+        (5, 9, [6, 7, 8], 1.0),
+        (5, 9, [-1], 0.0),
+        (5, -1, [7], 0.0),
+        (5, 9, [], 0.0),
+    ],
+)
+def test_a_transaction_is_interrupted_by_an_effect_between_its_begin_and_its_end(
+    begun: int, completed: int, effects: list[int], interrupted: float
+) -> None:
+    row = replace(ENDED, begun_ns=begun, completed_ns=completed, outcome="aborted")
+    context = Context(transactions=[row], faults=[effect(at_ns) for at_ns in effects])
+    assert measured(context, "transactions.interrupted") == Measured(value=interrupted)
 
 
 @pytest.mark.parametrize("name", [name for name in METRICS if of_transactions(name)])
