@@ -18,6 +18,7 @@ from checkers.verdict.metrics.alone import committed_alone
 from checkers.verdict.metrics.control_plane import ControlPlane
 from checkers.verdict.metrics.metric import ERRORS, Measured
 from checkers.verdict.metrics.releases import metadata_versions, new_release
+from checkers.verdict.metrics.silence import longest_silence
 from checkers.verdict.metrics.unreplicated import unreplicated_at_election
 from checkers.verdict.metrics.zombies import Zombies
 
@@ -61,6 +62,8 @@ class Metrics:
                 return Measured(value=float(self.exposure.acked_partitions))
             case "nodes.new-release":
                 return new_release(self.context)
+            case "metadata.silent":
+                return longest_silence(self.context, self.timeline.clock, self.load_ended_ns)
             case "metadata.versions":
                 return metadata_versions(self.context)
         if name.startswith(OF_CONTROL_PLANE):

@@ -112,6 +112,11 @@ _ALL = (
         name="replicas.changes",
         says="times that a partition got other replicas, of the partition with the most",
     ),
+    _longest(
+        "metadata.silent",
+        "the longest time in which nothing was committed to the metadata log, to which an active controller "
+        "with a majority writes every half second",
+    ),
     Metric(name="brokers.fenced", says="fencings of brokers that were not shutting down"),
     Metric(name="brokers.restarted", says="brokers that registered again, under a new broker epoch"),
     Metric(name="nodes.new-release", says="nodes that ran more than one Kafka release, by their own logs"),

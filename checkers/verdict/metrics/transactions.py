@@ -31,7 +31,7 @@ def measured(context: Context, name: str) -> Measured:
         return Measured(value=None, unknown=f"not collected: {table}")
     match name:
         case "coordinators.moved":
-            return Measured(value=float(_moves(context)))
+            return _moves(context.coordinators)
         case "fencings":
             told = [row for row in context.fencings if row.done_ns != NONE and row.error]
             return Measured(value=float(len(told)))
@@ -48,14 +48,18 @@ def _interrupted(row: Transaction, faults: Iterable[Fault]) -> bool:
     return any(row.begun_ns < fault.effect_ns < row.completed_ns for fault in faults)
 
 
-def _moves(context: Context) -> int:
+def _moves(coordinators: Iterable[Coordinator]) -> Measured:
     """Times that a broker lost what it coordinated to others: of several partitions at once, it is one."""
     moves, began_ms = 0, dict[int, int]()
-    for before, now in _changes(context.coordinators):
+    for before, now in _changes(coordinators):
+        if now.at_ms == NONE:
+            return Measured(
+                value=None, unknown="nobody knows when a coordinator changed: a clock was off then"
+            )
         if before.leader not in began_ms or now.at_ms > began_ms[before.leader] + AT_ONCE_MS:
             began_ms[before.leader] = now.at_ms
             moves += 1
-    return moves
+    return Measured(value=float(moves))
 
 
 def _changes(coordinators: Iterable[Coordinator]) -> Iterator[tuple[Coordinator, Coordinator]]:

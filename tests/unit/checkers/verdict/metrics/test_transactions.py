@@ -57,6 +57,17 @@ def test_partitions_that_one_broker_loses_within_two_seconds_are_one_move() -> N
     assert measured(later, "coordinators.moved") == Measured(value=3.0)
 
 
+def test_moves_that_nobody_can_date_are_not_counted() -> None:
+    """The clock of a controller was off; it does not matter when what stayed was written."""
+    undated = replace(leads(1, 3, 12), at_ms=-1)
+    stayed = Context(coordinators=[leads(0, 1, 10), leads(0, 2, 20), replace(leads(0, 2, 21), at_ms=-1)])
+    assert measured(stayed, "coordinators.moved") == Measured(value=1.0)
+    moved = Context(coordinators=[leads(1, 2, 10), undated])
+    assert measured(moved, "coordinators.moved") == Measured(
+        value=None, unknown="nobody knows when a coordinator changed: a clock was off then"
+    )
+
+
 @pytest.mark.parametrize(
     ("begun", "completed", "effects", "interrupted"),
     [
