@@ -3,7 +3,8 @@
 An active controller appends a NO_OP_RECORD every half second (KIP-835), so a longer silence is a time without
 one that a majority followed. One that has lost its majority appends until it resigns, by default 3 s later;
 if it is elected again, that is committed after all, with the dates of its appends. So a silence may have
-been longer than is measured, never shorter.
+been longer than is measured. It was not shorter, but where a fault had set the clock of a controller: then
+each of its ends may be off by the 2 s within which two places of a record are one (true_times.py).
 
 Invariant: from one of its ends to the other nothing was appended that was committed in the end.
 Evidence: the metadata_appends table, in the order of the log, from the run's first topic on; and when the

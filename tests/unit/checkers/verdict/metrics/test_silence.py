@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
 from fakes.history.judged_run import CLOCK, led, ns
 
 from checkers.contract.timeline import Clock
 from checkers.history.rows import ClockPair, Context, MetadataAppend
 from checkers.history.tables import OPTIONAL
+from checkers.history.true_times import on_engines_clock
+from checkers.model import Action, Case, ClockSkew, ModelSettings, Pause, simulate
+from checkers.model.observe.clock import ORIGIN_MS, ORIGIN_NS
 from checkers.verdict.metrics.metric import Measured
 from checkers.verdict.metrics.silence import longest_silence
 
@@ -88,3 +92,22 @@ def test_a_history_without_the_appends_is_not_known() -> None:
         value=None, unknown="not collected: metadata_appends"
     )
     assert silence([]) == Measured(value=None, unknown="the metadata log has no append")
+
+
+def simulated(*schedule: Action) -> Measured:
+    """Of a run in which a controller was active at all times but for what the schedule does."""
+    history = simulate(Case(seed=1, settings=ModelSettings(load_s=22.0), schedule=schedule)).history
+    clock = Clock(monotonic_ns=ORIGIN_NS, wall_ns=ORIGIN_MS * 1_000_000)
+    return longest_silence(on_engines_clock(history), clock, -1)
+
+
+@pytest.mark.parametrize("nodes", [(103,), (101, 102, 103)])
+@pytest.mark.parametrize("ahead_s", [-3600.0, -8.0, 8.0, 300.0])
+def test_the_wrong_clock_of_a_controller_makes_no_silence_and_hides_none(
+    nodes: tuple[int, ...], ahead_s: float
+) -> None:
+    """The active one stands still for a while, or does not."""
+    skew = ClockSkew(at_s=6.0, hold_s=14.0, nodes=nodes, ahead_s=ahead_s)
+    pause = Pause(at_s=9.0, hold_s=6.0, nodes=(103,))
+    assert simulated(skew) == simulated() == Measured(value=0.5)
+    assert simulated(skew, pause) == simulated(pause) == Measured(value=3.0)
