@@ -140,7 +140,7 @@ class Timeline:
     """States and elections by partition; a partition without metadata and samples has none."""
 
     def __init__(self, context: Context, clock: Clock) -> None:
-        self.slack_ns = clock.slack_ns
+        self.clock, self.slack_ns = clock, clock.slack_ns
         self._states = _from_samples(context.watermarks) | _from_metadata(context, clock)
         self._usurpers = _usurpers(context, self._states)
         self._registered = _registrations(context.brokers, clock)

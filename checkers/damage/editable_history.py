@@ -18,6 +18,7 @@ from checkers.history.rows import (
     History,
     LogRecord,
     Marker,
+    MetadataAppend,
     MetadataChange,
     NodeEvent,
     Pressure,
@@ -57,6 +58,7 @@ class EditableHistory:
     metadata: list[MetadataChange] = field(default_factory=list)
     brokers: list[BrokerState] = field(default_factory=list)
     configs: list[ConfigChange] = field(default_factory=list)
+    metadata_appends: list[MetadataAppend] = field(default_factory=list)
     producers: list[Producer] = field(default_factory=list)
     node_events: list[NodeEvent] = field(default_factory=list)
     clocks: list[ClockPair] = field(default_factory=list)

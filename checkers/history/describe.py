@@ -20,6 +20,9 @@ ROW_IS: Mapping[str, str] = MappingProxyType(
         "metadata": "the state of a partition after one change in the KRaft metadata log",
         "brokers": "the registration of a broker after one change in the KRaft metadata log",
         "configs": "one setting, or the level of one feature, as the KRaft metadata log changes it",
+        "metadata_appends": (
+            "one append to the KRaft metadata log, also of a NO_OP_RECORD, which changes nothing"
+        ),
         "producers": "one producer instance, and what it asked for",
         "node_events": "a node's process, or the proxy's, started or ended",
         "clocks": "one reading of the clocks",
@@ -86,6 +89,7 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         ("configs", "kind"): "topic, broker, cluster, feature; reported: in effect, as a broker reported it",
         ("configs", "name"): "of the topic, broker or feature",
         ("configs", "value"): "a feature's level",
+        ("metadata_appends", "log_offset"): "of its first record",
         ("producers", "acks"): "0, 1, all",
         ("node_events", "node"): "-1: the proxy",
         ("node_events", "role"): "broker, controller, combined, proxy",

@@ -32,7 +32,7 @@ from checkers.history.true_times import on_engines_clock
 from checkers.history.upgrade import minor_of, schema_at, upgrade
 from checkers.places import Place, open_parquet
 
-SAMPLES = ("watermarks", "replica_offsets", "transaction_reads")
+SAMPLES = ("watermarks", "replica_offsets", "transaction_reads", "metadata_appends")
 """The tables of one file that grow with the length of a run: their rows stay in columns."""
 
 
@@ -191,6 +191,12 @@ def run_of(path: Place) -> str:
     Raises MalformedHistory if the file is missing, truncated or not Parquet.
     """
     return _stamp(_open(path).schema_arrow).get(RUN_KEY, "")
+
+
+def minor_version_of(path: Place, table: str) -> int:
+    """The minor version of the schema that a table of one file was written at; raises MalformedHistory as
+    `open_unit` does."""
+    return _checked(path, table, None, None)[1]
 
 
 def rows_of(path: Place) -> int:

@@ -271,6 +271,19 @@ class ConfigChange:
 
 
 @row
+class MetadataAppend:
+    """One append to the KRaft metadata log, also one that changes nothing: its first record.
+
+    `at_ms`, `controller` as in `MetadataChange`; in a context that was loaded `at_ms` is -1 where nobody
+    knows when it was: a clock was off.
+    """
+
+    at_ms: int
+    log_offset: int
+    controller: int = NONE
+
+
+@row
 class Producer:
     """What one producer instance asked for. `acks` is "0", "1" or "all"."""
 
@@ -424,8 +437,8 @@ class Marker(_Placed):
 class Coordinator:
     """Who coordinates the transactional ids of the load that a partition of Kafka's transaction log has.
 
-    A state of that partition, after one record of the KRaft metadata log. `at_ms` is the wall clock of the
-    controller that wrote it, as it was: the order is that of `log_offset`.
+    A state of that partition, after one record of the KRaft metadata log. `at_ms`, `controller` as in
+    `MetadataAppend`; the order is that of `log_offset`.
     """
 
     at_ms: int
@@ -434,6 +447,7 @@ class Coordinator:
     leader: int
     leader_epoch: int = NONE
     isr: tuple[int, ...] = ()
+    controller: int = NONE
 
 
 @row
@@ -528,7 +542,8 @@ class Context:
     """The tables of one file, and which partitions there were.
 
     `collected`: which of the OPTIONAL tables the run has; the others are empty because nothing is known.
-    `unplaced`: offsets of the metadata log whose records nobody can date, see true_times.py.
+    `unplaced`: offsets of the metadata log at which partitions, registrations or settings changed, and nobody
+    can date it, see true_times.py.
     """
 
     partitions: tuple[TopicPartition, ...] = ()
@@ -539,6 +554,7 @@ class Context:
     metadata: Sequence[MetadataChange] = field(default=())
     brokers: Sequence[BrokerState] = field(default=())
     configs: Sequence[ConfigChange] = field(default=())
+    metadata_appends: Sequence[MetadataAppend] = field(default=())
     producers: Sequence[Producer] = field(default=())
     node_events: Sequence[NodeEvent] = field(default=())
     clocks: Sequence[ClockPair] = field(default=())
@@ -584,6 +600,7 @@ ROW_OF: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "metadata": MetadataChange,
         "brokers": BrokerState,
         "configs": ConfigChange,
+        "metadata_appends": MetadataAppend,
         "producers": Producer,
         "node_events": NodeEvent,
         "clocks": ClockPair,

@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 
 from checkers.places import Place
 
-SCHEMA_VERSION = "1.5"
-"""Major and minor. A major change gives a column another meaning; a minor one adds columns to a table, and
-`upgrade` says what a file from before means by them. "1" is 1.0."""
+SCHEMA_VERSION = "1.6"
+"""Major and minor. A major change gives a column another meaning; a minor one adds tables, or columns to a
+table, and `upgrade` says what a file from before means by them. "1" is 1.0."""
 
 GROUP_ROWS = 1 << 18
 """The most rows of a row group. A part of a partition reads groups as a whole, so small ones read less twice;
@@ -135,6 +135,7 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
         "configs": _schema(
             "i64 at_ms log_offset", "str kind name key value", "bool removed", "i32 controller"
         ),
+        "metadata_appends": _schema("i64 at_ms log_offset", "i32 controller"),
         "producers": _schema("i32 producer", "str acks", "bool idempotence"),
         "node_events": _schema(
             "i64 at_ns",
@@ -184,7 +185,9 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
             "i32 coordinator_epoch",
             "nodes brokers",
         ),
-        "coordinators": _schema("i64 at_ms log_offset", "i32 partition leader leader_epoch", "nodes isr"),
+        "coordinators": _schema(
+            "i64 at_ms log_offset", "i32 partition leader leader_epoch", "nodes isr", "i32 controller"
+        ),
         "broker_lines": _schema(
             "i64 at_ms",
             "i32 node",
@@ -233,8 +236,8 @@ REPLICA_BATCHES = "replica_batches"
 OF_TRANSACTIONS = ("transactions", "fencings", "transaction_reads", "markers", "coordinators")
 """The tables that only a run has whose load has transactions."""
 OPTIONAL = (
-    *("brokers", "configs", "producers", "node_events", "clocks", "pressure", "client_events"),
-    *("replica_offsets", "broker_lines", "replicas", "producer_states", REPLICA_BATCHES),
+    *("brokers", "configs", "metadata_appends", "producers", "node_events", "clocks", "pressure"),
+    *("client_events", "replica_offsets", "broker_lines", "replicas", "producer_states", REPLICA_BATCHES),
     *OF_TRANSACTIONS,
 )
 """The tables that are there only if they were collected. What needs one that is not there is not decided."""

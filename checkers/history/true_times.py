@@ -5,7 +5,8 @@ clock of that node was off is taken away again. Its date alone tells by how much
 the run: the other time would lie outside of it. Where both fit, the order of the log decides: no record was
 written before the one in front of it.
 
-Invariant: a time that is given was the engine's, to the clocks' slack; what has two places is `unplaced`.
+Invariant: a time that is given was the engine's, to the clocks' slack; what has two places is `unplaced`,
+or has no time where no verdict depends on it.
 Evidence: the faults that set clocks (node_clocks.py), which controller wrote each record, the readings of
 the clocks, the order of the log, the roles of the nodes.
 Counterexample to "what the controller wrote while its clock was ahead is dated later":
@@ -20,7 +21,15 @@ from typing import TypeVar
 
 from checkers.history.clock_pairs import BEYOND_NS, ClockPairs
 from checkers.history.node_clocks import RIGHT, Ahead, spans_of
-from checkers.history.rows import BrokerLine, BrokerState, ConfigChange, Context, MetadataChange
+from checkers.history.rows import (
+    BrokerLine,
+    BrokerState,
+    ConfigChange,
+    Context,
+    Coordinator,
+    MetadataAppend,
+    MetadataChange,
+)
 from checkers.history.tables import NONE
 
 NEAR_NS = 1_000_000_000
@@ -30,42 +39,51 @@ ORDER_MS = 2_000
 FAR_MS = 1 << 62
 
 C = TypeVar("C", bound=Context)
-Row = TypeVar("Row", MetadataChange, BrokerState, ConfigChange)
-Logged = MetadataChange | BrokerState | ConfigChange
+Row = TypeVar("Row", MetadataChange, BrokerState, ConfigChange, Coordinator, MetadataAppend)
+Logged = MetadataChange | BrokerState | ConfigChange | Coordinator | MetadataAppend
 
 
 def on_engines_clock(context: C) -> C:
     """The same with each `at_ms` on the engine's clock, and the offsets of the records that are `unplaced`.
 
-    The same object where no fault had set a clock. ValueError for a fault that does not say by how much.
+    An append or a coordinator without a place gets `at_ms` -1: metrics alone ask for it. The same object
+    where no fault had set a clock. ValueError for a fault that does not say by how much.
     """
     spans = spans_of(context.faults)
     if not spans:
         return context
-    tables: tuple[Sequence[Logged], ...] = (context.metadata, context.brokers, context.configs)
+    appends = tuple(context.metadata_appends)  # what stays in columns makes its rows anew each time
+    judged: tuple[Sequence[Logged], ...] = (context.metadata, context.brokers, context.configs)
+    tables: tuple[Sequence[Logged], ...] = (*judged, context.coordinators, appends)
     rows = sorted(
         (row for table in tables for row in table if row.at_ms != NONE), key=lambda row: row.log_offset
     )
     writers = spans.keys() - {event.node for event in context.node_events if event.role == "broker"}
-    if not context.clocks:
+    lines: Sequence[BrokerLine] = context.broker_lines
+    if context.clocks:
+        clocks = ClockPairs(context.clocks)
+        times = _Times(clocks=clocks, last_ns=_last_ns(context), spans=spans, writers=writers)
+        places = _between([times.places(row.controller, row.at_ms) for row in rows])
+        at_ms = {id(row): earliest for row, (earliest, _) in zip(rows, places, strict=True)}
+        lost = {
+            id(row)
+            for row, (earliest, latest) in zip(rows, places, strict=True)
+            if abs(latest - earliest) > ORDER_MS
+        }
+        lines = tuple(_line(line, times) for line in lines)
+    else:
         theirs = {NONE, *writers} if writers else set[int]()
-        its = frozenset(row.log_offset for row in rows if row.controller in theirs)
-        return replace(context, unplaced=its)
-    clocks = ClockPairs(context.clocks)
-    times = _Times(clocks=clocks, last_ns=_last_ns(context), spans=spans, writers=writers)
-    places = _between([times.places(row.controller, row.at_ms) for row in rows])
-    at_ms = {id(row): earliest for row, (earliest, _) in zip(rows, places, strict=True)}
+        at_ms, lost = {}, {id(row) for row in rows if row.controller in theirs}
+    or_none = at_ms | dict.fromkeys(lost, NONE)
     return replace(
         context,
         metadata=_dated(context.metadata, at_ms),
         brokers=_dated(context.brokers, at_ms),
         configs=_dated(context.configs, at_ms),
-        broker_lines=tuple(_line(line, times) for line in context.broker_lines),
-        unplaced=frozenset(
-            row.log_offset
-            for row, (earliest, latest) in zip(rows, places, strict=True)
-            if abs(latest - earliest) > ORDER_MS
-        ),
+        coordinators=_dated(context.coordinators, or_none),
+        metadata_appends=_dated(appends, or_none),
+        broker_lines=lines,
+        unplaced=frozenset(row.log_offset for table in judged for row in table if id(row) in lost),
     )
 
 

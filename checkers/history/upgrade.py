@@ -12,6 +12,8 @@ leader that recovers from an unclean election. The OPTIONAL tables did not exist
 nobody knows how many log directories the controllers took for online. `metadata`, `brokers` and `configs`
 had no `controller`: no fault had set a clock, so it did not matter. `proofs` had no `committed_to`, and there
 were no tables of transactions: no load had any.
+1.5: there was no `metadata_appends`: nobody knows when nothing was written to the metadata log.
+`coordinators` had no `controller`: nobody knows by whose clock a state is dated.
 
 A file of a newer minor version is read if it has no column that this version lacks: the rows mean the same.
 """
@@ -28,7 +30,7 @@ from checkers.history.tables import NONE, SCHEMA_VERSION, TABLES
 _VERSION = re.compile(r"(?P<major>\d+)(?:\.(?P<minor>\d+))?")
 
 OF_CONTROLLERS = ("metadata", "brokers", "configs")
-"""The tables that are replayed from the metadata log."""
+"""The tables that were replayed from the metadata log when `controller` was added to them."""
 PLANNED = ("planned_begin_ns", "planned_end_ns", "begin_ns", "end_ns")
 
 ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
@@ -39,12 +41,15 @@ ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
         "metadata": MappingProxyType({"log_offset": 2, "recovering": 2, "controller": 5}),
         "brokers": MappingProxyType({"log_dirs": 5, "controller": 5}),
         "configs": MappingProxyType({"controller": 5}),
+        "coordinators": MappingProxyType({"controller": 6}),
         "proofs": MappingProxyType({"committed_to": 5}),
         "replica_offsets": MappingProxyType({"asked_ns": 3}),
         "watermarks": MappingProxyType({"asked_ns": 4}),
     }
 )
 """By table: the columns that a minor version added, and which one."""
+TABLE_ADDED_IN: Mapping[str, int] = MappingProxyType({"metadata_appends": 6})
+"""The tables that every run has since a minor version, and which one; all older ones lack them."""
 
 ANSWERED_WITHIN_NS = 1_000_000_000
 
@@ -84,6 +89,8 @@ def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
     if table == "watermarks" and minor < 4:
         rows = _with(rows, table, {"asked_ns": NONE})
     if table in OF_CONTROLLERS and minor < 5:
+        rows = _with(rows, table, {"controller": NONE})
+    if table == "coordinators" and minor < 6:
         rows = _with(rows, table, {"controller": NONE})
     return rows.select(TABLES[table].names)
 

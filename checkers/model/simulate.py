@@ -36,6 +36,8 @@ class Run:
     load_ended_s: float
     metadata_records: int
     """How many records of the metadata log the history has: it is read before the brokers are stopped."""
+    metadata_appends: int
+    """How many appends these were."""
     ends: tuple[tuple[float, int, bool], ...]
 
 
@@ -77,7 +79,7 @@ def run_case(case: Case) -> Run:
     sampler.stopped = True
     for reader in readers:
         reader.stopped = True
-    records = len(cluster.controller.records)
+    records, appends = len(cluster.controller.records), len(cluster.controller.appends)
     cluster.known.closed_s = loop.now_s
     ends = _stop_brokers(cluster)
     return Run(
@@ -89,6 +91,7 @@ def run_case(case: Case) -> Run:
         final=final,
         load_ended_s=load_ended_s,
         metadata_records=records,
+        metadata_appends=appends,
         ends=ends,
     )
 
@@ -133,6 +136,7 @@ def _history(run: Run) -> History:
         metadata=metadata,
         brokers=tables.brokers(records),
         configs=tables.configs(settings, metadata[0]),
+        metadata_appends=tables.metadata_appends(cluster.controller.appends[: run.metadata_appends]),
         producers=tables.producers(run.producers),
         node_events=[*tables.first_starts(), *run.faults.events, *tables.last_ends(run.ends)],
         clocks=tables.clocks(BOOT_AT_S - 2.0, end_s),

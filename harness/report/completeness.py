@@ -17,9 +17,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from checkers.history.load import replica_files, rows_of
+from checkers.history.load import minor_version_of, replica_files, rows_of
 from checkers.history.rows import Context, MetadataChange, NodeEvent, TopicPartition
-from checkers.history.tables import NONE, OF_TRANSACTIONS, OPTIONAL
+from checkers.history.tables import NONE, OF_TRANSACTIONS, OPTIONAL, unit_path
+from checkers.history.upgrade import TABLE_ADDED_IN
 from checkers.verdict.algebra import Reason, Verdict
 from harness.run_directory.manifest import Manifest
 
@@ -42,7 +43,7 @@ def missing(
     if manifest.state != "complete" or manifest.run is None or manifest.run_id is None:
         return
     for sentence in (
-        *_tables(context, has_transactions=has_transactions),
+        *_tables(context, _written_at(history), has_transactions=has_transactions),
         *_processes(manifest, context, controllers),
         *_control_plane(manifest, context),
         *_replicas(context, history),
@@ -51,10 +52,17 @@ def missing(
         yield Reason(Verdict.UNKNOWN, sentence)
 
 
-def _tables(context: Context, *, has_transactions: bool) -> Iterator[str]:
+def _written_at(history: Path) -> int:
+    """The minor version of the schema of the tables that are replayed from the metadata log."""
+    return minor_version_of(unit_path(history, "metadata"), "metadata")
+
+
+def _tables(context: Context, minor: int, *, has_transactions: bool) -> Iterator[str]:
+    """`minor`: the version of the schema that they were written at."""
     for table in OPTIONAL:
         is_needed = has_transactions or table not in OF_TRANSACTIONS
-        if is_needed and table not in context.collected:
+        existed = TABLE_ADDED_IN.get(table, 0) <= minor
+        if is_needed and existed and table not in context.collected:
             yield f"{table} was not collected, as it is in every complete run"
 
 

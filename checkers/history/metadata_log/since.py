@@ -1,19 +1,22 @@
 """What a metadata log says of one run on a cluster that was there before: of its topics, of its time.
 
 Invariant: the tables of a run are those that a cluster of its own would have left, but for what came before
-its first topic: then they have each broker's registration and each cluster-wide setting once, as it was.
+its first topic: then they have each broker's registration and each cluster-wide setting once, as it was, and
+no append but the one of that topic.
 Evidence: the order of the log; the names of the run's topics, which no other run on the cluster has.
 Counterexample to "all registrations of the log are the run's":
     an earlier run killed broker 2, which registered anew; in this run nobody dies
     two registrations of broker 2 are in the table, and a loss would be explained by an unclean shutdown
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TypeVar
 
 from checkers.history.metadata_log.replay import MetadataTables
-from checkers.history.rows import BrokerState, ConfigChange, MetadataChange
+from checkers.history.rows import BrokerState, ConfigChange, MetadataAppend, MetadataChange
 
 Row = TypeVar("Row", BrokerState, ConfigChange, MetadataChange)
 
@@ -35,7 +38,13 @@ def states_since(
         metadata=tuple(sorted((*metadata, *of_all), key=lambda row: row.log_offset)),
         brokers=_since(tables.brokers, began, lambda row: row.node),
         configs=_since(configs, began, lambda row: (row.kind, row.name, row.key)),
+        appends=appends_since(tables.appends, began),
     )
+
+
+def appends_since(appends: Sequence[MetadataAppend], log_offset: int) -> tuple[MetadataAppend, ...]:
+    """The append that has the record at an offset, and all behind it; `appends` in the order of the log."""
+    return tuple(appends[max(0, bisect_right(appends, log_offset, key=attrgetter("log_offset")) - 1) :])
 
 
 def _since(rows: Iterable[Row], began: int, of: Callable[[Row], Hashable]) -> tuple[Row, ...]:

@@ -29,7 +29,7 @@ FAIL_OVER_S = 2.5
 TOPIC_RECORDS = 4
 """How many records of a topic come before its partitions, at most."""
 NO_OP_S = 0.5
-"""A NO_OP record is appended that often."""
+"""The active controller appends a NO_OP record that often, while it has a majority."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,16 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """One append to the metadata log, of records that a controller dated alike: its first one."""
+
+    offset: int
+    at_s: float
+    controller: int
+    ahead_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AlterPartition:
     """A leader's request for another ISR; `isr` has the broker epoch by which each member last fetched."""
 
@@ -77,6 +87,7 @@ class Controller:
     def __init__(self, cluster: "Cluster", nodes: Sequence[int], active: int) -> None:
         self._cluster, self._nodes, self.active = cluster, nodes, active
         self.records: list[Record] = []
+        self.appends: list[Append] = []
         self.partitions: dict[int, PartitionState] = {}
         self.registrations: dict[int, Registration] = {}
         self._offset, self._last_s = 9, cluster.loop.now_s
@@ -94,11 +105,13 @@ class Controller:
 
     # The metadata log
 
-    def commit(self, states: Iterable[PartitionState | Registration | Change]) -> None:
-        """Append one batch of records, and let the brokers know."""
+    def commit(self, states: Sequence[PartitionState | Registration | Change], *, leading: int = 0) -> None:
+        """Append one batch of records, behind so many of it that have no state; let the brokers know."""
         now_s = self._cluster.loop.now_s
-        self._offset += int((now_s - self._last_s) / NO_OP_S)
-        self._last_s += int((now_s - self._last_s) / NO_OP_S) * NO_OP_S
+        self._append_no_ops()
+        if states:
+            self._note_append(now_s)
+        self._offset += leading
         for one in states:
             state, election = (one.state, one.election) if isinstance(one, Change) else (one, "")
             before = self.partitions.get(state.partition) if isinstance(state, PartitionState) else None
@@ -123,15 +136,29 @@ class Controller:
                 self._cluster.partition_changed(record)
         self._cluster.metadata_grew()
 
-    def commit_topic(self, states: Iterable[PartitionState]) -> None:
+    def commit_topic(self, states: Sequence[PartitionState]) -> None:
         """Append what makes a topic: before its partitions come its own record and its settings."""
-        self._offset += TOPIC_RECORDS
-        self.commit(states)
+        self.commit(states, leading=TOPIC_RECORDS)
 
     @property
     def next_offset(self) -> int:
         """The offset of the record that would be appended now."""
-        return self._offset + int((self._cluster.loop.now_s - self._last_s) / NO_OP_S)
+        return self._offset + (self._due_no_ops() if self._lost_s < 0 else 0)
+
+    def _due_no_ops(self) -> int:
+        return int((self._cluster.loop.now_s - self._last_s) / NO_OP_S)
+
+    def _append_no_ops(self) -> None:
+        """Those that are due by now; without an active controller they are not appended later either."""
+        for _ in range(self._due_no_ops()):
+            self._last_s += NO_OP_S
+            if self._lost_s < 0:
+                self._note_append(self._last_s)
+                self._offset += 1
+
+    def _note_append(self, at_s: float) -> None:
+        ahead_s = self._cluster.ahead_s(self.active)
+        self.appends.append(Append(offset=self._offset, at_s=at_s, controller=self.active, ahead_s=ahead_s))
 
     # Who is active
 
@@ -159,6 +186,7 @@ class Controller:
         """Check the quorum and the sessions, all the time."""
         loop = self._cluster.loop
         loop.after(SESSION_CHECK_S, self.tick)
+        self._append_no_ops()
         if not self.available:
             self._lost_s = loop.now_s if self._lost_s < 0 else self._lost_s
             if loop.now_s - self._lost_s >= FAIL_OVER_S:

@@ -9,6 +9,7 @@ from checkers.history.rows import (
     ClockPair,
     ConfigChange,
     LogRecord,
+    MetadataAppend,
     MetadataChange,
     NodeEvent,
     Pressure,
@@ -21,7 +22,7 @@ from checkers.model.case import BROKERS, CONTROLLERS, NEVER_FLUSHED, TOPIC, Mode
 from checkers.model.clients.producer import Producer
 from checkers.model.clients.reader import Reader
 from checkers.model.kafka.cluster import BOOT_AT_S, Line
-from checkers.model.kafka.controller import Record, Registration
+from checkers.model.kafka.controller import Append, Record, Registration
 from checkers.model.kafka.log import Sent
 from checkers.model.observe.clock import ORIGIN_MS, nanoseconds, wall_ms
 from checkers.model.observe.final_read import Found
@@ -111,6 +112,16 @@ def metadata(records: Iterable[Record]) -> list[MetadataChange]:
         )
         for one in records
         if not isinstance(one.state, Registration)
+    ]
+
+
+def metadata_appends(appends: Iterable[Append]) -> list[MetadataAppend]:
+    """The appends to the metadata log."""
+    return [
+        MetadataAppend(
+            at_ms=wall_ms(one.at_s + one.ahead_s), log_offset=one.offset, controller=one.controller
+        )
+        for one in appends
     ]
 
 

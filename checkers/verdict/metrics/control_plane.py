@@ -44,6 +44,8 @@ class ControlPlane:
                 return self._most(lambda tp: len(self.timeline.elections(tp)))
             case "elections.apart":
                 return self._closest()
+            case "leaders.moved":
+                return self._most(lambda tp: _leader_moves(self.timeline.states(tp)))
             case "offline.max":
                 return self._most(self._offline_s)
             case "isr.min":
@@ -132,6 +134,12 @@ def _moves(states: Sequence[State], which: Callable[[bool, bool], bool]) -> int:
     return sum(
         which(bool(before.isr - now.isr), bool(now.isr - before.isr)) for before, now in pairwise(states)
     )
+
+
+def _leader_moves(states: Sequence[State]) -> int:
+    """How often another broker led than the last one that did; between the two there may have been none."""
+    led = [state.leader for state in states if state.leader != NONE]
+    return sum(now != before for before, now in pairwise(led))
 
 
 def _has_restarted(rows: Sequence[BrokerState]) -> bool:

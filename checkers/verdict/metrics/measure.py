@@ -21,9 +21,13 @@ from checkers.verdict.metrics.alone import committed_alone
 from checkers.verdict.metrics.control_plane import ControlPlane
 from checkers.verdict.metrics.metric import ERRORS, Measured
 from checkers.verdict.metrics.releases import metadata_versions, new_release
+from checkers.verdict.metrics.silence import longest_silence
 from checkers.verdict.metrics.unreplicated import unreplicated_at_election
 from checkers.verdict.metrics.zombies import Zombies
 from checkers.verdict.resumption import Resumption
+
+OF_CONTROL_PLANE = ("elections.", "leaders.", "offline.", "isr.", "replicas.", "brokers.", "log-dirs.")
+"""How the names of the metrics begin that the metadata log shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +71,11 @@ class Metrics:
                 return Measured(value=float(self.exposure.acked_partitions))
             case "nodes.new-release":
                 return new_release(self.context)
+            case "metadata.silent":
+                return longest_silence(self.context, self.timeline.clock, self.load_ended_ns)
             case "metadata.versions":
                 return metadata_versions(self.context)
-        if name.startswith(("elections.", "offline.", "isr.", "replicas.", "brokers.", "log-dirs.")):
+        if name.startswith(OF_CONTROL_PLANE):
             return self._control_plane.measured(name)
         if transactions.of_transactions(name):
             return transactions.measured(self.context, name)

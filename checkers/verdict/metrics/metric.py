@@ -72,7 +72,13 @@ _ALL = (
     Metric(name="acked.partitions", says="partitions with an acknowledgement"),
     Metric(
         name="elections.max",
-        says="elections of the partition that had the most, its first leader not counted",
+        says="elections of the partition that had the most, its first leader not counted: each new leader "
+        "epoch with a leader, also with the same one, as when a reassignment takes a replica away",
+    ),
+    Metric(
+        name="leaders.moved",
+        says="times that another broker led a partition than the last one that had led it, of the partition "
+        "with the most",
     ),
     _longest("elections.apart", "the shortest time between two elections of one partition"),
     Metric(name="elections.unclean", says="elections of a leader that was neither in sync nor eligible"),
@@ -112,6 +118,11 @@ _ALL = (
         name="replicas.changes",
         says="times that a partition got other replicas, of the partition with the most",
     ),
+    _longest(
+        "metadata.silent",
+        "the longest time in which nothing was committed to the metadata log, to which an active controller "
+        "with a majority writes every half second",
+    ),
     Metric(name="brokers.fenced", says="fencings of brokers that were not shutting down"),
     Metric(name="brokers.restarted", says="brokers that registered again, under a new broker epoch"),
     Metric(name="nodes.new-release", says="nodes that ran more than one Kafka release, by their own logs"),
@@ -136,12 +147,17 @@ _ALL = (
     Metric(name="transactions.committed", says="transactions that a coordinator has committed"),
     Metric(name="transactions.aborted", says="transactions that a coordinator has aborted"),
     Metric(
+        name="transactions.interrupted",
+        says="transactions that had begun before a fault took effect, and ended after it, by their clients",
+    ),
+    Metric(
         name="fencings",
         says="producers that another instance of their transactional id had replaced, and that were told so",
     ),
     Metric(
         name="coordinators.moved",
-        says="times that another broker became the coordinator of transactional ids of the load",
+        says="times that a broker lost transactional ids of the load to other coordinators: several within "
+        "2 s are once",
     ),
 )
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})

@@ -22,6 +22,7 @@ def coordinators_of(ids: Collection[str], metadata: Iterable[MetadataChange]) ->
             leader=row.leader,
             leader_epoch=row.leader_epoch,
             isr=row.isr,
+            controller=row.controller,
         )
         for row in rows
         if row.partition in wanted

@@ -258,6 +258,7 @@ class LiveRunSteps:
         _write(run, "metadata", [asdict(row) for row in tables.metadata if not row.topic.startswith("__")])
         _write(run, "brokers", [asdict(row) for row in tables.brokers])
         _write(run, "configs", [asdict(row) for row in configs])
+        _write(run, "metadata_appends", [asdict(row) for row in tables.appends])
         if ids := resolved.scenario.workload.transactional_ids:
             _write(run, "coordinators", [asdict(row) for row in coordinators_of(ids, tables.metadata)])
 

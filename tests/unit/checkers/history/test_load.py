@@ -143,7 +143,7 @@ def test_an_unknown_schema_version_is_named(run):
     """A newer tool wrote it."""
     stamp = {"highwater.schema_version": "2", "highwater.table": "faults"}
     pq.write_table(TABLES["faults"].empty_table().replace_schema_metadata(stamp), unit_path(run, "faults"))
-    assert refused(run) == "faults.parquet: schema version 2; this tool reads 1.5"
+    assert refused(run) == "faults.parquet: schema version 2; this tool reads 1.6"
 
 
 def test_a_file_of_another_table_is_named(run):

@@ -313,3 +313,45 @@ def test_of_a_tool_that_does_not_print_the_leader_nobody_knows_who_wrote_a_row()
     nameless = {"type": "LEADER_CHANGE", "data": {"version": 1}}
     assert [row.controller for row in metadata(log(leads(103), nameless, TOPIC, CREATED))] == [-1]
     assert [row.controller for row in metadata(log(TOPIC, CREATED))] == [-1]
+
+
+def appends(*records: dict[str, Any]) -> list[tuple[int, int, int]]:
+    """(at ms, log offset, controller) of each append."""
+    return [(row.at_ms, row.log_offset, row.controller) for row in replay(records).appends]
+
+
+NO_OP = {"type": "NO_OP_RECORD", "data": {}}
+
+
+def test_each_append_is_a_row_also_one_that_changes_nothing() -> None:
+    """Records of one date are one append: that of their first one."""
+    log = [
+        {"offset": 1, "timestamp_ms": 100, **TOPIC},
+        {"offset": 2, "timestamp_ms": 100, **CREATED},
+        {"offset": 3, "timestamp_ms": 600, **NO_OP},
+        {"offset": 4, "timestamp_ms": 1100, **NO_OP},
+    ]
+    assert appends(*log) == [(100, 1, -1), (600, 3, -1), (1100, 4, -1)]
+
+
+def test_an_append_is_of_one_controller_and_its_leader_change_is_none() -> None:
+    log = [
+        {"offset": 1, "timestamp_ms": 90, **leads(103)},
+        {"offset": 2, "timestamp_ms": 100, **NO_OP},
+        {"offset": 3, "timestamp_ms": 100, **leads(101)},
+        {"offset": 4, "timestamp_ms": 100, **NO_OP},
+    ]
+    assert appends(*log) == [(100, 2, 103), (100, 4, 101)]
+
+
+def test_what_a_metadata_transaction_did_was_appended_also_if_it_is_aborted() -> None:
+    begin, abort = (
+        {"type": f"{word}_TRANSACTION_RECORD", "data": {"name": "x"}} for word in ("BEGIN", "ABORT")
+    )
+    assert appends(*log(begin, TOPIC, abort)) == [(100, 0, -1), (101, 1, -1), (102, 2, -1)]
+
+
+def test_what_stems_from_a_snapshot_is_no_append() -> None:
+    assert appends(
+        {"offset": -1, "timestamp_ms": 90, **TOPIC}, {"offset": 70, "timestamp_ms": 90, **NO_OP}
+    ) == [(90, 70, -1)]

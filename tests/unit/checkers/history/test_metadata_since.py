@@ -85,3 +85,12 @@ def test_the_first_run_of_a_cluster_keeps_all_that_came_after_its_topics() -> No
     tables = states_since(replay(LOG[:9]), {"orders-r0"})
     assert [(row.log_offset, row.node) for row in tables.brokers] == [(3, 1), (5, 2)]
     assert [row.topic for row in tables.metadata] == ["orders-r0"]
+
+
+def test_of_the_appends_those_from_the_run_s_first_topic_on_are_there() -> None:
+    """Its first partition is at offset 31, in one append with what makes the topic, at 30."""
+    no_ops = [record(offset, "NO_OP_RECORD") for offset in (26, 27, 50)]
+    first = [{**each, "timestamp_ms": 7_000} if 30 <= each["offset"] <= 32 else each for each in LOG]
+    log = sorted([*first, *no_ops], key=lambda each: each["offset"])
+    tables = states_since(replay(log), {"orders-r1"})
+    assert [row.log_offset for row in tables.appends] == [30, 40, 41, 50]

@@ -10,7 +10,16 @@ from fakes.history.judged_run import CLOCK, ns
 from checkers.contract.timeline import SECOND_NS
 from checkers.damage import write
 from checkers.history.load import load_context
-from checkers.history.rows import BrokerLine, ClockPair, Context, Fault, MetadataChange, NodeEvent
+from checkers.history.rows import (
+    BrokerLine,
+    ClockPair,
+    Context,
+    Coordinator,
+    Fault,
+    MetadataAppend,
+    MetadataChange,
+    NodeEvent,
+)
 from checkers.history.true_times import on_engines_clock
 from checkers.model import Case, ClockSkew, Kill, ModelSettings, simulate
 from checkers.model.observe.clock import ORIGIN_MS
@@ -169,6 +178,65 @@ def test_a_broker_that_is_no_controller_writes_no_record() -> None:
     assert its.unplaced == {1}
 
 
+# What metrics alone ask for
+
+
+def appended(second: float, offset: int, *, ahead_s: float = 0) -> MetadataAppend:
+    """An append that a controller dated by a clock that was ahead."""
+    at_ms = WALL_MS + round((second + ahead_s) * 1000)
+    return MetadataAppend(at_ms=at_ms, log_offset=offset, controller=CONTROLLER)
+
+
+def coordinated(second: float, offset: int, *, ahead_s: float = 0) -> Coordinator:
+    at_ms = WALL_MS + round((second + ahead_s) * 1000)
+    return Coordinator(at_ms=at_ms, log_offset=offset, partition=0, leader=1, controller=CONTROLLER)
+
+
+def test_an_append_and_a_coordinator_stand_where_they_were() -> None:
+    its = run(
+        faults=[skewed(10, 20, "+5m", CONTROLLER)],
+        metadata_appends=(appended(5, 1), appended(12, 2, ahead_s=300), appended(25, 4)),
+        coordinators=(coordinated(12, 3, ahead_s=300),),
+    )
+    assert [(row.at_ms - WALL_MS) / 1000 for row in its.metadata_appends] == [5, 12, 25]
+    assert [(row.at_ms - WALL_MS) / 1000 for row in its.coordinators] == [12]
+
+
+def test_what_no_verdict_asks_for_and_has_two_places_has_no_time() -> None:
+    """And is not among the records that keep a run from being judged."""
+    ahead = [skewed(20, 40, "+30s", CONTROLLER)]
+    its = run(
+        written(5, 1),
+        faults=ahead,
+        metadata_appends=(appended(5, 1), appended(25, 2, ahead_s=30)),
+        coordinators=(coordinated(25, 3, ahead_s=30),),
+    )
+    assert [row.at_ms - WALL_MS for row in its.metadata_appends[:1]] == [5_000]
+    assert [row.at_ms for row in (*its.metadata_appends[1:], *its.coordinators)] == [-1, -1]
+    assert its.unplaced == frozenset()
+
+
+def test_an_append_shows_where_its_neighbours_stand() -> None:
+    """A record that has two places alone: what was appended behind it was of 27 s."""
+    ahead = [skewed(20, 40, "+30s", CONTROLLER)]
+    late = replace(appended(27, 3), controller=101)
+    its = run(written(25, 2, ahead_s=30), faults=ahead, metadata_appends=(late,))
+    assert (seconds(its), its.unplaced) == ([25], frozenset())
+
+
+def test_without_a_reading_of_the_clocks_what_the_controller_appended_has_no_time() -> None:
+    other = replace(appended(26, 3), controller=101)
+    context = Context(
+        metadata_appends=(appended(25, 2), other),
+        coordinators=(coordinated(25, 2),),
+        faults=[skewed(20, 40, "+5m", CONTROLLER)],
+    )
+    its = on_engines_clock(context)
+    assert [row.at_ms for row in its.metadata_appends] == [-1, other.at_ms]
+    assert [row.at_ms for row in its.coordinators] == [-1]
+    assert its.unplaced == frozenset()
+
+
 # Lines of the nodes' own logs
 
 
@@ -262,3 +330,7 @@ def test_a_history_on_disk_is_read_on_the_engine_s_clock(tmp_path: Path) -> None
     assert max(written_ms) > 300_000 > max(read_ms)
     assert read_ms == sorted(read_ms)
     assert context.unplaced == frozenset()
+    appended_ms = [row.at_ms - ORIGIN_MS for row in context.metadata_appends]
+    assert min(appended_ms) > -10_000
+    assert max(appended_ms) < 60_000
+    assert appended_ms == sorted(appended_ms)

@@ -138,11 +138,11 @@ def test_versions(version, minor):
     assert minor_of(version) == minor
 
 
-def test_what_is_written_today_is_stamped_1_5(tmp_path):
+def test_what_is_written_today_is_stamped_1_6(tmp_path):
     """And has every column."""
     path = tmp_path / "faults.parquet"
     write_table(path, "faults", TABLES["faults"].empty_table())
-    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.5"
+    assert pq.read_schema(path).metadata[b"highwater.schema_version"] == b"1.6"
     assert schema_at("metadata", 5) == TABLES["metadata"]
 
 
@@ -203,6 +203,19 @@ def test_of_a_1_4_file_nobody_has_read_what_is_committed(tmp_path):
     assert read_unit(path, "proofs", columns=("read_to", "committed_to")).to_pydict() == {
         "read_to": [0],
         "committed_to": [-1],
+    }
+
+
+def test_of_a_coordinator_of_a_1_5_file_nobody_knows_who_dated_it(tmp_path):
+    row = dict.fromkeys(TABLES["coordinators"].names, 0) | {"isr": [1]}
+    old = pa.Table.from_pylist([row], schema_at("coordinators", 5))
+    assert "controller" not in old.column_names
+    path = tmp_path / "coordinators.parquet"
+    stamp = {"highwater.schema_version": "1.5", "highwater.table": "coordinators"}
+    pq.write_table(old.replace_schema_metadata(stamp), path)
+    assert read_unit(path, "coordinators", columns=("leader", "controller")).to_pydict() == {
+        "leader": [0],
+        "controller": [-1],
     }
 
 

@@ -11,6 +11,7 @@ import pytest
 from fakes.run.evidence import BROKERS, RECORDS, SECOND, whole_history, whole_run
 from fakes.run.run_directories import change_manifest, reference
 
+from checkers.history import tables
 from checkers.history.rows import Fault, History, Marker, NodeEvent, Producer, Transaction
 from checkers.history.tables import OF_TRANSACTIONS
 from checkers.verdict.algebra import Verdict
@@ -129,6 +130,18 @@ def in_transactions(**changes: Any) -> Change:
         return whole | changes
 
     return change
+
+
+def test_a_run_from_before_a_table_was_added_does_not_lack_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = whole_history()
+    without = replace(rows, collected=rows.collected - {"metadata_appends"})
+    lacks = "metadata_appends was not collected, as it is in every complete run"
+    assert only_reason(judge(whole_run(tmp_path / "today", without), reference)) == lacks
+    monkeypatch.setattr(tables, "SCHEMA_VERSION", "1.5")
+    report = judge(whole_run(tmp_path / "before", without), reference)
+    assert report.verdict is Verdict.PASS, report.reasons
 
 
 @pytest.mark.parametrize(

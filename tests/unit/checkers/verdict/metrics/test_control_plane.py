@@ -41,6 +41,7 @@ BOUNCED = (
     [
         ("elections.max", 2.0, "orders-0"),
         ("elections.apart", 5.5, "orders-0"),
+        ("leaders.moved", 2.0, "orders-0"),
         ("elections.unclean", 0.0, ""),
         ("offline.max", 2.5, "orders-0"),
         ("isr.min", 1.0, "orders-0"),
@@ -76,10 +77,28 @@ def test_an_election_counts_as_what_the_controller_elected_from(isr, elr, last_k
 
 def test_nothing_that_happened_is_zero_and_names_nobody() -> None:
     its = control_plane(led(0, 1, 0, ALL))
-    for metric in ("elections.max", "offline.max", "isr.shrinks", "isr.expands"):
+    for metric in ("elections.max", "leaders.moved", "offline.max", "isr.shrinks", "isr.expands"):
         assert its.measured(metric) == Measured(value=0.0)
     assert its.measured("isr.min") == Measured(value=3.0, where="orders-0")
     assert its.measured("elections.apart") == Measured(value=None, unknown="no partition had two elections")
+
+
+def test_a_leader_that_is_elected_again_has_not_moved() -> None:
+    """Under a new epoch as it was, as when a reassignment takes a replica away; or after a time without."""
+    kept = (led(0, 1, 0, ALL), led(3, 1, 1, ALL), led(5, -1, 2, (1,)), led(6, 1, 3, (1,)))
+    its = control_plane(*kept)
+    assert its.measured("elections.max").value == 2.0
+    assert its.measured("leaders.moved") == Measured(value=0.0)
+    moved = control_plane(*kept, led(9, -1, 4, (2,)), led(10, 2, 5, (2,)))
+    assert moved.measured("leaders.moved") == Measured(value=1.0, where="orders-0")
+
+
+def test_the_leadership_of_the_partition_that_moved_the_most_is_named() -> None:
+    twice = on(1, led(0, 1, 0, ALL), led(3, 2, 1, ALL), led(4, 1, 2, ALL))
+    once = (led(0, 1, 0, ALL), led(3, 2, 1, ALL))
+    both = (*ORDERS, TopicPartition("orders", 1))
+    its = control_plane(*once, *twice, partitions=both)
+    assert its.measured("leaders.moved") == Measured(value=2.0, where="orders-1")
 
 
 def test_a_partition_that_gets_no_leader_again_is_offline_to_the_end_of_the_load() -> None:

@@ -133,7 +133,7 @@ def created(offset: int, topic: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_metadata_log_becomes_three_tables(tmp_path: Path) -> None:
+def test_the_metadata_log_becomes_four_tables(tmp_path: Path) -> None:
     """Internal topics are left out; settings that no record has are those that a broker reported."""
     cluster = FakeCluster()
     cluster.records = [
@@ -141,20 +141,24 @@ def test_the_metadata_log_becomes_three_tables(tmp_path: Path) -> None:
         *created(2, "orders"),
         *created(4, "__consumer_offsets"),
         record(6, "CONFIG_RECORD", resourceType=2, resourceName="orders", name="flush.ms", value="7"),
+        record(7, "NO_OP_RECORD"),
     ]
     run = make_run(tmp_path, None)
     resolved = resolve(SCENARIO, "demo.yaml", seed=1)
     LiveRunSteps("local[1]").save_timeline(cluster.copy_metadata(), resolved, run)
     assert not (run.history / "coordinators.parquet").exists()
-    metadata, brokers, configs = (
+    metadata, brokers, configs, appends = (
         pq.read_table(run.history / f"{name}.parquet").to_pylist()
-        for name in ("metadata", "brokers", "configs")
+        for name in ("metadata", "brokers", "configs", "metadata_appends")
     )
     assert [(row["topic"], row["at_ms"], row["log_offset"]) for row in metadata] == [("orders", 5_003, 3)]
     assert [(row["node"], row["log_offset"], row["fenced"]) for row in brokers] == [(1, 1, False)]
     assert [(row["kind"], row["key"], row["value"], row["log_offset"]) for row in configs] == [
         ("reported", "min.insync.replicas", "2", -1),
         ("topic", "flush.ms", "7", 6),
+    ]
+    assert appends == [
+        {"at_ms": 5_000 + offset, "log_offset": offset, "controller": -1} for offset in range(1, 8)
     ]
 
 
@@ -183,6 +187,7 @@ def test_a_load_with_transactions_has_the_states_of_its_coordinators(tmp_path: P
     ]
     cluster.records = [
         *created(2, "orders"),
+        record(9, "LEADER_CHANGE", leaderId=101),
         record(10, "TOPIC_RECORD", name="__transaction_state", topicId="__transaction_state"),
         *log,
         led(20, 0, 3),
@@ -193,8 +198,8 @@ def test_a_load_with_transactions_has_the_states_of_its_coordinators(tmp_path: P
     run = make_run(tmp_path, None)
     LiveRunSteps("local[1]").save_timeline(cluster.copy_metadata(), resolved, run)
     rows = pq.read_table(run.history / "coordinators.parquet").to_pylist()
-    found = [(row["log_offset"], row["partition"], row["leader"]) for row in rows]
-    assert found == [(12, 1, 1), (13, 2, 1), (21, 1, 2)]
+    found = [(row["log_offset"], row["partition"], row["leader"], row["controller"]) for row in rows]
+    assert found == [(12, 1, 1, 101), (13, 2, 1, 101), (21, 1, 2, 101)]
     metadata = pq.read_table(run.history / "metadata.parquet").to_pylist()
     assert {row["topic"] for row in metadata} == {"orders"}
 
