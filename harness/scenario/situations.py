@@ -266,13 +266,6 @@ SITUATIONS: tuple[Situation, ...] = (
         number="15a",
         what="the controllers lose their majority",
         scenarios=("quorum-loss",),
-        milder=(
-            Milder(
-                textbook="that nobody leads the controllers is evidence of its own",
-                shipped="two of three controllers are proven to stand still",
-                why="it takes a majority to lead; a metadata log says who led, and not when nobody did",
-            ),
-        ),
     ),
     Situation(number="15b", what="and a follower dies", scenarios=("quorum-loss-follower-kill",)),
     Situation(number="15c", what="and a leader dies", scenarios=("quorum-loss-leader-kill",)),
