@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from checkers.contract.settings import Realised
 from checkers.contract.timeline import (
+    LEADER_START,
     NEVER_NS,
     SECOND_NS,
     Downtime,
@@ -40,7 +41,6 @@ from checkers.history.tables import NONE
 
 BEFORE_LOSS = ("before-power-loss", "before-wipe")
 AFTER_LOSS = ("after-power-loss", "after-wipe", "disk-down")
-LEADER_START = "leader-start"
 HALTED = 1
 """The exit code with which Kafka ends itself."""
 FAR = 1 << 62

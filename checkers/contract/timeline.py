@@ -39,6 +39,8 @@ SECOND_NS = 1_000_000_000
 SLACK_NS = SECOND_NS
 """How far the wall clock of the metadata log may be from the run's clock where nobody measured it."""
 NEVER_NS = 1 << 62
+LEADER_START, FOLLOWER_START = "leader-start", "follower-start"
+"""Lines of a node's log: it begins to lead, or to follow, under an epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,9 +150,10 @@ class Timeline:
             node: [replace(each, up_ns=self.registered_ns(node, each.up_ns)) for each in times]
             for node, times in downtimes(context).items()
         }
-        lost = _lost_directories(context, self._states)
+        lost, begun = _lost_directories(context, self._states), _begun(context, clock)
         self._elections = {
-            tp: _elections(of, _with_lost(away, lost.get(tp, ()))) for tp, of in self._states.items()
+            tp: _elections(of, _with_lost(away, lost.get(tp, ())), begun.get(tp, ()))
+            for tp, of in self._states.items()
         }
 
     def states(self, tp: TopicPartition) -> Sequence[State]:
@@ -326,7 +329,7 @@ def _usurpers(
     claims += [
         (line.tp, line.node, line.leader_epoch)
         for line in context.broker_lines
-        if line.kind == "leader-start" and line.tp in states
+        if line.kind == LEADER_START and line.tp in states
     ]
     for tp, leader, epoch in claims:
         if NONE not in (leader, epoch) and (tp, leader, epoch) not in elected:
@@ -409,9 +412,30 @@ def _changes(
             yield at
 
 
-def _elections(states: Sequence[State], away: Mapping[int, Sequence[Downtime]]) -> list[Election]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A node wrote that it leads or follows under an epoch."""
+
+    at_ns: int
+    node: int
+    leader_epoch: int
+
+
+def _begun(context: Context, clock: Clock) -> Mapping[TopicPartition, Sequence[Begun]]:
+    """By partition, in the order of the nodes' logs; without what nobody can date."""
+    found: dict[TopicPartition, list[Begun]] = defaultdict(list)
+    for line in context.broker_lines:
+        if line.kind in (LEADER_START, FOLLOWER_START) and NONE not in (line.at_ms, line.leader_epoch):
+            at_ns = clock.at(line.at_ms)
+            found[line.tp].append(Begun(at_ns=at_ns, node=line.node, leader_epoch=line.leader_epoch))
+    return found
+
+
+def _elections(
+    states: Sequence[State], away: Mapping[int, Sequence[Downtime]], begun: Sequence[Begun]
+) -> list[Election]:
     """`away`: when no process of a node could act for one that led before, from its end until the next one
-    had registered."""
+    had registered. `begun`: the roles that nodes wrote of."""
     found, led = [], states[0]
     for before, state in pairwise(states):
         if state.leader != NONE and state.leader_epoch > before.leader_epoch:
@@ -424,7 +448,7 @@ def _elections(states: Sequence[State], away: Mapping[int, Sequence[Downtime]]) 
                 kind=_kind(before, state),
                 isr=before.isr,
                 elr=before.elr,
-                deposed_until_ns=_deposed_until(led.leader, state, states, away.get(led.leader, ())),
+                deposed_until_ns=_deposed_until(led.leader, state, states, away.get(led.leader, ()), begun),
                 log_offset=state.log_offset,
             )
             found.append(election)
@@ -446,11 +470,20 @@ def _kind(before: State, now: State) -> ElectionKind:
     return "unclean"
 
 
-def _deposed_until(node: int, now: State, states: Sequence[State], away: Sequence[Downtime]) -> int:
-    """Until its process ends, or until it is in sync again: then it has learnt of the new leader. A process
-    that was started anew leads nothing of what the one before had led."""
+def _deposed_until(
+    node: int, now: State, states: Sequence[State], away: Sequence[Downtime], begun: Sequence[Begun]
+) -> int:
+    """Until its process ends, or until it has learnt of the new leader: by its own word, or if it wrote
+    nothing, when it is in sync. By its own word first: one that stays in sync, as where leaders move as
+    planned, learns of it some time after the election. A process that was started anew leads nothing of what
+    the one before had led."""
     if node in (NONE, now.leader) or any(each.down_ns <= now.since_ns < each.up_ns for each in away):
         return NONE
+    learnt = (
+        max(each.at_ns, now.since_ns)
+        for each in begun
+        if each.node == node and each.leader_epoch >= now.leader_epoch
+    )
     back = (state.since_ns for state in states if state.since_ns >= now.since_ns and node in state.isr)
     died = (each.down_ns for each in away if each.down_ns >= now.since_ns)
-    return min(next(back, NEVER_NS), next(died, NEVER_NS))
+    return min(min(learnt, default=next(back, NEVER_NS)), next(died, NEVER_NS))

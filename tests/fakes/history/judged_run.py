@@ -52,6 +52,13 @@ def led(second, leader, epoch, isr, elr=(), last_known=()) -> MetadataChange:
     )
 
 
+def begins_to(role, second, node, epoch) -> BrokerLine:
+    """A broker wrote that it begins to "lead" or to "follow" under an epoch."""
+    at_ms = (CLOCK.wall_ns + int(second * SECOND_NS)) // 1_000_000
+    kind = {"lead": "leader-start", "follow": "follower-start"}[role]
+    return BrokerLine(at_ms=at_ms, topic="orders", partition=0, node=node, kind=kind, leader_epoch=epoch)
+
+
 def registered(second, node, broker_epoch=0) -> BrokerState:
     """A process of a broker registered with the controllers."""
     at_ms = (CLOCK.wall_ns + int(second * SECOND_NS)) // 1_000_000

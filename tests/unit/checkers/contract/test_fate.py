@@ -8,6 +8,7 @@ from fakes.history.judged_run import (
     ALL_POWERED_OFF,
     LEADER_KILLED,
     QUIET,
+    begins_to,
     checkpoint,
     cut,
     down,
@@ -329,6 +330,22 @@ def test_an_ack_of_a_deposed_leader_is_credited_to_it():
 def test_a_deposed_leader_acknowledges_nothing_once_it_is_in_sync_again():
     run = world(*ZOMBIE, acks="1")
     assert verdict(lost(offset=100, sent=25, acked=25.1), run) == ("violation", "hole")
+
+
+def test_a_leader_that_was_replaced_as_planned_may_acknowledge_until_it_learns_of_it():
+    """Broker 1 stays in sync. It wrote 2 s after the election that it follows, and had appended until then
+    what its successor, which led from offset 5 on, had not got."""
+    run = world(
+        led(0, 1, 5, (1, 2, 3)),
+        sampled(5, 5),
+        led(6, 2, 6, (1, 2, 3)),
+        begins_to("follow", 8, 1, 6),
+        LogRun(5, 0, 4),
+        LogRun(6, 5, 90),
+        acks="1",
+    )
+    assert verdict(lost(offset=7, sent=7.5, acked=7.6), run) == ("permitted", "deposed leader")
+    assert verdict(lost(offset=7, sent=9.5, acked=9.6), run) == ("violation", "hole")
 
 
 def test_a_deposed_leader_acknowledges_nothing_after_its_death():

@@ -1,7 +1,17 @@
 """Who led, who was in sync, and who may have gone on acknowledging, at any second of a run."""
 
 import pytest
-from fakes.history.judged_run import CLOCK, cut, down, led, lost_directory, ns, sampled, world
+from fakes.history.judged_run import (
+    CLOCK,
+    begins_to,
+    cut,
+    down,
+    led,
+    lost_directory,
+    ns,
+    sampled,
+    world,
+)
 
 from checkers.history.rows import NodeEvent, TopicPartition
 
@@ -90,6 +100,25 @@ def test_a_deposed_leader_acts_until_it_is_in_sync_again_or_its_process_has_ende
     observed = timeline(led(0, 3, 4, EVERYBODY), led(1, 1, 5, EVERYBODY), led(5, 2, 6, (2, 3)), cut(2), event)
     election = observed.elections(TP)[1]
     assert (election.leader, election.deposed, election.deposed_until_ns) == (2, 1, until)
+
+
+@pytest.mark.parametrize(
+    ("events", "until"),
+    [
+        ((), 5),
+        ((begins_to("follow", 5.6, 1, 6),), 5.6),
+        ((begins_to("follow", 5.6, 1, 6), begins_to("follow", 5.8, 1, 7)), 5.6),
+        ((begins_to("lead", 5.7, 1, 7),), 5.7),
+        ((begins_to("follow", 5.6, 1, 6), down(5.2, 1)), 5.2),
+        ((begins_to("follow", 5.6, 3, 6),), 5),
+        ((begins_to("follow", 4.6, 1, 5),), 5),
+    ],
+)
+def test_a_leader_that_stays_in_sync_learns_of_its_successor_when_it_writes_so(events, until):
+    """Broker 1 led until 5, and all are in sync all along: a planned move."""
+    observed = timeline(led(1, 1, 5, EVERYBODY), led(5, 2, 6, EVERYBODY), *events)
+    (election,) = observed.elections(TP)
+    assert (election.deposed, election.deposed_until_ns) == (1, ns(until))
 
 
 @pytest.mark.parametrize(
