@@ -1,7 +1,8 @@
 """A scenario on a cluster with the configuration that is to be proven: all of it but the faults.
 
 What would make a run judge something else is left out of it, and named: settings by which Kafka deletes or
-restamps records, racks, and settings of Kafka's own producer that the load's client does not have.
+restamps records, more replicas than a run has brokers, racks, and settings of Kafka's own producer that the
+load's client does not have.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any, Literal
 from checkers.promises.configuration import Configuration
 from checkers.promises.search import Kind, Times
 from compose.spec.server_properties import server_properties
+from compose.spec.topology import counts_replicas
 from faults.durations import write_duration
 from harness.campaign.accept.configuration_file import TOPIC, AcceptFile
 from harness.campaign.accept.in_force import configuration_of, value_of
@@ -140,8 +142,8 @@ def _cluster(asked: AcceptFile, brokers: int, defaults: Mapping[str, str]) -> Cl
         kafka=its.kafka,
         formatted=its.formatted,
         elr=its.elr,
-        broker_config={**defaults, **_kept(its.broker_config)},
-        controller_config=_kept(its.controller_config),
+        broker_config=_met(brokers, {**defaults, **_kept(its.broker_config)}),
+        controller_config=_met(brokers, _kept(its.controller_config)),
     )
 
 
@@ -189,10 +191,23 @@ def _kept(config: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in config.items() if name not in gone}
 
 
+def _met(brokers: int, config: Mapping[str, str]) -> dict[str, str]:
+    """With no setting that asks for more replicas than there are brokers."""
+    beyond = set(_beyond(brokers, config))
+    return {name: str(brokers) if name in beyond else value for name, value in config.items()}
+
+
+def _beyond(brokers: int, config: Mapping[str, str]) -> Iterator[str]:
+    return (name for name, value in config.items() if counts_replicas(name) and int(value) > brokers)
+
+
 def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
     for config in (asked.topic.config, asked.cluster.broker_config, asked.cluster.controller_config):
         yield from (f"{name}={config[name]}" for name, _ in deleting(config))
     brokers, replicas = asked.cluster.brokers, asked.topic.replication
+    for config in (asked.cluster.broker_config, asked.cluster.controller_config):
+        for name in _beyond(replicas, config):
+            yield f"{name}={config[name]}: a run has one broker for each replica"
     if brokers > replicas:
         yield f"{brokers - replicas} of {brokers} brokers: a run has one for each replica"
     if asked.cluster.racks:

@@ -102,6 +102,14 @@ def test_the_scenarios_of_a_cell_are_valid_and_are_its_own():
         }
 
 
+def test_cells_of_few_replicas_have_the_settings_of_a_cluster_of_more_brokers():
+    key = "cluster.broker_config.offsets.topic.replication.factor=3"
+    made = matrix(parse_configuration("name: matrix\n", "matrix", [key]), of("acks-all-1-of-1-clean"))
+    for scenario in made.scenarios:
+        resolved = resolve(scenario_text(scenario), scenario.name, seed=1).scenario
+        assert resolved.cluster.broker_config["offsets.topic.replication.factor"] == "3"
+
+
 @pytest.mark.usefixtures("no_load")
 def test_a_matrix_is_a_suite_whose_runs_fill_its_table(tmp_path: Path):
     made = matrix(BASE, lambda cell: cell.name == "acks-all-2-of-3-clean")

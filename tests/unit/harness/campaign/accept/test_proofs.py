@@ -179,6 +179,35 @@ def test_what_would_make_a_run_judge_something_else_is_left_out_and_named():
     assert scenario.workload.client == {"linger.ms": "3"}
 
 
+BEYOND = [
+    ("broker_config", "offsets.topic.replication.factor"),
+    ("broker_config", "transaction.state.log.replication.factor"),
+    ("broker_config", "default.replication.factor"),
+    ("broker_config", "min.insync.replicas"),
+    ("controller_config", "min.insync.replicas"),
+    ("controller_config", "default.replication.factor"),
+]
+
+
+@pytest.mark.parametrize(("holder", "key"), BEYOND)
+@pytest.mark.parametrize("replication", [1, 2])
+def test_a_run_asks_for_no_more_replicas_than_it_has_brokers(replication, holder, key):
+    its = asked(replication=replication, min_isr=1, **{holder: {key: 3}})
+    made = setup(its)
+    assert f"{key}=3: a run has one broker for each replica" in made.left_out
+    for brokers, count in ((None, replication), (3, 3)):
+        scenario = made.scenario("any", "", [], brokers=brokers)
+        assert getattr(scenario.cluster, holder)[key] == str(count)
+        resolve(scenario_text(scenario), "any", seed=1)
+
+
+def test_as_many_replicas_as_brokers_are_carried():
+    made = setup(asked(broker_config={"offsets.topic.replication.factor": 3, "min.insync.replicas": 1}))
+    config = made.scenario("any", "", []).cluster.broker_config
+    assert config == {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
+    assert [line for line in made.left_out if "replica" in line] == []
+
+
 @pytest.mark.parametrize(
     ("producer", "carried", "left_out"),
     [
