@@ -34,6 +34,8 @@ def _config_text(item: object) -> object:
 
 
 RELEASE = r"^\d+\.\d+\.\d+$"
+MOST_LETTERS = 61
+"""Of the name of a scenario."""
 KafkaConfig = Annotated[dict[str, str], BeforeValidator(_kafka_config)]
 
 
@@ -134,7 +136,7 @@ Tag = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
 class Scenario(Part):
     """A whole scenario file. A resolved one has a seed, no storm, and nothing left to draw."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=MOST_LETTERS)
     about: str = ""
     shows: str = ""
     tags: list[Tag] = []

@@ -7,12 +7,15 @@ else.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from pydantic import Field, ValidationError
 
 from checkers.promises.clauses import KINDS
+from checkers.promises.search import Goal
 from harness.campaign.accept.producer_settings import refused
 from harness.errors import ScenarioError, UsageError
+from harness.scenario import model
 from harness.scenario.model import ClusterPart, KafkaConfig, Part, Scenario, TopicPart
 from harness.scenario.rules.cluster import cluster, release
 from harness.scenario.rules.contradiction import Contradiction
@@ -25,6 +28,10 @@ from harness.scenario.text.yaml_tree import MOST_CHARACTERS
 PROFILES = Path(__file__).parent / "profiles"
 TOPIC = "orders"
 """The name of the topic in the runs that prove a configuration."""
+ENDINGS = (*KINDS, *(f"search-{goal}" for goal in get_args(Goal)))
+"""By which the name of each scenario differs from that of its configuration."""
+MOST_LETTERS = model.MOST_LETTERS - max(len(f"-{ending}") for ending in ENDINGS)
+"""Of a configuration's name."""
 
 
 class AcceptedCluster(ClusterPart):
@@ -44,7 +51,7 @@ class AcceptedTopic(Part):
 class AcceptFile(Part):
     """A whole configuration file."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=MOST_LETTERS)
     about: str = ""
     cluster: AcceptedCluster = AcceptedCluster()
     topic: AcceptedTopic = AcceptedTopic()

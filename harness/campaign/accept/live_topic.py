@@ -14,9 +14,8 @@ from ruamel.yaml import YAML
 
 from compose.releases.settings import settings_of
 from compose.spec.topology import CONTROLLERS_ONLY, DEFAULT_RELEASE, RESERVED
+from harness.campaign.accept.configuration_file import MOST_LETTERS
 from workloads.clients.live_topic import LiveTopic
-
-MOST_LETTERS = 40
 
 
 def configuration_text(topic: LiveTopic) -> str:

@@ -19,13 +19,17 @@ def read(tmp_path: Path, text: str, *sets: str):
 
 def refusal(tmp_path: Path, text: str) -> str:
     with pytest.raises(ScenarioError) as refused:
-        read(tmp_path, f"name: mine\n{text}\n")
+        read(tmp_path, text if text.startswith("name:") else f"name: mine\n{text}\n")
     return str(refused.value).replace(f"{tmp_path}/", "")
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
+        (
+            f"name: {'x' * 40}",
+            f"mine.yaml:1:7: name: string should have at most 39 characters, found '{'x' * 40}'",
+        ),
         ("brokers: 3", "mine.yaml:2:1: brokers: unknown key 'brokers'; allowed: about, cluster, name,"),
         (
             "cluster: {kafka: 9.9.9}",

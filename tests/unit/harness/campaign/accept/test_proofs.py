@@ -3,13 +3,15 @@ configuration.
 """
 
 from itertools import product
+from typing import get_args
 
 import pytest
 
 from checkers.promises import clauses
-from checkers.promises.clauses import KINDS
+from checkers.promises.clauses import KINDS, Clause
+from checkers.promises.search import Goal
 from checkers.promises.search.schedules import Kind, Timed
-from harness.campaign.accept.configuration_file import AcceptFile, read_configuration
+from harness.campaign.accept.configuration_file import MOST_LETTERS, AcceptFile, read_configuration
 from harness.campaign.accept.counterexamples import counterexample, steps
 from harness.campaign.accept.in_force import configuration_of
 from harness.campaign.accept.proofs import SCENARIOS, proofs
@@ -40,6 +42,16 @@ def proven(its: AcceptFile):
 
 def test_every_clause_has_its_scenario():
     assert set(SCENARIOS) == set(KINDS)
+
+
+def test_the_longest_name_has_room_for_every_proof_and_every_search():
+    its = setup(asked(elr=False).model_copy(update={"name": "x" * MOST_LETTERS}))
+    every = [Clause(id=name, kind=kind, sentence="") for name, kind in KINDS.items()]
+    names = [proof.scenario.name for proof in proofs(its, every)]
+    schedule = (Timed(kind=Kind.KILL, node=1),)
+    names += [counterexample(its, goal, schedule).name for goal in get_args(Goal)]
+    assert len(names) == len(KINDS) + 2
+    assert max(map(len, names)) == 61
 
 
 SETTINGS = (("0", "1", "all"), (1, 2, 3), (1, 2), (False, True), (True, False))
