@@ -1,10 +1,10 @@
 """A configuration as a file: the cluster as in a scenario, one topic, the settings of its producers.
 
 docs/accept.md describes every key. What cannot be is refused with file, line and column, before anything
-else.
+else; a cluster or a topic that is only larger than a run's is none of that.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError
 
 from checkers.promises.clauses import KINDS
 from checkers.promises.search import Goal
+from compose.spec.topology import counts_replicas
 from harness.campaign.accept.producer_settings import refused
 from harness.errors import ScenarioError, UsageError
 from harness.scenario import model
@@ -43,7 +44,7 @@ class AcceptedCluster(ClusterPart):
 class AcceptedTopic(Part):
     """The topic."""
 
-    partitions: int = Field(default=6, ge=1, le=1000)
+    partitions: int = Field(default=6, ge=1)
     replication: int = Field(default=3, ge=1)
     config: KafkaConfig = Field(default={})
 
@@ -65,11 +66,37 @@ class AcceptFile(Part):
         major, minor, _ = self.cluster.kafka.split(".")
         return int(major), int(minor)
 
-    def scenario(self, cluster: ClusterPart | None = None) -> Scenario:
-        """The cluster and the topic as a scenario without faults has them."""
-        plain = self.cluster.model_dump(exclude={"racks"})
-        topic = TopicPart(name=TOPIC, **self.topic.model_dump())
-        return Scenario(name=self.name, cluster=cluster or ClusterPart(**plain), topics=[topic])
+    @property
+    def partitions(self) -> int:
+        """Of the topic in a run."""
+        return min(self.topic.partitions, model.MOST_PARTITIONS)
+
+    def scenario(self) -> Scenario:
+        """The topic, and a cluster of as many brokers as replicas, as a scenario without faults has them."""
+        brokers, its = self.topic.replication, self.cluster
+        cluster = ClusterPart(
+            **its.model_dump(exclude={"racks"})
+            | {
+                "brokers": brokers,
+                "combined": its.combined and its.controllers <= brokers,
+                "broker_config": met(brokers, its.broker_config),
+                "controller_config": met(brokers, its.controller_config),
+            }
+        )
+        topic = TopicPart(name=TOPIC, **self.topic.model_dump() | {"partitions": self.partitions})
+        return Scenario(name=self.name, cluster=cluster, topics=[topic])
+
+
+def met(brokers: int, config: Mapping[str, str]) -> dict[str, str]:
+    """Settings of which none asks for more replicas than there are brokers."""
+    beyond = set(replicas_beyond(brokers, config))
+    return {name: str(brokers) if name in beyond else value for name, value in config.items()}
+
+
+def replicas_beyond(brokers: int, config: Mapping[str, str]) -> Iterator[str]:
+    """The settings that do."""
+    counts = ((name, value.strip()) for name, value in config.items() if counts_replicas(name))
+    return (name for name, count in counts if count.isdecimal() and int(count) > brokers)
 
 
 def read_configuration(name: str, sets: Sequence[str] = ()) -> AcceptFile:
@@ -101,11 +128,24 @@ def profiles() -> list[str]:
 
 def _refused(asked: AcceptFile) -> list[Contradiction]:
     """What the first stage finds: first what is no cluster, then settings that the release does not take."""
+    if found := [*_of_counts(asked)]:
+        return found
     scenario = asked.scenario()
     for rules in ((topics, cluster, release), (settings,)):
         if found := [_here(each) for rule in rules for each in rule(scenario)]:
             return found
     return [*_of_racks(asked), *_of_producer(asked), *_of_required(asked)]
+
+
+def _of_counts(asked: AcceptFile) -> Iterator[Contradiction]:
+    """What the asked cluster has no room for, whatever a run has."""
+    brokers, replicas, controllers = asked.cluster.brokers, asked.topic.replication, asked.cluster.controllers
+    if replicas > brokers:
+        text = f"{replicas} replicas do not fit on {brokers} broker{'s' * (brokers > 1)}"
+        yield Contradiction(path=("topic", "replication"), text=text)
+    if asked.cluster.combined and controllers > brokers:
+        text = f"{controllers} with {brokers} brokers; with combined roles each controller is a broker"
+        yield Contradiction(path=("cluster", "controllers"), text=text)
 
 
 def _of_racks(asked: AcceptFile) -> Iterator[Contradiction]:

@@ -7,7 +7,7 @@ producers do: these are the file's defaults, unless `--set` says otherwise.
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -16,6 +16,9 @@ from compose.releases.settings import settings_of
 from compose.spec.topology import CONTROLLERS_ONLY, DEFAULT_RELEASE, RESERVED
 from harness.campaign.accept.configuration_file import MOST_LETTERS
 from workloads.clients.live_topic import LiveTopic
+
+NO_WORD = "not known"
+"""The rack of a broker that is away, where the others have one."""
 
 
 def configuration_text(topic: LiveTopic) -> str:
@@ -28,7 +31,7 @@ def configuration_text(topic: LiveTopic) -> str:
         "name": name_of(topic.name),
         "about": f"Topic {topic.name} of a running cluster.",
         "cluster": {
-            "brokers": len(topic.brokers),
+            "brokers": len(_numbers(topic)),
             "broker_config": {name: its for name, its in said.items() if name not in CONTROLLERS_ONLY},
             "controller_config": {name: its for name, its in said.items() if name in CONTROLLERS_ONLY},
             "racks": _racks(topic),
@@ -72,10 +75,20 @@ def _of_all(topic: LiveTopic) -> dict[str, str]:
     return {name: found.most_common(1)[0][0] for name, found in sorted(values.items())}
 
 
+def _numbers(topic: LiveTopic) -> Sequence[int]:
+    """All brokers of the cluster that are known: a broker that is away still has its replicas."""
+    answering = {broker.number for broker in topic.brokers}
+    return sorted(answering.union(*topic.replicas))
+
+
 def _racks(topic: LiveTopic) -> Mapping[str, str]:
     """By the place of the broker, from 1: a file numbers brokers so."""
-    numbered = enumerate(topic.brokers, start=1)
-    return {str(place): broker.rack for place, broker in numbered if broker.rack}
+    known = {broker.number: broker.rack for broker in topic.brokers}
+    if not any(known.values()):
+        return {}
+    numbered = enumerate(_numbers(topic), start=1)
+    racks = {place: known.get(number, NO_WORD) for place, number in numbered}
+    return {str(place): rack for place, rack in racks.items() if rack}
 
 
 DECISIVE = frozenset(

@@ -12,9 +12,8 @@ from typing import Any, Literal
 from checkers.promises.configuration import Configuration
 from checkers.promises.search import Kind, Times
 from compose.spec.server_properties import server_properties
-from compose.spec.topology import counts_replicas
 from faults.durations import write_duration
-from harness.campaign.accept.configuration_file import TOPIC, AcceptFile
+from harness.campaign.accept.configuration_file import TOPIC, AcceptFile, met, replicas_beyond
 from harness.campaign.accept.in_force import configuration_of, value_of
 from harness.campaign.accept.producer_settings import IN_FLIGHT
 from harness.scenario.deletion import deleting
@@ -142,8 +141,8 @@ def _cluster(asked: AcceptFile, brokers: int, defaults: Mapping[str, str]) -> Cl
         kafka=its.kafka,
         formatted=its.formatted,
         elr=its.elr,
-        broker_config=_met(brokers, {**defaults, **_kept(its.broker_config)}),
-        controller_config=_met(brokers, _kept(its.controller_config)),
+        broker_config=met(brokers, {**defaults, **_kept(its.broker_config)}),
+        controller_config=met(brokers, _kept(its.controller_config)),
     )
 
 
@@ -152,7 +151,7 @@ def _topic(asked: AcceptFile) -> TopicPart:
     decisive = {name: value_of(asked, name) for name in (MIN_ISR, UNCLEAN)}
     return TopicPart(
         name=TOPIC,
-        partitions=asked.topic.partitions,
+        partitions=asked.partitions,
         replication=asked.topic.replication,
         config=decisive | _kept(asked.topic.config),
     )
@@ -191,23 +190,16 @@ def _kept(config: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in config.items() if name not in gone}
 
 
-def _met(brokers: int, config: Mapping[str, str]) -> dict[str, str]:
-    """With no setting that asks for more replicas than there are brokers."""
-    beyond = set(_beyond(brokers, config))
-    return {name: str(brokers) if name in beyond else value for name, value in config.items()}
-
-
-def _beyond(brokers: int, config: Mapping[str, str]) -> Iterator[str]:
-    return (name for name, value in config.items() if counts_replicas(name) and int(value) > brokers)
-
-
 def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
     for config in (asked.topic.config, asked.cluster.broker_config, asked.cluster.controller_config):
         yield from (f"{name}={config[name]}" for name, _ in deleting(config))
     brokers, replicas = asked.cluster.brokers, asked.topic.replication
     for config in (asked.cluster.broker_config, asked.cluster.controller_config):
-        for name in _beyond(replicas, config):
+        for name in replicas_beyond(replicas, config):
             yield f"{name}={config[name]}: a run has one broker for each replica"
+    if asked.topic.partitions > asked.partitions:
+        beyond = asked.topic.partitions - asked.partitions
+        yield f"{beyond} of {asked.topic.partitions} partitions: a run has {asked.partitions}"
     if brokers > replicas:
         yield f"{brokers - replicas} of {brokers} brokers: a run has one for each replica"
     if asked.cluster.racks:

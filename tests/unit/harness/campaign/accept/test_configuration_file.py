@@ -40,6 +40,20 @@ def refusal(tmp_path: Path, text: str) -> str:
             "mine.yaml:2:22: topic.replication: 4 replicas do not fit on 3 brokers",
         ),
         (
+            "cluster: {brokers: 3, controllers: 5, combined: true}",
+            "mine.yaml:2:36: cluster.controllers: 5 with 3 brokers; with combined roles each controller is a "
+            "broker",
+        ),
+        (
+            "cluster: {broker_config: {default.replication.factor: 0}}",
+            "mine.yaml:2:55: cluster.broker_config.default.replication.factor: 0 with 3 brokers can never be "
+            "met",
+        ),
+        (
+            "cluster: {broker_config: {default.replication.factor: all}}",
+            "mine.yaml:2:55: cluster.broker_config.default.replication.factor: 'all' is not a whole number",
+        ),
+        (
             "topic: {config: {min.insync.replica: 2}}",
             "mine.yaml:2:18: topic.config.min.insync.replica: Kafka 4.3.1 has no setting "
             "'min.insync.replica' of topics; did you mean min.insync.replicas?",
@@ -123,6 +137,13 @@ def test_without_any_setting_kafkas_own_defaults_are_in_force(tmp_path: Path) ->
     assert (its.topic.min_isr, its.topic.unclean, its.topic.retention_s) == (1, False, 604_800.0)
     assert (its.producer.acks, its.producer.idempotence, its.producer.linger_s) == ("all", True, 0.005)
     assert (its.cluster.session_s, its.cluster.lag_max_s, its.cluster.elr) == (9.0, 30.0, True)
+
+
+def test_a_cluster_may_want_more_replicas_of_other_topics_than_it_has_brokers(tmp_path: Path) -> None:
+    """Kafka starts with that, and only those topics are never made."""
+    text = "name: mine\ncluster: {brokers: 1, broker_config: {offsets.topic.replication.factor: 3}}\n"
+    its = configuration_of(read(tmp_path, f"{text}topic: {{replication: 1}}\n"))
+    assert its.cluster.offsets_replication == 3
 
 
 def test_a_topic_takes_the_brokers_setting_under_their_name(tmp_path: Path) -> None:

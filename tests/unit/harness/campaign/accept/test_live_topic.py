@@ -16,7 +16,11 @@ def broker(number, rack, **lag):
 
 
 def topic(
-    *, racks=("a", "b", "a", "b"), replicas=((7, 8, 9), (8, 9, 10)), lags=("10000", "10000", "5000", "10000")
+    *,
+    numbers=(7, 8, 9, 10),
+    racks=("a", "b", "a", "b"),
+    replicas=((7, 8, 9), (8, 9, 10)),
+    lags=("10000", "10000", "5000", "10000"),
 ):
     return LiveTopic(
         name="Orders_2.EU",
@@ -24,7 +28,7 @@ def topic(
         config={"min.insync.replicas": "2", "confluent.tier.enable": "true"},
         brokers=tuple(
             broker(number, rack, **{"replica.lag.time.max.ms": lag})
-            for number, rack, lag in zip((7, 8, 9, 10), racks, lags, strict=True)
+            for number, rack, lag in zip(numbers, racks, lags, strict=False)
         ),
     )
 
@@ -52,6 +56,17 @@ def test_what_a_cluster_does_not_say_is_set_on_the_command_line():
     asked = parsed(topic(), "producer.acks=1", "cluster.kafka=3.9.1")
     its = configuration_of(asked)
     assert (its.producer.acks, its.cluster.release, its.cluster.elr) == ("1", (3, 9), False)
+
+
+def test_a_broker_that_is_away_is_known_by_its_replicas():
+    its = topic(numbers=(7, 8), replicas=((7, 9, 8), (9, 8, 7)))
+    asked = parsed(its)
+    assert (asked.cluster.brokers, asked.topic.replication) == (3, 3)
+    assert asked.cluster.racks == {"1": "a", "2": "b", "3": "not known"}
+    found = {trap.id for trap in traps(configuration_of(asked))}
+    assert found.isdisjoint({"racks-of-some", "no-racks", "one-rack", "replicas-in-one-rack"})
+    assert parsed(topic(numbers=(7, 8), racks=("", ""))).cluster.racks == {}
+    assert parsed(topic(racks=("", "a", "", ""))).cluster.racks == {"2": "a"}
 
 
 def test_partitions_with_all_their_replicas_in_one_rack_are_a_trap():

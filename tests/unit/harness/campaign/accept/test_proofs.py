@@ -11,7 +11,12 @@ from checkers.promises import clauses
 from checkers.promises.clauses import KINDS, Clause
 from checkers.promises.search import Goal
 from checkers.promises.search.schedules import Kind, Timed
-from harness.campaign.accept.configuration_file import MOST_LETTERS, AcceptFile, read_configuration
+from harness.campaign.accept.configuration_file import (
+    MOST_LETTERS,
+    AcceptFile,
+    parse_configuration,
+    read_configuration,
+)
 from harness.campaign.accept.counterexamples import counterexample, steps
 from harness.campaign.accept.in_force import configuration_of
 from harness.campaign.accept.proofs import SCENARIOS, proofs
@@ -211,6 +216,18 @@ def test_a_run_asks_for_no_more_replicas_than_it_has_brokers(replication, holder
         scenario = made.scenario("any", "", [], brokers=brokers)
         assert getattr(scenario.cluster, holder)[key] == str(count)
         resolve(scenario_text(scenario), "any", seed=1)
+
+
+def test_a_cluster_and_a_topic_that_are_larger_than_a_run_has_are_answered():
+    text = "name: mine\ncluster: {brokers: 60, racks: {60: a}}\ntopic: {partitions: 1200}\n"
+    made = setup(parse_configuration(text, "mine"))
+    assert (made.configuration.cluster.brokers, made.configuration.cluster.racks) == (60, {60: "a"})
+    assert made.left_out[:2] == (
+        "200 of 1200 partitions: a run has 1000",
+        "57 of 60 brokers: a run has one for each replica",
+    )
+    resolved = resolve(scenario_text(made.scenario("any", "", [])), "any", seed=1)
+    assert (resolved.topology.brokers, resolved.scenario.topics[0].partitions) == (3, 1000)
 
 
 def test_as_many_replicas_as_brokers_are_carried():
