@@ -185,7 +185,7 @@ def _acceptance(arguments: Namespace) -> "Acceptance":
 def _assignment(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not name or not sign:
-        raise UsageError(f"accept: --client {text}: expected KEY=VALUE, as in security.protocol=SSL")
+        raise UsageError(f"accept: --client {name}: expected KEY=VALUE, as in security.protocol=SSL")
     return name, value
 
 

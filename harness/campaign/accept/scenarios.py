@@ -1,8 +1,9 @@
 """A scenario on a cluster with the configuration that is to be proven: all of it but the faults.
 
 What would make a run judge something else is left out of it, and named: settings by which Kafka deletes or
-restamps records, more replicas than a run has brokers, racks, and settings of Kafka's own producer that the
-load's client does not have.
+restamps records, more replicas than a run has brokers, racks, settings of connections, and settings of
+Kafka's own producer that the load's client does not have. What may be a secret is in no scenario, and its
+value is not named.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from compose.spec.server_properties import server_properties
 from faults.durations import write_duration
 from harness.campaign.accept.configuration_file import TOPIC, AcceptFile, met, replicas_beyond
 from harness.campaign.accept.in_force import configuration_of, value_of
-from harness.campaign.accept.producer_settings import IN_FLIGHT
+from harness.campaign.accept.producer_settings import IN_FLIGHT, known_settings
 from harness.scenario.deletion import deleting
 from harness.scenario.kafka_settings import MIN_ISR
 from harness.scenario.load_plan import refused_by_client, refused_settings
@@ -28,6 +29,7 @@ from harness.scenario.model import (
     WorkloadPart,
     topology_of,
 )
+from harness.scenario.text.hidden import may_be_secret
 
 Step = Mapping[str, Any]
 Loss = Literal["none", "permitted", "any"]
@@ -186,13 +188,14 @@ def _workload(its: Configuration, client: Mapping[str, str], tail_s: float) -> W
 
 
 def _kept(config: Mapping[str, str]) -> dict[str, str]:
-    gone = {name for name, _ in deleting(config)}
+    gone = {name for name, _ in deleting(config)}.union(filter(may_be_secret, config))
     return {name: value for name, value in config.items() if name not in gone}
 
 
 def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
     for config in (asked.topic.config, asked.cluster.broker_config, asked.cluster.controller_config):
         yield from (f"{name}={config[name]}" for name, _ in deleting(config))
+        yield from filter(may_be_secret, config)
     brokers, replicas = asked.cluster.brokers, asked.topic.replication
     for config in (asked.cluster.broker_config, asked.cluster.controller_config):
         for name in replicas_beyond(replicas, config):
@@ -204,6 +207,7 @@ def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
         yield f"{brokers - replicas} of {brokers} brokers: a run has one for each replica"
     if asked.cluster.racks:
         yield "racks"
-    yield from (
-        f"{name}={text}" for name, text in asked.producer.items() if name not in (*carried, *IN_FORCE)
-    )
+    known = known_settings(asked.release)
+    for name, text in asked.producer.items():
+        if name not in (*carried, *IN_FORCE):
+            yield f"{name}={text}" if name in known else name

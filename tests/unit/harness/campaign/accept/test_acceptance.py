@@ -300,6 +300,22 @@ def test_without_proof_the_contract_alone_answers(capsys: pytest.CaptureFixture[
     assert lines[-1] == "It falls into no known trap."
 
 
+def test_no_answer_and_no_file_of_it_shows_a_secret(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secrets = ("producer.sasl.jaas.config=hush", "producer.ssl.key.password=hush")
+    sets = (*secrets, "cluster.broker_config.ssl.keystore.password=hush")
+    planned(payments(*sets), out=tmp_path, seed=7, budget_s=3600)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"accept.json", "suite.json", "payments-process-kill.yaml"} <= {path.name for path in files}
+    assert [path.name for path in files if "hush" in path.read_text()] == []
+    options = [word for each in sets for word in ("--set", each)]
+    for more in ([], ["--json"]):
+        assert main(["accept", "payments", "--no-proof", *options, *more]) == 0
+        printed = capsys.readouterr()
+        assert "hush" not in printed.out + printed.err
+
+
 def test_without_proof_a_missing_clause_fails_and_is_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["accept", "payments", "--no-proof", "--json", "--set", "producer={acks: 1}"]
     assert main(arguments) == 1
@@ -326,6 +342,10 @@ def test_without_proof_a_missing_clause_fails_and_is_in_the_json(capsys: pytest.
         (
             ["--from-topic", "orders", "--bootstrap", "localhost:1", "--client", "ssl"],
             "accept: --client ssl: expected KEY=VALUE, as in security.protocol=SSL",
+        ),
+        (
+            ["--from-topic", "orders", "--bootstrap", "localhost:1", "--client", "=hush"],
+            "accept: --client : expected KEY=VALUE, as in security.protocol=SSL",
         ),
         (["--resume", "runs/x", "--no-proof"], "accept: --resume goes on with a proof"),
         (

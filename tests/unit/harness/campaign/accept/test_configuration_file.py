@@ -112,6 +112,30 @@ def test_what_cannot_be_is_refused_at_its_place(tmp_path: Path, text: str, compl
     assert refusal(tmp_path, text).startswith(complaint)
 
 
+HUSH = "hush-hush"
+HELD = [
+    f"producer: {{ssl.key.password: [{HUSH}]}}",
+    f"producer: sasl.jaas.config={HUSH}",
+    f"producer: [sasl.jaas.config={HUSH}]",
+    f"producer: {{ssl.key.password: {HUSH}, ssl.key.password: {HUSH}}}",
+    f"cluster: {{broker_config: [ssl.keystore.password={HUSH}]}}",
+]
+
+
+@pytest.mark.parametrize("text", HELD)
+def test_no_complaint_shows_a_secret(tmp_path: Path, text: str) -> None:
+    assert HUSH not in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "words", [f"producer.ssl.key.password=[{HUSH}", f"producer={{acks: 7, ssl.a: {HUSH}}}"]
+)
+def test_no_complaint_shows_a_secret_of_the_command_line(words: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        read_configuration("payments", [words])
+    assert HUSH not in str(refused.value)
+
+
 def test_a_configuration_that_is_not_there_is_named_with_the_nearest_profile() -> None:
     with pytest.raises(UsageError) as refused:
         read_configuration("payment")

@@ -237,6 +237,22 @@ def test_as_many_replicas_as_brokers_are_carried():
     assert [line for line in made.left_out if "replica" in line] == []
 
 
+def test_of_settings_that_may_hold_a_secret_a_run_has_none_and_the_answer_the_names():
+    hush = "hush-hush"
+    secret = {"sasl.jaas.config": hush, "basic.auth.user.info": hush, "interceptor.key": hush}
+    of_brokers = {"ssl.keystore.password": hush, "listener.name.client.ssl.key.password": hush}
+    its = AcceptFile.model_validate(
+        {
+            "name": "mine",
+            "cluster": {"broker_config": of_brokers, "controller_config": {"ssl.key.password": hush}},
+            "producer": {"buffer.memory": 1, **secret},
+        }
+    )
+    made = setup(its)
+    assert made.left_out == (*of_brokers, "ssl.key.password", "buffer.memory=1", *secret)
+    assert hush not in scenario_text(made.scenario("any", "", []))
+
+
 @pytest.mark.parametrize(
     ("producer", "carried", "left_out"),
     [
