@@ -40,6 +40,23 @@ class AcceptedCluster(ClusterPart):
 
     racks: dict[str, str] = Field(default={})
 
+    def combined_on(self, brokers: int) -> bool:
+        """Whether the brokers of a run, of so many, are its controllers too."""
+        return self.combined and self.controllers <= brokers
+
+    def of(self, brokers: int) -> ClusterPart:
+        """The cluster with so many brokers, as a scenario has it."""
+        written = self.model_dump(exclude={"racks"}, exclude_unset=True)
+        return ClusterPart(
+            **written
+            | {
+                "brokers": brokers,
+                "combined": self.combined_on(brokers),
+                "broker_config": met(brokers, self.broker_config),
+                "controller_config": met(brokers, self.controller_config),
+            }
+        )
+
 
 class AcceptedTopic(Part):
     """The topic."""
@@ -73,16 +90,7 @@ class AcceptFile(Part):
 
     def scenario(self) -> Scenario:
         """The topic, and a cluster of as many brokers as replicas, as a scenario without faults has them."""
-        brokers, its = self.topic.replication, self.cluster
-        cluster = ClusterPart(
-            **its.model_dump(exclude={"racks"})
-            | {
-                "brokers": brokers,
-                "combined": its.combined and its.controllers <= brokers,
-                "broker_config": met(brokers, its.broker_config),
-                "controller_config": met(brokers, its.controller_config),
-            }
-        )
+        cluster = self.cluster.of(self.topic.replication)
         topic = TopicPart(name=TOPIC, **self.topic.model_dump() | {"partitions": self.partitions})
         return Scenario(name=self.name, cluster=cluster, topics=[topic])
 

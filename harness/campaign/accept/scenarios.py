@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from checkers.model.case import BROKERS
 from checkers.promises.configuration import Configuration
 from checkers.promises.search import Kind, Times
 from compose.spec.server_properties import server_properties
 from faults.durations import write_duration
-from harness.campaign.accept.configuration_file import TOPIC, AcceptFile, met, replicas_beyond
+from harness.campaign.accept.configuration_file import TOPIC, AcceptFile, replicas_beyond
 from harness.campaign.accept.in_force import configuration_of, value_of
 from harness.campaign.accept.producer_settings import IN_FLIGHT, known_settings
 from harness.scenario.deletion import deleting
@@ -67,11 +68,16 @@ class Setup:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of faults of which a scenario can be made: a controller's disk is never emptied, since
-        one that forgets its vote may give it twice.
+        """The kinds of faults of which a scenario with as many brokers as the model's can be made: a
+        controller's disk is never emptied, since one that forgets its vote may give it twice.
         """
-        whole = not self.asked.cluster.combined
-        return tuple(kind for kind in Kind if whole or kind is not Kind.DISK_LOSS)
+        combined = self.asked.cluster.combined_on(len(BROKERS))
+        return tuple(kind for kind in Kind if not (combined and kind is Kind.DISK_LOSS))
+
+    @property
+    def combined(self) -> bool:
+        """Whether the brokers are the controllers too, in runs of a broker for each replica."""
+        return self.asked.cluster.combined_on(self.asked.topic.replication)
 
     @property
     def later_s(self) -> float:
@@ -134,18 +140,13 @@ def duration(seconds: float) -> str:
 
 
 def _cluster(asked: AcceptFile, brokers: int, defaults: Mapping[str, str]) -> ClusterPart:
-    """As many brokers as replicas, so that every partition is on all of them."""
-    its = asked.cluster
-    return ClusterPart(
-        brokers=brokers,
-        controllers=its.controllers,
-        combined=its.combined and its.controllers <= brokers,
-        kafka=its.kafka,
-        formatted=its.formatted,
-        elr=its.elr,
-        broker_config=met(brokers, {**defaults, **_kept(its.broker_config)}),
-        controller_config=met(brokers, _kept(its.controller_config)),
-    )
+    """The asked one with so many brokers: as many as replicas, so that every partition is on all of them."""
+    its = asked.cluster.of(brokers)
+    kept = {
+        "broker_config": {**defaults, **_kept(its.broker_config)},
+        "controller_config": _kept(its.controller_config),
+    }
+    return its.model_copy(update=kept)
 
 
 def _topic(asked: AcceptFile) -> TopicPart:
@@ -205,6 +206,9 @@ def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
         yield f"{beyond} of {asked.topic.partitions} partitions: a run has {asked.partitions}"
     if brokers > replicas:
         yield f"{brokers - replicas} of {brokers} brokers: a run has one for each replica"
+    if asked.cluster.combined and not asked.cluster.combined_on(replicas):
+        controllers = asked.cluster.controllers
+        yield f"combined: a run of one broker for each replica has {controllers} controllers beside them"
     if asked.cluster.racks:
         yield "racks"
     known = known_settings(asked.release)

@@ -145,6 +145,30 @@ def test_the_disk_of_a_controller_is_not_emptied():
     assert proof.why_not.startswith("its brokers are controllers")
 
 
+def test_controllers_that_find_no_room_on_a_runs_brokers_are_beside_them_and_that_decides():
+    made = setup(asked(replication=2, min_isr=1, combined=True))
+    assert "combined: a run of one broker for each replica has 3 controllers beside them" in made.left_out
+    found = proven(made.asked)
+    for clause in ("disk-loss", "retention-by-clock"):
+        resolved = resolve(scenario_text(found[clause].scenario), clause, seed=1)
+        assert not resolved.topology.combined
+    # The run of a schedule has three brokers, whatever the replicas.
+    assert Kind.DISK_LOSS not in made.kinds
+    assert made.scenario("any", "", [], brokers=3).cluster.combined
+    five = setup(asked(brokers=5, controllers=5, combined=True))
+    assert Kind.DISK_LOSS in five.kinds
+    assert "combined: a run of one broker for each replica has 5 controllers beside them" in five.left_out
+    assert "combined" not in " ".join(setup(asked(combined=True)).left_out)
+
+
+def test_what_a_cluster_has_beside_its_settings_is_carried():
+    given = {"log_dirs": 2, "volume": "2GiB", "transaction_version": 1, "elr": False, "controllers": 1}
+    cluster = setup(asked(**given)).scenario("any", "", []).cluster
+    assert (cluster.log_dirs, cluster.volume, cluster.transaction_version) == (2, 2 << 30, 1)
+    assert (cluster.elr, cluster.controllers) == (False, 1)
+    resolve(scenario_text(setup(asked(**given)).scenario("any", "", [])), "any", seed=1)
+
+
 def test_a_clock_is_set_further_ahead_than_the_run_keeps_its_records():
     proof = proven(asked())["retention-by-clock"]
     assert proof.scenario.faults == [
