@@ -305,10 +305,10 @@ def promise(configuration: "str | Path | Acceptance", *, sets: Sequence[str] = (
     Raises UsageError, ScenarioError.
     """
     from harness.campaign.accept.acceptance import Acceptance, record_of
+    from harness.campaign.accept.proofs import proofs
 
-    if isinstance(configuration, Acceptance):
-        return record_of(configuration)
-    return record_of(configured(configuration, sets=sets))
+    its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
+    return record_of(its, proofs(its.setup, its.clauses) if its.setup.no_run else ())
 
 
 def accept(
@@ -328,7 +328,7 @@ def accept(
     real clusters, within `budget_s` (None: until all are done).
 
     The directory is made below `out`: accept.json, the scenario files, and the files of a suite. Raises
-    UsageError, ScenarioError.
+    UsageError, also for a configuration of which no run can show anything; ScenarioError.
     """
     from harness.campaign.accept.acceptance import Acceptance, planned, searched
     from harness.campaign.accept.record import read_accept
@@ -336,6 +336,8 @@ def accept(
     _require_linux()
     stream = progress or sys.stderr
     its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
+    if its.setup.no_run:
+        raise UsageError(f"accept: no run can show anything: {its.setup.no_run}")
     if limit_s := _search_limit_s(search_s, stream):
         its = searched(its, time_limit_s=limit_s, on_result=partial(_printed(stream), its.setup))
     made = planned(its, out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)

@@ -38,7 +38,7 @@ def proofs(its: Setup, clauses: Sequence[Clause]) -> tuple[Proof, ...]:
 
 
 def _proof(its: Setup, clause: Clause) -> Proof:
-    found = SCENARIOS[clause.id](its)
+    found = its.no_run or SCENARIOS[clause.id](its)
     if isinstance(found, str):
         return Proof(clause=clause.id, why_not=found)
     return Proof(

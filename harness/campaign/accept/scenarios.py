@@ -15,11 +15,11 @@ from checkers.promises.configuration import Configuration
 from checkers.promises.search import Kind, Times
 from compose.spec.server_properties import server_properties
 from faults.durations import write_duration
-from harness.campaign.accept.configuration_file import TOPIC, AcceptFile, replicas_beyond
+from harness.campaign.accept.configuration_file import TOPIC, AcceptFile, met, replicas_beyond
 from harness.campaign.accept.in_force import configuration_of, value_of
 from harness.campaign.accept.producer_settings import IN_FLIGHT, known_settings
 from harness.scenario.deletion import deleting
-from harness.scenario.kafka_settings import MIN_ISR
+from harness.scenario.kafka_settings import MIN_ISR, counts_at_most_all
 from harness.scenario.load_plan import refused_by_client, refused_settings
 from harness.scenario.model import (
     ClusterPart,
@@ -78,6 +78,15 @@ class Setup:
     def combined(self) -> bool:
         """Whether the brokers are the controllers too, in runs of a broker for each replica."""
         return self.asked.cluster.combined_on(self.asked.topic.replication)
+
+    @property
+    def no_run(self) -> str:
+        """Why no run can show anything of the configuration; "" if runs can."""
+        if self.configuration.spare >= 0:
+            return ""
+        topic = self.configuration.topic
+        wanted = f"min.insync.replicas={topic.min_isr} of {topic.replication} replicas"
+        return f"Kafka {self.asked.cluster.kafka} takes no acks=all write with {wanted}"
 
     @property
     def later_s(self) -> float:
@@ -151,12 +160,13 @@ def _cluster(asked: AcceptFile, brokers: int, defaults: Mapping[str, str]) -> Cl
 
 def _topic(asked: AcceptFile) -> TopicPart:
     """What the harness would set otherwise is spelled out."""
-    decisive = {name: value_of(asked, name) for name in (MIN_ISR, UNCLEAN)}
+    decisive = {name: value_of(asked, name) for name in (MIN_ISR, UNCLEAN)} | _kept(asked.topic.config)
+    counts = counts_at_most_all(asked.cluster.kafka)
     return TopicPart(
         name=TOPIC,
         partitions=asked.partitions,
         replication=asked.topic.replication,
-        config=decisive | _kept(asked.topic.config),
+        config=decisive if counts else met(asked.topic.replication, decisive),
     )
 
 
@@ -198,7 +208,8 @@ def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
         yield from (f"{name}={config[name]}" for name, _ in deleting(config))
         yield from filter(may_be_secret, config)
     brokers, replicas = asked.cluster.brokers, asked.topic.replication
-    for config in (asked.cluster.broker_config, asked.cluster.controller_config):
+    its_own = {} if counts_at_most_all(asked.cluster.kafka) else asked.topic.config
+    for config in (its_own, asked.cluster.broker_config, asked.cluster.controller_config):
         for name in replicas_beyond(replicas, config):
             yield f"{name}={config[name]}: a run has one broker for each replica"
     if asked.topic.partitions > asked.partitions:

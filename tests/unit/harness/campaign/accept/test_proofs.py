@@ -169,6 +169,18 @@ def test_what_a_cluster_has_beside_its_settings_is_carried():
     resolve(scenario_text(setup(asked(**given)).scenario("any", "", [])), "any", seed=1)
 
 
+def test_without_acks_all_no_run_asks_for_more_in_sync_replicas_than_there_are():
+    """Releases before 3.7 are refused such a topic in a scenario; since then it counts as all."""
+    old = setup(asked(acks="1", min_isr=4, kafka="3.6.1"))
+    assert old.no_run == ""
+    assert "min.insync.replicas=4: a run has one broker for each replica" in old.left_out
+    its = resolve(scenario_text(old.scenario("any", "", [])), "any", seed=1).scenario
+    assert its.topics[0].config["min.insync.replicas"] == "3"
+    new = setup(asked(min_isr=4))
+    assert (new.no_run, [line for line in new.left_out if "insync" in line]) == ("", [])
+    assert new.scenario("any", "", []).topics[0].config["min.insync.replicas"] == "4"
+
+
 def test_a_clock_is_set_further_ahead_than_the_run_keeps_its_records():
     proof = proven(asked())["retention-by-clock"]
     assert proof.scenario.faults == [
