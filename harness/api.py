@@ -291,12 +291,15 @@ def of_topic(
     from harness.campaign.accept.acceptance import promised
     from harness.campaign.accept.configuration_file import parse_configuration
     from harness.campaign.accept.in_force import configuration_of
-    from harness.campaign.accept.live_topic import configuration_text, replicas_in_one_rack
+    from harness.campaign.accept.live_features import features_of
+    from harness.campaign.accept.live_topic import configuration_text, reading, replicas_in_one_rack
     from workloads.clients.live_topic import read_topic
 
     live = read_topic(topic, bootstrap, client or {})
-    asked = parse_configuration(configuration_text(live), f"topic {topic}", sets)
-    return promised(asked, configuration_of(asked, replicas_in_one_rack=replicas_in_one_rack(live)))
+    features = features_of(live, client or {})
+    asked = parse_configuration(configuration_text(live, features), f"topic {topic}", sets)
+    configuration = configuration_of(asked, replicas_in_one_rack=replicas_in_one_rack(live))
+    return promised(asked, configuration, reading(asked, sets, features))
 
 
 def promise(configuration: "str | Path | Acceptance", *, sets: Sequence[str] = ()) -> "AcceptRecord":

@@ -26,9 +26,13 @@ SILENT = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError.REQUEST_TIMED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveBroker:
-    """One broker: its settings that are not Kafka's defaults, without secrets; `rack` "" for none."""
+    """One broker: its settings that are not Kafka's defaults, without secrets; `rack` "" for none.
+
+    `address` is the host:port at which clients like this one reach it.
+    """
 
     number: int
+    address: str
     rack: str
     config: Mapping[str, str]
 
@@ -64,14 +68,20 @@ def read_topic(name: str, bootstrap: str, client: Mapping[str, str]) -> LiveTopi
             raise TimeoutError("no broker says its settings")
     except (KafkaException, TimeoutError, ValueError) as error:
         raise TopicUnreadable(f"topic {name} at {bootstrap}: {_reason(error)}") from error
-    racks = {node.id: node.rack or "" for node in cluster.nodes}
+    nodes = {node.id: node for node in cluster.nodes}
     partitions = sorted(topic.partitions, key=lambda one: one.id)
     return LiveTopic(
         name=name,
         replicas=tuple(tuple(node.id for node in one.replicas) for one in partitions),
         config=config,
         brokers=tuple(
-            LiveBroker(number=number, rack=racks[number], config=its) for number, its in of_brokers.items()
+            LiveBroker(
+                number=number,
+                address=f"{nodes[number].host}:{nodes[number].port}",
+                rack=nodes[number].rack or "",
+                config=its,
+            )
+            for number, its in of_brokers.items()
         ),
     )
 

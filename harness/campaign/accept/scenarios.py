@@ -34,6 +34,7 @@ from harness.scenario.text.hidden import may_be_secret
 
 Step = Mapping[str, Any]
 Loss = Literal["none", "permitted", "any"]
+Assumed = Literal["release", "patch", "elr", "producer"]
 
 CARRIED = (
     *("batch.size", "compression.type", "linger.ms", IN_FLIGHT, "request.timeout.ms", "retries"),
@@ -55,6 +56,16 @@ UNCLEAN = "unclean.leader.election.enable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a configuration was read of a running cluster: what is `assumed`, since nobody said it, and
+    `remarks` on what was said.
+    """
+
+    assumed: frozenset[Assumed] = frozenset()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """A configuration, ready to have scenarios made of it. `times` are those of the cluster that runs
     them, `carried` the settings of its producer that the load's client takes.
@@ -65,6 +76,7 @@ class Setup:
     times: Times
     carried: Mapping[str, str]
     left_out: tuple[str, ...]
+    reading: Reading = Reading()
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -124,7 +136,9 @@ class Setup:
         )
 
 
-def setup(asked: AcceptFile, configuration: Configuration | None = None) -> Setup:
+def setup(
+    asked: AcceptFile, configuration: Configuration | None = None, reading: Reading | None = None
+) -> Setup:
     """What all scenarios of a configuration have in common."""
     its = configuration or configuration_of(asked)
     carried = _carried(asked, its)
@@ -140,6 +154,7 @@ def setup(asked: AcceptFile, configuration: Configuration | None = None) -> Setu
         ),
         carried=carried,
         left_out=tuple(_left_out(asked, carried)),
+        reading=reading or Reading(),
     )
 
 

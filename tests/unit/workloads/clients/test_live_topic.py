@@ -46,7 +46,10 @@ class FakeAdmin:
         return {"orders": done(SimpleNamespace(partitions=[partition]))}
 
     def describe_cluster(self, request_timeout):
-        nodes = [SimpleNamespace(id=2, rack=None), SimpleNamespace(id=1, rack="a")]
+        nodes = [
+            SimpleNamespace(id=number, host=f"kafka-{number}", port=9092, rack=rack)
+            for number, rack in ((2, None), (1, "a"))
+        ]
         return done(SimpleNamespace(nodes=nodes))
 
     def describe_configs(self, resources, request_timeout):
@@ -74,6 +77,7 @@ def test_a_broker_that_is_away_or_does_not_answer_keeps_its_replicas(monkeypatch
     its = read_topic("orders", "localhost:1", {})
     assert its.replicas == ((1, 2, 3),)
     assert [(broker.number, broker.rack) for broker in its.brokers] == answering
+    assert its.brokers[0].address == "kafka-1:9092"
     assert [broker.config for broker in its.brokers] == [{"flush.ms": "7"}] * len(answering)
 
 

@@ -2,17 +2,28 @@
 
 from dataclasses import replace
 
+import pytest
+from fakes.world.socket_broker import TAGS, number, offers, text
+from fakes.world.socket_broker import broker as socket_broker
+
 from checkers.promises import traps
+from compose.admin_protocol import Feature
+from compose.kafka import admin
+from harness import api
+from harness.campaign.accept import page
+from harness.campaign.accept.acceptance import promised, record_of
 from harness.campaign.accept.configuration_file import parse_configuration
 from harness.campaign.accept.in_force import configuration_of
-from harness.campaign.accept.live_topic import configuration_text, name_of, replicas_in_one_rack
+from harness.campaign.accept.live_features import Features, features_of
+from harness.campaign.accept.live_topic import configuration_text, name_of, reading, replicas_in_one_rack
+from workloads.clients import live_topic as read
 from workloads.clients.live_topic import LiveBroker, LiveTopic
 
 ADDRESS = {"advertised.listeners": "PLAINTEXT://x:9092", "node.id": "7"}
 
 
 def broker(number, rack, **lag):
-    return LiveBroker(number=number, rack=rack, config={**ADDRESS, **lag})
+    return LiveBroker(number=number, address=f"kafka-{number}:9092", rack=rack, config={**ADDRESS, **lag})
 
 
 def topic(
@@ -33,8 +44,28 @@ def topic(
     )
 
 
-def parsed(its, *sets):
-    return parse_configuration(configuration_text(its), "topic", sets)
+SILENT = Features(why_not="no broker says its features")
+
+
+def features(*newest, level=None, elr=0):
+    """Brokers that know metadata.version up to these levels; finalized at `level`, else at the lowest."""
+    finalized = min(newest) if level is None else level
+    return Features(
+        metadata={
+            place: Feature(level=finalized, oldest=7, newest=its) for place, its in enumerate(newest, start=1)
+        },
+        elr={1: Feature(level=elr, oldest=0, newest=1)} if min(newest) >= 25 else {},
+    )
+
+
+def parsed(its, *sets, said=SILENT):
+    return parse_configuration(configuration_text(its, said), "topic", sets)
+
+
+def record(said, *sets):
+    """The answer for the topic on brokers with these features."""
+    asked = parsed(topic(), *sets, said=said)
+    return record_of(promised(asked, configuration_of(asked), reading(asked, sets, said)))
 
 
 def test_a_live_topic_is_a_configuration_with_the_settings_that_decide():
@@ -67,6 +98,99 @@ def test_a_broker_that_is_away_is_known_by_its_replicas():
     assert found.isdisjoint({"racks-of-some", "no-racks", "one-rack", "replicas-in-one-rack"})
     assert parsed(topic(numbers=(7, 8), racks=("", ""))).cluster.racks == {}
     assert parsed(topic(racks=("", "a", "", ""))).cluster.racks == {"2": "a"}
+
+
+# What the brokers' features say
+
+
+@pytest.mark.parametrize(
+    ("said", "cluster"),
+    [
+        (features(30, elr=1), {"kafka": "4.3.1", "elr": True, "formatted": None}),
+        (features(27, elr=0), {"kafka": "4.1.2", "elr": False, "formatted": None}),
+        (features(27, 30, 30, elr=1), {"kafka": "4.1.2", "elr": True, "formatted": None}),
+        (features(27, level=21), {"kafka": "4.1.2", "elr": False, "formatted": "3.9.2"}),
+        (features(14), {"kafka": "3.6.2", "elr": False, "formatted": None}),
+        (features(99, elr=1), {"kafka": "4.3.1", "elr": True, "formatted": None}),
+        (features(11), {"kafka": "4.3.1", "elr": False, "formatted": None}),
+        (SILENT, {"kafka": "4.3.1", "elr": None, "formatted": None}),
+    ],
+)
+def test_the_release_is_that_of_the_oldest_broker_and_eligible_leaders_are_as_finalized(said, cluster):
+    asked = parsed(topic(), said=said).cluster
+    assert {key: getattr(asked, key) for key in cluster} == cluster
+
+
+@pytest.mark.parametrize(
+    ("said", "sets", "first", "last"),
+    [
+        (features(27, elr=1), (), "Kafka 4.1", "ELR on"),
+        (features(27, elr=1), ("cluster.kafka=4.1.1",), "Kafka 4.1.1", "ELR on"),
+        (features(99, elr=0), (), "Kafka 4.3.1 (assumed)", "ELR off"),
+        (SILENT, (), "Kafka 4.3.1 (assumed)", "ELR on (assumed)"),
+        (SILENT, ("cluster.kafka=3.9.2", "cluster.elr=false"), "Kafka 3.9.2", "ELR off"),
+    ],
+)
+def test_what_nobody_said_is_called_assumed(said, sets, first, last):
+    words = record(said, *sets).settings.split(", ")
+    assert (words[0], words[-1]) == (first, last)
+    assert words[3:5] == ["acks=all (assumed)", "idempotent (assumed)"]
+    described = record(said, *sets, "producer.acks=1").settings.split(", ")
+    assert described[3:5] == ["acks=1", "not idempotent"]
+
+
+@pytest.mark.parametrize(
+    ("said", "remark"),
+    [
+        (features(30), []),
+        (SILENT, ["its release and its eligible leader replicas were not read: no broker says its features"]),
+        (features(99, 120), ["its release was not read: it knows metadata.version up to 99"]),
+    ],
+)
+def test_the_answer_says_why_a_release_is_not_known(said, remark):
+    its = record(said)
+    found = [each for each in its.remarks if each.startswith("its release")]
+    assert found == remark
+    lines = page.promise(its).splitlines(), page.answer(its, {}).splitlines()
+    assert [f"  {each}" in its_lines for each in remark for its_lines in lines] == [True, True] * len(remark)
+
+
+def levels(name, oldest, newest):
+    """The rows of one feature."""
+    return b"\2" + text(name) + number("hh", oldest, newest) + TAGS
+
+
+def test_brokers_are_asked_where_clients_reach_them(monkeypatch):
+    """What answers for one feature, and then no more, has said nothing of the other."""
+    monkeypatch.setattr(admin, "ASK_S", 0.5)
+    known, finalized = levels("metadata.version", 7, 27), levels("metadata.version", 27, 27)
+    tagged = b"".join(bytes([tag, len(raw)]) + raw for tag, raw in ((0, known), (2, finalized)))
+    answer = number("h", 0) + b"\1" + number("i", 0) + b"\2" + tagged
+    with socket_broker(offers(key18=4), answer) as ((host, port), _):
+        one = replace(topic().brokers[0], address=f"{host}:{port}")
+        found = features_of(replace(topic(), brokers=(one,)), {})
+    assert found == Features(metadata={1: Feature(level=27, oldest=7, newest=27)})
+    cluster = parsed(topic(), said=found).cluster
+    assert (cluster.kafka, cluster.formatted, cluster.elr) == ("4.1.2", None, None)
+
+
+def test_without_an_answer_or_over_tls_and_sasl_nothing_is_known_of_features():
+    gone = replace(topic(), brokers=(replace(topic().brokers[0], address="127.0.0.1:1"),))
+    assert features_of(gone, {}) == SILENT
+    for protocol in ("SSL", "sasl_plaintext", "SASL_SSL"):
+        its = features_of(topic(), {"security.protocol": protocol})
+        assert its == Features(why_not=f"features are not read over {protocol.lower()}")
+
+
+def test_a_topic_that_is_read_is_answered_with_what_is_assumed(monkeypatch):
+    its = replace(topic(), brokers=tuple(replace(each, address="127.0.0.1:1") for each in topic().brokers))
+    monkeypatch.setattr(read, "read_topic", lambda name, bootstrap, client: its)
+    answer = api.promise(api.of_topic("orders", "127.0.0.1:1", sets=["cluster.elr=false"]))
+    assert answer.settings == (
+        "Kafka 4.3.1 (assumed), 3 replicas, min.insync.replicas 2, acks=all (assumed), idempotent (assumed), "
+        "unclean election off, ELR off"
+    )
+    assert answer.remarks[0].startswith("its release and its eligible leader replicas were not read: ")
 
 
 def test_partitions_with_all_their_replicas_in_one_rack_are_a_trap():
