@@ -299,7 +299,7 @@ def of_topic(
     features = features_of(live, client or {})
     asked = parse_configuration(configuration_text(live, features), f"topic {topic}", sets)
     configuration = configuration_of(asked, replicas_in_one_rack=replicas_in_one_rack(live))
-    return promised(asked, configuration, reading(asked, sets, features))
+    return promised(asked, configuration, reading(live, features, asked, sets))
 
 
 def promise(configuration: "str | Path | Acceptance", *, sets: Sequence[str] = ()) -> "AcceptRecord":

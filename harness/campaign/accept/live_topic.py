@@ -13,7 +13,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from compose.releases.settings import settings_of
-from compose.spec.topology import CONTROLLERS_ONLY, DEFAULT_RELEASE, RESERVED
+from compose.spec.topology import CONTROLLERS_ONLY, DEFAULT_RELEASE
 from harness.campaign.accept.configuration_file import MOST_LETTERS, AcceptFile
 from harness.campaign.accept.live_features import Features
 from harness.campaign.accept.scenarios import Assumed, Reading
@@ -25,8 +25,9 @@ NO_WORD = "not known"
 
 def configuration_text(topic: LiveTopic, features: Features) -> str:
     """The file. Settings that decide nothing here (addresses, paths) are left out."""
-    release = features.kafka or DEFAULT_RELEASE
-    said, known = _of_all(topic, release), settings_of(release, "topic")
+    known = settings_of(features.kafka or DEFAULT_RELEASE, "topic")
+    taken = {name: _of_most(of_brokers)[0] for name, of_brokers in _decisive(topic, features).items()}
+    said = {name: value for name, value in taken.items() if value}
     by_features = {"kafka": features.kafka, "formatted": features.formatted, "elr": features.elr_on}
     plain: dict[str, Any] = {
         "name": name_of(topic.name),
@@ -50,9 +51,12 @@ def configuration_text(topic: LiveTopic, features: Features) -> str:
     return out.getvalue()
 
 
-def reading(asked: AcceptFile, sets: Sequence[str], features: Features) -> Reading:
-    """What of the configuration is assumed; `sets` are what the command line says."""
+def reading(topic: LiveTopic, features: Features, asked: AcceptFile, sets: Sequence[str]) -> Reading:
+    """What of the configuration is assumed, since neither the cluster nor the command line (`sets`) says it;
+    and what the cluster does not say, or not with one voice.
+    """
     remarks = [features.unknown] if features.unknown else []
+    remarks += [*_away(topic), *_different(topic, features)]
     return Reading(assumed=frozenset(_assumed(asked, sets)), remarks=tuple(remarks))
 
 
@@ -65,6 +69,27 @@ def _assumed(asked: AcceptFile, sets: Sequence[str]) -> Iterator[Assumed]:
         yield "elr"
     if not asked.producer:
         yield "producer"
+
+
+def _away(topic: LiveTopic) -> Iterator[str]:
+    answering = {broker.number for broker in topic.brokers}
+    away = [str(number) for number in _numbers(topic) if number not in answering]
+    if away:
+        yield f"no answer from broker {', '.join(away)}: settings and rack are not known"
+
+
+def _different(topic: LiveTopic, features: Features) -> Iterator[str]:
+    """Each setting in which brokers differ, and replicas in which partitions do."""
+    for name, of_brokers in _decisive(topic, features).items():
+        if len(of_brokers) > 1:
+            first = _of_most(of_brokers)
+            others = [each for each in of_brokers.items() if each != first]
+            listed = [f"{value or 'none'} on {', '.join(map(str, its))}" for value, its in (first, *others)]
+            yield f"brokers differ in {name}: {'; '.join(listed)}; the first is taken"
+    counts = Counter(map(len, topic.replicas))
+    if len(counts) > 1:
+        listed = [f"{count} of {counts[count]}" for count in sorted(counts)]
+        yield f"partitions differ in their replicas: {', '.join(listed)}; the fewest are taken"
 
 
 def name_of(topic: str) -> str:
@@ -81,17 +106,21 @@ def replicas_in_one_rack(topic: LiveTopic) -> int:
     return sum(len(its) == 1 and its != {""} for its in found)
 
 
-def _of_all(topic: LiveTopic, release: str) -> dict[str, str]:
-    """What the brokers have set; where they differ, the value of most. Only settings that the mesh leaves
-    alone.
-    """
-    known = settings_of(release, "broker")
-    values: dict[str, Counter[str]] = {}
-    for broker in topic.brokers:
-        for name, text in broker.config.items():
-            if name in known and name in DECISIVE and not RESERVED.fullmatch(name):
-                values.setdefault(name, Counter())[text] += 1
-    return {name: found.most_common(1)[0][0] for name, found in sorted(values.items())}
+def _decisive(topic: LiveTopic, features: Features) -> dict[str, dict[str, list[int]]]:
+    """Of each setting that a broker has set the brokers with each value: Kafka's default where nobody has."""
+    known = settings_of(features.kafka or DEFAULT_RELEASE, "broker")
+    found: dict[str, dict[str, list[int]]] = {}
+    written = {name for broker in topic.brokers for name in broker.config}
+    for name in sorted(written & DECISIVE & known.keys()):
+        for broker in topic.brokers:
+            value = broker.config.get(name, known[name].default)
+            found.setdefault(name, {}).setdefault(value, []).append(broker.number)
+    return found
+
+
+def _of_most(of_brokers: Mapping[str, list[int]]) -> tuple[str, list[int]]:
+    """The value that most brokers have, and which; of several, that of the broker with the lowest number."""
+    return max(of_brokers.items(), key=lambda each: len(each[1]))
 
 
 def _numbers(topic: LiveTopic) -> Sequence[int]:

@@ -62,10 +62,11 @@ def parsed(its, *sets, said=SILENT):
     return parse_configuration(configuration_text(its, said), "topic", sets)
 
 
-def record(said, *sets):
+def record(said, *sets, its=None):
     """The answer for the topic on brokers with these features."""
-    asked = parsed(topic(), *sets, said=said)
-    return record_of(promised(asked, configuration_of(asked), reading(asked, sets, said)))
+    its = its or topic()
+    asked = parsed(its, *sets, said=said)
+    return record_of(promised(asked, configuration_of(asked), reading(its, said, asked, sets)))
 
 
 def test_a_live_topic_is_a_configuration_with_the_settings_that_decide():
@@ -98,6 +99,58 @@ def test_a_broker_that_is_away_is_known_by_its_replicas():
     assert found.isdisjoint({"racks-of-some", "no-racks", "one-rack", "replicas-in-one-rack"})
     assert parsed(topic(numbers=(7, 8), racks=("", ""))).cluster.racks == {}
     assert parsed(topic(racks=("", "a", "", ""))).cluster.racks == {"2": "a"}
+
+
+# Where brokers differ
+
+
+LAG = "replica.lag.time.max.ms"
+
+
+@pytest.mark.parametrize(
+    ("lags", "taken", "remark"),
+    [
+        (["10000"] * 4, "10000", ""),
+        (["10000", "10000", "5000", "10000"], "10000", "10000 on 7, 8, 10; 5000 on 9"),
+        (["5000", "5000", "10000", "10000"], "5000", "5000 on 7, 8; 10000 on 9, 10"),
+        # Kafka's default is one value more.
+        ([None, None, None, "10000"], "30000", "30000 on 7, 8, 9; 10000 on 10"),
+        ([None, "30000", None, None], "30000", ""),
+        ([None] * 4, None, ""),
+    ],
+)
+def test_each_setting_in_which_brokers_differ_is_named_with_the_brokers(lags, taken, remark):
+    rows = [
+        broker(number, "a", **({} if lag is None else {LAG: lag}))
+        for number, lag in zip((7, 8, 9, 10), lags, strict=True)
+    ]
+    its = replace(topic(), brokers=tuple(rows))
+    assert parsed(its).cluster.broker_config.get(LAG) == taken
+    found = [each for each in record(features(30), its=its).remarks if LAG in each]
+    assert found == ([f"brokers differ in {LAG}: {remark}; the first is taken"] if remark else [])
+
+
+def test_a_setting_that_most_do_not_have_and_kafka_has_no_default_of_is_left_to_it():
+    retention = "log.retention.ms"
+    rows = [broker(number, "a", **({retention: "1000"} if number == 7 else {})) for number in (7, 8, 9, 10)]
+    its = replace(topic(), brokers=tuple(rows))
+    assert retention not in parsed(its).cluster.broker_config
+    assert record(features(30), its=its).remarks == (
+        f"brokers differ in {retention}: none on 8, 9, 10; 1000 on 7; the first is taken",
+    )
+
+
+def test_what_decides_nothing_may_differ():
+    rows = [replace(each, config={"node.id": str(each.number)}) for each in topic().brokers]
+    assert record(features(30), its=replace(topic(), brokers=tuple(rows))).remarks == ()
+
+
+def test_brokers_that_are_away_and_partitions_of_fewer_replicas_are_named():
+    its = topic(numbers=(7, 8), replicas=((7, 8, 11), (8, 12, 7), (7, 8)))
+    assert record(features(30), its=its).remarks == (
+        "no answer from broker 11, 12: settings and rack are not known",
+        "partitions differ in their replicas: 2 of 1, 3 of 2; the fewest are taken",
+    )
 
 
 # What the brokers' features say
