@@ -16,7 +16,7 @@ from checkers.promises.search import Kind, Times
 from compose.spec.server_properties import server_properties
 from faults.durations import write_duration
 from harness.campaign.accept.configuration_file import TOPIC, AcceptFile, met, replicas_beyond
-from harness.campaign.accept.in_force import configuration_of, value_of
+from harness.campaign.accept.in_force import UNCLEAN, configuration_of, value_of
 from harness.campaign.accept.producer_settings import IN_FLIGHT, known_settings
 from harness.scenario.deletion import deleting
 from harness.scenario.kafka_settings import MIN_ISR, counts_at_most_all
@@ -52,7 +52,6 @@ ONE_IN_FLIGHT = {IN_FLIGHT: "1"}
 """Where brokers forget their producers, the load's client may take a refused batch for written: another
 loss.
 """
-UNCLEAN = "unclean.leader.election.enable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,6 +190,25 @@ def test_a_topic_takes_the_brokers_setting_under_their_name(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("elr", "min_isr"),
+    [("true", 3), ("false", 2)],
+)
+def test_what_controllers_decide_they_decide_by_their_own_settings(
+    tmp_path: Path, elr: str, min_isr: int
+) -> None:
+    """With eligible leader replicas their min.insync.replicas stands above that of the brokers."""
+    key, unclean = "min.insync.replicas", "unclean.leader.election.enable"
+    text = (
+        f"name: mine\ncluster:\n  elr: {elr}\n  broker_config: {{{key}: 2, {unclean}: false}}\n"
+        f"  controller_config: {{{key}: 3, {unclean}: true}}\n"
+    )
+    its = configuration_of(read(tmp_path, text)).topic
+    assert (its.min_isr, its.unclean) == (min_isr, True)
+    own = configuration_of(read(tmp_path, f"{text}topic: {{config: {{{key}: 1, {unclean}: false}}}}\n")).topic
+    assert (own.min_isr, own.unclean) == (1, False)
+
+
+@pytest.mark.parametrize(
     ("producer", "idempotent"),
     [
         ("{}", True),
