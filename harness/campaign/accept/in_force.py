@@ -88,6 +88,8 @@ def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:
     def seconds(name: str, config: Mapping[str, str] = brokers) -> float:
         return int(config.get(name, known[name].default)) / 1000
 
+    creates = brokers.get("auto.create.topics.enable", known["auto.create.topics.enable"].default)
+
     def said(name: str) -> int | None:
         return int(brokers[name]) if name in brokers else None
 
@@ -100,7 +102,7 @@ def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:
         heartbeat_s=seconds("broker.heartbeat.interval.ms"),
         lag_max_s=seconds("replica.lag.time.max.ms"),
         fetch_wait_s=seconds("replica.fetch.wait.max.ms"),
-        creates_topics=brokers.get("auto.create.topics.enable", "false").lower() == "true",
+        creates_topics=creates.lower() == "true",
         default_replication=said("default.replication.factor"),
         offsets_replication=said("offsets.topic.replication.factor"),
         transactions_min_isr=said("transaction.state.log.min.isr"),

@@ -161,6 +161,11 @@ def test_without_any_setting_kafkas_own_defaults_are_in_force(tmp_path: Path) ->
     assert (its.topic.min_isr, its.topic.unclean, its.topic.retention_s) == (1, False, 604_800.0)
     assert (its.producer.acks, its.producer.idempotence, its.producer.linger_s) == ("all", True, 0.005)
     assert (its.cluster.session_s, its.cluster.lag_max_s, its.cluster.elr) == (9.0, 30.0, True)
+    assert (its.cluster.creates_topics, its.cluster.default_replication) == (True, None)
+    (made,) = (trap.sentence for trap in traps(its) if trap.id == "topics-made-by-a-write")
+    assert made.endswith("with 1 replicas instead of 3")
+    off = read(tmp_path, "name: mine\ncluster: {broker_config: {auto.create.topics.enable: false}}\n")
+    assert not configuration_of(off).cluster.creates_topics
 
 
 def test_a_cluster_may_want_more_replicas_of_other_topics_than_it_has_brokers(tmp_path: Path) -> None:
