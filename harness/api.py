@@ -482,12 +482,12 @@ def _require_linux() -> None:
 
 
 def _matrix(sets: Sequence[str], search_s: float, stream: TextIO) -> "Matrix":
-    from harness.campaign.accept.configuration_file import parse_configuration
+    from harness.campaign.accept.configuration_file import parse_common
     from harness.campaign.accept.matrix import NAME, matrix
     from harness.campaign.accept.searches import SharedSearches
 
     shared = SharedSearches(time_limit_s=search_s, on_result=_printed(stream)) if search_s else None
-    return matrix(parse_configuration(f"name: {NAME}\n", NAME, sets), search=shared)
+    return matrix(parse_common(NAME, sets), search=shared)
 
 
 def _search_limit_s(asked_s: float | None, stream: TextIO) -> float:

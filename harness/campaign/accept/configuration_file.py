@@ -7,7 +7,7 @@ else; a cluster or a topic that is only larger than a run's is none of that.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from pydantic import Field, ValidationError
 
@@ -17,12 +17,13 @@ from compose.spec.topology import counts_replicas
 from harness.campaign.accept.producer_settings import refused
 from harness.errors import ScenarioError, UsageError
 from harness.scenario import model
+from harness.scenario.kafka_settings import MIN_ISR
 from harness.scenario.model import ClusterPart, KafkaConfig, Part, Scenario, TopicPart
 from harness.scenario.rules.cluster import cluster, release
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.rules.settings import settings
 from harness.scenario.rules.topics import topics
-from harness.scenario.text.complaints import at, complaints, unknown
+from harness.scenario.text.complaints import at, complaints, dotted, unknown
 from harness.scenario.text.positions import load, override
 from harness.scenario.text.yaml_tree import MOST_CHARACTERS
 
@@ -33,6 +34,18 @@ ENDINGS = (*KINDS, *(f"search-{goal}" for goal in get_args(Goal)))
 """By which the name of each scenario differs from that of its configuration."""
 MOST_LETTERS = model.MOST_LETTERS - max(len(f"-{ending}") for ending in ENDINGS)
 """Of a configuration's name."""
+
+OF_EACH_CELL = "each cell of the matrix has its own"
+NOT_WITHOUT_ACKS_ALL = "the cells with acks=0 and acks=1 cannot have it"
+NOT_OF_A_MATRIX: Mapping[tuple[str, ...], str] = {
+    ("topic", "replication"): OF_EACH_CELL,
+    ("topic", "config", MIN_ISR): OF_EACH_CELL,
+    ("topic", "config", "unclean.leader.election.enable"): OF_EACH_CELL,
+    ("producer", "acks"): OF_EACH_CELL,
+    ("producer", "transactional.id"): NOT_WITHOUT_ACKS_ALL,
+    ("require",): "a matrix requires nothing",
+}
+"""What cells do not have in common, and why."""
 
 
 class AcceptedCluster(ClusterPart):
@@ -127,6 +140,26 @@ def parse_configuration(text: str, filename: str, sets: Sequence[str] = ()) -> A
     if found := _refused(asked):
         raise ScenarioError([at(document, each.path, each.text, of_key=each.of_key) for each in found])
     return asked
+
+
+def parse_common(name: str, sets: Sequence[str] = ()) -> AcceptFile:
+    """What all cells of a matrix have in common: Kafka's defaults, but for `sets`. ScenarioError."""
+    asked = parse_configuration(f"name: {name}\n", name, sets)
+    written = asked.model_dump(exclude_unset=True)
+    wrong = [(path, why) for path, why in NOT_OF_A_MATRIX.items() if _has(written, path)]
+    if asked.name != name:
+        wrong.append((("name",), OF_EACH_CELL))
+    if asked.producer.get("enable.idempotence", "false").lower() == "true":
+        wrong.append((("producer", "enable.idempotence"), f"{NOT_WITHOUT_ACKS_ALL}; allowed: false"))
+    if wrong:
+        raise ScenarioError([f"matrix: {dotted(path)}: {why}" for path, why in wrong])
+    return asked
+
+
+def _has(written: Mapping[str, Any], path: Sequence[str]) -> bool:
+    """Whether there is a value at the path."""
+    first, *rest = path
+    return first in written and (not rest or _has(written[first], rest))
 
 
 def profiles() -> list[str]:
