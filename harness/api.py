@@ -291,12 +291,15 @@ def of_topic(
     from harness.campaign.accept.acceptance import promised
     from harness.campaign.accept.configuration_file import parse_configuration
     from harness.campaign.accept.in_force import configuration_of
-    from harness.campaign.accept.live_topic import configuration_text, replicas_in_one_rack
+    from harness.campaign.accept.live_features import features_of
+    from harness.campaign.accept.live_topic import configuration_text, reading, replicas_in_one_rack
     from workloads.clients.live_topic import read_topic
 
     live = read_topic(topic, bootstrap, client or {})
-    asked = parse_configuration(configuration_text(live), f"topic {topic}", sets)
-    return promised(asked, configuration_of(asked, replicas_in_one_rack=replicas_in_one_rack(live)))
+    features = features_of(live, client or {})
+    asked = parse_configuration(configuration_text(live, features), f"topic {topic}", sets)
+    configuration = configuration_of(asked, replicas_in_one_rack=replicas_in_one_rack(live))
+    return promised(asked, configuration, reading(live, features, asked, sets))
 
 
 def promise(configuration: "str | Path | Acceptance", *, sets: Sequence[str] = ()) -> "AcceptRecord":
@@ -305,10 +308,10 @@ def promise(configuration: "str | Path | Acceptance", *, sets: Sequence[str] = (
     Raises UsageError, ScenarioError.
     """
     from harness.campaign.accept.acceptance import Acceptance, record_of
+    from harness.campaign.accept.proofs import proofs
 
-    if isinstance(configuration, Acceptance):
-        return record_of(configuration)
-    return record_of(configured(configuration, sets=sets))
+    its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
+    return record_of(its, proofs(its.setup, its.clauses) if its.setup.no_run else ())
 
 
 def accept(
@@ -328,7 +331,7 @@ def accept(
     real clusters, within `budget_s` (None: until all are done).
 
     The directory is made below `out`: accept.json, the scenario files, and the files of a suite. Raises
-    UsageError, ScenarioError.
+    UsageError, also for a configuration of which no run can show anything; ScenarioError.
     """
     from harness.campaign.accept.acceptance import Acceptance, planned, searched
     from harness.campaign.accept.record import read_accept
@@ -336,6 +339,8 @@ def accept(
     _require_linux()
     stream = progress or sys.stderr
     its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
+    if its.setup.no_run:
+        raise UsageError(f"accept: no run can show anything: {its.setup.no_run}")
     if limit_s := _search_limit_s(search_s, stream):
         its = searched(its, time_limit_s=limit_s, on_result=partial(_printed(stream), its.setup))
     made = planned(its, out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)
@@ -477,12 +482,12 @@ def _require_linux() -> None:
 
 
 def _matrix(sets: Sequence[str], search_s: float, stream: TextIO) -> "Matrix":
-    from harness.campaign.accept.configuration_file import parse_configuration
+    from harness.campaign.accept.configuration_file import parse_common
     from harness.campaign.accept.matrix import NAME, matrix
     from harness.campaign.accept.searches import SharedSearches
 
     shared = SharedSearches(time_limit_s=search_s, on_result=_printed(stream)) if search_s else None
-    return matrix(parse_configuration(f"name: {NAME}\n", NAME, sets), search=shared)
+    return matrix(parse_common(NAME, sets), search=shared)
 
 
 def _search_limit_s(asked_s: float | None, stream: TextIO) -> float:

@@ -141,6 +141,7 @@ def _promised(arguments: Namespace) -> int:
 
 
 def _proven(arguments: Namespace) -> int:
+    from checkers.verdict.algebra import Verdict
     from harness import api
     from harness.campaign.accept import page
     from harness.campaign.accept.acceptance import exit_code
@@ -159,7 +160,13 @@ def _proven(arguments: Namespace) -> int:
         )
     else:
         its = _acceptance(arguments)
-        print(f"{page.promise(api.promise(its))}\n", file=progress, flush=True)
+        record = api.promise(its)
+        print(f"{page.promise(record)}\n", file=progress, flush=True)
+        if its.setup.no_run:
+            print(page.answer(record, {}), file=progress, flush=True)
+            if arguments.json:
+                print(json.dumps(page.as_json(record, {}), indent=2))
+            return exit_code(record, None) or Verdict.UNKNOWN.exit_code
         record, suite = api.accept(
             its,
             search_s=0.0 if arguments.no_search else arguments.search_limit,
@@ -189,7 +196,7 @@ def _acceptance(arguments: Namespace) -> "Acceptance":
 def _assignment(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not name or not sign:
-        raise UsageError(f"accept: --client {text}: expected KEY=VALUE, as in security.protocol=SSL")
+        raise UsageError(f"accept: --client {name}: expected KEY=VALUE, as in security.protocol=SSL")
     return name, value
 
 

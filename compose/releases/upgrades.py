@@ -46,6 +46,13 @@ def metadata_level(release: str) -> int:
     return METADATA_LEVELS[version_of(release)]
 
 
+def version_with(level: int) -> Version | None:
+    """The version that knows metadata.version up to this level; None: it is older or newer than all known."""
+    if not min(METADATA_LEVELS.values()) <= level <= max(METADATA_LEVELS.values()):
+        return None
+    return max(version for version, its in METADATA_LEVELS.items() if its <= level)
+
+
 def can_be_lowered(newer: str, older: str) -> bool:
     """Whether Kafka takes metadata.version back from the level of a release to that of an older one."""
     low, high = metadata_level(older), metadata_level(newer)

@@ -242,12 +242,16 @@ def _check_config(where: str, config: Mapping[str, Setting]) -> None:
             )
 
 
+def counts_replicas(key: str) -> bool:
+    """Whether a setting is a number of replicas, of which there are no more than brokers."""
+    return key == "min.insync.replicas" or key.endswith("replication.factor")
+
+
 def _check_replication(topology: Topology) -> None:
     """Kafka would start with these and then refuse every topic, or every write."""
     for config in (topology.broker_config, topology.controller_config):
         for key, value in config.items():
-            counts_replicas = key == "min.insync.replicas" or key.endswith("replication.factor")
-            if counts_replicas and not 1 <= _count(key, value) <= topology.brokers:
+            if counts_replicas(key) and not 1 <= _count(key, value) <= topology.brokers:
                 raise TopologyError(f"{key}: {value} with {topology.brokers} brokers can never be met")
 
 

@@ -32,6 +32,7 @@ from harness.run_directory.manifest import (
 )
 from harness.run_directory.manifest_writer import ManifestWriter
 from harness.scenario.resolve import Resolved
+from harness.scenario.text.hidden import without_secret
 from harness.terminal.panel import LivePanel
 from harness.terminal.progress import Progress, ProgressLines
 from harness.terminal.summary import report_text
@@ -117,7 +118,7 @@ def first_manifest(resolved: Resolved, argv: Sequence[str] = (), run: str | None
         tool_version=version("highwater"),
         scenario=scenario.name,
         seed=resolved.seed,
-        argv=tuple(argv),
+        argv=tuple(map(without_secret, argv)),
         release=scenario.cluster.kafka,
         releases=_releases(resolved),
         expect=scenario.expect.acked_loss,

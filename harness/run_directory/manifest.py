@@ -169,7 +169,9 @@ class Manifest(ManifestPart):
     tool_version: str = Field(description="version of highwater that ran the run")
     scenario: str = Field(description="the scenario's name; scenario.yaml has it resolved")
     seed: int = Field(ge=0, description="the seed of every random choice")
-    argv: tuple[str, ...] = Field(default=(), description="the command line, without the program")
+    argv: tuple[str, ...] = Field(
+        default=(), description="the command line, without the program and without secrets"
+    )
     release: str = Field(description="Kafka release that the nodes begin with, as 4.3.1")
     expect: Expectation = Field(description="expected acknowledged loss: `none`, `permitted` or `any`")
     accept: tuple[AcceptLine, ...] = Field(description="acceptance lines, as `unavailable.max <= 20s`")

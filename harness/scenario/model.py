@@ -34,6 +34,10 @@ def _config_text(item: object) -> object:
 
 
 RELEASE = r"^\d+\.\d+\.\d+$"
+MOST_LETTERS = 61
+"""Of the name of a scenario."""
+MOST_PARTITIONS = 1000
+"""Of one topic."""
 KafkaConfig = Annotated[dict[str, str], BeforeValidator(_kafka_config)]
 
 
@@ -66,7 +70,7 @@ class TopicPart(Part):
     """One topic to create before the load starts."""
 
     name: str = Field(pattern=r"^[a-zA-Z0-9._-]{1,200}$")
-    partitions: int = Field(default=6, ge=1, le=1000)
+    partitions: int = Field(default=6, ge=1, le=MOST_PARTITIONS)
     replication: int = Field(default=3, ge=1)
     config: KafkaConfig = {}
 
@@ -134,7 +138,7 @@ Tag = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
 class Scenario(Part):
     """A whole scenario file. A resolved one has a seed, no storm, and nothing left to draw."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=MOST_LETTERS)
     about: str = ""
     shows: str = ""
     tags: list[Tag] = []

@@ -10,7 +10,7 @@ from fakes.run.highwater_process import highwater
 
 from harness import api
 from harness.campaign.accept.acceptance import promised, record_of
-from harness.campaign.accept.configuration_file import parse_configuration, profiles, read_configuration
+from harness.campaign.accept.configuration_file import parse_common, profiles, read_configuration
 from harness.campaign.accept.matrix import NAME, SEARCHED, matrix, planned_matrix
 from harness.campaign.accept.matrix_page import as_json
 from harness.campaign.accept.proofs import proofs
@@ -144,7 +144,7 @@ CELLS = ("acks-1-2-of-3-clean", "acks-all-2-of-2-clean", "acks-all-1-of-3-unclea
 
 def test_cells_of_the_matrix_show_what_the_simulated_kafka_did_in_them(tmp_path: Path) -> None:
     searches = SharedSearches(time_limit_s=WITHIN_S, on_result=lambda its, result: None)
-    made = matrix(parse_configuration(f"name: {NAME}\n", NAME), lambda cell: cell.name in CELLS, searches)
+    made = matrix(parse_common(NAME), lambda cell: cell.name in CELLS, searches)
     suite = planned_matrix(made, out=tmp_path, seed=int(SEED), budget_s=WITHIN_S)
     record, done = api.resume_matrix(suite.path)
     document = as_json(record, judged_entries(done))

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it re-exports without saying so
     AdminClient,
     ConfigResource,
@@ -20,20 +20,29 @@ from workloads.errors import TopicUnreadable
 
 ANSWER_S = 20.0
 UNSAID = (ConfigSource.DEFAULT_CONFIG, ConfigSource.UNKNOWN_CONFIG)
+SILENT = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError.REQUEST_TIMED_OUT)
+"""The errors of a broker that does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveBroker:
-    """One broker: its settings that are not Kafka's defaults, without secrets; `rack` "" for none."""
+    """One broker: its settings that are not Kafka's defaults, without secrets; `rack` "" for none.
+
+    `address` is the host:port at which clients like this one reach it.
+    """
 
     number: int
+    address: str
     rack: str
     config: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveTopic:
-    """One topic: the replicas of each partition, and its settings that are not Kafka's defaults."""
+    """One topic: the replicas of each partition, and its settings that are not Kafka's defaults.
+
+    `brokers` are those that answer; a replica may be on one that does not.
+    """
 
     name: str
     replicas: tuple[tuple[int, ...], ...]
@@ -52,30 +61,48 @@ def read_topic(name: str, bootstrap: str, client: Mapping[str, str]) -> LiveTopi
         topic = described[name].result(ANSWER_S)
         cluster = admin.describe_cluster(request_timeout=ANSWER_S).result(ANSWER_S)
         numbers = sorted(node.id for node in cluster.nodes)
-        (config,) = _configs(admin, ResourceType.TOPIC, [name])
-        of_brokers = _configs(admin, ResourceType.BROKER, [str(number) for number in numbers])
+        config = said(_asked(admin, ResourceType.TOPIC, name).result(ANSWER_S).values())
+        answers = {number: _asked(admin, ResourceType.BROKER, str(number)) for number in numbers}
+        of_brokers = {number: its for number in numbers if (its := _of_broker(answers[number])) is not None}
+        if not of_brokers:
+            raise TimeoutError("no broker says its settings")
     except (KafkaException, TimeoutError, ValueError) as error:
         raise TopicUnreadable(f"topic {name} at {bootstrap}: {_reason(error)}") from error
-    racks = {node.id: node.rack or "" for node in cluster.nodes}
+    nodes = {node.id: node for node in cluster.nodes}
     partitions = sorted(topic.partitions, key=lambda one: one.id)
     return LiveTopic(
         name=name,
         replicas=tuple(tuple(node.id for node in one.replicas) for one in partitions),
         config=config,
         brokers=tuple(
-            LiveBroker(number=number, rack=racks[number], config=its)
-            for number, its in zip(numbers, of_brokers, strict=True)
+            LiveBroker(
+                number=number,
+                address=f"{nodes[number].host}:{nodes[number].port}",
+                rack=nodes[number].rack or "",
+                config=its,
+            )
+            for number, its in of_brokers.items()
         ),
     )
 
 
-def _configs(admin: AdminClient, kind: ResourceType, names: Sequence[str]) -> list[dict[str, str]]:
-    """The settings of each; the client asks for those of one broker at a time."""
-    asked = [ConfigResource(kind, name) for name in names]
-    answers: list[Future[Any]] = [
-        admin.describe_configs([each], request_timeout=ANSWER_S)[each] for each in asked
-    ]
-    return [said(answer.result(ANSWER_S).values()) for answer in answers]
+def _asked(admin: AdminClient, kind: ResourceType, name: str) -> "Future[Any]":
+    """The settings of one topic, or of one broker, which is asked itself."""
+    resource = ConfigResource(kind, name)
+    answer: Future[Any] = admin.describe_configs([resource], request_timeout=ANSWER_S)[resource]
+    return answer
+
+
+def _of_broker(answer: "Future[Any]") -> dict[str, str] | None:
+    """What a broker says; None if it says nothing: one that has just ended is listed for a session more."""
+    try:
+        return said(answer.result(ANSWER_S).values())
+    except TimeoutError:
+        return None
+    except KafkaException as error:
+        if error.args[0].code() in SILENT:
+            return None
+        raise
 
 
 def said(entries: Sequence[Any]) -> dict[str, str]:

@@ -25,7 +25,7 @@ from harness.campaign.accept.record import (
     TrapRow,
     write_accept,
 )
-from harness.campaign.accept.scenarios import Setup, setup
+from harness.campaign.accept.scenarios import Assumed, Reading, Setup, setup
 from harness.campaign.accept.searches import OnResult, scenario_of, search_row, searched_for
 from harness.campaign.suites.directory import Suite
 from harness.campaign.suites.made import suite_of
@@ -49,9 +49,11 @@ class Acceptance:
         return tuple(name for name in self.setup.asked.require if name not in given)
 
 
-def promised(asked: AcceptFile, configuration: Configuration | None = None) -> Acceptance:
+def promised(
+    asked: AcceptFile, configuration: Configuration | None = None, reading: Reading | None = None
+) -> Acceptance:
     """The promise, from the contract alone."""
-    its = setup(asked, configuration)
+    its = setup(asked, configuration, reading)
     return Acceptance(setup=its, clauses=clauses(its.configuration))
 
 
@@ -102,6 +104,7 @@ def record_of(
         ),
         required_missing=acceptance.required_missing,
         left_out=its.left_out,
+        remarks=its.reading.remarks,
         searches=tuple(
             search_row(its, result, of_search[place] if place < len(of_search) else None)
             for place, result in enumerate(acceptance.searches)
@@ -132,16 +135,23 @@ def _clause_row(clause: Clause, proof: Proof | None, entry: int | None) -> Claus
 
 
 def settings_line(its: Setup) -> str:
-    """ "Kafka 4.3.1, 3 replicas, min.insync.replicas 2, acks=all, idempotent, ELR on"."""
+    """ "Kafka 4.3.1, 3 replicas, min.insync.replicas 2, acks=all (assumed), idempotent (assumed), ELR on"."""
     topic, producer = its.configuration.topic, its.configuration.producer
+
+    def said(what: Assumed, words: str) -> str:
+        return f"{words} (assumed)" if what in its.reading.assumed else words
+
+    release = its.asked.cluster.kafka
+    if "patch" in its.reading.assumed:
+        release = ".".join(map(str, its.asked.release))
     words = [
-        f"Kafka {its.asked.cluster.kafka}",
+        said("release", f"Kafka {release}"),
         f"{topic.replication} replica{'s' * (topic.replication > 1)}",
         f"min.insync.replicas {topic.min_isr}",
-        f"acks={producer.acks}",
-        "idempotent" if producer.idempotence else "not idempotent",
+        said("producer", f"acks={producer.acks}"),
+        said("producer", "idempotent" if producer.idempotence else "not idempotent"),
         f"unclean election {'on' if topic.unclean else 'off'}",
-        f"ELR {'on' if its.configuration.cluster.elr else 'off'}",
+        said("elr", f"ELR {'on' if its.configuration.cluster.elr else 'off'}"),
     ]
     return ", ".join(
         [*words, *(["flushed before each acknowledgement"] if its.configuration.flushed else [])]

@@ -1,30 +1,51 @@
 """A configuration as a file: the cluster as in a scenario, one topic, the settings of its producers.
 
 docs/accept.md describes every key. What cannot be is refused with file, line and column, before anything
-else.
+else; a cluster or a topic that is only larger than a run's is none of that.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, get_args
 
 from pydantic import Field, ValidationError
 
 from checkers.promises.clauses import KINDS
+from checkers.promises.search import Goal
+from compose.spec.topology import counts_replicas
 from harness.campaign.accept.producer_settings import refused
 from harness.errors import ScenarioError, UsageError
+from harness.scenario import model
+from harness.scenario.kafka_settings import MIN_ISR
 from harness.scenario.model import ClusterPart, KafkaConfig, Part, Scenario, TopicPart
 from harness.scenario.rules.cluster import cluster, release
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.rules.settings import settings
 from harness.scenario.rules.topics import topics
-from harness.scenario.text.complaints import at, complaints, unknown
+from harness.scenario.text.complaints import at, complaints, dotted, unknown
 from harness.scenario.text.positions import load, override
 from harness.scenario.text.yaml_tree import MOST_CHARACTERS
 
 PROFILES = Path(__file__).parent / "profiles"
 TOPIC = "orders"
 """The name of the topic in the runs that prove a configuration."""
+ENDINGS = (*KINDS, *(f"search-{goal}" for goal in get_args(Goal)))
+"""By which the name of each scenario differs from that of its configuration."""
+MOST_LETTERS = model.MOST_LETTERS - max(len(f"-{ending}") for ending in ENDINGS)
+"""Of a configuration's name."""
+
+OF_EACH_CELL = "each cell of the matrix has its own"
+NOT_WITHOUT_ACKS_ALL = "the cells with acks=0 and acks=1 cannot have it"
+NOT_OF_A_MATRIX: Mapping[tuple[str, ...], str] = {
+    ("topic", "replication"): OF_EACH_CELL,
+    ("topic", "config", MIN_ISR): OF_EACH_CELL,
+    ("topic", "config", "unclean.leader.election.enable"): OF_EACH_CELL,
+    ("producer", "acks"): OF_EACH_CELL,
+    ("producer", "transactional.id"): NOT_WITHOUT_ACKS_ALL,
+    ("require",): "a matrix requires nothing",
+}
+"""What cells do not have in common, and why."""
 
 
 class AcceptedCluster(ClusterPart):
@@ -32,11 +53,28 @@ class AcceptedCluster(ClusterPart):
 
     racks: dict[str, str] = Field(default={})
 
+    def combined_on(self, brokers: int) -> bool:
+        """Whether the brokers of a run, of so many, are its controllers too."""
+        return self.combined and self.controllers <= brokers
+
+    def of(self, brokers: int) -> ClusterPart:
+        """The cluster with so many brokers, as a scenario has it."""
+        written = self.model_dump(exclude={"racks"}, exclude_unset=True)
+        return ClusterPart(
+            **written
+            | {
+                "brokers": brokers,
+                "combined": self.combined_on(brokers),
+                "broker_config": met(brokers, self.broker_config),
+                "controller_config": met(brokers, self.controller_config),
+            }
+        )
+
 
 class AcceptedTopic(Part):
     """The topic."""
 
-    partitions: int = Field(default=6, ge=1, le=1000)
+    partitions: int = Field(default=6, ge=1)
     replication: int = Field(default=3, ge=1)
     config: KafkaConfig = Field(default={})
 
@@ -44,7 +82,7 @@ class AcceptedTopic(Part):
 class AcceptFile(Part):
     """A whole configuration file."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=MOST_LETTERS)
     about: str = ""
     cluster: AcceptedCluster = AcceptedCluster()
     topic: AcceptedTopic = AcceptedTopic()
@@ -58,11 +96,28 @@ class AcceptFile(Part):
         major, minor, _ = self.cluster.kafka.split(".")
         return int(major), int(minor)
 
-    def scenario(self, cluster: ClusterPart | None = None) -> Scenario:
-        """The cluster and the topic as a scenario without faults has them."""
-        plain = self.cluster.model_dump(exclude={"racks"})
-        topic = TopicPart(name=TOPIC, **self.topic.model_dump())
-        return Scenario(name=self.name, cluster=cluster or ClusterPart(**plain), topics=[topic])
+    @property
+    def partitions(self) -> int:
+        """Of the topic in a run."""
+        return min(self.topic.partitions, model.MOST_PARTITIONS)
+
+    def scenario(self) -> Scenario:
+        """The topic, and a cluster of as many brokers as replicas, as a scenario without faults has them."""
+        cluster = self.cluster.of(self.topic.replication)
+        topic = TopicPart(name=TOPIC, **self.topic.model_dump() | {"partitions": self.partitions})
+        return Scenario(name=self.name, cluster=cluster, topics=[topic])
+
+
+def met(brokers: int, config: Mapping[str, str]) -> dict[str, str]:
+    """Settings of which none asks for more replicas than there are brokers."""
+    beyond = set(replicas_beyond(brokers, config))
+    return {name: str(brokers) if name in beyond else value for name, value in config.items()}
+
+
+def replicas_beyond(brokers: int, config: Mapping[str, str]) -> Iterator[str]:
+    """The settings that do."""
+    counts = ((name, value.strip()) for name, value in config.items() if counts_replicas(name))
+    return (name for name, count in counts if count.isdecimal() and int(count) > brokers)
 
 
 def read_configuration(name: str, sets: Sequence[str] = ()) -> AcceptFile:
@@ -87,6 +142,26 @@ def parse_configuration(text: str, filename: str, sets: Sequence[str] = ()) -> A
     return asked
 
 
+def parse_common(name: str, sets: Sequence[str] = ()) -> AcceptFile:
+    """What all cells of a matrix have in common: Kafka's defaults, but for `sets`. ScenarioError."""
+    asked = parse_configuration(f"name: {name}\n", name, sets)
+    written = asked.model_dump(exclude_unset=True)
+    wrong = [(path, why) for path, why in NOT_OF_A_MATRIX.items() if _has(written, path)]
+    if asked.name != name:
+        wrong.append((("name",), OF_EACH_CELL))
+    if asked.producer.get("enable.idempotence", "false").lower() == "true":
+        wrong.append((("producer", "enable.idempotence"), f"{NOT_WITHOUT_ACKS_ALL}; allowed: false"))
+    if wrong:
+        raise ScenarioError([f"matrix: {dotted(path)}: {why}" for path, why in wrong])
+    return asked
+
+
+def _has(written: Mapping[str, Any], path: Sequence[str]) -> bool:
+    """Whether there is a value at the path."""
+    first, *rest = path
+    return first in written and (not rest or _has(written[first], rest))
+
+
 def profiles() -> list[str]:
     """Names of the configurations that come with the tool."""
     return sorted(path.stem for path in PROFILES.glob("*.yaml"))
@@ -94,11 +169,24 @@ def profiles() -> list[str]:
 
 def _refused(asked: AcceptFile) -> list[Contradiction]:
     """What the first stage finds: first what is no cluster, then settings that the release does not take."""
+    if found := [*_of_counts(asked)]:
+        return found
     scenario = asked.scenario()
     for rules in ((topics, cluster, release), (settings,)):
         if found := [_here(each) for rule in rules for each in rule(scenario)]:
             return found
     return [*_of_racks(asked), *_of_producer(asked), *_of_required(asked)]
+
+
+def _of_counts(asked: AcceptFile) -> Iterator[Contradiction]:
+    """What the asked cluster has no room for, whatever a run has."""
+    brokers, replicas, controllers = asked.cluster.brokers, asked.topic.replication, asked.cluster.controllers
+    if replicas > brokers:
+        text = f"{replicas} replicas do not fit on {brokers} broker{'s' * (brokers > 1)}"
+        yield Contradiction(path=("topic", "replication"), text=text)
+    if asked.cluster.combined and controllers > brokers:
+        text = f"{controllers} with {brokers} brokers; with combined roles each controller is a broker"
+        yield Contradiction(path=("cluster", "controllers"), text=text)
 
 
 def _of_racks(asked: AcceptFile) -> Iterator[Contradiction]:

@@ -1,5 +1,5 @@
-"""The configuration that is in force: what a file says, else the brokers' setting, else the release's
-default.
+"""The configuration that is in force: what a file says of the topic, else the setting of the brokers, or of
+the controllers where these decide, else the release's default.
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from harness.scenario.deletion import retention_ms
 from harness.scenario.kafka_settings import MIN_ISR, OF_BROKERS
 from harness.scenario.model import topology_of
 
+UNCLEAN = "unclean.leader.election.enable"
 NEVER = 2**63 - 1
 """How Kafka writes that a number has no bound."""
 NAMES_OF_BROKERS: Mapping[str, str] = {
@@ -36,10 +37,22 @@ def configuration_of(asked: AcceptFile, *, replicas_in_one_rack: int = 0) -> Con
 def value_of(asked: AcceptFile, name: str) -> str:
     """A topic's setting as Kafka would have it; "" for one that the release does not have."""
     known = settings_of(asked.cluster.kafka, "topic")
-    own = asked.topic.config.get(name)
-    of_brokers = asked.cluster.broker_config.get(NAMES_OF_BROKERS.get(name, name))
-    found = own if own is not None else of_brokers
+    of_nodes = asked.cluster.broker_config | {
+        key: text for key, text in asked.cluster.controller_config.items() if key in _of_controllers(asked)
+    }
+    found = asked.topic.config.get(name, of_nodes.get(NAMES_OF_BROKERS.get(name, name)))
     return found if found is not None else known[name].default if name in known else ""
+
+
+def _of_controllers(asked: AcceptFile) -> tuple[str, ...]:
+    """The settings of which the controllers' value counts. They elect; a leader counts who is in sync, and
+    with eligible leader replicas by the value that the controllers were formatted with.
+    """
+    return (UNCLEAN, MIN_ISR) if _elr_on(asked) else (UNCLEAN,)
+
+
+def _elr_on(asked: AcceptFile) -> bool:
+    return topology_of(asked.scenario().cluster).elr_on
 
 
 def _topic(asked: AcceptFile) -> TopicSettings:
@@ -49,7 +62,7 @@ def _topic(asked: AcceptFile) -> TopicSettings:
     return TopicSettings(
         replication=asked.topic.replication,
         min_isr=int(value_of(asked, MIN_ISR)),
-        unclean=value_of(asked, "unclean.leader.election.enable").lower() == "true",
+        unclean=value_of(asked, UNCLEAN).lower() == "true",
         flush_messages=None if flush_messages == NEVER else flush_messages,
         flush_s=None if flush_ms == NEVER else flush_ms / 1000,
         retention_s=_retention_s(asked),
@@ -75,6 +88,8 @@ def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:
     def seconds(name: str, config: Mapping[str, str] = brokers) -> float:
         return int(config.get(name, known[name].default)) / 1000
 
+    creates = brokers.get("auto.create.topics.enable", known["auto.create.topics.enable"].default)
+
     def said(name: str) -> int | None:
         return int(brokers[name]) if name in brokers else None
 
@@ -82,12 +97,12 @@ def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:
         release=asked.release,
         brokers=asked.cluster.brokers,
         controllers=asked.cluster.controllers,
-        elr=topology_of(asked.scenario().cluster).elr_on,
+        elr=_elr_on(asked),
         session_s=seconds("broker.session.timeout.ms", controllers),
         heartbeat_s=seconds("broker.heartbeat.interval.ms"),
         lag_max_s=seconds("replica.lag.time.max.ms"),
         fetch_wait_s=seconds("replica.fetch.wait.max.ms"),
-        creates_topics=brokers.get("auto.create.topics.enable", "false").lower() == "true",
+        creates_topics=creates.lower() == "true",
         default_replication=said("default.replication.factor"),
         offsets_replication=said("offsets.topic.replication.factor"),
         transactions_min_isr=said("transaction.state.log.min.isr"),

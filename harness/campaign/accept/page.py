@@ -20,7 +20,11 @@ WORDS = {"loss": "lose what was acknowledged", "unavailability": "stop writes"}
 
 def promise(record: AcceptRecord) -> str:
     """The promise and the traps, by the contract alone."""
-    return "\n".join([f"{record.name}: {record.settings}", "", *_promise(record), "", *_traps(record)])
+    return "\n".join([*_heading(record), "", *_promise(record), "", *_traps(record)])
+
+
+def _heading(record: AcceptRecord) -> list[str]:
+    return [f"{record.name}: {record.settings}", *(f"  {remark}" for remark in record.remarks)]
 
 
 def _promise(record: AcceptRecord) -> Iterator[str]:
@@ -74,7 +78,7 @@ def answer(record: AcceptRecord, judged: Mapping[int, RunRow]) -> str:
         if trap.clause
     ]
     lines = [
-        f"{record.name}: {record.settings}",
+        *_heading(record),
         "",
         *columns([("", "by the run", "must show", "run"), *rows]),
     ]

@@ -16,6 +16,7 @@ from checkers.promises.configuration import (
     MOST_IN_FLIGHT_OF_IDEMPOTENCE,
     ProducerSettings,
 )
+from harness.scenario.text.hidden import OF_CONNECTIONS
 
 Release = tuple[int, int]
 NEVER: Release = (99, 0)
@@ -46,8 +47,6 @@ SINCE: Mapping[str, tuple[Release, Release]] = {
     "transaction.two.phase.commit.enable": ((4, 1), NEVER),
 }
 """The others: the first release that has a setting, and the first that has it no more."""
-OF_CONNECTIONS = ("sasl.", "security.", "ssl.")
-"""How every setting of TLS and SASL begins: they decide nothing here."""
 LINGERS_SINCE: Release = (4, 0)
 """From this release on linger.ms is 5 by default (KIP-1030)."""
 STRICT_SINCE: Release = (4, 0)

@@ -84,6 +84,9 @@ class AcceptRecord(ManifestPart):
         default=(), description="clauses that it must have, and has not"
     )
     left_out: tuple[str, ...] = Field(default=(), description="of the configuration, in the runs")
+    remarks: tuple[str, ...] = Field(
+        default=(), description="what a running cluster did not say, or not with one voice"
+    )
     searches: tuple[SearchRow, ...] = ()
 
     def as_text(self) -> str:

@@ -1,22 +1,25 @@
 """A scenario on a cluster with the configuration that is to be proven: all of it but the faults.
 
 What would make a run judge something else is left out of it, and named: settings by which Kafka deletes or
-restamps records, racks, and settings of Kafka's own producer that the load's client does not have.
+restamps records, more replicas than a run has brokers, racks, settings of connections, and settings of
+Kafka's own producer that the load's client does not have. What may be a secret is in no scenario, and its
+value is not named.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from checkers.model.case import BROKERS
 from checkers.promises.configuration import Configuration
 from checkers.promises.search import Kind, Times
 from compose.spec.server_properties import server_properties
 from faults.durations import write_duration
-from harness.campaign.accept.configuration_file import TOPIC, AcceptFile
-from harness.campaign.accept.in_force import configuration_of, value_of
-from harness.campaign.accept.producer_settings import IN_FLIGHT
+from harness.campaign.accept.configuration_file import TOPIC, AcceptFile, met, replicas_beyond
+from harness.campaign.accept.in_force import UNCLEAN, configuration_of, value_of
+from harness.campaign.accept.producer_settings import IN_FLIGHT, known_settings
 from harness.scenario.deletion import deleting
-from harness.scenario.kafka_settings import MIN_ISR
+from harness.scenario.kafka_settings import MIN_ISR, counts_at_most_all
 from harness.scenario.load_plan import refused_by_client, refused_settings
 from harness.scenario.model import (
     ClusterPart,
@@ -27,9 +30,11 @@ from harness.scenario.model import (
     WorkloadPart,
     topology_of,
 )
+from harness.scenario.text.hidden import may_be_secret
 
 Step = Mapping[str, Any]
 Loss = Literal["none", "permitted", "any"]
+Assumed = Literal["release", "patch", "elr", "producer"]
 
 CARRIED = (
     *("batch.size", "compression.type", "linger.ms", IN_FLIGHT, "request.timeout.ms", "retries"),
@@ -47,7 +52,16 @@ ONE_IN_FLIGHT = {IN_FLIGHT: "1"}
 """Where brokers forget their producers, the load's client may take a refused batch for written: another
 loss.
 """
-UNCLEAN = "unclean.leader.election.enable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a configuration was read of a running cluster: what is `assumed`, since nobody said it, and
+    `remarks` on what was said.
+    """
+
+    assumed: frozenset[Assumed] = frozenset()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +75,29 @@ class Setup:
     times: Times
     carried: Mapping[str, str]
     left_out: tuple[str, ...]
+    reading: Reading = Reading()
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of faults of which a scenario can be made: a controller's disk is never emptied, since
-        one that forgets its vote may give it twice.
+        """The kinds of faults of which a scenario with as many brokers as the model's can be made: a
+        controller's disk is never emptied, since one that forgets its vote may give it twice.
         """
-        whole = not self.asked.cluster.combined
-        return tuple(kind for kind in Kind if whole or kind is not Kind.DISK_LOSS)
+        combined = self.asked.cluster.combined_on(len(BROKERS))
+        return tuple(kind for kind in Kind if not (combined and kind is Kind.DISK_LOSS))
+
+    @property
+    def combined(self) -> bool:
+        """Whether the brokers are the controllers too, in runs of a broker for each replica."""
+        return self.asked.cluster.combined_on(self.asked.topic.replication)
+
+    @property
+    def no_run(self) -> str:
+        """Why no run can show anything of the configuration; "" if runs can."""
+        if self.configuration.spare >= 0:
+            return ""
+        topic = self.configuration.topic
+        wanted = f"min.insync.replicas={topic.min_isr} of {topic.replication} replicas"
+        return f"Kafka {self.asked.cluster.kafka} takes no acks=all write with {wanted}"
 
     @property
     def later_s(self) -> float:
@@ -106,7 +135,9 @@ class Setup:
         )
 
 
-def setup(asked: AcceptFile, configuration: Configuration | None = None) -> Setup:
+def setup(
+    asked: AcceptFile, configuration: Configuration | None = None, reading: Reading | None = None
+) -> Setup:
     """What all scenarios of a configuration have in common."""
     its = configuration or configuration_of(asked)
     carried = _carried(asked, its)
@@ -122,6 +153,7 @@ def setup(asked: AcceptFile, configuration: Configuration | None = None) -> Setu
         ),
         carried=carried,
         left_out=tuple(_left_out(asked, carried)),
+        reading=reading or Reading(),
     )
 
 
@@ -131,28 +163,24 @@ def duration(seconds: float) -> str:
 
 
 def _cluster(asked: AcceptFile, brokers: int, defaults: Mapping[str, str]) -> ClusterPart:
-    """As many brokers as replicas, so that every partition is on all of them."""
-    its = asked.cluster
-    return ClusterPart(
-        brokers=brokers,
-        controllers=its.controllers,
-        combined=its.combined and its.controllers <= brokers,
-        kafka=its.kafka,
-        formatted=its.formatted,
-        elr=its.elr,
-        broker_config={**defaults, **_kept(its.broker_config)},
-        controller_config=_kept(its.controller_config),
-    )
+    """The asked one with so many brokers: as many as replicas, so that every partition is on all of them."""
+    its = asked.cluster.of(brokers)
+    kept = {
+        "broker_config": {**defaults, **_kept(its.broker_config)},
+        "controller_config": _kept(its.controller_config),
+    }
+    return its.model_copy(update=kept)
 
 
 def _topic(asked: AcceptFile) -> TopicPart:
     """What the harness would set otherwise is spelled out."""
-    decisive = {name: value_of(asked, name) for name in (MIN_ISR, UNCLEAN)}
+    decisive = {name: value_of(asked, name) for name in (MIN_ISR, UNCLEAN)} | _kept(asked.topic.config)
+    counts = counts_at_most_all(asked.cluster.kafka)
     return TopicPart(
         name=TOPIC,
-        partitions=asked.topic.partitions,
+        partitions=asked.partitions,
         replication=asked.topic.replication,
-        config=decisive | _kept(asked.topic.config),
+        config=decisive if counts else met(asked.topic.replication, decisive),
     )
 
 
@@ -185,18 +213,30 @@ def _workload(its: Configuration, client: Mapping[str, str], tail_s: float) -> W
 
 
 def _kept(config: Mapping[str, str]) -> dict[str, str]:
-    gone = {name for name, _ in deleting(config)}
+    gone = {name for name, _ in deleting(config)}.union(filter(may_be_secret, config))
     return {name: value for name, value in config.items() if name not in gone}
 
 
 def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
     for config in (asked.topic.config, asked.cluster.broker_config, asked.cluster.controller_config):
         yield from (f"{name}={config[name]}" for name, _ in deleting(config))
+        yield from filter(may_be_secret, config)
     brokers, replicas = asked.cluster.brokers, asked.topic.replication
+    its_own = {} if counts_at_most_all(asked.cluster.kafka) else asked.topic.config
+    for config in (its_own, asked.cluster.broker_config, asked.cluster.controller_config):
+        for name in replicas_beyond(replicas, config):
+            yield f"{name}={config[name]}: a run has one broker for each replica"
+    if asked.topic.partitions > asked.partitions:
+        beyond = asked.topic.partitions - asked.partitions
+        yield f"{beyond} of {asked.topic.partitions} partitions: a run has {asked.partitions}"
     if brokers > replicas:
         yield f"{brokers - replicas} of {brokers} brokers: a run has one for each replica"
+    if asked.cluster.combined and not asked.cluster.combined_on(replicas):
+        controllers = asked.cluster.controllers
+        yield f"combined: a run of one broker for each replica has {controllers} controllers beside them"
     if asked.cluster.racks:
         yield "racks"
-    yield from (
-        f"{name}={text}" for name, text in asked.producer.items() if name not in (*carried, *IN_FORCE)
-    )
+    known = known_settings(asked.release)
+    for name, text in asked.producer.items():
+        if name not in (*carried, *IN_FORCE):
+            yield f"{name}={text}" if name in known else name

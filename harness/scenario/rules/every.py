@@ -10,13 +10,13 @@ from harness.scenario.rules.cluster import cluster, release
 from harness.scenario.rules.contradiction import Contradiction, LoadRule, Rule
 from harness.scenario.rules.settings import deletion, retention, settings
 from harness.scenario.rules.sizes import batches, retention_outlasts_the_load, volumes, warm_up
-from harness.scenario.rules.topics import topics
+from harness.scenario.rules.topics import in_sync, topics
 from harness.scenario.rules.transactions import transactions
 from harness.scenario.rules.workload import schedule, workload
 from harness.scenario.text.positions import Path
 
 STAGES: Sequence[Sequence[Rule]] = (
-    (topics, cluster, release, deletion, workload, client_settings, deadlines, lines, schedule),
+    (topics, in_sync, cluster, release, deletion, workload, client_settings, deadlines, lines, schedule),
     (settings, evidence, subjects, transactions),
     (batches, warm_up),
     (client,),

@@ -16,8 +16,7 @@ OF_KAFKA = ("__consumer_offsets", "__transaction_state", "__share_group_state", 
 
 
 def topics(scenario: Scenario) -> Iterator[Contradiction]:
-    """The rules of names, of replicas and of in-sync replicas."""
-    default_min_isr = _min_isr_of_brokers(scenario.cluster)
+    """Topics that cannot be created."""
     for index, topic in enumerate(scenario.topics):
         path: Path = ("topics", index)
         if refused := _name(topic.name, [each.name for each in scenario.topics[:index]]):
@@ -26,10 +25,28 @@ def topics(scenario: Scenario) -> Iterator[Contradiction]:
         if topic.replication > brokers:
             text = f"{topic.replication} replicas do not fit on {brokers} broker{'s' if brokers > 1 else ''}"
             yield Contradiction(path=(*path, "replication"), text=text)
-        yield from _min_isr(topic, path, default_min_isr, releases_of(scenario)[0])
+        min_isr, key = _min_isr(scenario.cluster, topic), (*path, "config", MIN_ISR)
+        if not min_isr.isdecimal() or int(min_isr) < 1:
+            yield Contradiction(path=key, text=f"expected a number of replicas from 1, found {min_isr!r}")
     if (partitions := sum(topic.partitions for topic in scenario.topics)) > MOST_PARTITIONS:
         text = f"{partitions} partitions are too many; allowed: at most {MOST_PARTITIONS} in all topics"
         yield Contradiction(path=("topics",), text=text)
+
+
+def in_sync(scenario: Scenario) -> Iterator[Contradiction]:
+    """Topics that Kafka creates, and to which it then refuses every acks=all write."""
+    release = releases_of(scenario)[0]
+    if counts_at_most_all(release):
+        return
+    for index, topic in enumerate(scenario.topics):
+        text = _min_isr(scenario.cluster, topic)
+        if text.isdecimal() and int(text) > topic.replication:
+            whose = "" if MIN_ISR in topic.config else ", the brokers' setting"
+            yield Contradiction(
+                path=("topics", index, "config", MIN_ISR),
+                text=f"{text} in-sync replicas of {topic.replication}{whose}: Kafka {release} would refuse "
+                "every acks=all write",
+            )
 
 
 def _name(name: str, earlier: list[str]) -> str:
@@ -44,23 +61,11 @@ def _name(name: str, earlier: list[str]) -> str:
     return f"{name!r} differs from {alike[0]!r} in . and _ only, which Kafka refuses" if alike else ""
 
 
-def _min_isr_of_brokers(cluster: ClusterPart) -> str:
-    """A topic's setting if it has none of its own; "1" for a cluster that another rule refuses."""
+def _min_isr(cluster: ClusterPart, topic: TopicPart) -> str:
+    """The topic's setting, else the brokers'; "1" for a cluster that another rule refuses."""
+    if MIN_ISR in topic.config:
+        return topic.config[MIN_ISR]
     try:
         return server_properties(topology_of(cluster), 1, client_address="")[MIN_ISR]
     except TopologyError:
         return "1"
-
-
-def _min_isr(topic: TopicPart, path: Path, default: str, release: str) -> Iterator[Contradiction]:
-    key = (*path, "config", MIN_ISR)
-    text = topic.config.get(MIN_ISR, default)
-    if not text.isdecimal() or int(text) < 1:
-        yield Contradiction(path=key, text=f"expected a number of replicas from 1, found {text!r}")
-    elif int(text) > topic.replication and not counts_at_most_all(release):
-        whose = "" if key[-1] in topic.config else ", the brokers' setting"
-        yield Contradiction(
-            path=key,
-            text=f"{text} in-sync replicas of {topic.replication}{whose}: Kafka {release} would refuse every "
-            "acks=all write",
-        )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from harness.scenario.text.hidden import HIDDEN, may_be_secret
 from harness.scenario.text.positions import Document, Path
 
 MOST_SHOWN = 200
@@ -66,11 +67,13 @@ def _as_one_sentence(found: ErrorDetails) -> str:
     message = found["msg"].removeprefix("Value error, ")
     if found["type"] == "value_error":
         return message
-    return f"{message[0].lower()}{message[1:]}, found {_shown(found['input'])}"
+    return f"{message[0].lower()}{message[1:]}, found {_shown(found['loc'], found['input'])}"
 
 
-def _shown(value: object) -> str:
+def _shown(path: Path, value: object) -> str:
     text = repr(value)
+    if may_be_secret(dotted(path)) or may_be_secret(text):
+        return HIDDEN
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 

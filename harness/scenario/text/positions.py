@@ -1,6 +1,7 @@
 """YAML with positions: plain data, and for each key and value the place it was written at.
 
-A place is "file:line:column" (both from 1), or "--set key=value" for what the command line put there.
+A place is "file:line:column" (both from 1), or "--set key=value" for what the command line put there; no
+place and no complaint shows a value that may be a secret.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from harness.errors import ScenarioError
+from harness.scenario.text.hidden import may_be_secret, without_secret
 from harness.scenario.text.yaml_tree import OutOfBounds, yaml_tree
 
 Path = tuple[str | int, ...]
@@ -60,6 +62,8 @@ def _mark(error: YAMLError) -> str:
 def _problem(error: YAMLError, what: str = "not YAML") -> str:
     marked = (error.problem or error.context) if isinstance(error, MarkedYAMLError) else None
     text = str(marked or error).splitlines()[0]
+    if may_be_secret(text):
+        text = text.partition(" with value ")[0]
     return text if isinstance(error, OutOfBounds) else f"{what}: {text}"
 
 
@@ -101,7 +105,7 @@ def override(document: Document, assignments: Sequence[str]) -> None:
     """
     for assignment in assignments:
         name, sign, text = assignment.partition("=")
-        place = f"--set {assignment}"
+        place = f"--set {without_secret(assignment)}"
         if not sign or not name:
             raise ScenarioError([f"{place}: expected key=value, for example --set workload.acks=1"])
         path = _resolve_path(document.data, name.split("."), place)

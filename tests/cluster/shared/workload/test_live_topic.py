@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from checkers.contract.terms import ELR_FEATURE
 from compose.cluster.start import DockerCluster
 from harness.api import of_topic, promise
 from workloads.clients.live_topic import read_topic
@@ -32,6 +33,11 @@ def test_a_live_topic_has_its_promise_and_reading_it_changes_nothing(
 ) -> None:
     before = read_topic(topic, cluster.bootstrap, {})
     record = promise(of_topic(topic, cluster.bootstrap, sets=["producer.acks=all"]))
+    release = ".".join(cluster.topology.kafka.split(".")[:2])
+    assert record.settings.startswith(f"Kafka {release}, 3 replicas, min.insync.replicas 2, acks=all, ")
+    elr = {said.level for said in cluster.admin.features(ELR_FEATURE).values()}
+    assert record.settings.endswith("ELR off" if elr == {0} else "ELR on")
+    assert record.remarks == ()
     assert {"process-kill", "broker-loss", "spare-replicas"} <= {clause.id for clause in record.clauses}
     assert {"no-racks", "no-spare-broker"} <= {trap.id for trap in record.traps}
     assert read_topic(topic, cluster.bootstrap, {}) == before

@@ -3,7 +3,13 @@
 import pytest
 
 from compose.releases.settings import releases
-from compose.releases.upgrades import METADATA_LEVELS, can_be_lowered, metadata_level, version_of
+from compose.releases.upgrades import (
+    METADATA_LEVELS,
+    can_be_lowered,
+    metadata_level,
+    version_of,
+    version_with,
+)
 
 
 def test_every_release_that_is_known_has_a_level_and_later_ones_have_higher_levels() -> None:
@@ -11,6 +17,25 @@ def test_every_release_that_is_known_has_a_level_and_later_ones_have_higher_leve
     levels = [metadata_level(release) for release in releases()]
     assert levels == sorted(levels)
     assert (metadata_level("3.9.1"), metadata_level("4.0.0"), metadata_level("4.3.1")) == (21, 25, 30)
+
+
+@pytest.mark.parametrize(
+    ("level", "version"),
+    [
+        (13, None),
+        (14, (3, 6)),
+        (18, (3, 6)),
+        (19, (3, 7)),
+        (26, (4, 0)),
+        (27, (4, 1)),
+        (30, (4, 3)),
+        (31, None),
+    ],
+)
+def test_the_newest_level_that_a_broker_knows_is_that_of_its_version(
+    level: int, version: tuple[int, int] | None
+) -> None:
+    assert version_with(level) == version
 
 
 @pytest.mark.parametrize(

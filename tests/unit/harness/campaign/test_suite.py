@@ -8,7 +8,7 @@ import pytest
 from fakes.run.run_steps import Judges
 
 from checkers.verdict.algebra import Verdict
-from harness.campaign.suite import Options, run_suite
+from harness.campaign.suite import Options, first_manifest, run_suite
 from harness.report.report import Report, worst_exit_code
 from harness.run_directory.layout import open_run
 from harness.run_directory.manifest import read_manifest
@@ -72,6 +72,12 @@ def test_a_run_directory_holds_the_resolved_scenario_the_manifest_and_the_verdic
     written = json.loads(run.verdict.read_text())
     assert (written["schema_version"], written["verdict"], written["outcome"]) == (1, "PASS", "judged 11")
     assert run.summary.read_text() == "# PASS\n\njudged 11\n"
+
+
+def test_the_manifest_keeps_no_secret_of_the_command_line() -> None:
+    argv = ("accept", "mine.yaml", "--set", "producer.sasl.jaas.config=hush", "--client=sasl.password=hush")
+    kept = first_manifest(scenarios(1)[0], argv).argv
+    assert kept == ("accept", "mine.yaml", "--set", "producer.sasl.jaas.config=…", "--client=…")
 
 
 def test_after_a_ctrl_c_no_further_run_begins_and_the_exit_code_is_130(tmp_path: Path) -> None:

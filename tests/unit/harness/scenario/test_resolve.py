@@ -42,6 +42,11 @@ def refusal(old: str, new: str) -> str:
         ),
         ("name: demo", "nome: demo", "demo.yaml:1:1: name: is missing\n"),
         (
+            "name: demo",
+            f"name: {'x' * 62}",
+            "demo.yaml:1:7: name: string should have at most 61 characters, found",
+        ),
+        (
             "brokers: 3",
             "brokers: three",
             "demo.yaml:2:20: cluster.brokers: input should be a valid integer, found",

@@ -10,6 +10,7 @@ from fakes.run.run_steps import FakeRunSteps
 
 from checkers.verdict.algebra import Verdict
 from compose.setup import prepare
+from harness import api
 from harness.campaign.accept import page
 from harness.campaign.accept.acceptance import exit_code, planned, promised, record_of, searched
 from harness.campaign.accept.configuration_file import read_configuration
@@ -20,7 +21,7 @@ from harness.campaign.suites.loop import run_suite
 from harness.campaign.suites.made import judged_entries
 from harness.campaign.suites.record import RunEvidence
 from harness.cli import main
-from harness.errors import HistoryError, RunDirectoryError
+from harness.errors import HistoryError, RunDirectoryError, UsageError
 from harness.run.live import live_steps
 from harness.run_directory.layout import RunDir
 from harness.scenario.resolve import resolve, scenario_text
@@ -300,6 +301,42 @@ def test_without_proof_the_contract_alone_answers(capsys: pytest.CaptureFixture[
     assert lines[-1] == "It falls into no known trap."
 
 
+NEVER_MET = ["--set", "cluster.kafka=3.6.1", "--set", "topic.config.min.insync.replicas=4"]
+REFUSED = "Kafka 3.6.1 takes no acks=all write with min.insync.replicas=4 of 3 replicas"
+
+
+def test_a_topic_that_takes_no_write_is_answered_and_no_run_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["accept", "payments", "--no-proof", *NEVER_MET]) == 1
+    assert "min-isr-above-replication" in capsys.readouterr().out
+    out = tmp_path / "runs"
+    assert main(["accept", "payments", "--out", str(out), "--json", *NEVER_MET, "--set", "require=[]"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    rows = {row["id"]: (row["why_not"], row["status"]) for row in document["clauses"]}
+    assert set(rows.values()) == {(REFUSED, "no run can show it")}
+    assert "below-min-isr" in rows
+    assert not out.exists()
+    with pytest.raises(UsageError, match=f"^accept: no run can show anything: {REFUSED}$"):
+        api.accept("payments", sets=NEVER_MET[1::2])
+
+
+def test_no_answer_and_no_file_of_it_shows_a_secret(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secrets = ("producer.sasl.jaas.config=hush", "producer.ssl.key.password=hush")
+    sets = (*secrets, "cluster.broker_config.ssl.keystore.password=hush")
+    planned(payments(*sets), out=tmp_path, seed=7, budget_s=3600)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"accept.json", "suite.json", "payments-process-kill.yaml"} <= {path.name for path in files}
+    assert [path.name for path in files if "hush" in path.read_text()] == []
+    options = [word for each in sets for word in ("--set", each)]
+    for more in ([], ["--json"]):
+        assert main(["accept", "payments", "--no-proof", *options, *more]) == 0
+        printed = capsys.readouterr()
+        assert "hush" not in printed.out + printed.err
+
+
 def test_without_proof_a_missing_clause_fails_and_is_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["accept", "payments", "--no-proof", "--json", "--set", "producer={acks: 1}"]
     assert main(arguments) == 1
@@ -326,6 +363,10 @@ def test_without_proof_a_missing_clause_fails_and_is_in_the_json(capsys: pytest.
         (
             ["--from-topic", "orders", "--bootstrap", "localhost:1", "--client", "ssl"],
             "accept: --client ssl: expected KEY=VALUE, as in security.protocol=SSL",
+        ),
+        (
+            ["--from-topic", "orders", "--bootstrap", "localhost:1", "--client", "=hush"],
+            "accept: --client : expected KEY=VALUE, as in security.protocol=SSL",
         ),
         (["--resume", "runs/x", "--no-proof"], "accept: --resume goes on with a proof"),
         (

@@ -19,13 +19,17 @@ def read(tmp_path: Path, text: str, *sets: str):
 
 def refusal(tmp_path: Path, text: str) -> str:
     with pytest.raises(ScenarioError) as refused:
-        read(tmp_path, f"name: mine\n{text}\n")
+        read(tmp_path, text if text.startswith("name:") else f"name: mine\n{text}\n")
     return str(refused.value).replace(f"{tmp_path}/", "")
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
+        (
+            f"name: {'x' * 40}",
+            f"mine.yaml:1:7: name: string should have at most 39 characters, found '{'x' * 40}'",
+        ),
         ("brokers: 3", "mine.yaml:2:1: brokers: unknown key 'brokers'; allowed: about, cluster, name,"),
         (
             "cluster: {kafka: 9.9.9}",
@@ -34,6 +38,20 @@ def refusal(tmp_path: Path, text: str) -> str:
         (
             "topic: {replication: 4}",
             "mine.yaml:2:22: topic.replication: 4 replicas do not fit on 3 brokers",
+        ),
+        (
+            "cluster: {brokers: 3, controllers: 5, combined: true}",
+            "mine.yaml:2:36: cluster.controllers: 5 with 3 brokers; with combined roles each controller is a "
+            "broker",
+        ),
+        (
+            "cluster: {broker_config: {default.replication.factor: 0}}",
+            "mine.yaml:2:55: cluster.broker_config.default.replication.factor: 0 with 3 brokers can never be "
+            "met",
+        ),
+        (
+            "cluster: {broker_config: {default.replication.factor: all}}",
+            "mine.yaml:2:55: cluster.broker_config.default.replication.factor: 'all' is not a whole number",
         ),
         (
             "topic: {config: {min.insync.replica: 2}}",
@@ -94,6 +112,30 @@ def test_what_cannot_be_is_refused_at_its_place(tmp_path: Path, text: str, compl
     assert refusal(tmp_path, text).startswith(complaint)
 
 
+HUSH = "hush-hush"
+HELD = [
+    f"producer: {{ssl.key.password: [{HUSH}]}}",
+    f"producer: sasl.jaas.config={HUSH}",
+    f"producer: [sasl.jaas.config={HUSH}]",
+    f"producer: {{ssl.key.password: {HUSH}, ssl.key.password: {HUSH}}}",
+    f"cluster: {{broker_config: [ssl.keystore.password={HUSH}]}}",
+]
+
+
+@pytest.mark.parametrize("text", HELD)
+def test_no_complaint_shows_a_secret(tmp_path: Path, text: str) -> None:
+    assert HUSH not in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "words", [f"producer.ssl.key.password=[{HUSH}", f"producer={{acks: 7, ssl.a: {HUSH}}}"]
+)
+def test_no_complaint_shows_a_secret_of_the_command_line(words: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        read_configuration("payments", [words])
+    assert HUSH not in str(refused.value)
+
+
 def test_a_configuration_that_is_not_there_is_named_with_the_nearest_profile() -> None:
     with pytest.raises(UsageError) as refused:
         read_configuration("payment")
@@ -119,6 +161,18 @@ def test_without_any_setting_kafkas_own_defaults_are_in_force(tmp_path: Path) ->
     assert (its.topic.min_isr, its.topic.unclean, its.topic.retention_s) == (1, False, 604_800.0)
     assert (its.producer.acks, its.producer.idempotence, its.producer.linger_s) == ("all", True, 0.005)
     assert (its.cluster.session_s, its.cluster.lag_max_s, its.cluster.elr) == (9.0, 30.0, True)
+    assert (its.cluster.creates_topics, its.cluster.default_replication) == (True, None)
+    (made,) = (trap.sentence for trap in traps(its) if trap.id == "topics-made-by-a-write")
+    assert made.endswith("with 1 replicas instead of 3")
+    off = read(tmp_path, "name: mine\ncluster: {broker_config: {auto.create.topics.enable: false}}\n")
+    assert not configuration_of(off).cluster.creates_topics
+
+
+def test_a_cluster_may_want_more_replicas_of_other_topics_than_it_has_brokers(tmp_path: Path) -> None:
+    """Kafka starts with that, and only those topics are never made."""
+    text = "name: mine\ncluster: {brokers: 1, broker_config: {offsets.topic.replication.factor: 3}}\n"
+    its = configuration_of(read(tmp_path, f"{text}topic: {{replication: 1}}\n"))
+    assert its.cluster.offsets_replication == 3
 
 
 def test_a_topic_takes_the_brokers_setting_under_their_name(tmp_path: Path) -> None:
@@ -138,6 +192,25 @@ def test_a_topic_takes_the_brokers_setting_under_their_name(tmp_path: Path) -> N
     )
     assert configuration_of(own).topic.retention_s == 1.0
     assert value_of(own, "retention.ms") == "1000"
+
+
+@pytest.mark.parametrize(
+    ("elr", "min_isr"),
+    [("true", 3), ("false", 2)],
+)
+def test_what_controllers_decide_they_decide_by_their_own_settings(
+    tmp_path: Path, elr: str, min_isr: int
+) -> None:
+    """With eligible leader replicas their min.insync.replicas stands above that of the brokers."""
+    key, unclean = "min.insync.replicas", "unclean.leader.election.enable"
+    text = (
+        f"name: mine\ncluster:\n  elr: {elr}\n  broker_config: {{{key}: 2, {unclean}: false}}\n"
+        f"  controller_config: {{{key}: 3, {unclean}: true}}\n"
+    )
+    its = configuration_of(read(tmp_path, text)).topic
+    assert (its.min_isr, its.unclean) == (min_isr, True)
+    own = configuration_of(read(tmp_path, f"{text}topic: {{config: {{{key}: 1, {unclean}: false}}}}\n")).topic
+    assert (own.min_isr, own.unclean) == (1, False)
 
 
 @pytest.mark.parametrize(

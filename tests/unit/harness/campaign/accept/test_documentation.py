@@ -34,7 +34,11 @@ def test_every_key_is_named():
     for key in (*AcceptFile.model_fields, *SearchRow.model_fields):
         assert f"`{key}`" in PAGE, key
     assert {"clauses[]", "traps[]", "searches[]"} <= set(re.findall(r"`([a-z_]+\[\])`", PAGE))
-    assert {"name", "settings", "required_missing", "left_out"} <= set(AcceptRecord.model_fields)
+    assert {"name", "settings", "required_missing", "left_out", "remarks"} <= set(AcceptRecord.model_fields)
+    assert [key for key in AcceptRecord.model_fields if f"`{key}" not in PAGE] == [
+        "schema_version",
+        "tool_version",
+    ]
     for key in (*CellRow.model_fields, *Observed.model_fields):
         assert f"`{key}`" in PAGE or f"`cells[].{key}[]`" in PAGE, key
 

@@ -11,18 +11,19 @@ from fakes.run.suites import row as suite_row
 from checkers.promises.clauses import KINDS
 from checkers.promises.matrix import LOSES, cells
 from checkers.verdict.algebra import Verdict
-from harness.campaign.accept.configuration_file import parse_configuration
+from harness.campaign.accept.configuration_file import parse_common
 from harness.campaign.accept.matrix import Setup, is_matrix, matrix, planned_matrix, read_matrix
 from harness.campaign.accept.matrix_page import as_json, notes, table
 from harness.campaign.accept.searches import SharedSearches
 from harness.campaign.suites.loop import run_suite
 from harness.campaign.suites.made import judged_entries
 from harness.campaign.suites.record import MeasuredBound, RunEvidence
+from harness.cli import main
 from harness.errors import RunDirectoryError
 from harness.run_directory.layout import RunDir
 from harness.scenario.resolve import resolve, scenario_text
 
-BASE = parse_configuration("name: matrix\n", "matrix")
+BASE = parse_common("matrix")
 SHOWN = {
     "acks-0-2-of-3-clean": ("nothing; takes writes with 2 away", "loss", "loss", "<= 12.5s"),
     "acks-1-2-of-3-clean": (
@@ -74,6 +75,43 @@ class OneVerdict(FakeRunSteps):
         return super().judge(run)
 
 
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("topic.replication=2", "topic.replication: each cell of the matrix has its own"),
+        ("topic={replication: 3}", "topic.replication: each cell of the matrix has its own"),
+        ("producer.acks=1", "producer.acks: each cell of the matrix has its own"),
+        (
+            "topic.config.min.insync.replicas=2",
+            "topic.config.min.insync.replicas: each cell of the matrix has its own",
+        ),
+        (
+            "topic.config.unclean.leader.election.enable=true",
+            "topic.config.unclean.leader.election.enable: each cell of the matrix has its own",
+        ),
+        (
+            "producer.enable.idempotence=true",
+            "producer.enable.idempotence: the cells with acks=0 and acks=1 cannot have it; allowed: false",
+        ),
+        (
+            "producer.transactional.id=mine",
+            "producer.transactional.id: the cells with acks=0 and acks=1 cannot have it",
+        ),
+        ("require=[offline]", "require: a matrix requires nothing"),
+        ("name=mine", "name: each cell of the matrix has its own"),
+    ],
+)
+def test_what_cells_do_not_have_in_common_is_refused(words, complaint, capsys):
+    assert main(["accept", "matrix", "--no-proof", "--set", words]) == 2
+    assert capsys.readouterr().err == f"highwater: matrix: {complaint}\n"
+
+
+def test_what_all_cells_have_in_common_may_be_set():
+    sets = ["cluster.kafka=3.9.1", "producer.enable.idempotence=false", "topic.config.flush.messages=1"]
+    asked = parse_common("matrix", [*sets, "topic.partitions=3", "producer.linger.ms=7"])
+    assert (asked.cluster.kafka, asked.topic.partitions, asked.producer["linger.ms"]) == ("3.9.1", 3, "7")
+
+
 def test_every_cell_has_no_more_in_sync_replicas_than_replicas():
     names = [cell.name for cell in cells()]
     assert (len(names), len(set(names))) == (36, 36)
@@ -100,6 +138,14 @@ def test_the_scenarios_of_a_cell_are_valid_and_are_its_own():
             "min.insync.replicas": "1",
             "unclean.leader.election.enable": "true",
         }
+
+
+def test_cells_of_few_replicas_have_the_settings_of_a_cluster_of_more_brokers():
+    key = "cluster.broker_config.offsets.topic.replication.factor=3"
+    made = matrix(parse_common("matrix", [key]), of("acks-all-1-of-1-clean"))
+    for scenario in made.scenarios:
+        resolved = resolve(scenario_text(scenario), scenario.name, seed=1).scenario
+        assert resolved.cluster.broker_config["offsets.topic.replication.factor"] == "3"
 
 
 @pytest.mark.usefixtures("no_load")
@@ -171,7 +217,7 @@ def test_a_cell_in_which_nothing_is_found_says_how_far_was_looked():
 
 
 def test_brokers_that_are_controllers_are_searched_without_lost_disks():
-    base = parse_configuration("name: matrix\n", "matrix", ["cluster.combined=true"])
+    base = parse_common("matrix", ["cluster.combined=true"])
     found: list[Setup] = []
     searches = SharedSearches(time_limit_s=1e-9, on_result=lambda its, result: found.append(its))
     (row,) = matrix(base, of("acks-all-2-of-3-clean"), searches).record.cells

@@ -3,13 +3,20 @@ configuration.
 """
 
 from itertools import product
+from typing import get_args
 
 import pytest
 
 from checkers.promises import clauses
-from checkers.promises.clauses import KINDS
+from checkers.promises.clauses import KINDS, Clause
+from checkers.promises.search import Goal
 from checkers.promises.search.schedules import Kind, Timed
-from harness.campaign.accept.configuration_file import AcceptFile, read_configuration
+from harness.campaign.accept.configuration_file import (
+    MOST_LETTERS,
+    AcceptFile,
+    parse_configuration,
+    read_configuration,
+)
 from harness.campaign.accept.counterexamples import counterexample, steps
 from harness.campaign.accept.in_force import configuration_of
 from harness.campaign.accept.proofs import SCENARIOS, proofs
@@ -40,6 +47,16 @@ def proven(its: AcceptFile):
 
 def test_every_clause_has_its_scenario():
     assert set(SCENARIOS) == set(KINDS)
+
+
+def test_the_longest_name_has_room_for_every_proof_and_every_search():
+    its = setup(asked(elr=False).model_copy(update={"name": "x" * MOST_LETTERS}))
+    every = [Clause(id=name, kind=kind, sentence="") for name, kind in KINDS.items()]
+    names = [proof.scenario.name for proof in proofs(its, every)]
+    schedule = (Timed(kind=Kind.KILL, node=1),)
+    names += [counterexample(its, goal, schedule).name for goal in get_args(Goal)]
+    assert len(names) == len(KINDS) + 2
+    assert max(map(len, names)) == 61
 
 
 SETTINGS = (("0", "1", "all"), (1, 2, 3), (1, 2), (False, True), (True, False))
@@ -128,6 +145,42 @@ def test_the_disk_of_a_controller_is_not_emptied():
     assert proof.why_not.startswith("its brokers are controllers")
 
 
+def test_controllers_that_find_no_room_on_a_runs_brokers_are_beside_them_and_that_decides():
+    made = setup(asked(replication=2, min_isr=1, combined=True))
+    assert "combined: a run of one broker for each replica has 3 controllers beside them" in made.left_out
+    found = proven(made.asked)
+    for clause in ("disk-loss", "retention-by-clock"):
+        resolved = resolve(scenario_text(found[clause].scenario), clause, seed=1)
+        assert not resolved.topology.combined
+    # The run of a schedule has three brokers, whatever the replicas.
+    assert Kind.DISK_LOSS not in made.kinds
+    assert made.scenario("any", "", [], brokers=3).cluster.combined
+    five = setup(asked(brokers=5, controllers=5, combined=True))
+    assert Kind.DISK_LOSS in five.kinds
+    assert "combined: a run of one broker for each replica has 5 controllers beside them" in five.left_out
+    assert "combined" not in " ".join(setup(asked(combined=True)).left_out)
+
+
+def test_what_a_cluster_has_beside_its_settings_is_carried():
+    given = {"log_dirs": 2, "volume": "2GiB", "transaction_version": 1, "elr": False, "controllers": 1}
+    cluster = setup(asked(**given)).scenario("any", "", []).cluster
+    assert (cluster.log_dirs, cluster.volume, cluster.transaction_version) == (2, 2 << 30, 1)
+    assert (cluster.elr, cluster.controllers) == (False, 1)
+    resolve(scenario_text(setup(asked(**given)).scenario("any", "", [])), "any", seed=1)
+
+
+def test_without_acks_all_no_run_asks_for_more_in_sync_replicas_than_there_are():
+    """Releases before 3.7 are refused such a topic in a scenario; since then it counts as all."""
+    old = setup(asked(acks="1", min_isr=4, kafka="3.6.1"))
+    assert old.no_run == ""
+    assert "min.insync.replicas=4: a run has one broker for each replica" in old.left_out
+    its = resolve(scenario_text(old.scenario("any", "", [])), "any", seed=1).scenario
+    assert its.topics[0].config["min.insync.replicas"] == "3"
+    new = setup(asked(min_isr=4))
+    assert (new.no_run, [line for line in new.left_out if "insync" in line]) == ("", [])
+    assert new.scenario("any", "", []).topics[0].config["min.insync.replicas"] == "4"
+
+
 def test_a_clock_is_set_further_ahead_than_the_run_keeps_its_records():
     proof = proven(asked())["retention-by-clock"]
     assert proof.scenario.faults == [
@@ -177,6 +230,63 @@ def test_what_would_make_a_run_judge_something_else_is_left_out_and_named():
         "unclean.leader.election.enable": "false",
     }
     assert scenario.workload.client == {"linger.ms": "3"}
+
+
+BEYOND = [
+    ("broker_config", "offsets.topic.replication.factor"),
+    ("broker_config", "transaction.state.log.replication.factor"),
+    ("broker_config", "default.replication.factor"),
+    ("broker_config", "min.insync.replicas"),
+    ("controller_config", "min.insync.replicas"),
+    ("controller_config", "default.replication.factor"),
+]
+
+
+@pytest.mark.parametrize(("holder", "key"), BEYOND)
+@pytest.mark.parametrize("replication", [1, 2])
+def test_a_run_asks_for_no_more_replicas_than_it_has_brokers(replication, holder, key):
+    its = asked(replication=replication, min_isr=1, **{holder: {key: 3}})
+    made = setup(its)
+    assert f"{key}=3: a run has one broker for each replica" in made.left_out
+    for brokers, count in ((None, replication), (3, 3)):
+        scenario = made.scenario("any", "", [], brokers=brokers)
+        assert getattr(scenario.cluster, holder)[key] == str(count)
+        resolve(scenario_text(scenario), "any", seed=1)
+
+
+def test_a_cluster_and_a_topic_that_are_larger_than_a_run_has_are_answered():
+    text = "name: mine\ncluster: {brokers: 60, racks: {60: a}}\ntopic: {partitions: 1200}\n"
+    made = setup(parse_configuration(text, "mine"))
+    assert (made.configuration.cluster.brokers, made.configuration.cluster.racks) == (60, {60: "a"})
+    assert made.left_out[:2] == (
+        "200 of 1200 partitions: a run has 1000",
+        "57 of 60 brokers: a run has one for each replica",
+    )
+    resolved = resolve(scenario_text(made.scenario("any", "", [])), "any", seed=1)
+    assert (resolved.topology.brokers, resolved.scenario.topics[0].partitions) == (3, 1000)
+
+
+def test_as_many_replicas_as_brokers_are_carried():
+    made = setup(asked(broker_config={"offsets.topic.replication.factor": 3, "min.insync.replicas": 1}))
+    config = made.scenario("any", "", []).cluster.broker_config
+    assert config == {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
+    assert [line for line in made.left_out if "replica" in line] == []
+
+
+def test_of_settings_that_may_hold_a_secret_a_run_has_none_and_the_answer_the_names():
+    hush = "hush-hush"
+    secret = {"sasl.jaas.config": hush, "basic.auth.user.info": hush, "interceptor.key": hush}
+    of_brokers = {"ssl.keystore.password": hush, "listener.name.client.ssl.key.password": hush}
+    its = AcceptFile.model_validate(
+        {
+            "name": "mine",
+            "cluster": {"broker_config": of_brokers, "controller_config": {"ssl.key.password": hush}},
+            "producer": {"buffer.memory": 1, **secret},
+        }
+    )
+    made = setup(its)
+    assert made.left_out == (*of_brokers, "ssl.key.password", "buffer.memory=1", *secret)
+    assert hush not in scenario_text(made.scenario("any", "", []))
 
 
 @pytest.mark.parametrize(

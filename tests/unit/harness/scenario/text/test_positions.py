@@ -90,6 +90,11 @@ def test_a_value_put_in_place_of_a_map_forgets_the_places_inside_that_map() -> N
         ("workload.acks", "--set workload.acks: expected key=value, for example --set workload.acks=1"),
         ("=3", "--set =3: expected key=value, for example --set workload.acks=1"),
         ("topics.7.name=a", "--set topics.7.name=a: topics is a list of 1, it has no item '7'"),
+        (
+            "producer.ssl.key.password=[a",
+            "--set producer.ssl.key.password=…: the value is not YAML: expected ',' or ']', but got "
+            "'<stream end>'",
+        ),
         ("topics.first=a", "--set topics.first=a: topics is a list of 1, it has no item 'first'"),
         (
             "name=[",
