@@ -77,22 +77,22 @@ def _clause(name: str, sentence: str, causes: tuple[str, ...] = ()) -> Clause:
 
 
 def _kept(its: Configuration) -> Iterator[Clause]:
-    if not its.waits_for_all:
+    if not its.waits_for_all or its.stale_may_lead:
         return
-    if not its.stale_may_lead:
-        yield _clause(
-            "process-kill",
-            "keeps what it acknowledged when brokers are killed, all of them at once too: the page cache "
-            "outlives a process",
-        )
-        if its.min_isr > 1:
-            yield _clause("broker-loss", _broker_loss(its))
+    yield _clause(
+        "process-kill",
+        "keeps what it acknowledged when brokers are killed, all of them at once too: the page cache "
+        "outlives a process",
+    )
+    if its.min_isr > 1:
+        yield _clause("broker-loss", _broker_loss(its))
     if its.topic.replication > 1:
         yield _clause(
             "deposed-leader",
-            "a leader that was deposed and does not know it acknowledges nothing: its followers have left it",
+            "a leader that was deposed and does not know it acknowledges nothing: its successor was in sync "
+            "with it, and follows it no more",
         )
-    if its.flushed and not its.stale_may_lead:
+    if its.flushed:
         yield _clause(
             "power-flushed",
             "keeps what it acknowledged when every broker loses its power: each record is on disk before",

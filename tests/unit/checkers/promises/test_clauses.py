@@ -16,9 +16,11 @@ from fakes.history.judged_run import (
 )
 
 from checkers.anomalies import Anomalies
-from checkers.contract.clauses import RETENTION
+from checkers.contract.clauses import RETENTION, UNCLEAN_ELECTION
 from checkers.contract.judge_contract import judge_contract
 from checkers.history.log_runs import LogRun
+from checkers.model import simulate
+from checkers.model.case import BROKERS, CONTROLLERS, Case, ModelSettings, Partition
 from checkers.promises import (
     ClusterSettings,
     Configuration,
@@ -48,7 +50,7 @@ def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
         "page cache outlives a process",
         "broker-loss": "survives the loss of any one broker with all that was not flushed",
         "deposed-leader": "a leader that was deposed and does not know it acknowledges nothing: its "
-        "followers have left it",
+        "successor was in sync with it, and follows it no more",
         "power-of-all": "loses what was acknowledged within the last 30 s or so, before the kernel wrote it "
         "back, when all in-sync replicas lose their power",
         "unclean-shutdowns": "loses what was acknowledged within the last 30 s or so, before the kernel "
@@ -79,7 +81,10 @@ def test_without_eligible_leader_replicas_one_broker_is_survived_while_another_o
         ({"acks": "1"}, set()),
         ({"acks": "0"}, set()),
         ({"min_isr": 1}, {"process-kill", "deposed-leader"}),
-        ({"unclean": True}, {"deposed-leader"}),
+        ({"unclean": True}, set()),
+        ({"unclean": True, "min_isr": 1}, set()),
+        ({"unclean": True, "flush": 1}, set()),
+        ({"unclean": True, "replication": 1}, {"process-kill"}),
         ({"flush": 1}, {"process-kill", "broker-loss", "deposed-leader", "power-flushed"}),
         ({"replication": 1, "min_isr": 1}, {"process-kill"}),
     ],
@@ -117,6 +122,33 @@ def test_what_is_kept_for_ever_no_clock_deletes():
     assert "retention-by-clock" not in {clause.id for clause in clauses(for_ever)}
     assert RETENTION not in may_be_lost_by(for_ever)
     assert RETENTION in may_be_lost_by(configuration())
+
+
+def lost_by_a_deposed_leader(min_isr, unclean):
+    """By which causes the simulated Kafka loses what was acknowledged: as many replicas as must be in sync
+    stay in sync, and are cut from the controllers; the others are behind until those have missed them.
+    """
+    in_sync, behind = BROKERS[:min_isr], BROKERS[min_isr:]
+    fetches = tuple(f"{one}->{other}" for one in behind for other in in_sync)
+    reports = tuple(f"{one}->{other}" for one in in_sync for other in CONTROLLERS)
+    case = Case(
+        seed=1,
+        settings=ModelSettings(
+            partitions=3, min_isr=min_isr, unclean_election=unclean, records=300, load_s=24.0
+        ),
+        schedule=(
+            Partition(at_s=4.0, hold_s=12.0, edges=fetches, refuse=True),
+            Partition(at_s=10.5, hold_s=14.0, edges=reports, refuse=True),
+        ),
+    )
+    return {record.cause for record in simulate(case).truth.lost}
+
+
+@pytest.mark.parametrize("min_isr", [1, 2])
+@pytest.mark.parametrize("unclean", [False, True])
+def test_what_a_deposed_leader_acknowledges_is_kept_unless_a_stale_replica_may_lead(unclean, min_isr):
+    assert lost_by_a_deposed_leader(min_isr, unclean) == ({UNCLEAN_ELECTION} if unclean else set())
+    assert ("deposed-leader" in given(min_isr=min_isr, unclean=unclean)) is not unclean
 
 
 # Promise and contract
