@@ -222,26 +222,30 @@ def _availability(its: Configuration) -> Iterator[Clause]:
         yield _clause("below-min-isr", _below(its))
     if its.stale_may_lead and its.needed == 1:
         text = "takes writes again while any one replica is up, in sync or not"
-        yield _clause("stays-up", text)
+        majority = ", as long as a majority of the controllers is, which are brokers"
+        yield _clause("stays-up", text + majority * (its.spare < its.beyond_needed))
     elif not its.stale_may_lead:
         yield _clause("offline", _offline(its))
 
 
 def _spare(its: Configuration) -> str:
     away = "one replica" if its.spare == 1 else f"{its.spare} replicas"
+    by_controllers = its.spare < its.beyond_needed
+    no_more = ", and no more: brokers are controllers, and these would have no majority" * by_controllers
     waits = f"; a write waits up to about {its.fail_over_s:g} s until one that stands still is missed"
-    return f"takes writes with {away} of {its.topic.replication} away{waits}"
+    return f"takes writes with {away} of {its.topic.replication} away{no_more}{waits}"
 
 
 def _below(its: Configuration) -> str:
-    if its.spare < 0:
+    if its.beyond_needed < 0:
         return (
             f"takes no write at all: {its.min_isr} in-sync replicas of {its.topic.replication} are never "
             "there"
         )
-    if its.spare == 0:
+    if its.beyond_needed == 0:
         return f"takes no write while any one of its {its.topic.replication} replicas is away"
-    return f"unavailable below {its.min_isr} in-sync replicas: with {its.spare + 1} away it takes no write"
+    away = its.beyond_needed + 1
+    return f"unavailable below {its.min_isr} in-sync replicas: with {away} away it takes no write"
 
 
 def _offline(its: Configuration) -> str:

@@ -61,6 +61,8 @@ class ClusterSettings:
     release: tuple[int, int] = (4, 3)
     brokers: int = 3
     controllers: int = 3
+    combined: bool = False
+    """Whether each controller is a broker too."""
     elr: bool = True
     session_s: float = 9.0
     heartbeat_s: float = 2.0
@@ -103,9 +105,18 @@ class Configuration:
         return self.min_isr if self.waits_for_all else 1
 
     @property
-    def spare(self) -> int:
-        """How many replicas may be away while writes go on; below 0: no write is ever taken."""
+    def beyond_needed(self) -> int:
+        """How many replicas there are beyond those that a write needs; below 0: no write is ever taken."""
         return self.topic.replication - self.needed
+
+    @property
+    def spare(self) -> int:
+        """How many replicas may be away while writes go on; below 0: no write is ever taken. Where brokers
+        are controllers, no more than leave these a majority, which elects leaders.
+        """
+        if not self.cluster.combined:
+            return self.beyond_needed
+        return min(self.beyond_needed, (self.cluster.controllers - 1) // 2)
 
     @property
     def stale_may_lead(self) -> bool:

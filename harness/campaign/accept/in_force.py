@@ -82,6 +82,7 @@ def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:
         release=asked.release,
         brokers=asked.cluster.brokers,
         controllers=asked.cluster.controllers,
+        combined=asked.cluster.combined,
         elr=topology_of(asked.scenario().cluster).elr_on,
         session_s=seconds("broker.session.timeout.ms", controllers),
         heartbeat_s=seconds("broker.heartbeat.interval.ms"),

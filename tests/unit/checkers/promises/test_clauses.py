@@ -29,6 +29,7 @@ from checkers.promises import (
     clauses,
     may_be_lost_by,
 )
+from checkers.promises.matrix import promise_of
 
 
 def configuration(*, acks="all", replication=3, min_isr=2, unclean=False, flush=None, elr=True, **of_cluster):
@@ -106,6 +107,45 @@ def test_what_is_kept_follows_from_acks_replicas_elections_and_flushes(settings,
 def test_below_its_in_sync_replicas_a_topic_takes_no_write(replication, min_isr, release, words):
     its = given(replication=replication, min_isr=min_isr, release=release, elr=False)
     assert its["below-min-isr"] == words
+
+
+@pytest.mark.parametrize(
+    ("settings", "controllers", "away"),
+    [
+        ({"acks": "1"}, 3, 1),
+        ({"min_isr": 1}, 3, 1),
+        ({}, 3, 1),
+        ({"replication": 5}, 5, 2),
+        ({"replication": 5, "min_isr": 3}, 9, 2),
+        ({}, 2, 0),
+        ({"min_isr": 3}, 3, 0),
+    ],
+)
+def test_brokers_that_are_controllers_are_spared_only_as_long_as_these_have_a_majority(
+    settings, controllers, away
+):
+    its = configuration(**settings, combined=True, controllers=controllers)
+    assert its.spare == away
+    assert configuration(**settings, controllers=controllers).spare == its.topic.replication - its.needed
+    assert ("spare-replicas" in {clause.id for clause in clauses(its)}) is (away > 0)
+    assert promise_of(its).endswith(f"takes writes with {away} away")
+
+
+def test_a_promise_says_where_it_is_the_controllers_that_cannot_be_spared():
+    one = given(acks="1", unclean=True, combined=True)
+    assert one["spare-replicas"].startswith(
+        "takes writes with one replica of 3 away, and no more: brokers are controllers, and these would have "
+        "no majority; "
+    )
+    assert one["stays-up"] == (
+        "takes writes again while any one replica is up, in sync or not, as long as a majority of the "
+        "controllers is, which are brokers"
+    )
+    enough = given(combined=True)
+    assert enough["spare-replicas"] == given()["spare-replicas"]
+    assert enough["below-min-isr"] == given()["below-min-isr"]
+    few = given(combined=True, controllers=1)
+    assert few["below-min-isr"] == "unavailable below 2 in-sync replicas: with 2 away it takes no write"
 
 
 def test_a_flush_interval_that_is_shorter_than_the_kernels_is_named():

@@ -140,6 +140,14 @@ def test_a_topic_takes_the_brokers_setting_under_their_name(tmp_path: Path) -> N
     assert value_of(own, "retention.ms") == "1000"
 
 
+def test_brokers_that_are_controllers_cannot_be_spared_beyond_these(tmp_path: Path) -> None:
+    apart = configuration_of(read(tmp_path, "name: mine\nproducer: {acks: 1}\n"))
+    combined = configuration_of(
+        read(tmp_path, "name: mine\nproducer: {acks: 1}\ncluster: {combined: true}\n")
+    )
+    assert (apart.spare, combined.spare) == (2, 1)
+
+
 @pytest.mark.parametrize(
     ("producer", "idempotent"),
     [
