@@ -95,6 +95,20 @@ def test_what_is_kept_follows_from_acks_replicas_elections_and_flushes(settings,
 
 
 @pytest.mark.parametrize(
+    ("acks", "lost"),
+    [
+        ("all", {"disk-loss", "retention-by-clock"}),
+        ("1", {"unreplicated-tail", "deposed-leader-acks", "disk-loss", "retention-by-clock"}),
+        ("0", {"nothing-promised", "disk-loss", "retention-by-clock"}),
+    ],
+)
+def test_where_each_append_is_flushed_no_clause_names_a_loss_of_power(acks, lost):
+    for of_more in ({}, {"min_isr": 1}, {"elr": False}):
+        its = clauses(configuration(acks=acks, flush=1, **of_more))
+        assert {one.id for one in its if one.kind == "lost"} == lost
+
+
+@pytest.mark.parametrize(
     ("replication", "min_isr", "release", "words"),
     [
         (3, 2, (4, 3), "unavailable below 2 in-sync replicas: with 2 away it takes no write"),
