@@ -207,8 +207,8 @@ def _disk_loss(its: Configuration) -> Clause:
 
 
 def _since(its: Configuration) -> str:
-    if its.topic.flush_s is not None and its.topic.flush_s < WRITE_BACK_S:
-        return f"within the flush interval of {its.topic.flush_s:g} s"
+    if its.flushed_within_s is not None and its.flushed_within_s < WRITE_BACK_S:
+        return f"within the last {its.flushed_within_s:g} s, before its brokers flushed it,"
     return f"within the last {WRITE_BACK_S:g} s or so, before the kernel wrote it back,"
 
 

@@ -20,7 +20,9 @@ ELR_EXISTS = (4, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSettings:
-    """A topic. `flush_messages`: records after which a log is flushed; None: whenever the kernel does."""
+    """A topic. `flush_messages`: records after which a log is flushed; None: whenever the kernel does.
+    `flush_s`: the age of a log's last flush at which the brokers flush it again, once they look for that.
+    """
 
     replication: int = 3
     min_isr: int = 1
@@ -68,6 +70,8 @@ class ClusterSettings:
     heartbeat_s: float = 2.0
     lag_max_s: float = 30.0
     fetch_wait_s: float = 0.5
+    flush_check_s: float | None = None
+    """log.flush.scheduler.interval.ms: how often brokers look for logs whose last flush is too old."""
     creates_topics: bool = False
     """Whether a topic that is written to and does not exist is made: auto.create.topics.enable, as asked."""
     default_replication: int | None = None
@@ -129,6 +133,13 @@ class Configuration:
         flush in the append, whatever a producer waits for.
         """
         return self.topic.flush_messages == 1
+
+    @property
+    def flushed_within_s(self) -> float | None:
+        """After how long brokers have flushed what was appended, for its age alone; None: never."""
+        if self.topic.flush_s is None or self.cluster.flush_check_s is None:
+            return None
+        return self.topic.flush_s + self.cluster.flush_check_s
 
     @property
     def fail_over_s(self) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from checkers.promises.configuration import COUNTS_AT_MOST_ALL, Configuration
-from checkers.promises.traps.trap import Find, Trap
+from checkers.promises.traps.trap import Find, Trap, milliseconds
 
 DAY_S = 86_400.0
 ONE_COPY = ("isr-of-one", "disk-loss")
@@ -103,6 +103,15 @@ def _flush(its: Configuration) -> Iterator[Trap]:
             "follower's copy is still not waited for",
             change="producer: acks: all",
             shown_by=("unreplicated-tail", "nothing-promised"),
+        )
+    if its.topic.flush_s is not None and its.cluster.flush_check_s is None and not its.flushed:
+        yield Trap(
+            id="flush-ms-without-scheduler",
+            sentence=f"flush.ms={milliseconds(its.topic.flush_s)} flushes nothing: brokers look for it every "
+            "log.flush.scheduler.interval.ms, which is never by default",
+            change="cluster: broker_config: log.flush.scheduler.interval.ms: "
+            f"{max(milliseconds(its.topic.flush_s), 1)}",
+            shown_by=("power-of-all", "isr-of-one"),
         )
 
 

@@ -162,12 +162,24 @@ def test_a_promise_says_where_it_is_the_controllers_that_cannot_be_spared():
     assert few["below-min-isr"] == "unavailable below 2 in-sync replicas: with 2 away it takes no write"
 
 
-def test_a_flush_interval_that_is_shorter_than_the_kernels_is_named():
-    its = Configuration(topic=TopicSettings(min_isr=2, flush_s=1.0))
+@pytest.mark.parametrize(
+    ("flush_s", "check_s", "since"),
+    [
+        (1.0, None, "within the last 30 s or so, before the kernel wrote it back,"),
+        (None, None, "within the last 30 s or so, before the kernel wrote it back,"),
+        (1.0, 2.0, "within the last 3 s, before its brokers flushed it,"),
+        (0.0, 0.5, "within the last 0.5 s, before its brokers flushed it,"),
+        (1.0, 29.0, "within the last 30 s or so, before the kernel wrote it back,"),
+        (None, 2.0, "within the last 30 s or so, before the kernel wrote it back,"),
+    ],
+)
+def test_a_flush_interval_counts_from_one_look_of_the_brokers_to_the_next(flush_s, check_s, since):
+    its = Configuration(
+        topic=TopicSettings(min_isr=2, flush_s=flush_s), cluster=ClusterSettings(flush_check_s=check_s)
+    )
     words = {clause.id: clause.sentence for clause in clauses(its)}
     assert words["power-of-all"] == (
-        "loses what was acknowledged within the flush interval of 1 s when all in-sync replicas lose their "
-        "power"
+        f"loses what was acknowledged {since} when all in-sync replicas lose their power"
     )
 
 

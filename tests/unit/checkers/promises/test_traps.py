@@ -55,6 +55,11 @@ def test_a_sound_configuration_falls_into_no_trap():
             "producer: acks: all",
         ),
         (
+            {"topic": {"flush_s": 1.5}},
+            "flush-ms-without-scheduler",
+            "cluster: broker_config: log.flush.scheduler.interval.ms: 1500",
+        ),
+        (
             {"topic": {"retention_s": 3600.0}},
             "retention-against-clocks",
             "topic: config: a retention.ms of days; against producers' clocks alone "
@@ -149,6 +154,13 @@ def test_a_sound_configuration_falls_into_no_trap():
 )
 def test_a_trap_names_the_setting_to_change(changed, found, change):
     assert fallen_into(**changed)[found] == change
+
+
+@pytest.mark.parametrize(
+    ("topic", "check_s"), [({"flush_s": 1.0}, 1.0), ({"flush_s": 1.0, "flush_messages": 1}, None), ({}, 1.0)]
+)
+def test_a_flush_interval_is_no_trap_where_brokers_look_for_it_or_flush_each_append(topic, check_s):
+    assert fallen_into(topic=topic, cluster={"flush_check_s": check_s}) == {}
 
 
 def test_two_replicas_give_durability_or_availability():
