@@ -53,6 +53,7 @@ KINDS: dict[str, Kind] = {
     "spare-replicas": "available",
     "stays-up": "available",
     "below-min-isr": "unavailable",
+    "unreached-leader": "unavailable",
     "offline": "unavailable",
 }
 """Every clause that there is, in the order in which they are given."""
@@ -220,6 +221,8 @@ def _availability(its: Configuration) -> Iterator[Clause]:
         yield _clause("spare-replicas", _spare(its))
     if its.waits_for_all and its.min_isr > 1:
         yield _clause("below-min-isr", _below(its))
+        if its.beyond_needed >= 0:
+            yield _clause("unreached-leader", _unreached(its))
     if its.stale_may_lead and its.needed == 1:
         text = "takes writes again while any one replica is up, in sync or not"
         majority = ", as long as a majority of the controllers is, which are brokers"
@@ -246,6 +249,14 @@ def _below(its: Configuration) -> str:
         return f"takes no write while any one of its {its.topic.replication} replicas is away"
     away = its.beyond_needed + 1
     return f"unavailable below {its.min_isr} in-sync replicas: with {away} away it takes no write"
+
+
+def _unreached(its: Configuration) -> str:
+    """A leader that reaches the controllers takes those who do not fetch out of the ISR, and stays."""
+    few = "no follower reaches" if its.min_isr == 2 else f"fewer than {its.min_isr - 1} followers reach"
+    return (
+        f"takes no write of a partition while {few} a leader that the controllers hear: they elect no other"
+    )
 
 
 def _offline(its: Configuration) -> str:

@@ -64,6 +64,8 @@ def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
         "spare-replicas": "takes writes with one replica of 3 away; a write waits up to about 45 s until "
         "one that stands still is missed",
         "below-min-isr": "unavailable below 2 in-sync replicas: with 2 away it takes no write",
+        "unreached-leader": "takes no write of a partition while no follower reaches a leader that the "
+        "controllers hear: they elect no other",
         "offline": "neither written nor read while no replica that was in sync or eligible is up: nobody "
         "else may lead",
     }
@@ -121,6 +123,24 @@ def test_where_each_append_is_flushed_no_clause_names_a_loss_of_power(acks, lost
 def test_below_its_in_sync_replicas_a_topic_takes_no_write(replication, min_isr, release, words):
     its = given(replication=replication, min_isr=min_isr, release=release, elr=False)
     assert its["below-min-isr"] == words
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "while no follower reaches a leader"),
+        ({"replication": 2, "unclean": True}, "while no follower reaches a leader"),
+        ({"min_isr": 3}, "while fewer than 2 followers reach a leader"),
+        ({"min_isr": 4, "release": (3, 6), "elr": False}, ""),
+        ({"min_isr": 1}, ""),
+        ({"acks": "1"}, ""),
+        ({"replication": 1}, ""),
+    ],
+)
+def test_a_leader_that_its_followers_do_not_reach_takes_no_write_that_needs_them(settings, words):
+    its = given(**settings)
+    assert ("unreached-leader" in its) is bool(words)
+    assert words in its.get("unreached-leader", "")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from checkers.promises import (
     Configuration,
     ProducerSettings,
     TopicSettings,
+    clauses,
     may_be_lost_by,
 )
 from checkers.promises.search import in_words, search
@@ -70,17 +71,19 @@ def test_the_shortest_schedule_that_loses_what_was_acknowledged(settings, words,
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "words", "named"),
     [
-        ({}, "broker 1 serves no other broker"),
-        ({"min_isr": 3}, "broker 1 loses its power"),
-        ({"min_isr": 1}, ALONE_AND_POWERLESS),
+        ({}, "broker 1 serves no other broker", "unreached-leader"),
+        ({"min_isr": 3}, "broker 1 loses its power", "below-min-isr"),
+        ({"min_isr": 1}, ALONE_AND_POWERLESS, "offline"),
     ],
 )
-def test_the_shortest_schedule_that_stops_writes(settings, words):
-    found = search(configuration(**settings), "unavailability").found
+def test_the_shortest_schedule_that_stops_writes_is_one_that_a_clause_names(settings, words, named):
+    its = configuration(**settings)
+    found = search(its, "unavailability").found
     assert in_words(found.schedule) == words
     assert found.waited_s > 10.5
+    assert named in {clause.id for clause in clauses(its) if clause.kind == "unavailable"}
 
 
 def test_no_single_fault_loses_what_two_replicas_have():
