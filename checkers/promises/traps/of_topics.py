@@ -8,6 +8,8 @@ from checkers.promises.traps.trap import Find, Trap, milliseconds
 DAY_S = 86_400.0
 ONE_COPY = ("isr-of-one", "disk-loss")
 NO_WRITES = ("below-min-isr",)
+THREE_REPLICAS = "topic: replication: 3, config: min.insync.replicas: 2"
+"""With fewer no min.insync.replicas gives both: copies, and writes while one is away."""
 
 
 def _one_replica(its: Configuration) -> Iterator[Trap]:
@@ -30,14 +32,15 @@ def _two_replicas(its: Configuration) -> Iterator[Trap]:
             id="two-replicas",
             sentence="two replicas give durability or availability, never both: with "
             f"min.insync.replicas={its.topic.min_isr} {lost}",
-            change="topic: replication: 3, config: min.insync.replicas: 2",
+            change=THREE_REPLICAS,
             shown_by=NO_WRITES if its.min_isr == 2 else ONE_COPY,
         )
 
 
 def _min_isr(its: Configuration) -> Iterator[Trap]:
-    wanted = max(its.topic.replication - 1, 2)
-    change = f"topic: config: min.insync.replicas: {wanted}"
+    change = f"topic: config: min.insync.replicas: {its.topic.replication - 1}"
+    if its.topic.replication < 3:
+        change = THREE_REPLICAS
     if its.topic.min_isr > its.topic.replication:
         yield _above_all(its, change)
     elif its.waits_for_all and its.min_isr == its.topic.replication and its.topic.replication > 2:

@@ -32,6 +32,21 @@ def test_a_sound_configuration_falls_into_no_trap():
     [
         ({"topic": {"replication": 1}}, "one-replica", "topic: replication: 3"),
         (
+            {"topic": {"replication": 1}},
+            "min-isr-above-replication",
+            "topic: replication: 3, config: min.insync.replicas: 2",
+        ),
+        (
+            {"topic": {"replication": 2, "min_isr": 1}},
+            "min-isr-of-one",
+            "topic: replication: 3, config: min.insync.replicas: 2",
+        ),
+        (
+            {"topic": {"replication": 5, "min_isr": 5}},
+            "min-isr-of-all",
+            "topic: config: min.insync.replicas: 4",
+        ),
+        (
             {"topic": {"replication": 2}},
             "two-replicas",
             "topic: replication: 3, config: min.insync.replicas: 2",
