@@ -42,7 +42,7 @@ class TopicSettings:
 class ProducerSettings:
     """Every producer of the topic. `idempotence` is what is in force, `asked_idempotence` what is written.
 
-    `unknown` are settings that the release's producer ignores, each with the nearest one it has ("": none).
+    `unknown` are settings that the release's producer does not have, each with the nearest one ("": none).
     """
 
     acks: Acks = "all"

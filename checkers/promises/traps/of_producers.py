@@ -81,8 +81,9 @@ def _unknown(its: Configuration) -> Iterator[Trap]:
     for name, near in its.producer.unknown:
         yield Trap(
             id="unknown-producer-setting",
-            sentence=f"the producer of this release has no setting {name!r}, and ignores it",
-            change=f"producer: {near}" if near else "producer: leave it out",
+            sentence=f"the producer of this release has no setting {name!r}: it hands it on to its "
+            "serializers and interceptors, and does nothing by it itself",
+            change=f"producer: {near}" if near else "producer: leave it out, unless one of these reads it",
         )
 
 

@@ -116,6 +116,11 @@ def test_a_sound_configuration_falls_into_no_trap():
             "producer: retries: leave it out, and bound the time by delivery.timeout.ms",
         ),
         ({"producer": {"unknown": (("ack", "acks"),)}}, "unknown-producer-setting", "producer: acks"),
+        (
+            {"producer": {"unknown": (("schema.registry.url", ""),)}},
+            "unknown-producer-setting",
+            "producer: leave it out, unless one of these reads it",
+        ),
         ({"cluster": {"elr": False}}, "no-eligible-leader-replicas", "cluster: elr: true"),
         (
             {"cluster": {"elr": False, "release": (3, 9)}},
