@@ -10,6 +10,7 @@ SOUND = Configuration(
     topic=TopicSettings(replication=3, min_isr=2),
     cluster=ClusterSettings(brokers=6, racks={1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}),
 )
+TWO_RACKS = dict(enumerate("ababab", start=1))
 
 
 def fallen_into(*, topic=None, producer=None, cluster=None):
@@ -146,6 +147,11 @@ def test_a_sound_configuration_falls_into_no_trap():
         ({"cluster": {"racks": {}}}, "no-racks", "cluster: racks: the rack of each broker"),
         ({"cluster": {"racks": {1: "a"}}}, "racks-of-some", "cluster: broker.rack on every broker"),
         (
+            {"cluster": {"racks": TWO_RACKS}},
+            "few-racks",
+            "cluster: racks: 3 or more, with as many brokers in each",
+        ),
+        (
             {"cluster": {"racks": dict.fromkeys(range(1, 7), "a")}},
             "one-rack",
             "cluster: racks: two or more",
@@ -181,6 +187,46 @@ def test_a_trap_names_the_setting_to_change(changed, found, change):
 )
 def test_a_flush_interval_is_no_trap_where_brokers_look_for_it_or_flush_each_append(topic, check_s):
     assert fallen_into(topic=topic, cluster={"flush_check_s": check_s}) == {}
+
+
+@pytest.mark.parametrize(
+    ("topic", "acks", "racks", "left"),
+    [
+        ({}, "all", "ababab", "one rack has 2 of the 3 replicas of a partition: without it 1 is left"),
+        (
+            {"replication": 4, "min_isr": 3},
+            "all",
+            "ababab",
+            "one rack has 2 of the 4 replicas of a partition: without it 2 are left",
+        ),
+        (
+            {"replication": 5, "min_isr": 3},
+            "all",
+            "abcccc",
+            "one rack has 3 of the 5 replicas of a partition: without it 2 are left",
+        ),
+        ({"replication": 5, "min_isr": 3}, "all", "abcabc", ""),
+        ({}, "1", "ababab", ""),
+        ({"replication": 4}, "all", "ababab", ""),
+        ({"replication": 2}, "all", "ababab", ""),
+    ],
+)
+def test_a_rack_may_not_have_more_replicas_than_a_write_can_spare(topic, acks, racks, left):
+    its = replace(
+        SOUND,
+        topic=replace(SOUND.topic, **topic),
+        producer=ProducerSettings(acks=acks, idempotence=acks == "all"),
+        cluster=replace(SOUND.cluster, racks=dict(enumerate(racks, start=1))),
+    )
+    sentences = [trap.sentence for trap in traps(its) if trap.id == "few-racks"]
+    assert sentences == ([f"{left}, and a write needs {its.needed}"] if left else [])
+
+
+def test_brokers_without_a_rack_are_one_rack_to_kafka():
+    some = replace(SOUND, cluster=replace(SOUND.cluster, racks={1: "a", 2: "b"}))
+    assert [trap.sentence for trap in traps(some)] == [
+        "4 of 6 brokers have no broker.rack: Kafka takes them for one more rack, wherever they stand"
+    ]
 
 
 def test_two_replicas_give_durability_or_availability():
