@@ -15,6 +15,9 @@ MOST_IN_FLIGHT_OF_IDEMPOTENCE = 5
 """A broker remembers that many batches of each producer (KIP-98)."""
 COUNTS_AT_MOST_ALL = (3, 7)
 """From this release on, min.insync.replicas counts as no more than there are replicas (KAFKA-15583)."""
+HIDES_BELOW_MIN_ISR = (3, 7)
+"""From this release on, the high watermark stands still while fewer than min.insync.replicas are in sync
+(KAFKA-15583)."""
 ELR_EXISTS = (4, 0)
 
 
@@ -97,6 +100,11 @@ class Configuration:
         if self.cluster.release < COUNTS_AT_MOST_ALL:
             return self.topic.min_isr
         return min(self.topic.min_isr, self.topic.replication)
+
+    @property
+    def hidden_below_min_isr(self) -> bool:
+        """Whether readers do not see what is written while fewer than min.insync.replicas are in sync."""
+        return self.cluster.release >= HIDES_BELOW_MIN_ISR
 
     @property
     def waits_for_all(self) -> bool:

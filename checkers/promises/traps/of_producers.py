@@ -18,10 +18,15 @@ def _acks(its: Configuration) -> Iterator[Trap]:
         shown_by=("nothing-promised", "unreplicated-tail"),
     )
     if its.topic.min_isr > 1:
+        shown = (
+            "readers do not see them until enough replicas are in sync again"
+            if its.hidden_below_min_isr
+            else "readers see them, however few replicas have them"
+        )
         yield Trap(
             id="min-isr-without-acks-all",
             sentence=f"min.insync.replicas={its.topic.min_isr} refuses no write of acks={its.producer.acks}: "
-            "below it records are acknowledged, and readers do not see them",
+            f"below it records are acknowledged, and {shown}",
             change="producer: acks: all",
         )
 

@@ -23,10 +23,12 @@ from checkers.promises.search.side_by_side import _serve, trials
 from checkers.promises.search.trial import FAST, Times, Trial, case_of, simulated_alike
 
 
-def configuration(*, acks="all", replication=3, min_isr=2, unclean=False, elr=True, flush=None):
+def configuration(
+    *, acks="all", replication=3, min_isr=2, unclean=False, elr=True, flush=None, release=(4, 3)
+):
     topic = TopicSettings(replication=replication, min_isr=min_isr, unclean=unclean, flush_messages=flush)
     producer = ProducerSettings(acks=acks, idempotence=acks == "all")
-    return Configuration(topic=topic, producer=producer, cluster=ClusterSettings(elr=elr))
+    return Configuration(topic=topic, producer=producer, cluster=ClusterSettings(elr=elr, release=release))
 
 
 ALONE_AND_POWERLESS = "broker 1 serves no other broker; 6.5 s later broker 1 loses its power"
@@ -162,6 +164,8 @@ def test_a_process_ends_with_whoever_asks_it():
         (configuration(), configuration(unclean=True), False),
         (configuration(), configuration(min_isr=1), False),
         (configuration(), configuration(acks="1"), False),
+        (configuration(elr=False, release=(3, 6)), configuration(elr=False, release=(3, 7)), False),
+        (configuration(elr=False, release=(3, 9)), configuration(elr=False, release=(3, 7)), True),
     ],
 )
 def test_configurations_that_the_model_cannot_tell_apart_are_searched_once(one, other, alike):

@@ -229,6 +229,23 @@ def test_brokers_without_a_rack_are_one_rack_to_kafka():
     ]
 
 
+@pytest.mark.parametrize(
+    ("release", "words"),
+    [
+        ((3, 6), "and readers see them, however few replicas have them"),
+        ((3, 7), "and readers do not see them until enough replicas are in sync again"),
+    ],
+)
+def test_what_is_written_below_min_isr_readers_see_by_release(release, words):
+    its = replace(
+        SOUND,
+        producer=ProducerSettings(acks="1", idempotence=False),
+        cluster=replace(SOUND.cluster, release=release, elr=False),
+    )
+    (sentence,) = (trap.sentence for trap in traps(its) if trap.id == "min-isr-without-acks-all")
+    assert sentence.endswith(words)
+
+
 def test_two_replicas_give_durability_or_availability():
     two = replace(SOUND, topic=TopicSettings(replication=2, min_isr=2))
     assert traps(two)[0].sentence == (
