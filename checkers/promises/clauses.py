@@ -127,10 +127,11 @@ def _lost(its: Configuration) -> Iterator[Clause]:
         )
     if its.topic.retention_s is not None:
         kept = in_words(round(its.topic.retention_s * 1000))
+        dated = ", or its producer dates it so far back" * its.takes_what_is_too_old
         yield _clause(
             "retention-by-clock",
             f"loses what was acknowledged when the clock of the broker that leads runs more than {kept} "
-            "ahead: by it retention deletes the record, and with it on every replica",
+            f"ahead{dated}: by that retention deletes the record, and with it on every replica",
             (contract.RETENTION,),
         )
 

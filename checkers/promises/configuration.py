@@ -143,6 +143,14 @@ class Configuration:
         return self.topic.flush_messages == 1
 
     @property
+    def takes_what_is_too_old(self) -> bool:
+        """Whether brokers take a record that its producer dates further back than records are kept."""
+        kept_s, oldest_s = self.topic.retention_s, self.topic.oldest_stamp_s
+        if kept_s is None or self.topic.stamped_by_broker:
+            return False
+        return oldest_s is None or oldest_s > kept_s
+
+    @property
     def flushed_within_s(self) -> float | None:
         """After how long brokers have flushed what was appended, for its age alone; None: never."""
         if self.topic.flush_s is None or self.cluster.flush_check_s is None:

@@ -123,8 +123,8 @@ def _flush(its: Configuration) -> Iterator[Trap]:
 
 def _retention(its: Configuration) -> Iterator[Trap]:
     kept_s = its.topic.retention_s
-    by_stamp = not its.topic.stamped_by_broker and not its.topic.compacted
-    if kept_s is not None and by_stamp and kept_s < DAY_S:
+    by_producer = not its.topic.stamped_by_broker
+    if kept_s is not None and by_producer and kept_s < DAY_S:
         yield Trap(
             id="retention-against-clocks",
             sentence=f"retention.ms of {kept_s:g} s is counted from the producer's clock to the broker's: a "
@@ -133,7 +133,7 @@ def _retention(its: Configuration) -> Iterator[Trap]:
             change="topic: config: a retention.ms of days; against producers' clocks alone "
             "message.timestamp.type: LogAppendTime",
         )
-    if by_stamp and kept_s is not None and (its.topic.oldest_stamp_s or 0.0) > kept_s:
+    if its.takes_what_is_too_old and its.topic.oldest_stamp_s is not None:
         yield Trap(
             id="timestamps-older-than-retention",
             sentence="message.timestamp.before.max.ms lets in records that are older than retention.ms: "

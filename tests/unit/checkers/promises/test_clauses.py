@@ -60,7 +60,8 @@ def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
         "disk-loss": "loses what was acknowledged, flushed or not, when 2 brokers that have it shut down "
         "uncleanly before they are in sync again, and the one that leads then has lost its disk",
         "retention-by-clock": "loses what was acknowledged when the clock of the broker that leads runs more "
-        "than 7 days ahead: by it retention deletes the record, and with it on every replica",
+        "than 7 days ahead, or its producer dates it so far back: by that retention deletes the record, and "
+        "with it on every replica",
         "spare-replicas": "takes writes with one replica of 3 away; a write waits up to about 45 s until "
         "one that stands still is missed",
         "below-min-isr": "unavailable below 2 in-sync replicas: with 2 away it takes no write",
@@ -201,6 +202,20 @@ def test_a_flush_interval_counts_from_one_look_of_the_brokers_to_the_next(flush_
     assert words["power-of-all"] == (
         f"loses what was acknowledged {since} when all in-sync replicas lose their power"
     )
+
+
+@pytest.mark.parametrize(
+    ("topic", "takes"),
+    [
+        ({}, True),
+        ({"oldest_stamp_s": 8 * 86_400.0}, True),
+        ({"oldest_stamp_s": 7 * 86_400.0}, False),
+        ({"stamped_by_broker": True}, False),
+    ],
+)
+def test_a_producers_own_clock_deletes_unless_brokers_refuse_or_replace_its_time(topic, takes):
+    its = {one.id: one.sentence for one in clauses(Configuration(topic=TopicSettings(**topic)))}
+    assert ("its producer dates it so far back" in its["retention-by-clock"]) is takes
 
 
 def test_what_is_kept_for_ever_no_clock_deletes():

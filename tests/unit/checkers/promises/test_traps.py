@@ -246,6 +246,21 @@ def test_what_is_written_below_min_isr_readers_see_by_release(release, words):
     assert sentence.endswith(words)
 
 
+@pytest.mark.parametrize(
+    ("topic", "fallen"),
+    [
+        ({}, False),
+        ({"oldest_stamp_s": 7 * 86_400.0}, False),
+        ({"oldest_stamp_s": 8 * 86_400.0}, True),
+        ({"oldest_stamp_s": 8 * 86_400.0, "compacted": True}, True),
+        ({"oldest_stamp_s": 8 * 86_400.0, "stamped_by_broker": True}, False),
+        ({"oldest_stamp_s": 8 * 86_400.0, "retention_s": None}, False),
+    ],
+)
+def test_a_bound_on_age_is_a_trap_only_where_it_lets_in_what_is_too_old(topic, fallen):
+    assert ("timestamps-older-than-retention" in fallen_into(topic=topic)) is fallen
+
+
 def test_two_replicas_give_durability_or_availability():
     two = replace(SOUND, topic=TopicSettings(replication=2, min_isr=2))
     assert traps(two)[0].sentence == (
