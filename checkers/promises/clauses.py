@@ -139,7 +139,8 @@ def _lost(its: Configuration) -> Iterator[Clause]:
 def _of_one_leader() -> Iterator[Clause]:
     yield _clause(
         "unreplicated-tail",
-        "loses what the leader had acknowledged and no follower had fetched, when the leader dies (acks=1)",
+        "loses what the leader had acknowledged and its successor had not fetched, when the leader dies, and "
+        "when the leadership is moved too (acks=1)",
         (contract.UNREPLICATED_TAIL,),
     )
     yield _clause(

@@ -13,7 +13,7 @@ def _acks(its: Configuration) -> Iterator[Trap]:
     yield Trap(
         id=f"acks-{its.producer.acks}",
         sentence=f"acks={its.producer.acks} waits for {waited}: acknowledged records may be lost with one "
-        "broker",
+        "broker, or with a planned change of leaders",
         change="producer: acks: all",
         shown_by=("nothing-promised", "unreplicated-tail"),
     )

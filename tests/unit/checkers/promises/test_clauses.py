@@ -72,6 +72,14 @@ def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
     }
 
 
+def test_with_acks_1_a_leader_that_hands_over_loses_its_tail_too():
+    assert given(acks="1")["unreplicated-tail"] == (
+        "loses what the leader had acknowledged and its successor had not fetched, when the leader dies, and "
+        "when the leadership is moved too (acks=1)"
+    )
+    assert "a leader dies or hands over" in promise_of(configuration(acks="1"))
+
+
 def test_without_eligible_leader_replicas_one_broker_is_survived_while_another_one_stays_in_sync():
     words = given(elr=False)
     assert words["broker-loss"].endswith(", as long as another replica stays in sync")
