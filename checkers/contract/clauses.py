@@ -4,9 +4,10 @@
     acks=1               kept once it is replicated: a deposed leader, an unreplicated tail, a leader
                          that lost its own pages may take it before
     min.insync.replicas  unsynced pages may go where so many of those who held the record shut down uncleanly
-                         before they were in sync again (KIP-966); never where each record was flushed first,
-                         unless the elected leader had lost its disk. With ELR those count who were in sync
-                         when the high watermark could pass it last: not while fewer than so many were
+                         before they were in sync again (KIP-966); never where the elected leader had flushed
+                         the record (flush.messages=1), unless it had lost its disk. With ELR those count who
+                         were in sync when the high watermark could pass it last: not while fewer than so many
+                         were
     last standing        without ELR, the only in-sync replica may come back emptier
     unclean election     where the topic allows it, or a person asked for it
     retention            where the leader's clock was so far ahead that the record was too old by it
@@ -179,8 +180,9 @@ def _unsynced(
     outage = fate.outage
     assert outage is not None
     removal = _removal(fate, realised)
-    if terms.flush_messages == 1 and record.acks in ("", "all") and not outage.wiped:
-        clause = f"flush.messages=1: it was flushed before its acknowledgement; {removal} without it"
+    had_flushed = fate.replicated or outage.node == fate.appended.leader
+    if terms.flush_messages == 1 and had_flushed and not outage.wiped:
+        clause = f"flush.messages=1: broker {outage.node} had flushed it; {removal} without it"
         return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=clause)
     if not fate.replicated:
         clause = f"acks={record.acks}: broker {outage.node} lost it with its process; {removal}"

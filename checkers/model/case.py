@@ -39,6 +39,8 @@ class ModelSettings:
     partitions: int = 1
     replication: int = len(BROKERS)
     min_isr: int = 2
+    hides_below_min_isr: bool = True
+    """Whether the high watermark stands still while fewer than that are in sync (KAFKA-15583)."""
     elr: bool = True
     unclean_election: bool = False
     flush_messages: int = NEVER_FLUSHED

@@ -53,6 +53,7 @@ KINDS: dict[str, Kind] = {
     "spare-replicas": "available",
     "stays-up": "available",
     "below-min-isr": "unavailable",
+    "unreached-leader": "unavailable",
     "offline": "unavailable",
 }
 """Every clause that there is, in the order in which they are given."""
@@ -77,22 +78,22 @@ def _clause(name: str, sentence: str, causes: tuple[str, ...] = ()) -> Clause:
 
 
 def _kept(its: Configuration) -> Iterator[Clause]:
-    if not its.waits_for_all:
+    if not its.waits_for_all or its.stale_may_lead:
         return
-    if not its.stale_may_lead:
-        yield _clause(
-            "process-kill",
-            "keeps what it acknowledged when brokers are killed, all of them at once too: the page cache "
-            "outlives a process",
-        )
-        if its.min_isr > 1:
-            yield _clause("broker-loss", _broker_loss(its))
+    yield _clause(
+        "process-kill",
+        "keeps what it acknowledged when brokers are killed, all of them at once too: the page cache "
+        "outlives a process",
+    )
+    if its.min_isr > 1:
+        yield _clause("broker-loss", _broker_loss(its))
     if its.topic.replication > 1:
         yield _clause(
             "deposed-leader",
-            "a leader that was deposed and does not know it acknowledges nothing: its followers have left it",
+            "a leader that was deposed and does not know it acknowledges nothing: its successor was in sync "
+            "with it, and follows it no more",
         )
-    if its.flushed and not its.stale_may_lead:
+    if its.flushed:
         yield _clause(
             "power-flushed",
             "keeps what it acknowledged when every broker loses its power: each record is on disk before",
@@ -126,10 +127,11 @@ def _lost(its: Configuration) -> Iterator[Clause]:
         )
     if its.topic.retention_s is not None:
         kept = in_words(round(its.topic.retention_s * 1000))
+        dated = ", or its producer dates it so far back" * its.takes_what_is_too_old
         yield _clause(
             "retention-by-clock",
             f"loses what was acknowledged when the clock of the broker that leads runs more than {kept} "
-            "ahead: by it retention deletes the record, and with it on every replica",
+            f"ahead{dated}: by that retention deletes the record, and with it on every replica",
             (contract.RETENTION,),
         )
 
@@ -137,7 +139,8 @@ def _lost(its: Configuration) -> Iterator[Clause]:
 def _of_one_leader() -> Iterator[Clause]:
     yield _clause(
         "unreplicated-tail",
-        "loses what the leader had acknowledged and no follower had fetched, when the leader dies (acks=1)",
+        "loses what the leader had acknowledged and its successor had not fetched, when the leader dies, and "
+        "when the leadership is moved too (acks=1)",
         (contract.UNREPLICATED_TAIL,),
     )
     yield _clause(
@@ -207,8 +210,8 @@ def _disk_loss(its: Configuration) -> Clause:
 
 
 def _since(its: Configuration) -> str:
-    if its.topic.flush_s is not None and its.topic.flush_s < WRITE_BACK_S:
-        return f"within the flush interval of {its.topic.flush_s:g} s"
+    if its.flushed_within_s is not None and its.flushed_within_s < WRITE_BACK_S:
+        return f"within the last {its.flushed_within_s:g} s, before its brokers flushed it,"
     return f"within the last {WRITE_BACK_S:g} s or so, before the kernel wrote it back,"
 
 
@@ -220,28 +223,42 @@ def _availability(its: Configuration) -> Iterator[Clause]:
         yield _clause("spare-replicas", _spare(its))
     if its.waits_for_all and its.min_isr > 1:
         yield _clause("below-min-isr", _below(its))
+        if its.beyond_needed >= 0:
+            yield _clause("unreached-leader", _unreached(its))
     if its.stale_may_lead and its.needed == 1:
         text = "takes writes again while any one replica is up, in sync or not"
-        yield _clause("stays-up", text)
+        majority = ", as long as a majority of the controllers is, which are brokers"
+        yield _clause("stays-up", text + majority * (its.spare < its.beyond_needed))
     elif not its.stale_may_lead:
         yield _clause("offline", _offline(its))
 
 
 def _spare(its: Configuration) -> str:
     away = "one replica" if its.spare == 1 else f"{its.spare} replicas"
+    by_controllers = its.spare < its.beyond_needed
+    no_more = ", and no more: brokers are controllers, and these would have no majority" * by_controllers
     waits = f"; a write waits up to about {its.fail_over_s:g} s until one that stands still is missed"
-    return f"takes writes with {away} of {its.topic.replication} away{waits}"
+    return f"takes writes with {away} of {its.topic.replication} away{no_more}{waits}"
 
 
 def _below(its: Configuration) -> str:
-    if its.spare < 0:
+    if its.beyond_needed < 0:
         return (
             f"takes no write at all: {its.min_isr} in-sync replicas of {its.topic.replication} are never "
             "there"
         )
-    if its.spare == 0:
+    if its.beyond_needed == 0:
         return f"takes no write while any one of its {its.topic.replication} replicas is away"
-    return f"unavailable below {its.min_isr} in-sync replicas: with {its.spare + 1} away it takes no write"
+    away = its.beyond_needed + 1
+    return f"unavailable below {its.min_isr} in-sync replicas: with {away} away it takes no write"
+
+
+def _unreached(its: Configuration) -> str:
+    """A leader that reaches the controllers takes those who do not fetch out of the ISR, and stays."""
+    few = "no follower reaches" if its.min_isr == 2 else f"fewer than {its.min_isr - 1} followers reach"
+    return (
+        f"takes no write of a partition while {few} a leader that the controllers hear: they elect no other"
+    )
 
 
 def _offline(its: Configuration) -> str:

@@ -15,12 +15,17 @@ MOST_IN_FLIGHT_OF_IDEMPOTENCE = 5
 """A broker remembers that many batches of each producer (KIP-98)."""
 COUNTS_AT_MOST_ALL = (3, 7)
 """From this release on, min.insync.replicas counts as no more than there are replicas (KAFKA-15583)."""
+HIDES_BELOW_MIN_ISR = (3, 7)
+"""From this release on, the high watermark stands still while fewer than min.insync.replicas are in sync
+(KAFKA-15583)."""
 ELR_EXISTS = (4, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSettings:
-    """A topic. `flush_messages`: records after which a log is flushed; None: whenever the kernel does."""
+    """A topic. `flush_messages`: records after which a log is flushed; None: whenever the kernel does.
+    `flush_s`: the age of a log's last flush at which the brokers flush it again, once they look for that.
+    """
 
     replication: int = 3
     min_isr: int = 1
@@ -40,7 +45,7 @@ class TopicSettings:
 class ProducerSettings:
     """Every producer of the topic. `idempotence` is what is in force, `asked_idempotence` what is written.
 
-    `unknown` are settings that the release's producer ignores, each with the nearest one it has ("": none).
+    `unknown` are settings that the release's producer does not have, each with the nearest one ("": none).
     """
 
     acks: Acks = "all"
@@ -61,11 +66,15 @@ class ClusterSettings:
     release: tuple[int, int] = (4, 3)
     brokers: int = 3
     controllers: int = 3
+    combined: bool = False
+    """Whether each controller is a broker too."""
     elr: bool = True
     session_s: float = 9.0
     heartbeat_s: float = 2.0
     lag_max_s: float = 30.0
     fetch_wait_s: float = 0.5
+    flush_check_s: float | None = None
+    """log.flush.scheduler.interval.ms: how often brokers look for logs whose last flush is too old."""
     creates_topics: bool = False
     """Whether a topic that is written to and does not exist is made: auto.create.topics.enable, as asked."""
     default_replication: int | None = None
@@ -93,6 +102,11 @@ class Configuration:
         return min(self.topic.min_isr, self.topic.replication)
 
     @property
+    def hidden_below_min_isr(self) -> bool:
+        """Whether readers do not see what is written while fewer than min.insync.replicas are in sync."""
+        return self.cluster.release >= HIDES_BELOW_MIN_ISR
+
+    @property
     def waits_for_all(self) -> bool:
         """Whether an acknowledgement is of all in-sync replicas."""
         return self.producer.acks == "all"
@@ -103,9 +117,18 @@ class Configuration:
         return self.min_isr if self.waits_for_all else 1
 
     @property
-    def spare(self) -> int:
-        """How many replicas may be away while writes go on; below 0: no write is ever taken."""
+    def beyond_needed(self) -> int:
+        """How many replicas there are beyond those that a write needs; below 0: no write is ever taken."""
         return self.topic.replication - self.needed
+
+    @property
+    def spare(self) -> int:
+        """How many replicas may be away while writes go on; below 0: no write is ever taken. Where brokers
+        are controllers, no more than leave these a majority, which elects leaders.
+        """
+        if not self.cluster.combined:
+            return self.beyond_needed
+        return min(self.beyond_needed, (self.cluster.controllers - 1) // 2)
 
     @property
     def stale_may_lead(self) -> bool:
@@ -114,8 +137,25 @@ class Configuration:
 
     @property
     def flushed(self) -> bool:
-        """Whether each acknowledged record was on disk first, on every in-sync replica."""
-        return self.waits_for_all and self.topic.flush_messages == 1
+        """Whether no power loss takes a record from a replica that has answered for it: leader and followers
+        flush in the append, whatever a producer waits for.
+        """
+        return self.topic.flush_messages == 1
+
+    @property
+    def takes_what_is_too_old(self) -> bool:
+        """Whether brokers take a record that its producer dates further back than records are kept."""
+        kept_s, oldest_s = self.topic.retention_s, self.topic.oldest_stamp_s
+        if kept_s is None or self.topic.stamped_by_broker:
+            return False
+        return oldest_s is None or oldest_s > kept_s
+
+    @property
+    def flushed_within_s(self) -> float | None:
+        """After how long brokers have flushed what was appended, for its age alone; None: never."""
+        if self.topic.flush_s is None or self.cluster.flush_check_s is None:
+            return None
+        return self.topic.flush_s + self.cluster.flush_check_s
 
     @property
     def fail_over_s(self) -> float:

@@ -38,7 +38,7 @@ def cells() -> Iterator[Cell]:
 
 
 LOSES: Mapping[str, str] = {
-    "unreplicated-tail": "a leader dies",
+    "unreplicated-tail": "a leader dies or hands over",
     "deposed-leader-acks": "a leader is deposed",
     "power-of-all": "all in sync lose their power",
     "isr-of-one": "the only one in sync loses its power",

@@ -222,8 +222,8 @@ class Leader:
 
     def _advance(self) -> None:
         """Move the high watermark to what every replica has that is in the ISR, or is about to be."""
-        replica, bugs = self.replica, self._cluster.bugs
-        short = len(replica.isr) < self._cluster.case.settings.min_isr
+        replica, bugs, settings = self.replica, self._cluster.bugs, self._cluster.case.settings
+        short = settings.hides_below_min_isr and len(replica.isr) < settings.min_isr
         if short and Bug.ACK_BEFORE_MIN_ISR not in bugs:
             return
         isr, now_s = self._maximal_isr(), self._cluster.loop.now_s

@@ -91,6 +91,7 @@ def case_of(configuration: Configuration, times: Times, schedule: Schedule, seed
             partitions=len(BROKERS),
             replication=its.replication,
             min_isr=configuration.min_isr,
+            hides_below_min_isr=configuration.hidden_below_min_isr,
             elr=configuration.cluster.elr,
             unclean_election=configuration.stale_may_lead,
             flush_messages=1 if its.flush_messages == 1 else NEVER_FLUSHED,

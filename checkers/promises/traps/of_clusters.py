@@ -1,6 +1,8 @@
 """Traps of brokers and controllers: who may lead, how soon one is missed, and where replicas stand."""
 
+from collections import Counter
 from collections.abc import Iterator
+from math import ceil
 
 from checkers.promises.configuration import ELR_EXISTS, Configuration
 from checkers.promises.traps.trap import Find, Trap, milliseconds
@@ -80,8 +82,8 @@ def _racks(its: Configuration) -> Iterator[Trap]:
     if racks and len(racks) < brokers:
         yield Trap(
             id="racks-of-some",
-            sentence=f"{brokers - len(racks)} of {brokers} brokers have no broker.rack: Kafka refuses to "
-            "place replicas by racks unless all have one",
+            sentence=f"{brokers - len(racks)} of {brokers} brokers have no broker.rack: Kafka takes them for "
+            "one more rack, wherever they stand",
             change="cluster: broker.rack on every broker",
         )
     elif not racks and brokers > 1 and its.topic.replication > 1:
@@ -98,6 +100,29 @@ def _racks(its: Configuration) -> Iterator[Trap]:
             change="cluster: racks: two or more",
             shown_by=ALL_AT_ONCE,
         )
+    elif its.beyond_needed > 0 and _most_in_a_rack(its) > its.beyond_needed:
+        yield _few_racks(its)
+
+
+def _few_racks(its: Configuration) -> Trap:
+    replicas, most = its.topic.replication, _most_in_a_rack(its)
+    enough = ceil(replicas / its.beyond_needed)
+    left = "1 is left" if replicas - most == 1 else f"{replicas - most} are left"
+    return Trap(
+        id="few-racks",
+        sentence=f"one rack has {most} of the {replicas} replicas of a partition: without it {left}, and a "
+        f"write needs {its.needed}",
+        change=f"cluster: racks: {enough} or more, with as many brokers in each",
+        shown_by=("below-min-isr",),
+    )
+
+
+def _most_in_a_rack(its: Configuration) -> int:
+    """How many replicas of a partition a rack gets at most: each rack one in turn, while it has brokers."""
+    sizes = Counter(its.cluster.racks.values()).values()
+    counts = range(1, its.topic.replication + 1)
+    most = (count for count in counts if sum(min(size, count) for size in sizes) >= its.topic.replication)
+    return next(most, its.topic.replication)
 
 
 def _other_topics(its: Configuration) -> Iterator[Trap]:

@@ -13,15 +13,20 @@ def _acks(its: Configuration) -> Iterator[Trap]:
     yield Trap(
         id=f"acks-{its.producer.acks}",
         sentence=f"acks={its.producer.acks} waits for {waited}: acknowledged records may be lost with one "
-        "broker",
+        "broker, or with a planned change of leaders",
         change="producer: acks: all",
         shown_by=("nothing-promised", "unreplicated-tail"),
     )
     if its.topic.min_isr > 1:
+        shown = (
+            "readers do not see them until enough replicas are in sync again"
+            if its.hidden_below_min_isr
+            else "readers see them, however few replicas have them"
+        )
         yield Trap(
             id="min-isr-without-acks-all",
             sentence=f"min.insync.replicas={its.topic.min_isr} refuses no write of acks={its.producer.acks}: "
-            "below it records are acknowledged, and readers do not see them",
+            f"below it records are acknowledged, and {shown}",
             change="producer: acks: all",
         )
 
@@ -81,8 +86,9 @@ def _unknown(its: Configuration) -> Iterator[Trap]:
     for name, near in its.producer.unknown:
         yield Trap(
             id="unknown-producer-setting",
-            sentence=f"the producer of this release has no setting {name!r}, and ignores it",
-            change=f"producer: {near}" if near else "producer: leave it out",
+            sentence=f"the producer of this release has no setting {name!r}: it hands it on to its "
+            "serializers and interceptors, and does nothing by it itself",
+            change=f"producer: {near}" if near else "producer: leave it out, unless one of these reads it",
         )
 
 

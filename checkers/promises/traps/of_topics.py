@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 
 from checkers.promises.configuration import COUNTS_AT_MOST_ALL, Configuration
-from checkers.promises.traps.trap import Find, Trap
+from checkers.promises.traps.trap import Find, Trap, milliseconds
 
 DAY_S = 86_400.0
 ONE_COPY = ("isr-of-one", "disk-loss")
 NO_WRITES = ("below-min-isr",)
+THREE_REPLICAS = "topic: replication: 3, config: min.insync.replicas: 2"
+"""With fewer no min.insync.replicas gives both: copies, and writes while one is away."""
 
 
 def _one_replica(its: Configuration) -> Iterator[Trap]:
@@ -30,14 +32,15 @@ def _two_replicas(its: Configuration) -> Iterator[Trap]:
             id="two-replicas",
             sentence="two replicas give durability or availability, never both: with "
             f"min.insync.replicas={its.topic.min_isr} {lost}",
-            change="topic: replication: 3, config: min.insync.replicas: 2",
+            change=THREE_REPLICAS,
             shown_by=NO_WRITES if its.min_isr == 2 else ONE_COPY,
         )
 
 
 def _min_isr(its: Configuration) -> Iterator[Trap]:
-    wanted = max(its.topic.replication - 1, 2)
-    change = f"topic: config: min.insync.replicas: {wanted}"
+    change = f"topic: config: min.insync.replicas: {its.topic.replication - 1}"
+    if its.topic.replication < 3:
+        change = THREE_REPLICAS
     if its.topic.min_isr > its.topic.replication:
         yield _above_all(its, change)
     elif its.waits_for_all and its.min_isr == its.topic.replication and its.topic.replication > 2:
@@ -104,6 +107,15 @@ def _flush(its: Configuration) -> Iterator[Trap]:
             change="producer: acks: all",
             shown_by=("unreplicated-tail", "nothing-promised"),
         )
+    if its.topic.flush_s is not None and its.cluster.flush_check_s is None and not its.flushed:
+        yield Trap(
+            id="flush-ms-without-scheduler",
+            sentence=f"flush.ms={milliseconds(its.topic.flush_s)} flushes nothing: brokers look for it every "
+            "log.flush.scheduler.interval.ms, which is never by default",
+            change="cluster: broker_config: log.flush.scheduler.interval.ms: "
+            f"{max(milliseconds(its.topic.flush_s), 1)}",
+            shown_by=("power-of-all", "isr-of-one"),
+        )
 
 
 # What Kafka deletes
@@ -111,8 +123,8 @@ def _flush(its: Configuration) -> Iterator[Trap]:
 
 def _retention(its: Configuration) -> Iterator[Trap]:
     kept_s = its.topic.retention_s
-    by_stamp = not its.topic.stamped_by_broker and not its.topic.compacted
-    if kept_s is not None and by_stamp and kept_s < DAY_S:
+    by_producer = not its.topic.stamped_by_broker
+    if kept_s is not None and by_producer and kept_s < DAY_S:
         yield Trap(
             id="retention-against-clocks",
             sentence=f"retention.ms of {kept_s:g} s is counted from the producer's clock to the broker's: a "
@@ -121,7 +133,7 @@ def _retention(its: Configuration) -> Iterator[Trap]:
             change="topic: config: a retention.ms of days; against producers' clocks alone "
             "message.timestamp.type: LogAppendTime",
         )
-    if by_stamp and kept_s is not None and (its.topic.oldest_stamp_s or 0.0) > kept_s:
+    if its.takes_what_is_too_old and its.topic.oldest_stamp_s is not None:
         yield Trap(
             id="timestamps-older-than-retention",
             sentence="message.timestamp.before.max.ms lets in records that are older than retention.ms: "

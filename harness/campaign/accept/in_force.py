@@ -15,6 +15,7 @@ from harness.scenario.model import topology_of
 UNCLEAN = "unclean.leader.election.enable"
 NEVER = 2**63 - 1
 """How Kafka writes that a number has no bound."""
+FLUSH_CHECK = "log.flush.scheduler.interval.ms"
 NAMES_OF_BROKERS: Mapping[str, str] = {
     **OF_BROKERS,
     "cleanup.policy": "log.cleanup.policy",
@@ -56,7 +57,7 @@ def _elr_on(asked: AcceptFile) -> bool:
 
 
 def _topic(asked: AcceptFile) -> TopicSettings:
-    flush_messages, flush_ms = int(value_of(asked, "flush.messages")), int(value_of(asked, "flush.ms"))
+    flush_messages = int(value_of(asked, "flush.messages"))
     retention_bytes = int(value_of(asked, "retention.bytes"))
     oldest_ms = value_of(asked, "message.timestamp.before.max.ms")
     return TopicSettings(
@@ -64,13 +65,24 @@ def _topic(asked: AcceptFile) -> TopicSettings:
         min_isr=int(value_of(asked, MIN_ISR)),
         unclean=value_of(asked, UNCLEAN).lower() == "true",
         flush_messages=None if flush_messages == NEVER else flush_messages,
-        flush_s=None if flush_ms == NEVER else flush_ms / 1000,
+        flush_s=_flush_s(asked),
         retention_s=_retention_s(asked),
         retention_bytes=None if retention_bytes < 0 else retention_bytes,
         compacted="compact" in value_of(asked, "cleanup.policy").lower(),
         stamped_by_broker=value_of(asked, "message.timestamp.type") == "LogAppendTime",
         oldest_stamp_s=None if oldest_ms in ("", str(NEVER)) else int(oldest_ms) / 1000,
     )
+
+
+def _flush_s(asked: AcceptFile) -> float | None:
+    """None: never for its age. Where nobody says flush.ms, it is the time between two looks for it."""
+    own, brokers = asked.topic.config.get("flush.ms"), asked.cluster.broker_config
+    of_brokers = brokers.get("log.flush.interval.ms", brokers.get(FLUSH_CHECK, str(NEVER)))
+    return _seconds(of_brokers if own is None else own)
+
+
+def _seconds(ms: str) -> float | None:
+    return None if int(ms) == NEVER else int(ms) / 1000
 
 
 def _retention_s(asked: AcceptFile) -> float | None:
@@ -97,11 +109,13 @@ def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:
         release=asked.release,
         brokers=asked.cluster.brokers,
         controllers=asked.cluster.controllers,
+        combined=asked.cluster.combined,
         elr=_elr_on(asked),
         session_s=seconds("broker.session.timeout.ms", controllers),
         heartbeat_s=seconds("broker.heartbeat.interval.ms"),
         lag_max_s=seconds("replica.lag.time.max.ms"),
         fetch_wait_s=seconds("replica.fetch.wait.max.ms"),
+        flush_check_s=_seconds(brokers.get(FLUSH_CHECK, str(NEVER))),
         creates_topics=creates.lower() == "true",
         default_replication=said("default.replication.factor"),
         offsets_replication=said("offsets.topic.replication.factor"),

@@ -145,6 +145,7 @@ DECISIVE = frozenset(
         *("default.replication.factor", "min.insync.replicas", "offsets.topic.replication.factor"),
         *("replica.fetch.wait.max.ms", "replica.lag.time.max.ms", "transaction.state.log.min.isr"),
         *("unclean.leader.election.enable", "log.flush.interval.messages", "log.flush.interval.ms"),
+        "log.flush.scheduler.interval.ms",
         *("log.retention.ms", "log.retention.minutes", "log.retention.hours", "log.retention.bytes"),
         *("log.cleanup.policy", "log.message.timestamp.type", "log.message.timestamp.before.max.ms"),
     }

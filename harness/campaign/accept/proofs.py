@@ -261,6 +261,12 @@ def _below(its: Setup) -> _Shown:
     return _unavailable(its, [_step("kill", at=FIRST, do="kill", target=target, lasts=lasts)])
 
 
+def _unreached_leader(its: Setup) -> _Shown:
+    lasts = duration(its.times.fail_over_s + 16)
+    cut = _step("cut", at=FIRST, do="partition", edges="followers -> leader", lasts=lasts)
+    return _unavailable(its, [cut])
+
+
 def _offline(its: Setup) -> _Shown:
     return _unavailable(its, _stale_left(its, its.times.fail_over_s + 16))
 
@@ -298,6 +304,7 @@ SCENARIOS: Mapping[str, Callable[[Setup], _Shown | str]] = {
     "spare-replicas": _spare,
     "stays-up": _stays_up,
     "below-min-isr": _below,
+    "unreached-leader": _unreached_leader,
     "offline": _offline,
 }
 """By the id of a clause; the reason where no run can show it."""

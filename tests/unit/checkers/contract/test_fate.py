@@ -1,6 +1,7 @@
 """The fate of a lost record: who removed it, why the elected leader lacked it, and what the contract says."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from fakes.history.judged_run import (
@@ -20,6 +21,7 @@ from fakes.history.judged_run import (
     proof,
     registered,
     sampled,
+    wiped,
     world,
 )
 
@@ -185,6 +187,55 @@ def test_a_power_cut_whose_log_ends_nobody_measured_is_undecided():
 
 def test_flush_messages_1_permits_no_loss_of_pages():
     assert label(lost(offset=7, acked=3.9), world(*ALL_CUT, flush=1)).kind == "violation"
+
+
+@pytest.mark.parametrize("acks", ["0", "1"])
+def test_what_was_replicated_every_replica_had_flushed_whatever_its_producer_waited_for(acks):
+    """The high watermark was above it: its followers fetch on only once they have flushed."""
+    replicated = (*ALL_CUT, sampled(3.2, 9))
+    read = lost("read-uncommitted", offset=7, sent=3, acked=3.5, seen=3.6)
+    assert verdict(read, world(*replicated, acks=acks)) == (
+        "permitted",
+        "power loss of all in-sync replicas",
+    )
+    found = label(read, world(*replicated, acks=acks, flush=1))
+    assert (found.kind, found.cause) == ("violation", "in-sync replica elected without the data")
+    assert found.clause == (
+        "flush.messages=1: broker 1 had flushed it; broker 1 was elected at 10.00 s (epoch 7, its log begins "
+        "at offset 2) without it"
+    )
+
+
+def unreplicated(elected, reached, *, kind="power-loss", flush=1):
+    """Broker 1 leads, all lose their power at 4 s, and broker `elected` leads again. `reached`: how far the
+    log of each broker did before."""
+    gone = wiped if kind == "disk-wipe" else partial(power_cut, after=2)
+    return world(
+        led(0, 1, 5, (1, 2, 3)),
+        sampled(3.9, 5),
+        down(4, 1, 2, 3, kind=kind, recovered=15),
+        *(row for node, end in reached.items() for row in gone(4, node, before=end, mounted=9)),
+        led(8, -1, 6, (elected,)),
+        led(10, elected, 7, (elected,)),
+        LogRun(7, 0 if kind == "disk-wipe" else 2, 50),
+        acks="1",
+        flush=flush,
+    )
+
+
+def test_what_is_not_replicated_its_leader_alone_is_known_to_have_flushed():
+    """Broker 2 may lose its power in the middle of its append; broker 1 has acknowledged, and so was done."""
+    record, tail = lost(offset=7, sent=3, acked=3.5), ("permitted", "acks=1 unreplicated tail")
+    without_it = ("violation", "in-sync replica elected without the data")
+    assert verdict(record, unreplicated(1, {1: 30, 2: 30, 3: 5})) == without_it
+    assert verdict(record, unreplicated(1, {1: 30, 2: 30, 3: 5}, flush=0)) == tail
+    assert verdict(record, unreplicated(2, {1: 30, 2: 30, 3: 5})) == tail
+    assert verdict(record, unreplicated(2, {1: 30, 2: 5, 3: 5})) == tail
+
+
+def test_a_disk_that_is_gone_takes_what_its_leader_had_flushed():
+    run = unreplicated(1, {1: 30, 2: 5, 3: 5}, kind="disk-wipe")
+    assert verdict(lost(offset=7, sent=3, acked=3.5), run) == ("permitted", "acks=1 unreplicated tail")
 
 
 def test_what_was_written_after_the_cut_is_not_permitted_by_it():

@@ -171,6 +171,23 @@ def test_an_offline_partition_waits_for_its_only_in_sync_replica(seed):
     assert simulated.truth.lost == ()
 
 
+@pytest.mark.parametrize("hides", [True, False], ids=["since 3.7", "before 3.7"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_below_min_isr_the_high_watermark_stands_still_by_release(seed, hides):
+    """Broker 1 is alone in the ISR from 6.1 s after the cut at the latest, and acknowledges until its end."""
+    settings = replace(ACKS_1, hides_below_min_isr=hides, elr=False)
+    simulated, partition = run(seed, (ALONE,), settings)
+    cut_ns = simulated.history.faults[0].inject_ns
+    alone = range(cut_ns + 6_500_000_000, cut_ns + 12_000_000_000)
+    samples = {
+        row.high_watermark
+        for row in simulated.history.watermarks
+        if row.partition == partition and row.at_ns in alone
+    }
+    assert (len(samples) == 1) is hides
+    assert samples
+
+
 POWER = {"one": (1,), "all": (1, 2, 3)}
 
 

@@ -16,9 +16,11 @@ from fakes.history.judged_run import (
 )
 
 from checkers.anomalies import Anomalies
-from checkers.contract.clauses import RETENTION
+from checkers.contract.clauses import RETENTION, UNCLEAN_ELECTION
 from checkers.contract.judge_contract import judge_contract
 from checkers.history.log_runs import LogRun
+from checkers.model import simulate
+from checkers.model.case import BROKERS, CONTROLLERS, Case, ModelSettings, Partition
 from checkers.promises import (
     ClusterSettings,
     Configuration,
@@ -27,6 +29,7 @@ from checkers.promises import (
     clauses,
     may_be_lost_by,
 )
+from checkers.promises.matrix import promise_of
 
 
 def configuration(*, acks="all", replication=3, min_isr=2, unclean=False, flush=None, elr=True, **of_cluster):
@@ -48,7 +51,7 @@ def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
         "page cache outlives a process",
         "broker-loss": "survives the loss of any one broker with all that was not flushed",
         "deposed-leader": "a leader that was deposed and does not know it acknowledges nothing: its "
-        "followers have left it",
+        "successor was in sync with it, and follows it no more",
         "power-of-all": "loses what was acknowledged within the last 30 s or so, before the kernel wrote it "
         "back, when all in-sync replicas lose their power",
         "unclean-shutdowns": "loses what was acknowledged within the last 30 s or so, before the kernel "
@@ -57,13 +60,24 @@ def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
         "disk-loss": "loses what was acknowledged, flushed or not, when 2 brokers that have it shut down "
         "uncleanly before they are in sync again, and the one that leads then has lost its disk",
         "retention-by-clock": "loses what was acknowledged when the clock of the broker that leads runs more "
-        "than 7 days ahead: by it retention deletes the record, and with it on every replica",
+        "than 7 days ahead, or its producer dates it so far back: by that retention deletes the record, and "
+        "with it on every replica",
         "spare-replicas": "takes writes with one replica of 3 away; a write waits up to about 45 s until "
         "one that stands still is missed",
         "below-min-isr": "unavailable below 2 in-sync replicas: with 2 away it takes no write",
+        "unreached-leader": "takes no write of a partition while no follower reaches a leader that the "
+        "controllers hear: they elect no other",
         "offline": "neither written nor read while no replica that was in sync or eligible is up: nobody "
         "else may lead",
     }
+
+
+def test_with_acks_1_a_leader_that_hands_over_loses_its_tail_too():
+    assert given(acks="1")["unreplicated-tail"] == (
+        "loses what the leader had acknowledged and its successor had not fetched, when the leader dies, and "
+        "when the leadership is moved too (acks=1)"
+    )
+    assert "a leader dies or hands over" in promise_of(configuration(acks="1"))
 
 
 def test_without_eligible_leader_replicas_one_broker_is_survived_while_another_one_stays_in_sync():
@@ -79,13 +93,30 @@ def test_without_eligible_leader_replicas_one_broker_is_survived_while_another_o
         ({"acks": "1"}, set()),
         ({"acks": "0"}, set()),
         ({"min_isr": 1}, {"process-kill", "deposed-leader"}),
-        ({"unclean": True}, {"deposed-leader"}),
+        ({"unclean": True}, set()),
+        ({"unclean": True, "min_isr": 1}, set()),
+        ({"unclean": True, "flush": 1}, set()),
+        ({"unclean": True, "replication": 1}, {"process-kill"}),
         ({"flush": 1}, {"process-kill", "broker-loss", "deposed-leader", "power-flushed"}),
         ({"replication": 1, "min_isr": 1}, {"process-kill"}),
     ],
 )
 def test_what_is_kept_follows_from_acks_replicas_elections_and_flushes(settings, kept):
     assert {one.id for one in clauses(configuration(**settings)) if one.kind == "kept"} == kept
+
+
+@pytest.mark.parametrize(
+    ("acks", "lost"),
+    [
+        ("all", {"disk-loss", "retention-by-clock"}),
+        ("1", {"unreplicated-tail", "deposed-leader-acks", "disk-loss", "retention-by-clock"}),
+        ("0", {"nothing-promised", "disk-loss", "retention-by-clock"}),
+    ],
+)
+def test_where_each_append_is_flushed_no_clause_names_a_loss_of_power(acks, lost):
+    for of_more in ({}, {"min_isr": 1}, {"elr": False}):
+        its = clauses(configuration(acks=acks, flush=1, **of_more))
+        assert {one.id for one in its if one.kind == "lost"} == lost
 
 
 @pytest.mark.parametrize(
@@ -103,13 +134,96 @@ def test_below_its_in_sync_replicas_a_topic_takes_no_write(replication, min_isr,
     assert its["below-min-isr"] == words
 
 
-def test_a_flush_interval_that_is_shorter_than_the_kernels_is_named():
-    its = Configuration(topic=TopicSettings(min_isr=2, flush_s=1.0))
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "while no follower reaches a leader"),
+        ({"replication": 2, "unclean": True}, "while no follower reaches a leader"),
+        ({"min_isr": 3}, "while fewer than 2 followers reach a leader"),
+        ({"min_isr": 4, "release": (3, 6), "elr": False}, ""),
+        ({"min_isr": 1}, ""),
+        ({"acks": "1"}, ""),
+        ({"replication": 1}, ""),
+    ],
+)
+def test_a_leader_that_its_followers_do_not_reach_takes_no_write_that_needs_them(settings, words):
+    its = given(**settings)
+    assert ("unreached-leader" in its) is bool(words)
+    assert words in its.get("unreached-leader", "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "controllers", "away"),
+    [
+        ({"acks": "1"}, 3, 1),
+        ({"min_isr": 1}, 3, 1),
+        ({}, 3, 1),
+        ({"replication": 5}, 5, 2),
+        ({"replication": 5, "min_isr": 3}, 9, 2),
+        ({}, 2, 0),
+        ({"min_isr": 3}, 3, 0),
+    ],
+)
+def test_brokers_that_are_controllers_are_spared_only_as_long_as_these_have_a_majority(
+    settings, controllers, away
+):
+    its = configuration(**settings, combined=True, controllers=controllers)
+    assert its.spare == away
+    assert configuration(**settings, controllers=controllers).spare == its.topic.replication - its.needed
+    assert ("spare-replicas" in {clause.id for clause in clauses(its)}) is (away > 0)
+    assert promise_of(its).endswith(f"takes writes with {away} away")
+
+
+def test_a_promise_says_where_it_is_the_controllers_that_cannot_be_spared():
+    one = given(acks="1", unclean=True, combined=True)
+    assert one["spare-replicas"].startswith(
+        "takes writes with one replica of 3 away, and no more: brokers are controllers, and these would have "
+        "no majority; "
+    )
+    assert one["stays-up"] == (
+        "takes writes again while any one replica is up, in sync or not, as long as a majority of the "
+        "controllers is, which are brokers"
+    )
+    enough = given(combined=True)
+    assert enough["spare-replicas"] == given()["spare-replicas"]
+    assert enough["below-min-isr"] == given()["below-min-isr"]
+    few = given(combined=True, controllers=1)
+    assert few["below-min-isr"] == "unavailable below 2 in-sync replicas: with 2 away it takes no write"
+
+
+@pytest.mark.parametrize(
+    ("flush_s", "check_s", "since"),
+    [
+        (1.0, None, "within the last 30 s or so, before the kernel wrote it back,"),
+        (None, None, "within the last 30 s or so, before the kernel wrote it back,"),
+        (1.0, 2.0, "within the last 3 s, before its brokers flushed it,"),
+        (0.0, 0.5, "within the last 0.5 s, before its brokers flushed it,"),
+        (1.0, 29.0, "within the last 30 s or so, before the kernel wrote it back,"),
+        (None, 2.0, "within the last 30 s or so, before the kernel wrote it back,"),
+    ],
+)
+def test_a_flush_interval_counts_from_one_look_of_the_brokers_to_the_next(flush_s, check_s, since):
+    its = Configuration(
+        topic=TopicSettings(min_isr=2, flush_s=flush_s), cluster=ClusterSettings(flush_check_s=check_s)
+    )
     words = {clause.id: clause.sentence for clause in clauses(its)}
     assert words["power-of-all"] == (
-        "loses what was acknowledged within the flush interval of 1 s when all in-sync replicas lose their "
-        "power"
+        f"loses what was acknowledged {since} when all in-sync replicas lose their power"
     )
+
+
+@pytest.mark.parametrize(
+    ("topic", "takes"),
+    [
+        ({}, True),
+        ({"oldest_stamp_s": 8 * 86_400.0}, True),
+        ({"oldest_stamp_s": 7 * 86_400.0}, False),
+        ({"stamped_by_broker": True}, False),
+    ],
+)
+def test_a_producers_own_clock_deletes_unless_brokers_refuse_or_replace_its_time(topic, takes):
+    its = {one.id: one.sentence for one in clauses(Configuration(topic=TopicSettings(**topic)))}
+    assert ("its producer dates it so far back" in its["retention-by-clock"]) is takes
 
 
 def test_what_is_kept_for_ever_no_clock_deletes():
@@ -117,6 +231,33 @@ def test_what_is_kept_for_ever_no_clock_deletes():
     assert "retention-by-clock" not in {clause.id for clause in clauses(for_ever)}
     assert RETENTION not in may_be_lost_by(for_ever)
     assert RETENTION in may_be_lost_by(configuration())
+
+
+def lost_by_a_deposed_leader(min_isr, unclean):
+    """By which causes the simulated Kafka loses what was acknowledged: as many replicas as must be in sync
+    stay in sync, and are cut from the controllers; the others are behind until those have missed them.
+    """
+    in_sync, behind = BROKERS[:min_isr], BROKERS[min_isr:]
+    fetches = tuple(f"{one}->{other}" for one in behind for other in in_sync)
+    reports = tuple(f"{one}->{other}" for one in in_sync for other in CONTROLLERS)
+    case = Case(
+        seed=1,
+        settings=ModelSettings(
+            partitions=3, min_isr=min_isr, unclean_election=unclean, records=300, load_s=24.0
+        ),
+        schedule=(
+            Partition(at_s=4.0, hold_s=12.0, edges=fetches, refuse=True),
+            Partition(at_s=10.5, hold_s=14.0, edges=reports, refuse=True),
+        ),
+    )
+    return {record.cause for record in simulate(case).truth.lost}
+
+
+@pytest.mark.parametrize("min_isr", [1, 2])
+@pytest.mark.parametrize("unclean", [False, True])
+def test_what_a_deposed_leader_acknowledges_is_kept_unless_a_stale_replica_may_lead(unclean, min_isr):
+    assert lost_by_a_deposed_leader(min_isr, unclean) == ({UNCLEAN_ELECTION} if unclean else set())
+    assert ("deposed-leader" in given(min_isr=min_isr, unclean=unclean)) is not unclean
 
 
 # Promise and contract

@@ -13,6 +13,7 @@ from checkers.promises import (
     Configuration,
     ProducerSettings,
     TopicSettings,
+    clauses,
     may_be_lost_by,
 )
 from checkers.promises.search import in_words, search
@@ -22,10 +23,12 @@ from checkers.promises.search.side_by_side import _serve, trials
 from checkers.promises.search.trial import FAST, Times, Trial, case_of, simulated_alike
 
 
-def configuration(*, acks="all", replication=3, min_isr=2, unclean=False, elr=True, flush=None):
+def configuration(
+    *, acks="all", replication=3, min_isr=2, unclean=False, elr=True, flush=None, release=(4, 3)
+):
     topic = TopicSettings(replication=replication, min_isr=min_isr, unclean=unclean, flush_messages=flush)
     producer = ProducerSettings(acks=acks, idempotence=acks == "all")
-    return Configuration(topic=topic, producer=producer, cluster=ClusterSettings(elr=elr))
+    return Configuration(topic=topic, producer=producer, cluster=ClusterSettings(elr=elr, release=release))
 
 
 ALONE_AND_POWERLESS = "broker 1 serves no other broker; 6.5 s later broker 1 loses its power"
@@ -70,17 +73,19 @@ def test_the_shortest_schedule_that_loses_what_was_acknowledged(settings, words,
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "words", "named"),
     [
-        ({}, "broker 1 serves no other broker"),
-        ({"min_isr": 3}, "broker 1 loses its power"),
-        ({"min_isr": 1}, ALONE_AND_POWERLESS),
+        ({}, "broker 1 serves no other broker", "unreached-leader"),
+        ({"min_isr": 3}, "broker 1 loses its power", "below-min-isr"),
+        ({"min_isr": 1}, ALONE_AND_POWERLESS, "offline"),
     ],
 )
-def test_the_shortest_schedule_that_stops_writes(settings, words):
-    found = search(configuration(**settings), "unavailability").found
+def test_the_shortest_schedule_that_stops_writes_is_one_that_a_clause_names(settings, words, named):
+    its = configuration(**settings)
+    found = search(its, "unavailability").found
     assert in_words(found.schedule) == words
     assert found.waited_s > 10.5
+    assert named in {clause.id for clause in clauses(its) if clause.kind == "unavailable"}
 
 
 def test_no_single_fault_loses_what_two_replicas_have():
@@ -159,6 +164,8 @@ def test_a_process_ends_with_whoever_asks_it():
         (configuration(), configuration(unclean=True), False),
         (configuration(), configuration(min_isr=1), False),
         (configuration(), configuration(acks="1"), False),
+        (configuration(elr=False, release=(3, 6)), configuration(elr=False, release=(3, 7)), False),
+        (configuration(elr=False, release=(3, 9)), configuration(elr=False, release=(3, 7)), True),
     ],
 )
 def test_configurations_that_the_model_cannot_tell_apart_are_searched_once(one, other, alike):

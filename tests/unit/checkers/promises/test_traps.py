@@ -10,6 +10,7 @@ SOUND = Configuration(
     topic=TopicSettings(replication=3, min_isr=2),
     cluster=ClusterSettings(brokers=6, racks={1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}),
 )
+TWO_RACKS = dict(enumerate("ababab", start=1))
 
 
 def fallen_into(*, topic=None, producer=None, cluster=None):
@@ -32,6 +33,21 @@ def test_a_sound_configuration_falls_into_no_trap():
     [
         ({"topic": {"replication": 1}}, "one-replica", "topic: replication: 3"),
         (
+            {"topic": {"replication": 1}},
+            "min-isr-above-replication",
+            "topic: replication: 3, config: min.insync.replicas: 2",
+        ),
+        (
+            {"topic": {"replication": 2, "min_isr": 1}},
+            "min-isr-of-one",
+            "topic: replication: 3, config: min.insync.replicas: 2",
+        ),
+        (
+            {"topic": {"replication": 5, "min_isr": 5}},
+            "min-isr-of-all",
+            "topic: config: min.insync.replicas: 4",
+        ),
+        (
             {"topic": {"replication": 2}},
             "two-replicas",
             "topic: replication: 3, config: min.insync.replicas: 2",
@@ -53,6 +69,11 @@ def test_a_sound_configuration_falls_into_no_trap():
             {"topic": {"flush_messages": 1, "min_isr": 1}, "producer": {"acks": "1", "idempotence": False}},
             "flush-without-acks-all",
             "producer: acks: all",
+        ),
+        (
+            {"topic": {"flush_s": 1.5}},
+            "flush-ms-without-scheduler",
+            "cluster: broker_config: log.flush.scheduler.interval.ms: 1500",
         ),
         (
             {"topic": {"retention_s": 3600.0}},
@@ -96,6 +117,11 @@ def test_a_sound_configuration_falls_into_no_trap():
             "producer: retries: leave it out, and bound the time by delivery.timeout.ms",
         ),
         ({"producer": {"unknown": (("ack", "acks"),)}}, "unknown-producer-setting", "producer: acks"),
+        (
+            {"producer": {"unknown": (("schema.registry.url", ""),)}},
+            "unknown-producer-setting",
+            "producer: leave it out, unless one of these reads it",
+        ),
         ({"cluster": {"elr": False}}, "no-eligible-leader-replicas", "cluster: elr: true"),
         (
             {"cluster": {"elr": False, "release": (3, 9)}},
@@ -120,6 +146,11 @@ def test_a_sound_configuration_falls_into_no_trap():
         ({"cluster": {"controllers": 2}}, "controllers-without-majority", "cluster: controllers: 3"),
         ({"cluster": {"racks": {}}}, "no-racks", "cluster: racks: the rack of each broker"),
         ({"cluster": {"racks": {1: "a"}}}, "racks-of-some", "cluster: broker.rack on every broker"),
+        (
+            {"cluster": {"racks": TWO_RACKS}},
+            "few-racks",
+            "cluster: racks: 3 or more, with as many brokers in each",
+        ),
         (
             {"cluster": {"racks": dict.fromkeys(range(1, 7), "a")}},
             "one-rack",
@@ -149,6 +180,85 @@ def test_a_sound_configuration_falls_into_no_trap():
 )
 def test_a_trap_names_the_setting_to_change(changed, found, change):
     assert fallen_into(**changed)[found] == change
+
+
+@pytest.mark.parametrize(
+    ("topic", "check_s"), [({"flush_s": 1.0}, 1.0), ({"flush_s": 1.0, "flush_messages": 1}, None), ({}, 1.0)]
+)
+def test_a_flush_interval_is_no_trap_where_brokers_look_for_it_or_flush_each_append(topic, check_s):
+    assert fallen_into(topic=topic, cluster={"flush_check_s": check_s}) == {}
+
+
+@pytest.mark.parametrize(
+    ("topic", "acks", "racks", "left"),
+    [
+        ({}, "all", "ababab", "one rack has 2 of the 3 replicas of a partition: without it 1 is left"),
+        (
+            {"replication": 4, "min_isr": 3},
+            "all",
+            "ababab",
+            "one rack has 2 of the 4 replicas of a partition: without it 2 are left",
+        ),
+        (
+            {"replication": 5, "min_isr": 3},
+            "all",
+            "abcccc",
+            "one rack has 3 of the 5 replicas of a partition: without it 2 are left",
+        ),
+        ({"replication": 5, "min_isr": 3}, "all", "abcabc", ""),
+        ({}, "1", "ababab", ""),
+        ({"replication": 4}, "all", "ababab", ""),
+        ({"replication": 2}, "all", "ababab", ""),
+    ],
+)
+def test_a_rack_may_not_have_more_replicas_than_a_write_can_spare(topic, acks, racks, left):
+    its = replace(
+        SOUND,
+        topic=replace(SOUND.topic, **topic),
+        producer=ProducerSettings(acks=acks, idempotence=acks == "all"),
+        cluster=replace(SOUND.cluster, racks=dict(enumerate(racks, start=1))),
+    )
+    sentences = [trap.sentence for trap in traps(its) if trap.id == "few-racks"]
+    assert sentences == ([f"{left}, and a write needs {its.needed}"] if left else [])
+
+
+def test_brokers_without_a_rack_are_one_rack_to_kafka():
+    some = replace(SOUND, cluster=replace(SOUND.cluster, racks={1: "a", 2: "b"}))
+    assert [trap.sentence for trap in traps(some)] == [
+        "4 of 6 brokers have no broker.rack: Kafka takes them for one more rack, wherever they stand"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("release", "words"),
+    [
+        ((3, 6), "and readers see them, however few replicas have them"),
+        ((3, 7), "and readers do not see them until enough replicas are in sync again"),
+    ],
+)
+def test_what_is_written_below_min_isr_readers_see_by_release(release, words):
+    its = replace(
+        SOUND,
+        producer=ProducerSettings(acks="1", idempotence=False),
+        cluster=replace(SOUND.cluster, release=release, elr=False),
+    )
+    (sentence,) = (trap.sentence for trap in traps(its) if trap.id == "min-isr-without-acks-all")
+    assert sentence.endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("topic", "fallen"),
+    [
+        ({}, False),
+        ({"oldest_stamp_s": 7 * 86_400.0}, False),
+        ({"oldest_stamp_s": 8 * 86_400.0}, True),
+        ({"oldest_stamp_s": 8 * 86_400.0, "compacted": True}, True),
+        ({"oldest_stamp_s": 8 * 86_400.0, "stamped_by_broker": True}, False),
+        ({"oldest_stamp_s": 8 * 86_400.0, "retention_s": None}, False),
+    ],
+)
+def test_a_bound_on_age_is_a_trap_only_where_it_lets_in_what_is_too_old(topic, fallen):
+    assert ("timestamps-older-than-retention" in fallen_into(topic=topic)) is fallen
 
 
 def test_two_replicas_give_durability_or_availability():

@@ -64,6 +64,7 @@ CLAUSES = [
     "retention-by-clock",
     "spare-replicas",
     "below-min-isr",
+    "unreached-leader",
     "offline",
 ]
 
@@ -93,6 +94,7 @@ def test_what_a_run_refutes_or_does_not_show_is_in_the_answer(tmp_path: Path) ->
         "retention-by-clock": "confirmed",
         "spare-replicas": "confirmed",
         "below-min-isr": "confirmed",
+        "unreached-leader": "confirmed",
         "offline": "not shown",
     }
     assert exit_code(record, suite) == 1
@@ -406,7 +408,7 @@ def test_the_command_ends_with_the_answer(
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     table = [line.split()[:3] for line in lines if line.startswith(("kept", "lost", "available", "unavail"))]
-    assert table[-10:] == [
+    assert table[-11:] == [
         ["kept", "process-kill", "confirmed"],
         ["kept", "broker-loss", "confirmed"],
         ["kept", "deposed-leader", "confirmed"],
@@ -416,5 +418,6 @@ def test_the_command_ends_with_the_answer(
         ["lost", "retention-by-clock", "confirmed"],
         ["available", "spare-replicas", "confirmed"],
         ["unavailable", "below-min-isr", "confirmed"],
+        ["unavailable", "unreached-leader", "confirmed"],
         ["unavailable", "offline", "confirmed"],
     ]

@@ -214,6 +214,34 @@ def test_what_controllers_decide_they_decide_by_their_own_settings(
 
 
 @pytest.mark.parametrize(
+    ("brokers", "topic", "within_s"),
+    [
+        ("", "", None),
+        ("", "flush.ms: 1000", None),
+        ("log.flush.interval.ms: 1000", "", None),
+        ("log.flush.scheduler.interval.ms: 2000", "", 4.0),
+        ("log.flush.scheduler.interval.ms: 2000", "flush.ms: 1000", 3.0),
+        ("log.flush.scheduler.interval.ms: 2000, log.flush.interval.ms: 500", "", 2.5),
+        ("log.flush.scheduler.interval.ms: 2000, log.flush.interval.ms: 500", "flush.ms: 1000", 3.0),
+        ("log.flush.scheduler.interval.ms: 2000", "flush.ms: 9223372036854775807", None),
+    ],
+)
+def test_by_its_age_a_log_is_flushed_only_when_brokers_look_for_it(
+    tmp_path: Path, brokers: str, topic: str, within_s: float | None
+) -> None:
+    text = f"name: mine\ncluster: {{broker_config: {{{brokers}}}}}\ntopic: {{config: {{{topic}}}}}\n"
+    assert configuration_of(read(tmp_path, text)).flushed_within_s == within_s
+
+
+def test_brokers_that_are_controllers_cannot_be_spared_beyond_these(tmp_path: Path) -> None:
+    apart = configuration_of(read(tmp_path, "name: mine\nproducer: {acks: 1}\n"))
+    combined = configuration_of(
+        read(tmp_path, "name: mine\nproducer: {acks: 1}\ncluster: {combined: true}\n")
+    )
+    assert (apart.spare, combined.spare) == (2, 1)
+
+
+@pytest.mark.parametrize(
     ("producer", "idempotent"),
     [
         ("{}", True),

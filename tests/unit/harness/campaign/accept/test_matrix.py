@@ -27,9 +27,9 @@ BASE = parse_common("matrix")
 SHOWN = {
     "acks-0-2-of-3-clean": ("nothing; takes writes with 2 away", "loss", "loss", "<= 12.5s"),
     "acks-1-2-of-3-clean": (
-        "what was replicated; may lose when a leader dies, a leader is deposed, all in sync lose their "
-        "power, as many as must be in sync end uncleanly and one loses its power, disks are lost or a clock "
-        "runs ahead of retention; takes writes with 2 away",
+        "what was replicated; may lose when a leader dies or hands over, a leader is deposed, all in sync "
+        "lose their power, as many as must be in sync end uncleanly and one loses its power, disks are lost "
+        "or a clock runs ahead of retention; takes writes with 2 away",
         "loss",
         "loss",
         "<= 12.5s",

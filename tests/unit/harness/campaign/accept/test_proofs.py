@@ -96,6 +96,7 @@ def test_what_is_kept_expects_no_loss_and_what_may_be_lost_expects_some():
         "retention-by-clock": "permitted",
         "spare-replicas": "none",
         "below-min-isr": "none",
+        "unreached-leader": "none",
         "offline": "none",
     }
 
