@@ -119,12 +119,12 @@ def an_outage_excuses(record, election, evidence):
     return (Reason.PAGES_LOST, own[0], "") if own else None
 
 
-def nobody_is_deposed(node, now, states, away):
+def nobody_is_deposed(node, now, states, away, begun):
     """A deposed leader acknowledges nothing."""
     return timeline.NONE
 
 
-def deposed_for_ever(node, now, states, away):
+def deposed_for_ever(node, now, states, away, begun):
     """A deposed leader may acknowledge to the end of the run, dead or alive."""
     return timeline.NEVER_NS
 
