@@ -192,6 +192,7 @@ def _assignment(text: str) -> tuple[str, str]:
 def _matrix(arguments: Namespace) -> int:
     from harness import api
     from harness.campaign.accept import matrix_page
+    from harness.campaign.accept.matrix import exit_code
     from harness.campaign.suites.made import judged_entries
     from harness.terminal.read_along import read_along
 
@@ -223,7 +224,7 @@ def _matrix(arguments: Namespace) -> int:
     print(f"\n{matrix_page.table(record, judged)}", file=progress, flush=True)
     if arguments.json:
         print(json.dumps(matrix_page.as_json(record, judged), indent=2))
-    return EXIT_ERROR if suite.exit_code is None else suite.exit_code
+    return exit_code(record, suite)
 
 
 def upgrade(arguments: Namespace) -> int:

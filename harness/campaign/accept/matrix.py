@@ -6,27 +6,29 @@ a run must show is what the simulated Kafka did; whether that may be is the prom
 suite, so a matrix is resumed like one.
 """
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from pydantic import Field
 
-from checkers.promises.clauses import Clause, clauses
+from checkers.promises.clauses import clauses
 from checkers.promises.configuration import Configuration
 from checkers.promises.matrix import Cell, cells, promise_of
 from checkers.promises.search import Goal, Kind, Schedule, SearchResult, Trial
 from checkers.promises.search.schedules import Timed
+from checkers.verdict.algebra import Verdict
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.counterexamples import BROKERS, steps, stops_writes
 from harness.campaign.accept.proofs import MISSED_S
-from harness.campaign.accept.record import SearchRow
+from harness.campaign.accept.record import SearchRow, Status, agreement_of, named, with_runs
 from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Loss, Setup, duration, setup
 from harness.campaign.accept.searches import scenario_of, search_row
 from harness.campaign.suites.directory import Suite
 from harness.campaign.suites.json_record import read_json_record
-from harness.campaign.suites.made import suite_of
+from harness.campaign.suites.made import judged_entries, suite_of
+from harness.campaign.suites.record import RunRow, SuiteRecord
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
 from harness.scenario.model import Scenario
@@ -71,6 +73,7 @@ COLUMNS = (
 """Before its followers had fetched; after they had left the ISR; and what a single broker stops."""
 
 
+NOTHING_PROMISED = "nothing-promised"
 SEARCHED = "searched"
 """The name of the schedule that was found for the cell alone."""
 
@@ -81,6 +84,10 @@ class Observed(ManifestPart):
     column: str
     shows: str = Field(description="what the run must show: the simulated Kafka did")
     causes: tuple[str, ...] = Field(default=(), description="by which the simulated Kafka lost something")
+    kinds: tuple[str, ...] = Field(default=(), description="what its faults do to a broker")
+    loses: bool = Field(
+        default=False, description="whether its run must lose something, by one of its causes"
+    )
     entry: int = Field(description="the place of its scenario in the suite")
 
 
@@ -90,7 +97,10 @@ class CellRow(ManifestPart):
     name: str
     promise: str
     may_lose: tuple[str, ...] = Field(default=(), description="the clauses of its losses")
-    unseen: tuple[str, ...] = Field(default=(), description="of them, those that no schedule is about")
+    causes: Mapping[str, tuple[str, ...]] = Field(default={}, description="that each of them names")
+    unseen: tuple[str, ...] = Field(
+        default=(), description="of them, those by which the simulated Kafka loses in no schedule"
+    )
     spare: int = Field(default=0, description="how many replicas may be away while it takes writes")
     search: SearchRow | None = Field(default=None, description="the search for its shortest loss")
     observed: tuple[Observed, ...]
@@ -135,48 +145,62 @@ def _cell(
     its: Setup, cell: Cell, entry: int, search: Callable[[Setup], SearchResult] | None
 ) -> tuple[CellRow, list[Scenario]]:
     """A cell, and its scenarios; the first one has the place `entry` in the suite."""
-    lost = [clause for clause in clauses(its.configuration) if clause.kind == "lost"]
+    causes = {clause.id: clause.causes for clause in clauses(its.configuration) if clause.kind == "lost"}
     found = [_shown(its, cell, column, entry + place) for place, column in enumerate(COLUMNS)]
-    row, by_disks = None, set[str]()
-    if search is not None and lost:
+    row = None
+    if search is not None and causes:
         result = search(its)
-        by_disks = _by_disks(result)
         scenario = scenario_of(its, result)
         row = search_row(its, result, None if scenario is None else entry + len(found))
         if scenario is not None:
-            found.append((_of_search(row), scenario))
+            found.append((_of_search(row, result), scenario))
     observed = tuple(each for each, _ in found)
     return CellRow(
         name=cell.name,
         promise=promise_of(its.configuration),
-        may_lose=tuple(clause.id for clause in lost),
-        unseen=tuple(_unseen(lost, observed, by_disks)),
+        may_lose=tuple(causes),
+        causes=causes,
+        unseen=unseen(causes, [(each.kinds, each.causes) for each in observed]),
         spare=its.configuration.spare,
         search=row,
         observed=observed,
     ), [scenario for _, scenario in found]
 
 
-def _by_disks(result: SearchResult) -> set[str]:
-    """The causes of what was lost, if a disk was."""
-    found = result.found
-    lost = found is not None and any(fault.kind is Kind.DISK_LOSS for fault in found.schedule)
-    return {*found.causes} if found is not None and lost else set()
+Shown = tuple[Collection[str], Collection[str]]
+"""What the faults of a schedule do to a broker, and the causes of what is lost by it."""
 
 
-def _unseen(lost: Sequence[Clause], observed: Sequence[Observed], by_disks: Set[str]) -> Iterator[str]:
-    """The clauses whose loss no schedule has shown on the simulated Kafka. Where nothing is promised, one
-    loss is like another; and a disk is only lost in a schedule that was searched.
+def unseen(lost: Mapping[str, Collection[str]], shown: Iterable[Shown]) -> tuple[str, ...]:
+    """The clauses, each with its causes, whose loss no schedule has shown. Where nothing is promised, one
+    loss is like another; and that of a disk takes a disk that is lost.
     """
-    shown = {cause for each in observed for cause in each.causes}
-    for clause in lost if lost[0].id != "nothing-promised" else ():
-        if not {*clause.causes} & (by_disks if clause.id == "disk-loss" else shown):
-            yield clause.id
+    if NOTHING_PROMISED in lost:
+        return ()
+    each = [*shown]
+    seen = {name for name, causes in lost.items() for kinds, by in each if _shows(name, causes, kinds, by)}
+    return tuple(name for name in lost if name not in seen)
 
 
-def _of_search(row: SearchRow) -> Observed:
+def _shows(name: str, causes: Collection[str], kinds: Collection[str], by: Collection[str]) -> bool:
+    return named(by, causes) and (name != "disk-loss" or Kind.DISK_LOSS in kinds)
+
+
+def _of_search(row: SearchRow, result: SearchResult) -> Observed:
+    assert result.found is not None, "only a schedule that was found is run"
     assert row.entry is not None, "a schedule that was found has a scenario"
-    return Observed(column=SEARCHED, shows=f"loss by: {row.found}", causes=row.causes, entry=row.entry)
+    return Observed(
+        column=SEARCHED,
+        shows=f"loss by: {row.found}",
+        causes=row.causes,
+        kinds=_kinds(result.found.schedule),
+        loses=True,
+        entry=row.entry,
+    )
+
+
+def _kinds(schedule: Schedule) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(fault.kind) for fault in schedule))
 
 
 def _file(base: AcceptFile, cell: Cell) -> AcceptFile:
@@ -213,6 +237,8 @@ def _shown(its: Setup, cell: Cell, column: Column, entry: int) -> tuple[Observed
         column=column.name,
         shows=shows[0] if shows else {"none": "no loss", "permitted": "loss", "any": "any"}[loss],
         causes=tuple(sorted({cause for one in tried if one is not None for cause in one.causes})),
+        kinds=_kinds(schedule),
+        loses=column.goal == "loss" and loss == "permitted",
         entry=entry,
     ), scenario
 
@@ -239,6 +265,18 @@ def planned_matrix(its: Matrix, *, out: Path, seed: int | None, budget_s: float)
     suite = suite_of(NAME, its.scenarios, out=out, seed=seed, budget_s=budget_s)
     write_whole(suite.path / FILE, its.record.model_dump_json(indent=2) + "\n")
     return suite
+
+
+def exit_code(record: MatrixRecord, suite: SuiteRecord) -> int:
+    """That of the signal or of the worst run; UNKNOWN if a run that has passed has lost by other causes."""
+    judged = judged_entries(suite)
+    statuses = [observed_status(each, judged) for row in record.cells for each in row.observed]
+    return with_runs(suite, [Verdict.UNKNOWN] if "not shown" in statuses else [])
+
+
+def observed_status(each: Observed, judged: Mapping[int, RunRow]) -> Status:
+    """What the run of a schedule shows."""
+    return agreement_of(each.entry, judged, each.causes if each.loses else ())
 
 
 def is_matrix(directory: Path) -> bool:

@@ -3,9 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.campaign.accept.matrix import SEARCHED, CellRow, MatrixRecord, Observed
-from harness.campaign.accept.page import searched
-from harness.campaign.accept.record import agreement_of, search_status
+from harness.campaign.accept.matrix import (
+    SEARCHED,
+    CellRow,
+    MatrixRecord,
+    Observed,
+    observed_status,
+    unseen,
+)
+from harness.campaign.accept.page import lost_by, searched
+from harness.campaign.accept.record import in_words, search_status
 from harness.campaign.suites.record import RunEvidence, RunRow
 from harness.terminal.columns import columns
 
@@ -33,7 +40,8 @@ def _rows(row: CellRow, judged: Judged | None) -> Iterator[Sequence[str]]:
         if judged is None:
             yield each.column, each.shows
         else:
-            yield each.column, agreement_of(each.entry, judged), _seen(_evidence(each, judged)), each.shows
+            status = in_words(observed_status(each, judged), judged.get(each.entry))
+            yield each.column, status, _seen(_evidence(each, judged)), each.shows
     if row.search is not None and not row.search.found:
         status = search_status(row.search, judged or {})
         yield (
@@ -64,8 +72,13 @@ def notes(row: CellRow, judged: Judged) -> Iterator[str]:
     yield from _broken(known)
     yield from _availability(row, known)
     yield from _beaten(row, known)
-    if row.unseen:
-        yield f"no schedule here loses by {', '.join(row.unseen)}: highwater accept has runs of them"
+    yield from _unseen(row, known)
+
+
+def _unseen(row: CellRow, known: Mapping[str, RunEvidence | None]) -> Iterator[str]:
+    evidence = [(each.kinds, its.causes) for each in row.observed if (its := known[each.column]) is not None]
+    if names := unseen(row.causes, evidence):
+        yield f"no schedule here has lost anything by {', '.join(names)}: highwater accept has runs of them"
 
 
 def _broken(known: Mapping[str, RunEvidence | None]) -> Iterator[str]:
@@ -97,10 +110,11 @@ def as_json(record: MatrixRecord, judged: Judged) -> dict[str, Any]:
     document = record.model_dump(mode="json")
     for row, cell in zip(document["cells"], record.cells, strict=True):
         row["notes"] = [*notes(cell, judged)]
-        for each in row["observed"]:
-            run = judged.get(each["entry"])
+        for each, shown in zip(row["observed"], cell.observed, strict=True):
+            run = judged.get(shown.entry)
             evidence = None if run is None else run.evidence
-            each["status"] = agreement_of(each["entry"], judged)
+            each["status"] = observed_status(shown, judged)
+            each["lost_by"] = lost_by(run)
             each["directory"] = None if run is None else run.directory
             each["acked"] = None if evidence is None else evidence.acked
             each["lost"] = None if evidence is None else evidence.lost

@@ -9,6 +9,8 @@ from harness.campaign.accept.record import (
     SearchRow,
     Status,
     TrapRow,
+    in_words,
+    run_of,
     search_status,
     status_of,
 )
@@ -89,9 +91,11 @@ def as_json(record: AcceptRecord, judged: Mapping[int, RunRow]) -> dict[str, Any
     """accept.json with the status and the run directory of each clause and each counterexample."""
     document = record.model_dump(mode="json")
     for row in (*document["clauses"], *document["searches"]):
-        run = judged.get(-1 if row["entry"] is None else row["entry"])
-        row["status"] = status_of(row["entry"], judged)
+        run = run_of(row["entry"], judged)
         row["directory"] = run.directory if run else None
+        row["lost_by"] = lost_by(run)
+    for row, clause in zip(document["clauses"], record.clauses, strict=True):
+        row["status"] = status_of(clause.entry, judged, clause.causes)
     for row, search in zip(document["searches"], record.searches, strict=True):
         row["status"] = search_status(search, judged)
     for row, trap in zip(document["traps"], record.traps, strict=True):
@@ -101,20 +105,28 @@ def as_json(record: AcceptRecord, judged: Mapping[int, RunRow]) -> dict[str, Any
 
 def trap_status(trap: TrapRow, record: AcceptRecord, judged: Mapping[int, RunRow]) -> Status:
     """What the run of its clause shows of a trap."""
-    entries = {clause.id: clause.entry for clause in record.clauses}
-    return status_of(entries.get(trap.clause), judged)
+    clause = next((each for each in record.clauses if each.id == trap.clause), None)
+    if clause is None:
+        return "no run can show it"
+    return status_of(clause.entry, judged, clause.causes)
+
+
+def lost_by(run: RunRow | None) -> list[str] | None:
+    """The causes of what a run has lost; None if that is not known."""
+    return None if run is None or run.evidence is None else [*run.evidence.causes]
 
 
 def _of_clause(clause: ClauseRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:
-    row = judged.get(-1 if clause.entry is None else clause.entry)
+    row = run_of(clause.entry, judged)
     where = clause.why_not if clause.why_not else row.directory if row else ""
-    return f"{clause.kind} {clause.id}", status_of(clause.entry, judged), clause.shows, where
+    status = in_words(status_of(clause.entry, judged, clause.causes), row)
+    return f"{clause.kind} {clause.id}", status, clause.shows, where
 
 
 def _of_search(row: SearchRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:
     name, status = f"shortest {row.goal}", search_status(row, judged)
     if not row.found:
         return name, status, "", searched(row)
-    run = judged.get(-1 if row.entry is None else row.entry)
+    run = run_of(row.entry, judged)
     where = f"{run.directory}, as in {row.file}" if run else row.file
-    return name, status, f"{row.goal} by: {row.found}", where
+    return name, in_words(status, run), f"{row.goal} by: {row.found}", where

@@ -18,6 +18,10 @@ FIRST = "6s"
 DAY_MS = 86_400_000
 LONGER_THAN_A_CUT = {"replica.lag.time.max.ms": "10000"}
 """So that followers that are cut for 5 s stay in sync by name."""
+OF_WHO_COMES_BACK = ("power-of-all", "isr-of-one", "unclean-shutdowns", "last-replica-standing", "disk-loss")
+"""Clauses of a loss by a broker that leads again without its data. Where another one may lead that is not in
+sync, it does so once the session of the first one has ended, however short that was away: a broker that comes
+back cannot register before. Then the loss is one of an unclean election, or depends on who is back first."""
 MISSED_S = 8.0
 """How much longer than a fail-over a partition may be without an acknowledgement, clients and all."""
 
@@ -38,7 +42,7 @@ def proofs(its: Setup, clauses: Sequence[Clause]) -> tuple[Proof, ...]:
 
 
 def _proof(its: Setup, clause: Clause) -> Proof:
-    found = SCENARIOS[clause.id](its)
+    found = _hidden(its, clause) or SCENARIOS[clause.id](its)
     if isinstance(found, str):
         return Proof(clause=clause.id, why_not=found)
     return Proof(
@@ -55,6 +59,15 @@ def _proof(its: Setup, clause: Clause) -> Proof:
             tail_s=found.tail_s,
         ),
     )
+
+
+def _hidden(its: Setup, clause: Clause) -> str:
+    """Why no loss can be seen to be by the clause; "" if one can."""
+    if clause.kind == "lost" and clause.id != "nothing-promised" and its.configuration.producer.acks == "0":
+        return "with acks=0 a lost record does not show by what it was lost: nothing was promised"
+    if clause.id in OF_WHO_COMES_BACK and its.configuration.stale_may_lead:
+        return "whoever is up first leads, in sync or not: before one that comes back without its data"
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +218,11 @@ def _behind(its: Setup, in_sync: int, lasts_s: float) -> tuple[dict[str, str], l
 def _unclean_election(its: Setup) -> _Shown | str:
     if its.configuration.needed == its.configuration.topic.replication:
         return "every replica must be in sync for a write, so none is behind when it is elected"
+    if its.configuration.min_isr == its.configuration.topic.replication:
+        return (
+            "while fewer than min.insync.replicas are in sync, what a replica that is behind lacks counts as "
+            "not replicated: its loss is that of an unreplicated tail"
+        )
     return _Shown(faults=_stale_left(its, 10.0), loss="permitted")
 
 
@@ -213,8 +231,6 @@ def _retention(its: Setup) -> _Shown | str:
     are, and looked at every second. The brokers begin to look after half a minute."""
     if its.asked.cluster.combined:
         return "its brokers are controllers, and a clock that jumps ends the term of the active one"
-    if its.configuration.producer.acks == "0":
-        return "with acks=0 a lost record does not show by what it was lost: nothing was promised"
     run = its.scenario("any", "", [])
     kept_ms = retention_ms(run.topics[0].config, run.cluster.broker_config)
     days = kept_ms // DAY_MS + 1

@@ -6,13 +6,22 @@ from pathlib import Path
 
 import pytest
 from fakes.run.run_steps import FakeRunSteps
+from fakes.run.suites import record as suite_record
 from fakes.run.suites import row as suite_row
 
+from checkers.contract import clauses as contract
 from checkers.promises.clauses import KINDS
 from checkers.promises.matrix import LOSES, cells
 from checkers.verdict.algebra import Verdict
 from harness.campaign.accept.configuration_file import parse_configuration
-from harness.campaign.accept.matrix import Setup, is_matrix, matrix, planned_matrix, read_matrix
+from harness.campaign.accept.matrix import (
+    Setup,
+    exit_code,
+    is_matrix,
+    matrix,
+    planned_matrix,
+    read_matrix,
+)
 from harness.campaign.accept.matrix_page import as_json, notes, table
 from harness.campaign.accept.searches import SharedSearches
 from harness.campaign.suites.loop import run_suite
@@ -183,12 +192,13 @@ def test_brokers_that_are_controllers_are_searched_without_lost_disks():
 # What was observed, and what was promised
 
 
-def evidence(*, lost=0, forbidden=0, gap_s=5.0, accept=(), require=(), contrary=False) -> RunEvidence:
+def evidence(*, lost=0, by=(), forbidden=0, gap_s=5.0, accept=(), require=(), contrary=False) -> RunEvidence:
     return RunEvidence(
         expect="any",
         acked=18_400,
         lost=lost,
         forbidden=forbidden,
+        causes=by,
         longest_gap_s=gap_s,
         accept=accept,
         require=require,
@@ -219,7 +229,7 @@ def test_what_was_observed_is_in_the_table_and_in_the_json():
     none_away = evidence(accept=(MeasuredBound(line=GOES_ON, value=5.0, holds=True),))
     text, said, rows = observed(
         "acks-1-2-of-3-clean",
-        ("PASS", evidence(lost=3012, gap_s=6.14)),
+        ("PASS", evidence(lost=3012, by=(contract.UNREPLICATED_TAIL,), gap_s=6.14)),
         ("PASS", evidence()),
         ("PASS", none_away),
     )
@@ -232,6 +242,39 @@ def test_what_was_observed_is_in_the_table_and_in_the_json():
         (18_400, 0, 5.0),
     ]
     assert rows[0]["directory"] == "0000_demo_7"
+
+
+def test_a_loss_by_another_cause_than_the_simulated_one_shows_nothing():
+    lost = evidence(lost=3, by=(contract.DEPOSED_LEADER,))
+    text, _, rows = observed("acks-1-2-of-3-clean", ("PASS", lost))
+    assert (rows[0]["status"], rows[0]["lost_by"]) == ("not shown", [contract.DEPOSED_LEADER])
+    line = next(line for line in text.splitlines() if "leader-dies" in line)
+    assert re.split(r"  +", line.strip())[1] == "not shown: lost by deposed leader"
+
+
+def test_a_run_that_has_lost_by_another_cause_leaves_the_matrix_unknown():
+    record = matrix(BASE, of("acks-1-2-of-3-clean")).record
+    tail, other = ((contract.UNREPLICATED_TAIL,), (contract.DEPOSED_LEADER,))
+    for causes, code in (((tail, tail), 0), ((tail, other), 3)):
+        rows = [
+            suite_row(place, "PASS", entry=place, evidence=evidence(lost=3, by=by))
+            for place, by in enumerate(causes)
+        ]
+        assert exit_code(record, suite_record(*rows, exit_code=0)) == code
+        assert exit_code(record, suite_record(*rows, exit_code=130)) == 130
+
+
+def test_the_clauses_that_no_run_has_shown_are_named_by_what_was_lost_and_not_by_the_simulated_kafka():
+    record = matrix(BASE, of("acks-1-2-of-3-clean")).record
+    rows = {
+        place: suite_row(place, "PASS", entry=place, evidence=evidence(lost=3, by=by))
+        for place, by in enumerate([(contract.DEPOSED_LEADER,), (contract.UNCLEAN_SHUTDOWNS,)])
+    }
+    (note,) = (note for note in notes(record.cells[0], rows) if note.startswith("no schedule here"))
+    assert note == (
+        "no schedule here has lost anything by unreplicated-tail, power-of-all, disk-loss, "
+        "retention-by-clock: highwater accept has runs of them"
+    )
 
 
 def test_where_nothing_was_lost_though_it_may_be_the_cell_says_so():

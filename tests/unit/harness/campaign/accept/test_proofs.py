@@ -204,10 +204,30 @@ def test_a_producer_may_have_more_on_its_way_than_the_loads_client():
     assert client == {"max.in.flight.requests.per.connection": "1000000"}
 
 
-def test_where_all_must_be_in_sync_no_run_can_elect_one_that_is_behind():
-    proof = proven(asked(min_isr=3, unclean=True))["unclean-election"]
+@pytest.mark.parametrize(
+    ("acks", "why_not"),
+    [("all", "every replica must be in sync for a write"), ("1", "while fewer than min.insync.replicas are")],
+)
+def test_where_all_must_be_in_sync_no_run_can_elect_one_that_is_behind(acks, why_not):
+    proof = proven(asked(acks=acks, min_isr=3, unclean=True))["unclean-election"]
     assert proof.scenario is None
-    assert proof.why_not.startswith("every replica must be in sync for a write")
+    assert proof.why_not.startswith(why_not)
+
+
+def test_where_a_replica_that_is_behind_may_lead_no_run_shows_what_one_that_comes_back_lacks():
+    found = proven(asked(acks="1", unclean=True, elr=False))
+    hidden = {clause for clause, one in found.items() if one.why_not.startswith("whoever is up first leads")}
+    assert hidden == {"power-of-all", "unclean-shutdowns", "last-replica-standing", "disk-loss"}
+    assert {clause for clause, one in proven(asked(min_isr=1, unclean=True)).items() if one.why_not} == {
+        *("power-of-all", "isr-of-one", "disk-loss")
+    }
+
+
+def test_with_acks_0_only_that_nothing_is_promised_can_be_shown_of_losses():
+    found = proven(asked(acks="0", elr=False))
+    assert {clause for clause, one in found.items() if one.scenario is not None} == {
+        *("nothing-promised", "spare-replicas", "offline")
+    }
 
 
 # Schedules that a search has found

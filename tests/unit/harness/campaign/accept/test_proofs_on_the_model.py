@@ -14,6 +14,7 @@ from checkers.promises.search.schedules import Kind, Timed
 from checkers.promises.search.trial import case_of
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.proofs import proofs
+from harness.campaign.accept.record import named
 from harness.campaign.accept.scenarios import setup
 from harness.scenario.acceptance import parse_accepted
 from harness.scenario.units import duration_s
@@ -63,7 +64,7 @@ def actions_of(scenario):
 
 
 def shown(its, scenario, seed):
-    """(whether something acknowledged is lost, how long a record waited) under the scenario's schedule."""
+    """(by what acknowledged records are lost, how long a record waited) under the scenario's schedule."""
     schedule = actions_of(scenario)
     blank = case_of(its.configuration, its.times, ONE_FAULT, seed)
     last_s = max(one.at_s + one.hold_s for one in schedule)
@@ -77,7 +78,9 @@ def shown(its, scenario, seed):
     sent = [record for producer in run.producers for record in producer.sent]
     truth, _ = truth_of(run.cluster, sent, run.final.present(), run.readers)
     assert all(record.permitted for record in truth.lost)
-    return bool(truth.lost), max(record.completed_s - record.invoked_s for record in sent)
+    return {record.cause for record in truth.lost}, max(
+        record.completed_s - record.invoked_s for record in sent
+    )
 
 
 ONE_FAULT = (Timed(kind=Kind.KILL, node=1),)
@@ -122,12 +125,14 @@ CASES = [
 @pytest.mark.parametrize(("name", "clause"), CASES)
 def test_the_simulated_kafka_shows_what_the_run_of_a_clause_must_show(name, clause):
     its = made(**CONFIGURATIONS[name])
-    (proof,) = (one for one in proofs(its, clauses(its.configuration)) if one.clause == clause)
+    given = clauses(its.configuration)
+    (proof,) = (one for one in proofs(its, given) if one.clause == clause)
+    (causes,) = (one.causes for one in given if one.id == clause)
     for seed in SEEDS:
         lost, waited_s = shown(its, proof.scenario, seed)
         match proof.scenario.expect.acked_loss:
             case "permitted":
-                assert lost
+                assert named(lost, causes)
             case "none":
                 assert not lost
         for line in proof.scenario.accept:
