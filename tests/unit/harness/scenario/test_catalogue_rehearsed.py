@@ -9,28 +9,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from fakes.run.rehearsal import RECORDS_A_SECOND, case_of, rehearsed
+from fakes.run.rehearsal import case_of, rehearsed
+from fakes.run.rehearsed_evidence import missed
 
-from checkers.contract.timeline import Clock, Timeline
-from checkers.damage import write
-from checkers.history.load import load_context
-from checkers.history.tables import NONE, REPLICA_BATCHES
-from checkers.model import Action, Case, CleanStop, Kill, Partition, Simulated, simulate
-from checkers.model.observe.clock import ORIGIN_MS, ORIGIN_NS
-from checkers.verdict.exposure import measure
-from checkers.verdict.metrics.measure import Metrics
-from checkers.verdict.metrics.metric import Measured
-from harness.scenario.acceptance import parse_required
+from checkers.model import Action, Case, CleanStop, Kill, Partition, simulate
 from harness.scenario.resolve import SHIPPED, Resolved, find, resolve, shipped
 
-CONTROLLERS = (101, 102, 103)
 SEED = 1
-OF_THE_LOAD = ("unreplicated.at-election", "alone.committed")
-"""Metrics that count records."""
-RATE = 2000.0
-"""Records a second that the scenarios send."""
-
-
 STORM = "storm"
 """Its faults are drawn, and are another schedule with each seed."""
 WITH_TRANSACTIONS = {path.stem for path in SHIPPED.glob("transactions/*.yaml")}
@@ -45,36 +30,6 @@ def shipped_scenario(name: str) -> Resolved:
     return resolve(*find(name), seed=1)
 
 
-def metrics(simulated: Simulated, folder: Path) -> Metrics:
-    """Of the whole history but the batches on the disks, which no metric looks at."""
-    its = simulated.history
-    write(replace(its, collected=its.collected - {REPLICA_BATCHES}), folder / "history", plain=True)
-    context = load_context(folder / "history")
-    clock = Clock(monotonic_ns=ORIGIN_NS, wall_ns=ORIGIN_MS * 1_000_000)
-    return Metrics(
-        history=folder / "history",
-        context=context,
-        timeline=Timeline(context, clock),
-        exposure=measure(folder / "history", context, NONE, CONTROLLERS),
-        load_ended_ns=NONE,
-    )
-
-
-def at_rate(measured: Measured, name: str) -> float | None:
-    """What it would be at the rate of the scenarios, of what is as much as was sent meanwhile."""
-    if measured.value is None or name not in OF_THE_LOAD:
-        return measured.value
-    return measured.value * RATE / RECORDS_A_SECOND
-
-
-def missed(resolved: Resolved, simulated: Simulated, folder: Path) -> list[str]:
-    """The required lines that do not hold in a simulated run, with what was measured."""
-    its = metrics(simulated, folder)
-    bounds = [parse_required(line) for line in resolved.scenario.require]
-    values = [(bound, at_rate(its.measured(bound.metric.name), bound.metric.name)) for bound in bounds]
-    return [f"{bound.text}: {value}" for bound, value in values if value is None or not bound.holds(value)]
-
-
 def test_of_the_shipped_scenarios_the_storm_and_those_with_transactions_alone_are_not_rehearsed() -> None:
     having = {name for name in shipped() if shipped_scenario(name).scenario.workload.transactions is not None}
     assert having == WITH_TRANSACTIONS
@@ -85,14 +40,14 @@ def test_of_the_shipped_scenarios_the_storm_and_those_with_transactions_alone_ar
 def test_without_its_faults_a_scenario_lacks_its_evidence(name: str, tmp_path: Path) -> None:
     resolved = shipped_scenario(name)
     settings = replace(case_of(resolved, SEED).settings, records=60, load_s=5.0)
-    assert missed(resolved, simulate(Case(seed=SEED, settings=settings)), tmp_path) != []
+    assert missed(resolved.scenario.require, simulate(Case(seed=SEED, settings=settings)), tmp_path) != []
 
 
 @pytest.mark.parametrize("name", REHEARSED)
 def test_a_scenario_holds_its_evidence_and_loses_what_it_expects(name: str, tmp_path: Path) -> None:
     resolved = shipped_scenario(name)
     simulated = rehearsed(resolved, SEED)
-    assert missed(resolved, simulated, tmp_path) == []
+    assert missed(resolved.scenario.require, simulated, tmp_path) == []
     lost = simulated.truth.lost
     match resolved.scenario.expect.acked_loss:
         case "none":
@@ -120,7 +75,7 @@ def test_without_the_faults_of_one_kind_what_they_lead_to_is_lacking(
     resolved = shipped_scenario(name)
     case = case_of(resolved, SEED)
     schedule = tuple(action for action in case.schedule if not isinstance(action, without))
-    found = missed(resolved, simulate(replace(case, schedule=schedule)), tmp_path)
+    found = missed(resolved.scenario.require, simulate(replace(case, schedule=schedule)), tmp_path)
     assert lacking in [line.split(": ")[0] for line in found]
 
 
@@ -128,4 +83,6 @@ def test_with_time_enough_a_zombie_leaves_nothing_undecided(tmp_path: Path) -> N
     """A delivery time-out longer than the partition: each record is acknowledged in the end."""
     name = "zombie-leader-acks-all"
     patient = resolve(*find(name), seed=1, sets=["workload.delivery_timeout=60s"])
-    assert missed(patient, rehearsed(patient, SEED), tmp_path) == ["indeterminate.ratio > 0: 0.0"]
+    assert missed(patient.scenario.require, rehearsed(patient, SEED), tmp_path) == [
+        "indeterminate.ratio > 0: 0.0"
+    ]

@@ -51,6 +51,32 @@ CELLS = [
 """Every second one of all: whatever four of the five settings can be together is among them."""
 
 
+def test_what_is_kept_requires_that_something_happened():
+    found = proven(asked(flush=1, replication=3))
+    required = {clause: one.scenario.require for clause, one in found.items() if one.scenario is not None}
+    assert required["process-kill"] == ["brokers.restarted >= 3", "unavailable.max >= 2s"]
+    deposed = ["zombie.max >= 3s", "zombie.committed <= 0", "elections.max >= 1", "brokers.fenced >= 1"]
+    assert required["deposed-leader"] == deposed
+    assert required["power-flushed"] == ["brokers.restarted >= 3"]
+    assert required["broker-loss"] == ["brokers.restarted >= 1", "elections.max >= 1", "isr.expands >= 1"]
+    assert proven(asked())["broker-loss"].scenario.require[0] == "data-lost.brokers >= 1"
+
+
+def test_a_leader_without_followers_stands_still_before_it_is_killed_where_nothing_is_promised():
+    """A bare kill loses what was on its way just then, or nothing."""
+    assert proven(asked(acks="0", replication=1, min_isr=1))["nothing-promised"].scenario.faults == [
+        {"name": "pause", "at": "6s", "do": "pause", "target": "leader", "for": "5s"},
+        {"name": "kill", "after": "pause.begin + 2s", "do": "kill", "target": "leader", "for": "8s"},
+    ]
+
+
+def test_who_stays_eligible_is_killed_too_where_nobody_may_lead():
+    """With acks=1 and min.insync.replicas of all, whoever leaves the ISR is eligible from then on."""
+    found = {elr: proven(asked(acks="1", min_isr=3, elr=elr))["offline"] for elr in (True, False)}
+    killed = {elr: one.scenario.faults[-1]["target"] for elr, one in found.items()}
+    assert killed == {True: "1+2+3", False: "1+2"}
+
+
 @pytest.mark.parametrize(("acks", "replication", "min_isr", "unclean", "elr"), CELLS)
 def test_every_scenario_of_a_proof_is_valid(acks, replication, min_isr, unclean, elr):
     its = asked(acks=acks, replication=replication, min_isr=min_isr, unclean=unclean, elr=elr)
@@ -100,7 +126,7 @@ def test_the_last_in_sync_replica_is_left_alone_before_it_loses_its_power():
             "at": "4s",
             "edges": "node 3 -> 1+2",
             "do": "partition",
-            "for": "10s",
+            "for": "17s",
             "mode": "refuse",
         },
         {"name": "others", "after": "cut.begin + 7s", "do": "stop", "target": "node 2", "for": "14s"},
