@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from checkers.model.case import BROKERS
 from checkers.promises.configuration import Configuration
 from checkers.promises.search import Kind, Times
 from compose.spec.server_properties import server_properties
@@ -38,6 +39,8 @@ CARRIED = (
 """Settings of Kafka's producer that the load's client has under the same name, within bounds of its own."""
 IN_FORCE = ("acks", "enable.idempotence", "delivery.timeout.ms")
 """Settings that the load has by other names."""
+MOST_PARTITIONS = 12
+"""More would only have less of the load each."""
 LASTS = "5s"
 """The load, at least: also where the faults are over sooner."""
 LONGEST_DELIVERY_S = 60.0
@@ -150,10 +153,15 @@ def _topic(asked: AcceptFile) -> TopicPart:
     decisive = {name: value_of(asked, name) for name in (MIN_ISR, UNCLEAN)}
     return TopicPart(
         name=TOPIC,
-        partitions=asked.topic.partitions,
+        partitions=_partitions(asked),
         replication=asked.topic.replication,
         config=decisive | _kept(asked.topic.config),
     )
+
+
+def _partitions(asked: AcceptFile) -> int:
+    """At least one for each broker that a schedule may name, so that each of them leads one."""
+    return max(min(asked.topic.partitions, MOST_PARTITIONS), asked.topic.replication, len(BROKERS))
 
 
 def _carried(asked: AcceptFile, its: Configuration) -> Mapping[str, str]:
@@ -195,6 +203,8 @@ def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
     brokers, replicas = asked.cluster.brokers, asked.topic.replication
     if brokers > replicas:
         yield f"{brokers - replicas} of {brokers} brokers: a run has one for each replica"
+    if (run_with := _partitions(asked)) != asked.topic.partitions:
+        yield f"partitions: run with {run_with}"
     if asked.cluster.racks:
         yield "racks"
     yield from (

@@ -206,6 +206,18 @@ def test_what_would_make_a_run_judge_something_else_is_left_out_and_named():
 
 
 @pytest.mark.parametrize(
+    ("partitions", "replication", "of_the_run"),
+    [(1, 3, 3), (2, 2, 3), (1, 1, 3), (3, 5, 5), (6, 3, 6), (12, 3, 12), (500, 3, 12), (500, 14, 14)],
+)
+def test_each_broker_that_a_schedule_names_leads_a_partition(partitions, replication, of_the_run):
+    topic = {"partitions": partitions, "replication": replication}
+    made = setup(AcceptFile.model_validate({"name": "mine", "cluster": {"brokers": 14}, "topic": topic}))
+    assert made.scenario("any", "", []).topics[0].partitions == of_the_run
+    named = [text for text in made.left_out if text.startswith("partitions")]
+    assert named == ([] if of_the_run == partitions else [f"partitions: run with {of_the_run}"])
+
+
+@pytest.mark.parametrize(
     ("producer", "carried", "left_out"),
     [
         ({"retries": 5, "batch.size": 0}, {"retries": "5"}, ("batch.size=0",)),
