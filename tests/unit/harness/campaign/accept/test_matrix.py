@@ -12,6 +12,7 @@ from fakes.run.suites import row as suite_row
 from checkers.contract import clauses as contract
 from checkers.promises.clauses import KINDS
 from checkers.promises.matrix import LOSES, cells
+from checkers.promises.search import Found, trial
 from checkers.verdict.algebra import Verdict
 from harness.campaign.accept.configuration_file import parse_configuration
 from harness.campaign.accept.matrix import (
@@ -96,6 +97,24 @@ def test_a_cell_has_its_promise_and_what_the_simulated_kafka_shows(name):
     assert row.promise == f"keeps {promise}"
     shows = [each.shows for each in row.observed]
     assert shows == [leader_dies, powerless, f"unavailable.max {away}"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown", "shows"),
+    [
+        ("acks-1-2-of-3-clean", [True, True, True], "loss"),
+        ("acks-1-2-of-3-clean", [False, True, True], "any"),
+        ("acks-1-2-of-3-clean", [False, False, False], "no loss"),
+        ("acks-0-2-of-3-clean", [True, True, True], "loss"),
+        ("acks-0-2-of-3-clean", [False, False, False], "any"),
+    ],
+)
+def test_what_only_some_seeds_lose_may_be_lost_and_need_not(monkeypatch, cell, shown, shows):
+    """And with acks=0 what none of them does: whether anything is on its way is a matter of luck."""
+    found = (Found(schedule=(), causes=("a cause",)) if one else None for one in shown * 3)
+    monkeypatch.setattr(trial, "_shown", lambda *run: next(found))
+    (row,) = matrix(BASE, of(cell)).record.cells
+    assert [each.shows for each in row.observed[:2]] == [shows] * 2
 
 
 def test_the_scenarios_of_a_cell_are_valid_and_are_its_own():

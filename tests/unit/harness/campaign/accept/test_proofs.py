@@ -289,7 +289,7 @@ def test_a_schedule_keeps_its_times_and_ends_all_at_once():
         Timed(kind=Kind.DEPOSED, node=3, after_s=2.0),
     )
     cut = {"do": "partition", "mode": "refuse"}
-    assert steps(schedule, 4.5) == [
+    assert steps(setup(read_configuration("payments")), "loss", schedule) == [
         {"name": "fault-1", "at": "6s", **cut, "edges": "brokers -> node 1", "for": "21s"},
         {"name": "fault-2", "at": "12.5s", "do": "power-loss", "target": "1+2", "for": "14.5s"},
         {
@@ -300,6 +300,29 @@ def test_a_schedule_keeps_its_times_and_ends_all_at_once():
             "for": "12.5s",
         },
     ]
+
+
+def test_with_acks_0_who_ends_stands_still_before():
+    """Else it is a matter of luck whether anything is on its way to it."""
+    its = setup(asked(acks="0", replication=1, min_isr=1))
+    schedule = (
+        Timed(kind=Kind.ALONE, node=2),
+        Timed(kind=Kind.KILL, node=1),
+        Timed(kind=Kind.STOP, node=3),
+        Timed(kind=Kind.POWER_LOSS, node=2, after_s=6.5),
+    )
+    found = steps(its, "loss", schedule)
+    assert [(step["name"], step["at"], step["do"], step.get("target")) for step in found] == [
+        ("pause-2", "6s", "pause", "node 1"),
+        ("fault-1", "8s", "partition", None),
+        ("fault-2", "8s", "kill", "node 1"),
+        ("fault-3", "8s", "stop", "node 3"),
+        ("pause-4", "12.5s", "pause", "node 2"),
+        ("fault-4", "14.5s", "power-loss", "node 2"),
+    ]
+    assert {step["for"] for step in found if step["do"] == "pause"} == {"5s"}
+    assert resolve(scenario_text(counterexample(its, "loss", schedule)), "found", seed=1)
+    assert not any(step["do"] == "pause" for step in steps(its, "unavailability", schedule))
 
 
 def test_a_loss_that_was_found_must_be_there_and_be_permitted():
