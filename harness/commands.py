@@ -199,7 +199,7 @@ def _matrix(arguments: Namespace) -> int:
     if arguments.no_proof:
         promised = api.promised_matrix(sets=arguments.sets)
         print(promised.model_dump_json(indent=2) if arguments.json else matrix_page.table(promised))
-        return 0
+        return exit_code(promised, None)
     progress = read_along(sys.stderr if arguments.json else sys.stdout)
     if arguments.resume is not None:
         record, suite = api.resume_matrix(

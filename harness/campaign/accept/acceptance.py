@@ -154,10 +154,11 @@ def settings_line(its: Setup) -> str:
 
 
 def exit_code(record: AcceptRecord, suite: SuiteRecord | None) -> int:
-    """That of the signal or of the worst run; FAIL if the promise lacks what is required of it, and UNKNOWN
-    if a run that has passed does not show its clause.
+    """That of the signal or of the worst run; FAIL if the promise lacks what is required of it, or the model
+    loses by what it does not name, and UNKNOWN if a run that has passed does not show its clause.
     """
-    found = [Verdict.FAIL] if record.required_missing else []
+    against = record.required_missing or any(row.unnamed for row in record.searches)
+    found = [Verdict.FAIL] if against else []
     if suite is None:
         return worst(found).exit_code
     found += [Verdict.UNKNOWN] if "not shown" in _statuses(record, suite) else []

@@ -18,7 +18,7 @@ from checkers.promises.configuration import Configuration
 from checkers.promises.matrix import Cell, cells, promise_of
 from checkers.promises.search import Goal, Kind, Schedule, SearchResult, Trial
 from checkers.promises.search.schedules import Timed
-from checkers.verdict.algebra import Verdict
+from checkers.verdict.algebra import Verdict, worst
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.counterexamples import BROKERS, steps, stops_writes
 from harness.campaign.accept.proofs import MISSED_S
@@ -275,11 +275,23 @@ def planned_matrix(its: Matrix, *, out: Path, seed: int | None, budget_s: float)
     return suite
 
 
-def exit_code(record: MatrixRecord, suite: SuiteRecord) -> int:
-    """That of the signal or of the worst run; UNKNOWN if a run that has passed has lost by other causes."""
+def exit_code(record: MatrixRecord, suite: SuiteRecord | None) -> int:
+    """That of the signal or of the worst run; FAIL if the model loses by what no clause names, and UNKNOWN
+    if a run that has passed has lost by other causes.
+    """
+    against = [Verdict.FAIL for row in record.cells if unnamed(row)]
+    if suite is None:
+        return worst(against).exit_code
     judged = judged_entries(suite)
     statuses = [observed_status(each, judged) for row in record.cells for each in row.observed]
-    return with_runs(suite, [Verdict.UNKNOWN] if "not shown" in statuses else [])
+    return with_runs(suite, [*against, *([Verdict.UNKNOWN] if "not shown" in statuses else [])])
+
+
+def unnamed(row: CellRow) -> tuple[str, ...]:
+    """The causes by which the simulated Kafka loses in a cell, and that none of its clauses names."""
+    allowed = {cause for causes in row.causes.values() for cause in causes}
+    found = dict.fromkeys(cause for each in row.observed for cause in each.causes)
+    return tuple(cause for cause in found if cause not in allowed)
 
 
 def observed_status(each: Observed, judged: Mapping[int, RunRow]) -> Status:

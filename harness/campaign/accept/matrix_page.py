@@ -9,10 +9,11 @@ from harness.campaign.accept.matrix import (
     MatrixRecord,
     Observed,
     observed_status,
+    unnamed,
     unseen,
 )
 from harness.campaign.accept.page import lost_by, searched
-from harness.campaign.accept.record import in_words, search_status
+from harness.campaign.accept.record import against_promise, in_words, search_status
 from harness.campaign.suites.record import RunEvidence, RunRow
 from harness.terminal.columns import columns
 
@@ -29,7 +30,7 @@ def table(record: MatrixRecord, judged: Judged | None = None) -> str:
     for row in record.cells:
         lines += ["", f"{row.name}: {row.promise}"]
         lines += [f"  {line}" for line in columns(list(_rows(row, judged)))]
-        lines += [f"  {note}" for note in ([] if judged is None else notes(row, judged))]
+        lines += [f"  {note}" for note in (_against(row) if judged is None else notes(row, judged))]
     return "\n".join(lines)
 
 
@@ -69,10 +70,16 @@ def _seen(evidence: RunEvidence | None) -> str:
 def notes(row: CellRow, judged: Judged) -> Iterator[str]:
     """Where observed is less than promised, or more, and what nothing here is about."""
     known = {each.column: _evidence(each, judged) for each in row.observed}
+    yield from _against(row)
     yield from _broken(known)
     yield from _availability(row, known)
     yield from _beaten(row, known)
     yield from _unseen(row, known)
+
+
+def _against(row: CellRow) -> Iterator[str]:
+    if causes := unnamed(row):
+        yield f"against the promise: {against_promise(causes)}"
 
 
 def _unseen(row: CellRow, known: Mapping[str, RunEvidence | None]) -> Iterator[str]:

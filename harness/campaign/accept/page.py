@@ -9,6 +9,7 @@ from harness.campaign.accept.record import (
     SearchRow,
     Status,
     TrapRow,
+    against_promise,
     in_words,
     run_of,
     search_status,
@@ -50,7 +51,8 @@ def searched(row: SearchRow) -> str:
     if row.found:
         by = f" ({', '.join(row.causes)})" if row.causes else ""
         many = f"{row.faults} fault{'s' * (row.faults != 1)}"
-        return f"the shortest way to {WORDS[row.goal]}, {many}: {row.found}{by}; {tried}"
+        against = f"; {against_promise(row.unnamed)}" if row.unnamed else ""
+        return f"the shortest way to {WORDS[row.goal]}, {many}: {row.found}{by}; {tried}{against}"
     if not row.kinds:
         return f"no way was searched to {WORDS[row.goal]}: {row.why_ended}"
     bound = (
@@ -82,6 +84,8 @@ def answer(record: AcceptRecord, judged: Mapping[int, RunRow]) -> str:
     ]
     if record.required_missing:
         lines += ["", f"Required, and not promised: {', '.join(record.required_missing)}"]
+    for row in record.searches:
+        lines += ["", f"Against the promise: {against_promise(row.unnamed)}"] if row.unnamed else []
     if record.left_out:
         lines += ["", f"Left out of the runs: {', '.join(record.left_out)}"]
     return "\n".join(lines)

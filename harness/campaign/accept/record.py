@@ -65,6 +65,9 @@ class SearchRow(ManifestPart):
     found: str = Field(default="", description="the shortest schedule in words; empty if there is none")
     faults: int = Field(default=0, description="of that schedule")
     causes: tuple[str, ...] = Field(default=(), description="of what is lost by it, as in docs/properties.md")
+    unnamed: tuple[str, ...] = Field(
+        default=(), description="of these causes, those that no clause names: either it or the model is wrong"
+    )
     kinds: tuple[str, ...] = Field(default=(), description="what a fault of these schedules does to a broker")
     untried: tuple[str, ...] = Field(
         default=(), description="clauses of losses by a fault that no schedule has: their own runs show them"
@@ -159,6 +162,11 @@ def in_words(status: Status, row: RunRow | None) -> str:
         return status
     found = [] if row.evidence is None else row.evidence.causes
     return f"{status}: lost by {', '.join(found) or 'what is not known'}"
+
+
+def against_promise(causes: Collection[str]) -> str:
+    """That the simulated Kafka loses by causes that no clause names, in words."""
+    return f"the simulated Kafka loses by {', '.join(causes)}, and no clause of the promise names that"
 
 
 def named(found: Iterable[str], causes: Collection[str]) -> bool:

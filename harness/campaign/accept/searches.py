@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping
 
 from checkers.model.case import BROKERS
-from checkers.promises.clauses import clauses
+from checkers.promises.clauses import clauses, may_be_lost_by
 from checkers.promises.search import Goal, Kind, SearchResult, in_words, search, simulated_alike
 from harness.campaign.accept.counterexamples import counterexample
 from harness.campaign.accept.record import SearchRow
@@ -51,11 +51,14 @@ def scenario_of(its: Setup, result: SearchResult) -> Scenario | None:
 def search_row(its: Setup, result: SearchResult, entry: int | None = None) -> SearchRow:
     """A search as it is kept; `entry` is the place of its scenario in a suite."""
     found, scenario = result.found, scenario_of(its, result) if entry is not None else None
+    causes = () if found is None else found.causes
+    allowed = may_be_lost_by(its.configuration)
     return SearchRow(
         goal=result.goal,
         found="" if found is None else in_words(found.schedule),
         faults=0 if found is None else len(found.schedule),
-        causes=() if found is None else found.causes,
+        causes=causes,
+        unnamed=tuple(cause for cause in causes if cause not in allowed),
         kinds=tuple(map(str, result.kinds)),
         untried=tuple(_untried(its, result)),
         whole_until=result.whole_until,

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -241,6 +242,23 @@ def test_a_counterexample_is_confirmed_by_a_loss_of_its_own_cause(tmp_path: Path
     line = next(each for each in page.answer(record, rows).splitlines() if "shortest loss" in each)
     assert re.split(r"  +", line)[1] == f"not shown: lost by {contract.POWER_LOSS}"
     assert exit_code(record, suite) == 3
+
+
+def test_what_the_simulated_kafka_loses_and_no_clause_names_is_said_and_fails(tmp_path: Path, found) -> None:
+    loss, unavailability = found.searches
+    causes = (contract.LAST_STANDING, contract.IN_SYNC_WITHOUT)
+    worse = replace(loss, found=replace(loss.found, causes=causes))
+    its = replace(found, searches=(worse, unavailability))
+    record, suite, _ = accepted(tmp_path, its)
+    assert record.searches[0].unnamed == (contract.IN_SYNC_WITHOUT,)
+    assert (suite.exit_code, exit_code(record, suite)) == (0, 1)
+    said = (
+        "the simulated Kafka loses by in-sync replica elected without the data, and no clause of the promise "
+        "names that"
+    )
+    assert f"Against the promise: {said}" in page.answer(record, judged_entries(suite)).splitlines()
+    assert page.searched(record.searches[0]).endswith(f"; {said}")
+    assert record_of(found).searches[0].unnamed == ()
 
 
 def test_a_cluster_that_keeps_what_the_simulated_one_loses_disagrees(tmp_path: Path, found) -> None:

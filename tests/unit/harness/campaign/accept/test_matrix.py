@@ -283,6 +283,22 @@ def test_a_run_that_has_lost_by_another_cause_leaves_the_matrix_unknown():
         assert exit_code(record, suite_record(*rows, exit_code=130)) == 130
 
 
+def test_what_the_simulated_kafka_loses_and_no_clause_of_a_cell_names_is_said_and_fails(monkeypatch):
+    lost = Found(schedule=(), causes=(contract.IN_SYNC_WITHOUT,))
+    monkeypatch.setattr(trial, "_shown", lambda *run: lost)
+    record = matrix(BASE, of("acks-all-2-of-3-clean")).record
+    note = (
+        "against the promise: the simulated Kafka loses by in-sync replica elected without the data, and no "
+        "clause of the promise names that"
+    )
+    assert table(record).splitlines()[-1].strip() == note
+    assert next(notes(record.cells[0], {})) == note
+    assert exit_code(record, None) == 1
+    assert exit_code(record, suite_record(exit_code=0)) == 1
+    monkeypatch.undo()
+    assert exit_code(matrix(BASE, of("acks-all-2-of-3-clean")).record, None) == 0
+
+
 def test_the_clauses_that_no_run_has_shown_are_named_by_what_was_lost_and_not_by_the_simulated_kafka():
     record = matrix(BASE, of("acks-1-2-of-3-clean")).record
     rows = {
