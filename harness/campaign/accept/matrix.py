@@ -6,7 +6,7 @@ a run must show is what the simulated Kafka did; whether that may be is the prom
 suite, so a matrix is resumed like one.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -237,15 +237,21 @@ def _shown(its: Setup, cell: Cell, column: Column, entry: int) -> tuple[Observed
         accept=accept,
         require=require,
     )
-    shows = [*accept, *require]
     return Observed(
         column=column.name,
-        shows=shows[0] if shows else {"none": "no loss", "permitted": "loss", "any": "any"}[loss],
+        shows=_words(column.goal, loss, [*accept, *require]),
         causes=tuple(sorted({cause for one in tried if one is not None for cause in one.causes})),
         kinds=_kinds(schedule),
         loses=column.goal == "loss" and loss == "permitted",
         entry=entry,
     ), scenario
+
+
+def _words(goal: Goal, loss: Loss, lines: Sequence[str]) -> str:
+    """What a run must show."""
+    if goal == "unavailability":
+        return lines[0] if lines else "any: writes stop under some seeds"
+    return {"none": "no loss", "permitted": "loss", "any": "any"}[loss]
 
 
 def _lines(its: Setup, *, always: bool, ever: bool) -> tuple[list[str], list[str]]:

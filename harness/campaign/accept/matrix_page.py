@@ -36,19 +36,20 @@ def table(record: MatrixRecord, judged: Judged | None = None) -> str:
 
 def _rows(row: CellRow, judged: Judged | None) -> Iterator[Sequence[str]]:
     if judged is not None:
-        yield "schedule", "by the run", "observed", "must show"
+        yield "schedule", "by the run", "observed", "must show", "run"
     for each in row.observed:
         if judged is None:
             yield each.column, each.shows
         else:
-            status = in_words(observed_status(each, judged), judged.get(each.entry))
-            yield each.column, status, _seen(_evidence(each, judged)), each.shows
+            run = judged.get(each.entry)
+            status, where = in_words(observed_status(each, judged), run), run.directory if run else ""
+            yield each.column, status, _seen(_evidence(each, judged)), each.shows, where
     if row.search is not None and not row.search.found:
         status = search_status(row.search, judged or {})
         yield (
             (SEARCHED, searched(row.search))
             if judged is None
-            else (SEARCHED, status, "", searched(row.search))
+            else (SEARCHED, status, "", "", searched(row.search))
         )
 
 
@@ -97,7 +98,11 @@ def _broken(known: Mapping[str, RunEvidence | None]) -> Iterator[str]:
 def _availability(row: CellRow, known: Mapping[str, RunEvidence | None]) -> Iterator[str]:
     """Writes went on or stopped where the promise says otherwise."""
     evidence = known.get(AWAY)
-    lines = [] if evidence is None else [*evidence.accept, *evidence.require]
+    if evidence is None:
+        return
+    lines = [*evidence.accept, *evidence.require]
+    if not lines:
+        yield "not decided: whether writes go on with one away depends on timing, on the simulated Kafka too"
     if not lines or lines[0].holds is None:
         return
     went_on = lines[0].holds is lines[0].line.startswith("unavailable.max <=")
