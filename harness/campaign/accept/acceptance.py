@@ -155,13 +155,15 @@ def settings_line(its: Setup) -> str:
 
 def exit_code(record: AcceptRecord, suite: SuiteRecord | None) -> int:
     """That of the signal or of the worst run; FAIL if the promise lacks what is required of it, or the model
-    loses by what it does not name, and UNKNOWN if a run that has passed does not show its clause.
+    loses by what it does not name, and UNKNOWN if a run that has passed does not show its clause, or a
+    search was cut short.
     """
     against = record.required_missing or any(row.unnamed for row in record.searches)
     found = [Verdict.FAIL] if against else []
     if suite is None:
         return worst(found).exit_code
-    found += [Verdict.UNKNOWN] if "not shown" in _statuses(record, suite) else []
+    cut_short = any(row.cut_short for row in record.searches)
+    found += [Verdict.UNKNOWN] if cut_short or "not shown" in _statuses(record, suite) else []
     return with_runs(suite, found)
 
 

@@ -283,14 +283,16 @@ def planned_matrix(its: Matrix, *, out: Path, seed: int | None, budget_s: float)
 
 def exit_code(record: MatrixRecord, suite: SuiteRecord | None) -> int:
     """That of the signal or of the worst run; FAIL if the model loses by what no clause names, and UNKNOWN
-    if a run that has passed has lost by other causes.
+    if a run that has passed has lost by other causes, or a search was cut short.
     """
     against = [Verdict.FAIL for row in record.cells if unnamed(row)]
     if suite is None:
         return worst(against).exit_code
     judged = judged_entries(suite)
     statuses = [observed_status(each, judged) for row in record.cells for each in row.observed]
-    return with_runs(suite, [*against, *([Verdict.UNKNOWN] if "not shown" in statuses else [])])
+    cut_short = any(row.search is not None and row.search.cut_short for row in record.cells)
+    unknown = [Verdict.UNKNOWN] if cut_short or "not shown" in statuses else []
+    return with_runs(suite, [*against, *unknown])
 
 
 def unnamed(row: CellRow) -> tuple[str, ...]:

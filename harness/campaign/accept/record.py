@@ -79,6 +79,11 @@ class SearchRow(ManifestPart):
     entry: int | None = Field(default=None, description="the place of its scenario in the suite")
     file: str = Field(default="", description="that scenario, below the directory of the suite")
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether a limit has ended it, and more time may find something."""
+        return bool(self.kinds and not self.found and self.why_ended)
+
 
 class AcceptRecord(ManifestPart):
     """The whole file."""

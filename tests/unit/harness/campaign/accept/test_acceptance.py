@@ -328,6 +328,14 @@ def test_a_search_that_finds_nothing_says_so_in_the_answer_too() -> None:
     assert page.as_json(record, {})["searches"][0]["status"] == "none found"
 
 
+def test_a_search_that_was_cut_short_leaves_the_answer_unknown(tmp_path: Path, found) -> None:
+    cut = searched(payments(), time_limit_s=1e-9, on_result=lambda result: None)
+    record, suite, _ = accepted(tmp_path, cut)
+    assert (suite.exit_code, exit_code(record, suite)) == (0, 3)
+    ended = tuple(replace(result, why_ended="") for result in cut.searches)
+    assert exit_code(record_of(replace(cut, searches=ended)), suite) == 0
+
+
 def test_what_the_clauses_name_and_no_schedule_has_is_said() -> None:
     its = searched(payments("cluster.combined=true"), time_limit_s=1e-9, on_result=lambda result: None)
     assert record_of(its).searches[0].untried == ("disk-loss", "retention-by-clock")

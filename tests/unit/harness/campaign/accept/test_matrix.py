@@ -199,6 +199,7 @@ def test_a_cell_in_which_nothing_is_found_says_how_far_was_looked():
         assert "nothing was tried whole; the time limit of 1e-09 s was over; 0 simulated runs" in line
         assert "a broker loses its power, is killed, is stopped cleanly, loses its disk, fetches" in line
         assert line.endswith("not tried is what retention-by-clock names")
+    assert exit_code(made.record, suite_record(exit_code=0)) == 3
 
 
 def test_brokers_that_are_controllers_are_searched_without_lost_disks():
