@@ -6,6 +6,7 @@ from checkers.model.case import BROKERS
 from checkers.promises.clauses import clauses, may_be_lost_by
 from checkers.promises.search import Goal, Kind, SearchResult, in_words, search, simulated_alike
 from harness.campaign.accept.counterexamples import counterexample
+from harness.campaign.accept.kept_searches import KeptSearches
 from harness.campaign.accept.record import SearchRow
 from harness.campaign.accept.scenarios import Setup
 from harness.campaign.suites.made import SCENARIOS
@@ -28,19 +29,36 @@ def searched_for(its: Setup, goal: Goal, *, time_limit_s: float) -> SearchResult
 
 
 class SharedSearches:
-    """Searches for a loss, one for all configurations that the model cannot tell apart."""
+    """Searches for a loss, one for all configurations that the model cannot tell apart; each is written into
+    `kept` as soon as it has ended, and taken from there if it is known.
+    """
 
-    def __init__(self, *, time_limit_s: float, on_result: Callable[[Setup, SearchResult], None]) -> None:
-        self._limit_s, self._on_result = time_limit_s, on_result
+    def __init__(
+        self,
+        *,
+        time_limit_s: float,
+        on_result: Callable[[Setup, SearchResult], None],
+        kept: KeptSearches | None = None,
+    ) -> None:
+        self._limit_s, self._on_result, self._kept = time_limit_s, on_result, kept
         self._known: dict[Hashable, SearchResult] = {}
 
     def __call__(self, its: Setup) -> SearchResult:
         """The search for this configuration; it is made if it is the first of its likes."""
         alike = simulated_alike(its.configuration, its.times), its.kinds
         if alike not in self._known:
-            self._known[alike] = searched_for(its, "loss", time_limit_s=self._limit_s)
+            self._known[alike] = self._result(its, repr(alike))
             self._on_result(its, self._known[alike])
         return self._known[alike]
+
+    def _result(self, its: Setup, alike: str) -> SearchResult:
+        known = None if self._kept is None else self._kept.get(alike)
+        if known is not None:
+            return known
+        result = searched_for(its, "loss", time_limit_s=self._limit_s)
+        if self._kept is not None:
+            self._kept.keep(alike, result)
+        return result
 
 
 def scenario_of(its: Setup, result: SearchResult) -> Scenario | None:

@@ -14,7 +14,11 @@ from checkers.promises.clauses import KINDS
 from checkers.promises.matrix import LOSES, cells
 from checkers.promises.search import Found, trial
 from checkers.verdict.algebra import Verdict
+from compose.setup import prepare
+from harness.campaign.accept import matrix as made_matrix
+from harness.campaign.accept import searches as made_searches
 from harness.campaign.accept.configuration_file import parse_configuration
+from harness.campaign.accept.kept_searches import KeptSearches
 from harness.campaign.accept.matrix import (
     Setup,
     exit_code,
@@ -28,7 +32,9 @@ from harness.campaign.accept.searches import SharedSearches
 from harness.campaign.suites.loop import run_suite
 from harness.campaign.suites.made import judged_entries
 from harness.campaign.suites.record import MeasuredBound, RunEvidence
+from harness.cli import main
 from harness.errors import RunDirectoryError
+from harness.run.live import live_steps
 from harness.run_directory.layout import RunDir
 from harness.scenario.resolve import resolve, scenario_text
 
@@ -188,6 +194,64 @@ def test_cells_that_the_model_cannot_tell_apart_share_a_search():
     shown = [row.observed[-1].shows for row in made.record.cells if row.name.startswith("acks-all")]
     assert shown == ["loss by: broker 1 loses its power"] * 2
     assert len({row.observed[-1].entry for row in made.record.cells}) == 3
+
+
+def test_a_search_that_has_ended_is_kept_when_the_next_one_is_interrupted(monkeypatch, tmp_path: Path):
+    names, real = ("acks-all-1-of-1-clean", "acks-all-2-of-2-clean"), made_searches.searched_for
+
+    def interrupted(its: Setup, goal, *, time_limit_s: float):
+        if its.asked.name == names[1]:
+            raise KeyboardInterrupt
+        return real(its, goal, time_limit_s=time_limit_s)
+
+    def made(limit_s: float):
+        kept = KeptSearches(tmp_path)
+        shared = SharedSearches(time_limit_s=limit_s, on_result=ignored, kept=kept)
+        return matrix(BASE, of(*names), shared).record.cells
+
+    monkeypatch.setattr(made_searches, "searched_for", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        made(60)
+    monkeypatch.undo()
+    first, second = made(1e-9)
+    assert first.search.found == "broker 1 loses its power"
+    assert second.search.cut_short
+    KeptSearches(tmp_path).forget()
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.usefixtures("no_load")
+def test_the_command_keeps_its_searches_in_the_matrix_once_it_is_planned(monkeypatch, tmp_path: Path):
+    """And runs that pass without a loss leave it unknown."""
+    one = [cell for cell in cells() if cell.name == "acks-all-2-of-2-clean"]
+    monkeypatch.setattr(made_matrix, "cells", lambda: one)
+    monkeypatch.setattr(prepare, "ensure_images", lambda release, on_line: None)
+    monkeypatch.setattr(live_steps, "LiveRunSteps", lambda spark_master: FakeRunSteps())
+    assert main(["accept", "matrix", "--seed", "7", "--out", str(tmp_path)]) == 3
+    (directory,) = (path for path in tmp_path.iterdir() if not path.is_symlink())
+    (row,) = read_matrix(directory).cells
+    assert row.search.found == "brokers 1 and 2 lose their power"
+
+
+def test_of_another_model_or_of_a_search_that_was_cut_short_nothing_is_kept(tmp_path: Path):
+    def result(limit_s: float):
+        kept = KeptSearches(tmp_path)
+        made = matrix(
+            BASE,
+            of("acks-all-1-of-1-clean"),
+            SharedSearches(time_limit_s=limit_s, on_result=ignored, kept=kept),
+        )
+        return made.record.cells[0].search
+
+    assert result(1e-9).cut_short
+    found = result(60)
+    assert found.found
+    assert result(1e-9) == found
+    file = tmp_path / "matrix-searches.json"
+    file.write_text(re.sub(r'"source": "\w+"', '"source": "another"', file.read_text()))
+    assert result(1e-9).cut_short
+    file.write_text('{"source": ')
+    assert result(1e-9).cut_short
 
 
 def test_a_cell_in_which_nothing_is_found_says_how_far_was_looked():
