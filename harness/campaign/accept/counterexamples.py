@@ -5,7 +5,7 @@ do.
 from checkers.promises.search import Goal, Schedule, in_words
 from checkers.promises.search.schedules import FIRST_S, HELD_S, Kind, at_once, begins_s
 from harness.campaign.accept.proofs import MISSED_S
-from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Setup, Step, duration
+from harness.campaign.accept.scenarios import DEPOSED_TAIL_S, ONE_IN_FLIGHT, TAIL_S, Setup, Step, duration
 from harness.scenario.model import Scenario
 
 BROKERS = 3
@@ -31,7 +31,7 @@ def counterexample(its: Setup, goal: Goal, schedule: Schedule) -> Scenario:
         loss="any" if unavailable else "permitted",
         require=[stops_writes(its)] if unavailable else [],
         client=ONE_IN_FLIGHT,
-        tail_s=2.0 if unavailable else 20.0,
+        tail_s=DEPOSED_TAIL_S if any(fault.kind is Kind.DEPOSED for fault in schedule) else TAIL_S,
     )
 
 

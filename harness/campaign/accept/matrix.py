@@ -233,7 +233,6 @@ def _shown(its: Setup, cell: Cell, column: Column, entry: int) -> tuple[Observed
         brokers=BROKERS,
         loss=loss,
         client=ONE_IN_FLIGHT,
-        tail_s=20.0 if loss == "permitted" else 2.0,
         accept=accept,
         require=require,
     )

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 from checkers.promises.clauses import Clause
 from faults.kinds.clock.clock_skew import MOST_MS
-from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Loss, Setup, Step, duration
+from harness.campaign.accept.scenarios import (
+    DEPOSED_TAIL_S,
+    ONE_IN_FLIGHT,
+    TAIL_S,
+    Loss,
+    Setup,
+    Step,
+    duration,
+)
 from harness.scenario.deletion import retention_ms
 from harness.scenario.model import Scenario
 
@@ -83,7 +91,7 @@ class _Shown:
     accept: tuple[str, ...] = ()
     client: Mapping[str, str] | None = None
     broker_config: Mapping[str, str] | None = None
-    tail_s: float = 2.0
+    tail_s: float = TAIL_S
 
 
 def _shows(found: _Shown) -> str:
@@ -186,7 +194,7 @@ def _unreplicated_tail(its: Setup) -> _Shown:
 
 def _deposed_leader_acks(its: Setup) -> _Shown:
     require = _deposed(its, "zombie.appended >= 1")
-    return _Shown(faults=_zombie(its), require=require, loss="permitted", tail_s=20.0)
+    return _Shown(faults=_zombie(its), require=require, loss="permitted", tail_s=DEPOSED_TAIL_S)
 
 
 def _power_of_all() -> list[Step]:

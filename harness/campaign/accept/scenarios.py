@@ -50,6 +50,10 @@ ONE_IN_FLIGHT = {IN_FLIGHT: "1"}
 """Where brokers forget their producers, the load's client may take a refused batch for written: another
 loss.
 """
+TAIL_S = 2.0
+DEPOSED_TAIL_S = 20.0
+"""Until the successors' logs reach further than that of a deposed leader did: what is at an offset then was
+not acknowledged there by the successor too."""
 UNCLEAN = "unclean.leader.election.enable"
 
 
@@ -90,7 +94,7 @@ class Setup:
         require: Sequence[str] = (),
         client: Mapping[str, str] | None = None,
         broker_config: Mapping[str, str] | None = None,
-        tail_s: float = 2.0,
+        tail_s: float = TAIL_S,
     ) -> Scenario:
         """A scenario of its own on this configuration; `broker_config` are defaults that the file
         outranks.

@@ -325,6 +325,13 @@ def test_with_acks_0_who_ends_stands_still_before():
     assert not any(step["do"] == "pause" for step in steps(its, "unavailability", schedule))
 
 
+@pytest.mark.parametrize(("kind", "tail_s"), [(Kind.DEPOSED, 20.0), (Kind.ALONE, 2.0)])
+def test_the_load_goes_on_until_no_offset_of_a_deposed_leader_is_left(kind, tail_s):
+    its = setup(read_configuration("analytics"))
+    schedule = (Timed(kind=kind, node=1), Timed(kind=Kind.KILL, node=1, after_s=6.5))
+    assert counterexample(its, "loss", schedule).workload.tail_s == tail_s
+
+
 def test_a_loss_that_was_found_must_be_there_and_be_permitted():
     its = setup(read_configuration("payments"))
     schedule = tuple(Timed(kind=Kind.POWER_LOSS, node=node) for node in (1, 2, 3))
