@@ -107,7 +107,9 @@ def record_of(
         required_missing=acceptance.required_missing,
         left_out=its.left_out,
         searches=tuple(
-            search_row(its, result, of_search[place] if place < len(of_search) else None)
+            search_row(
+                its, result, scenario_of(its, result), of_search[place] if place < len(of_search) else None
+            )
             for place, result in enumerate(acceptance.searches)
         ),
     )

@@ -17,7 +17,7 @@ from checkers.promises.clauses import clauses
 from checkers.promises.configuration import Configuration
 from checkers.promises.matrix import Cell, cells, promise_of
 from checkers.promises.search import Goal, Kind, Schedule, SearchResult, Trial
-from checkers.promises.search.schedules import Timed
+from checkers.promises.search.schedules import AFTER_S, Timed
 from checkers.verdict.algebra import Verdict, worst
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.counterexamples import BROKERS, steps, stops_writes
@@ -146,15 +146,20 @@ def _cell(
 ) -> tuple[CellRow, list[Scenario]]:
     """A cell, and its scenarios; the first one has the place `entry` in the suite."""
     causes = {clause.id: clause.causes for clause in clauses(its.configuration) if clause.kind == "lost"}
-    found = [_shown(its, cell, column, entry + place) for place, column in enumerate(COLUMNS)]
+    shown = [_shown(its, cell, column, entry + place) for place, column in enumerate(COLUMNS)]
+    observed, scenarios = [each for each, _ in shown], [scenario for _, scenario in shown]
     row = None
     if search is not None and causes:
         result = search(its)
-        scenario = scenario_of(its, result)
-        row = search_row(its, result, None if scenario is None else entry + len(found))
-        if scenario is not None:
-            found.append((_of_search(row, result), scenario))
-    observed = tuple(each for each, _ in found)
+        place, scenario = _column_of(its, result, observed), scenario_of(its, result)
+        if place is None and scenario is not None:
+            place = len(scenarios)
+            scenarios.append(scenario)
+        if place is None:
+            row = search_row(its, result)
+        else:
+            row = search_row(its, result, scenarios[place], entry + place)
+            observed.append(_of_search(row, result))
     return CellRow(
         name=cell.name,
         promise=promise_of(its.configuration),
@@ -163,8 +168,21 @@ def _cell(
         unseen=unseen(causes, [(each.kinds, each.causes) for each in observed]),
         spare=its.configuration.spare,
         search=row,
-        observed=observed,
-    ), [scenario for _, scenario in found]
+        observed=tuple(observed),
+    ), scenarios
+
+
+def _column_of(its: Setup, result: SearchResult, observed: Sequence[Observed]) -> int | None:
+    """The place of the column that has the very schedule that was found: one run of it is enough."""
+    for place, (column, each) in enumerate(zip(COLUMNS, observed, strict=True)):
+        if each.loses and result.found is not None and result.found.schedule == _schedule(its, column):
+            return place
+    return None
+
+
+def _schedule(its: Setup, column: Column) -> Schedule:
+    """As the search has it, which waits as long."""
+    return column.schedule(its.times.fail_over_s + AFTER_S)
 
 
 Shown = tuple[Collection[str], Collection[str]]
@@ -216,7 +234,7 @@ def _file(base: AcceptFile, cell: Cell) -> AcceptFile:
 
 def _shown(its: Setup, cell: Cell, column: Column, entry: int) -> tuple[Observed, Scenario]:
     """What a run of a column must show, and its scenario."""
-    schedule = column.schedule(its.later_s)
+    schedule = _schedule(its, column)
     trial = Trial(configuration=its.configuration, goal=column.goal, times=its.times)
     tried = [*trial.of_each_seed(schedule)]
     always, ever = all(tried), any(tried)

@@ -66,9 +66,11 @@ def scenario_of(its: Setup, result: SearchResult) -> Scenario | None:
     return None if result.found is None else counterexample(its, result.goal, result.found.schedule)
 
 
-def search_row(its: Setup, result: SearchResult, entry: int | None = None) -> SearchRow:
-    """A search as it is kept; `entry` is the place of its scenario in a suite."""
-    found, scenario = result.found, scenario_of(its, result) if entry is not None else None
+def search_row(
+    its: Setup, result: SearchResult, scenario: Scenario | None = None, entry: int | None = None
+) -> SearchRow:
+    """A search as it is kept; `entry` is the place in a suite of the scenario of what was found."""
+    found = result.found
     causes = () if found is None else found.causes
     allowed = may_be_lost_by(its.configuration)
     return SearchRow(
@@ -84,7 +86,7 @@ def search_row(its: Setup, result: SearchResult, entry: int | None = None) -> Se
         took_s=round(result.took_s, 1),
         why_ended=result.why_ended,
         entry=entry,
-        file="" if scenario is None else f"{SCENARIOS}/{scenario.name}.yaml",
+        file="" if scenario is None or entry is None else f"{SCENARIOS}/{scenario.name}.yaml",
     )
 
 

@@ -183,6 +183,18 @@ def test_the_shortest_loss_of_a_cell_is_a_schedule_of_its_own_that_is_run():
     assert row.unseen == ("unclean-shutdowns", "disk-loss", "retention-by-clock")
 
 
+def test_a_schedule_that_a_column_has_already_is_not_run_twice():
+    made = matrix(BASE, of("acks-all-1-of-3-clean"), SharedSearches(time_limit_s=60, on_result=ignored))
+    (row,) = made.record.cells
+    assert [each.entry for each in row.observed] == [0, 1, 2, 1]
+    assert [each.column for each in row.observed] == [
+        *("leader-dies", "alone-and-powerless", "one-away", "searched")
+    ]
+    assert (row.search.entry, len(made.scenarios)) == (1, 3)
+    assert row.search.file == "scenarios/acks-all-1-of-3-clean-alone-and-powerless.yaml"
+    assert made.scenarios[1].expect.acked_loss == "permitted"
+
+
 def ignored(its, result) -> None:
     """Nobody reads along."""
 
