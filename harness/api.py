@@ -61,7 +61,8 @@ if TYPE_CHECKING:
     from checkers.judgement import Judgement
     from checkers.promises.search import SearchResult
     from harness.campaign.accept.acceptance import Acceptance
-    from harness.campaign.accept.matrix import Matrix, MatrixRecord
+    from harness.campaign.accept.configuration_file import AcceptFile
+    from harness.campaign.accept.matrix import MatrixRecord
     from harness.campaign.accept.record import AcceptRecord
     from harness.campaign.accept.scenarios import Setup
     from harness.campaign.suite import SuiteResult
@@ -371,7 +372,9 @@ def resume_accept(
 
 def promised_matrix(*, sets: Sequence[str] = ()) -> "MatrixRecord":
     """The promise of each cell of the matrix, and what the simulated Kafka does in it: nothing is started."""
-    return _matrix(sets, 0.0, sys.stderr).record
+    from harness.campaign.accept.matrix import matrix
+
+    return matrix(_of_all_cells(sets)).record
 
 
 def accept_matrix(
@@ -387,14 +390,21 @@ def accept_matrix(
 ) -> "tuple[MatrixRecord, FinishedSuite]":
     """Run three schedules in each cell of the matrix, and the shortest that a search of at most `search_s`
     seconds finds to lose something there (None: the search's own limit; 0: no search); `sets` change what
-    all cells have in common.
+    all cells have in common. Searches that have ended are kept below `out` until the runs begin: after an
+    interruption they are not made again.
     """
-    from harness.campaign.accept.matrix import planned_matrix, read_matrix
+    from harness.campaign.accept.kept_searches import KeptSearches
+    from harness.campaign.accept.matrix import matrix, planned_matrix, read_matrix
+    from harness.campaign.accept.searches import SharedSearches
 
     _require_linux()
     stream = progress or sys.stderr
-    its = _matrix(sets, _search_limit_s(search_s, stream), stream)
+    base, limit_s = _of_all_cells(sets), _search_limit_s(search_s, stream)
+    kept = KeptSearches(Path(out))
+    shared = SharedSearches(time_limit_s=limit_s, on_result=_printed(stream), kept=kept) if limit_s else None
+    its = matrix(base, search=shared)
     made = planned_matrix(its, out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)
+    kept.forget()
     return read_matrix(made.path), _run_suite(made, spark_master, stream, argv)
 
 
@@ -481,13 +491,12 @@ def _require_linux() -> None:
         raise HighwaterError(str(error)) from None
 
 
-def _matrix(sets: Sequence[str], search_s: float, stream: TextIO) -> "Matrix":
+def _of_all_cells(sets: Sequence[str]) -> "AcceptFile":
+    """What all cells of the matrix have in common."""
     from harness.campaign.accept.configuration_file import parse_common
-    from harness.campaign.accept.matrix import NAME, matrix
-    from harness.campaign.accept.searches import SharedSearches
+    from harness.campaign.accept.matrix import NAME
 
-    shared = SharedSearches(time_limit_s=search_s, on_result=_printed(stream)) if search_s else None
-    return matrix(parse_common(NAME, sets), search=shared)
+    return parse_common(NAME, sets)
 
 
 def _search_limit_s(asked_s: float | None, stream: TextIO) -> float:

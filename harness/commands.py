@@ -203,13 +203,14 @@ def _assignment(text: str) -> tuple[str, str]:
 def _matrix(arguments: Namespace) -> int:
     from harness import api
     from harness.campaign.accept import matrix_page
+    from harness.campaign.accept.matrix import exit_code
     from harness.campaign.suites.made import judged_entries
     from harness.terminal.read_along import read_along
 
     if arguments.no_proof:
         promised = api.promised_matrix(sets=arguments.sets)
         print(promised.model_dump_json(indent=2) if arguments.json else matrix_page.table(promised))
-        return 0
+        return exit_code(promised, None)
     progress = read_along(sys.stderr if arguments.json else sys.stdout)
     if arguments.resume is not None:
         record, suite = api.resume_matrix(
@@ -234,7 +235,7 @@ def _matrix(arguments: Namespace) -> int:
     print(f"\n{matrix_page.table(record, judged)}", file=progress, flush=True)
     if arguments.json:
         print(json.dumps(matrix_page.as_json(record, judged), indent=2))
-    return EXIT_ERROR if suite.exit_code is None else suite.exit_code
+    return exit_code(record, suite)
 
 
 def upgrade(arguments: Namespace) -> int:

@@ -30,10 +30,10 @@ class Cell:
 
 
 def cells() -> Iterator[Cell]:
-    """All of them, weaker promises first."""
+    """All of them, weaker promises first. Of one replica there is no unclean election."""
     for acks, replication, min_isr in product(ACKS, REPLICAS, REPLICAS):
         if min_isr <= replication:
-            for unclean in (True, False):
+            for unclean in (True, False) if replication > 1 else (False,):
                 yield Cell(acks=acks, replication=replication, min_isr=min_isr, unclean=unclean)
 
 

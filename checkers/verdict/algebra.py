@@ -5,7 +5,7 @@ failed. UNKNOWN: the evidence is incomplete, or nothing was shown (a vacuous run
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
@@ -72,6 +72,8 @@ class PropertyResult:
     undecided: int
     undecided_anomalies: int = 0
     """Anomalies of which it is undecided whether the contract permits them."""
+    causes: Mapping[str, int] = field(default_factory=dict)
+    """How many of the anomalies each cause has, as the labels name it."""
     reason: str = ""
 
 

@@ -25,6 +25,8 @@ LOSSES = tuple(each for each in DECIDED if each.record.loss_role is LossRole.LOS
 """On these a scenario that expects no loss fails, permitted or not."""
 Clauses = Mapping[tuple[Property, str], Counter[str]]
 """For each property and kind of label: how many records or offsets stand under each clause."""
+Causes = Mapping[Property, Counter[str]]
+"""For each property: how many records or offsets have each cause."""
 
 
 def decide(
@@ -34,8 +36,10 @@ def decide(
 
     `context` are the tables of the run that was judged: its faults, and which tables it has at all.
     """
-    clauses = _clauses(judgement, labels)
-    properties = {each: _result(judgement, clauses, each, context.collected) for each in Property}
+    clauses, causes = _counted(judgement, labels)
+    properties = {
+        each: _result(judgement, clauses, causes[each], each, context.collected) for each in Property
+    }
     reasons = [
         *_run(run),
         *_violations(clauses),
@@ -50,18 +54,23 @@ def decide(
     return conclude(reasons, _passed(properties[Property.ACKED_LOSS]), properties)
 
 
-def _clauses(judgement: Judgement, labels: Labels) -> Clauses:
-    found: dict[tuple[Property, str], Counter[str]] = defaultdict(Counter)
+def _counted(judgement: Judgement, labels: Labels) -> tuple[Clauses, Causes]:
+    clauses: dict[tuple[Property, str], Counter[str]] = defaultdict(Counter)
+    causes: dict[Property, Counter[str]] = defaultdict(Counter)
     for block, of in zip(judgement.anomalies.blocks, labels.of, strict=True):
         sizes = block.last_offset - block.offset + 1
         totals = np.bincount(of, weights=sizes, minlength=len(labels.classes))
         for place in np.flatnonzero(totals).tolist():
             label = labels.classes[place]
-            found[block.property, label.kind][label.clause] += int(totals[place])
-    return found
+            clauses[block.property, label.kind][label.clause] += int(totals[place])
+            if label.cause:
+                causes[block.property][label.cause] += int(totals[place])
+    return clauses, causes
 
 
-def _result(judgement: Judgement, clauses: Clauses, each: Property, collected: Set[str]) -> PropertyResult:
+def _result(
+    judgement: Judgement, clauses: Clauses, causes: Counter[str], each: Property, collected: Set[str]
+) -> PropertyResult:
     reason = each.record.not_decided_with(collected)
     if not each.record.implemented:
         return PropertyResult(
@@ -74,6 +83,7 @@ def _result(judgement: Judgement, clauses: Clauses, each: Property, collected: S
         permitted=clauses[each, "permitted"].total(),
         undecided=judgement.undecided[each],
         undecided_anomalies=clauses[each, "undecided"].total(),
+        causes=dict(sorted(causes.items())),
         reason=reason,
     )
     status = _status(result)

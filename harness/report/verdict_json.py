@@ -98,6 +98,7 @@ def _property(judged: Judged, name: Property) -> dict[str, Any]:
         "permitted": result.permitted,
         "undecided": result.undecided,
         "undecided_anomalies": result.undecided_anomalies,
+        "causes": dict(result.causes),
         "reason": result.reason,
     }
 

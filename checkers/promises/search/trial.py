@@ -6,7 +6,7 @@ Counterexample to "the first run that loses something":
     acks=1, the leader is killed: under one seed two records were not replicated yet, under the next none
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,12 +67,17 @@ class Trial:
     def of(self, schedule: Schedule) -> list[Found | None]:
         """What each seed shows, up to the first that does not reach the goal."""
         shown: list[Found | None] = []
-        for seed in SEEDS:
-            run = run_case(case_of(self.configuration, self.times, schedule, seed))
-            shown.append(_shown(run, self.goal, self.times, schedule))
-            if shown[-1] is None:
+        for found in self.of_each_seed(schedule):
+            shown.append(found)
+            if found is None:
                 break
         return shown
+
+    def of_each_seed(self, schedule: Schedule) -> Iterator[Found | None]:
+        """What each seed shows, whatever the others do."""
+        for seed in SEEDS:
+            run = run_case(case_of(self.configuration, self.times, schedule, seed))
+            yield _shown(run, self.goal, self.times, schedule)
 
 
 def case_of(configuration: Configuration, times: Times, schedule: Schedule, seed: int) -> Case:

@@ -8,7 +8,7 @@
 The runs are those of a suite, so they share clusters, can be interrupted, and are resumed from the directory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -16,19 +16,23 @@ from pathlib import Path
 from checkers.promises import Clause, Trap, clauses, traps
 from checkers.promises.configuration import Configuration
 from checkers.promises.search import Goal, SearchResult
-from checkers.verdict.algebra import Verdict
+from checkers.verdict.algebra import Verdict, worst
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.proofs import Proof, proofs
 from harness.campaign.accept.record import (
     AcceptRecord,
     ClauseRow,
+    Status,
     TrapRow,
+    search_status,
+    status_of,
+    with_runs,
     write_accept,
 )
 from harness.campaign.accept.scenarios import Assumed, Reading, Setup, setup
 from harness.campaign.accept.searches import OnResult, scenario_of, search_row, searched_for
 from harness.campaign.suites.directory import Suite
-from harness.campaign.suites.made import suite_of
+from harness.campaign.suites.made import judged_entries, suite_of
 from harness.campaign.suites.record import SuiteRecord
 
 GOALS: tuple[Goal, ...] = ("loss", "unavailability")
@@ -106,7 +110,9 @@ def record_of(
         left_out=its.left_out,
         remarks=its.reading.remarks,
         searches=tuple(
-            search_row(its, result, of_search[place] if place < len(of_search) else None)
+            search_row(
+                its, result, scenario_of(its, result), of_search[place] if place < len(of_search) else None
+            )
             for place, result in enumerate(acceptance.searches)
         ),
     )
@@ -129,6 +135,7 @@ def _clause_row(clause: Clause, proof: Proof | None, entry: int | None) -> Claus
         kind=clause.kind,
         sentence=clause.sentence,
         shows=proof.shows if proof else "",
+        causes=clause.causes,
         why_not=proof.why_not if proof else "",
         entry=entry,
     )
@@ -159,10 +166,20 @@ def settings_line(its: Setup) -> str:
 
 
 def exit_code(record: AcceptRecord, suite: SuiteRecord | None) -> int:
-    """That of the signal or of the worst run; FAIL if the promise lacks what is required of it."""
-    of_runs = (
-        0 if suite is None else suite.exit_code if suite.exit_code is not None else Verdict.ERROR.exit_code
-    )
-    if record.required_missing and of_runs in (verdict.exit_code for verdict in Verdict):
-        return Verdict.FAIL.exit_code
-    return of_runs
+    """That of the signal or of the worst run; FAIL if the promise lacks what is required of it, or the model
+    loses by what it does not name, and UNKNOWN if a run that has passed does not show its clause, or a
+    search was cut short.
+    """
+    against = record.required_missing or any(row.unnamed for row in record.searches)
+    found = [Verdict.FAIL] if against else []
+    if suite is None:
+        return worst(found).exit_code
+    cut_short = any(row.cut_short for row in record.searches)
+    found += [Verdict.UNKNOWN] if cut_short or "not shown" in _statuses(record, suite) else []
+    return with_runs(suite, found)
+
+
+def _statuses(record: AcceptRecord, suite: SuiteRecord) -> Iterator[Status]:
+    judged = judged_entries(suite)
+    yield from (status_of(clause.entry, judged, clause.causes) for clause in record.clauses)
+    yield from (search_status(row, judged) for row in record.searches)

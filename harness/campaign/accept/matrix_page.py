@@ -3,9 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.campaign.accept.matrix import SEARCHED, CellRow, MatrixRecord, Observed
-from harness.campaign.accept.page import searched
-from harness.campaign.accept.record import agreement_of, search_status
+from harness.campaign.accept.matrix import (
+    SEARCHED,
+    CellRow,
+    MatrixRecord,
+    Observed,
+    observed_status,
+    unnamed,
+    unseen,
+)
+from harness.campaign.accept.page import lost_by, searched
+from harness.campaign.accept.record import against_promise, in_words, search_status
 from harness.campaign.suites.record import RunEvidence, RunRow
 from harness.terminal.columns import columns
 
@@ -22,24 +30,26 @@ def table(record: MatrixRecord, judged: Judged | None = None) -> str:
     for row in record.cells:
         lines += ["", f"{row.name}: {row.promise}"]
         lines += [f"  {line}" for line in columns(list(_rows(row, judged)))]
-        lines += [f"  {note}" for note in ([] if judged is None else notes(row, judged))]
+        lines += [f"  {note}" for note in (_against(row) if judged is None else notes(row, judged))]
     return "\n".join(lines)
 
 
 def _rows(row: CellRow, judged: Judged | None) -> Iterator[Sequence[str]]:
     if judged is not None:
-        yield "schedule", "by the run", "observed", "must show"
+        yield "schedule", "by the run", "observed", "must show", "run"
     for each in row.observed:
         if judged is None:
             yield each.column, each.shows
         else:
-            yield each.column, agreement_of(each.entry, judged), _seen(_evidence(each, judged)), each.shows
+            run = judged.get(each.entry)
+            status, where = in_words(observed_status(each, judged), run), run.directory if run else ""
+            yield each.column, status, _seen(_evidence(each, judged)), each.shows, where
     if row.search is not None and not row.search.found:
         status = search_status(row.search, judged or {})
         yield (
             (SEARCHED, searched(row.search))
             if judged is None
-            else (SEARCHED, status, "", searched(row.search))
+            else (SEARCHED, status, "", "", searched(row.search))
         )
 
 
@@ -61,11 +71,22 @@ def _seen(evidence: RunEvidence | None) -> str:
 def notes(row: CellRow, judged: Judged) -> Iterator[str]:
     """Where observed is less than promised, or more, and what nothing here is about."""
     known = {each.column: _evidence(each, judged) for each in row.observed}
+    yield from _against(row)
     yield from _broken(known)
     yield from _availability(row, known)
     yield from _beaten(row, known)
-    if row.unseen:
-        yield f"no schedule here loses by {', '.join(row.unseen)}: highwater accept has runs of them"
+    yield from _unseen(row, known)
+
+
+def _against(row: CellRow) -> Iterator[str]:
+    if causes := unnamed(row):
+        yield f"against the promise: {against_promise(causes)}"
+
+
+def _unseen(row: CellRow, known: Mapping[str, RunEvidence | None]) -> Iterator[str]:
+    evidence = [(each.kinds, its.causes) for each in row.observed if (its := known[each.column]) is not None]
+    if names := unseen(row.causes, evidence):
+        yield f"no schedule here has lost anything by {', '.join(names)}: highwater accept has runs of them"
 
 
 def _broken(known: Mapping[str, RunEvidence | None]) -> Iterator[str]:
@@ -77,7 +98,11 @@ def _broken(known: Mapping[str, RunEvidence | None]) -> Iterator[str]:
 def _availability(row: CellRow, known: Mapping[str, RunEvidence | None]) -> Iterator[str]:
     """Writes went on or stopped where the promise says otherwise."""
     evidence = known.get(AWAY)
-    lines = [] if evidence is None else [*evidence.accept, *evidence.require]
+    if evidence is None:
+        return
+    lines = [*evidence.accept, *evidence.require]
+    if not lines:
+        yield "not decided: whether writes go on with one away depends on timing, on the simulated Kafka too"
     if not lines or lines[0].holds is None:
         return
     went_on = lines[0].holds is lines[0].line.startswith("unavailable.max <=")
@@ -97,10 +122,11 @@ def as_json(record: MatrixRecord, judged: Judged) -> dict[str, Any]:
     document = record.model_dump(mode="json")
     for row, cell in zip(document["cells"], record.cells, strict=True):
         row["notes"] = [*notes(cell, judged)]
-        for each in row["observed"]:
-            run = judged.get(each["entry"])
+        for each, shown in zip(row["observed"], cell.observed, strict=True):
+            run = judged.get(shown.entry)
             evidence = None if run is None else run.evidence
-            each["status"] = agreement_of(each["entry"], judged)
+            each["status"] = observed_status(shown, judged)
+            each["lost_by"] = lost_by(run)
             each["directory"] = None if run is None else run.directory
             each["acked"] = None if evidence is None else evidence.acked
             each["lost"] = None if evidence is None else evidence.lost

@@ -9,6 +9,9 @@ from harness.campaign.accept.record import (
     SearchRow,
     Status,
     TrapRow,
+    against_promise,
+    in_words,
+    run_of,
     search_status,
     status_of,
 )
@@ -52,7 +55,8 @@ def searched(row: SearchRow) -> str:
     if row.found:
         by = f" ({', '.join(row.causes)})" if row.causes else ""
         many = f"{row.faults} fault{'s' * (row.faults != 1)}"
-        return f"the shortest way to {WORDS[row.goal]}, {many}: {row.found}{by}; {tried}"
+        against = f"; {against_promise(row.unnamed)}" if row.unnamed else ""
+        return f"the shortest way to {WORDS[row.goal]}, {many}: {row.found}{by}; {tried}{against}"
     if not row.kinds:
         return f"no way was searched to {WORDS[row.goal]}: {row.why_ended}"
     bound = (
@@ -84,6 +88,8 @@ def answer(record: AcceptRecord, judged: Mapping[int, RunRow]) -> str:
     ]
     if record.required_missing:
         lines += ["", f"Required, and not promised: {', '.join(record.required_missing)}"]
+    for row in record.searches:
+        lines += ["", f"Against the promise: {against_promise(row.unnamed)}"] if row.unnamed else []
     if record.left_out:
         lines += ["", f"Left out of the runs: {', '.join(record.left_out)}"]
     return "\n".join(lines)
@@ -93,9 +99,11 @@ def as_json(record: AcceptRecord, judged: Mapping[int, RunRow]) -> dict[str, Any
     """accept.json with the status and the run directory of each clause and each counterexample."""
     document = record.model_dump(mode="json")
     for row in (*document["clauses"], *document["searches"]):
-        run = judged.get(-1 if row["entry"] is None else row["entry"])
-        row["status"] = status_of(row["entry"], judged)
+        run = run_of(row["entry"], judged)
         row["directory"] = run.directory if run else None
+        row["lost_by"] = lost_by(run)
+    for row, clause in zip(document["clauses"], record.clauses, strict=True):
+        row["status"] = status_of(clause.entry, judged, clause.causes)
     for row, search in zip(document["searches"], record.searches, strict=True):
         row["status"] = search_status(search, judged)
     for row, trap in zip(document["traps"], record.traps, strict=True):
@@ -105,20 +113,28 @@ def as_json(record: AcceptRecord, judged: Mapping[int, RunRow]) -> dict[str, Any
 
 def trap_status(trap: TrapRow, record: AcceptRecord, judged: Mapping[int, RunRow]) -> Status:
     """What the run of its clause shows of a trap."""
-    entries = {clause.id: clause.entry for clause in record.clauses}
-    return status_of(entries.get(trap.clause), judged)
+    clause = next((each for each in record.clauses if each.id == trap.clause), None)
+    if clause is None:
+        return "no run can show it"
+    return status_of(clause.entry, judged, clause.causes)
+
+
+def lost_by(run: RunRow | None) -> list[str] | None:
+    """The causes of what a run has lost; None if that is not known."""
+    return None if run is None or run.evidence is None else [*run.evidence.causes]
 
 
 def _of_clause(clause: ClauseRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:
-    row = judged.get(-1 if clause.entry is None else clause.entry)
+    row = run_of(clause.entry, judged)
     where = clause.why_not if clause.why_not else row.directory if row else ""
-    return f"{clause.kind} {clause.id}", status_of(clause.entry, judged), clause.shows, where
+    status = in_words(status_of(clause.entry, judged, clause.causes), row)
+    return f"{clause.kind} {clause.id}", status, clause.shows, where
 
 
 def _of_search(row: SearchRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:
     name, status = f"shortest {row.goal}", search_status(row, judged)
     if not row.found:
         return name, status, "", searched(row)
-    run = judged.get(-1 if row.entry is None else row.entry)
+    run = run_of(row.entry, judged)
     where = f"{run.directory}, as in {row.file}" if run else row.file
-    return name, status, f"{row.goal} by: {row.found}", where
+    return name, in_words(status, run), f"{row.goal} by: {row.found}", where

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 from checkers.promises.clauses import Clause
 from faults.kinds.clock.clock_skew import MOST_MS
-from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Loss, Setup, Step, duration
+from harness.campaign.accept.scenarios import (
+    DEPOSED_TAIL_S,
+    ONE_IN_FLIGHT,
+    TAIL_S,
+    Loss,
+    Setup,
+    Step,
+    duration,
+)
 from harness.scenario.deletion import retention_ms
 from harness.scenario.model import Scenario
 
@@ -18,6 +26,10 @@ FIRST = "6s"
 DAY_MS = 86_400_000
 LONGER_THAN_A_CUT = {"replica.lag.time.max.ms": "10000"}
 """So that followers that are cut for 5 s stay in sync by name."""
+OF_WHO_COMES_BACK = ("power-of-all", "isr-of-one", "unclean-shutdowns", "last-replica-standing", "disk-loss")
+"""Clauses of a loss by a broker that leads again without its data. Where another one may lead that is not in
+sync, it does so once the session of the first one has ended, however short that was away: a broker that comes
+back cannot register before. Then the loss is one of an unclean election, or depends on who is back first."""
 MISSED_S = 8.0
 """How much longer than a fail-over a partition may be without an acknowledgement, clients and all."""
 
@@ -38,7 +50,7 @@ def proofs(its: Setup, clauses: Sequence[Clause]) -> tuple[Proof, ...]:
 
 
 def _proof(its: Setup, clause: Clause) -> Proof:
-    found = its.no_run or SCENARIOS[clause.id](its)
+    found = its.no_run or _hidden(its, clause) or SCENARIOS[clause.id](its)
     if isinstance(found, str):
         return Proof(clause=clause.id, why_not=found)
     return Proof(
@@ -50,6 +62,7 @@ def _proof(its: Setup, clause: Clause) -> Proof:
             found.faults,
             loss=found.loss,
             accept=found.accept,
+            require=found.require,
             client=found.client,
             broker_config=found.broker_config,
             tail_s=found.tail_s,
@@ -57,16 +70,28 @@ def _proof(its: Setup, clause: Clause) -> Proof:
     )
 
 
+def _hidden(its: Setup, clause: Clause) -> str:
+    """Why no loss can be seen to be by the clause; "" if one can."""
+    if clause.kind == "lost" and clause.id != "nothing-promised" and its.configuration.producer.acks == "0":
+        return "with acks=0 a lost record does not show by what it was lost: nothing was promised"
+    if clause.id in OF_WHO_COMES_BACK and its.configuration.stale_may_lead:
+        return "whoever is up first leads, in sync or not: before one that comes back without its data"
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shown:
-    """The faults of a proof, and what the run must show."""
+    """The faults of a proof, and what the run must show. Without what `require` names its faults have led
+    elsewhere, and it shows nothing.
+    """
 
     faults: Sequence[Step]
+    require: Sequence[str]
     loss: Loss = "none"
     accept: tuple[str, ...] = ()
     client: Mapping[str, str] | None = None
     broker_config: Mapping[str, str] | None = None
-    tail_s: float = 2.0
+    tail_s: float = TAIL_S
 
 
 def _shows(found: _Shown) -> str:
@@ -84,22 +109,50 @@ def _nodes(first: int, last: int) -> str:
 
 
 def _process_kill(its: Setup) -> _Shown:
-    return _Shown(faults=[_step("kill", at=FIRST, do="kill", target="brokers", lasts="1s")])
+    return _Shown(
+        faults=[_step("kill", at=FIRST, do="kill", target="brokers", lasts="1s")],
+        require=[_restarted(its.configuration.topic.replication), "unavailable.max >= 2s"],
+    )
 
 
 def _broker_loss(its: Setup) -> _Shown:
-    target = _nodes(1, its.configuration.min_isr - 1)
+    """Where records are flushed on purpose, a broker may have nothing to lose with its power."""
+    least, topic = its.configuration.min_isr - 1, its.configuration.topic
+    flushes = topic.flush_messages is not None or topic.flush_s is not None
     return _Shown(
-        faults=[_step("power", at=FIRST, do="power-loss", target=target, lasts="8s")], client=ONE_IN_FLIGHT
+        faults=[_step("power", at=FIRST, do="power-loss", target=_nodes(1, least), lasts="8s")],
+        require=[
+            _restarted(least) if flushes else _data_lost(least),
+            "elections.max >= 1",
+            "isr.expands >= 1",
+        ],
+        client=ONE_IN_FLIGHT,
     )
 
 
 def _deposed_leader(its: Setup) -> _Shown:
-    return _Shown(faults=_zombie(its))
+    return _Shown(faults=_zombie(its), require=_deposed(its, "zombie.committed <= 0"))
 
 
 def _power_flushed(its: Setup) -> _Shown:
-    return _Shown(faults=_power_of_all(), client=ONE_IN_FLIGHT)
+    require = [_restarted(its.configuration.topic.replication)]
+    return _Shown(faults=_power_of_all(), require=require, client=ONE_IN_FLIGHT)
+
+
+def _restarted(brokers: int) -> str:
+    return f"brokers.restarted >= {brokers}"
+
+
+def _data_lost(brokers: int) -> str:
+    return f"data-lost.brokers >= {brokers}"
+
+
+def _deposed(its: Setup, zombie: str) -> list[str]:
+    """There was a deposed leader, for a while, and so much did it do. Where all must be in sync, its
+    successor shows no high watermark before it is back, so that nobody sees both lead.
+    """
+    seen = its.configuration.min_isr < its.configuration.topic.replication
+    return [*(["zombie.max >= 3s", zombie] if seen else []), "elections.max >= 1", _fenced(1)]
 
 
 def _zombie(its: Setup) -> list[Step]:
@@ -115,18 +168,33 @@ def _zombie(its: Setup) -> list[Step]:
 # What may be lost
 
 
+def _nothing_promised(its: Setup) -> _Shown:
+    """Without followers, what was on its way to a leader that stands still is lost with it."""
+    if its.configuration.topic.replication > 1:
+        return _unreplicated_tail(its)
+    faults = [
+        _step("pause", at=FIRST, do="pause", target="leader", lasts="5s"),
+        _step("kill", after="pause.begin + 2s", do="kill", target="leader", lasts="8s"),
+    ]
+    return _Shown(faults=faults, require=[_fenced(1), "elections.max >= 1"], loss="permitted")
+
+
 def _unreplicated_tail(its: Setup) -> _Shown:
     faults = [
         _step("cut", at=FIRST, do="partition", edges="followers -> leader", lasts="5s"),
         _step("kill", after="cut.begin + 2s", do="kill", target="leader", lasts="6s"),
     ]
-    alone = [_step("kill", at=FIRST, do="kill", target="leader", lasts="6s")]
-    several = its.configuration.topic.replication > 1
-    return _Shown(faults=faults if several else alone, loss="permitted", broker_config=LONGER_THAN_A_CUT)
+    return _Shown(
+        faults=faults,
+        require=["unreplicated.at-election >= 50", "elections.max >= 1"],
+        loss="permitted",
+        broker_config=LONGER_THAN_A_CUT,
+    )
 
 
 def _deposed_leader_acks(its: Setup) -> _Shown:
-    return _Shown(faults=_zombie(its), loss="permitted", tail_s=20.0)
+    require = _deposed(its, "zombie.appended >= 1")
+    return _Shown(faults=_zombie(its), require=require, loss="permitted", tail_s=DEPOSED_TAIL_S)
 
 
 def _power_of_all() -> list[Step]:
@@ -134,7 +202,8 @@ def _power_of_all() -> list[Step]:
 
 
 def _all_powerless(its: Setup) -> _Shown:
-    return _Shown(faults=_power_of_all(), loss="permitted", client=ONE_IN_FLIGHT)
+    require = [_data_lost(its.configuration.topic.replication)]
+    return _Shown(faults=_power_of_all(), require=require, loss="permitted", client=ONE_IN_FLIGHT)
 
 
 def _isr_of_one(its: Setup) -> _Shown:
@@ -147,17 +216,27 @@ def _alone(its: Setup, then: Step) -> _Shown:
     """The followers fall behind, and the leader meets a fault."""
     cut = _step("cut", at="4s", do="partition", edges="followers -> leader", lasts=duration(its.later_s + 3))
     faults = [cut, {**then, "after": f"cut.begin + {duration(its.later_s)}"}]
-    return _Shown(faults=faults, loss="permitted", client=ONE_IN_FLIGHT)
+    require = ["isr.min <= 1", _data_lost(1)]
+    return _Shown(faults=faults, require=require, loss="permitted", client=ONE_IN_FLIGHT)
 
 
 def _unclean_shutdowns(its: Setup) -> _Shown:
     """All in sync but node 1 are killed, and node 1 loses its power before they are back."""
-    return _one_after_another(its, "kill", "2s", "8s", _power_of_one())
+    faults = _one_after_another(its, "kill", "2s", "8s", _power_of_one())
+    return _Shown(faults=faults, require=_emptied_last(its), loss="permitted", client=ONE_IN_FLIGHT)
+
+
+def _emptied_last(its: Setup) -> list[str]:
+    """Node 1 was the last one that anybody knew to have everything."""
+    elected = "elections.last-known >= 1" if its.configuration.cluster.elr else "isr.min <= 1"
+    return [elected, _data_lost(1)]
 
 
 def _last_standing(its: Setup) -> _Shown:
     """All in sync but node 1 leave in good order, and node 1 alone loses its power."""
-    return _one_after_another(its, "stop", "3s", "14s", _power_of_one())
+    faults = _one_after_another(its, "stop", "3s", "14s", _power_of_one())
+    require = ["isr.min <= 1", _data_lost(1), "offline.max >= 1s"]
+    return _Shown(faults=faults, require=require, loss="permitted", client=ONE_IN_FLIGHT)
 
 
 def _power_of_one() -> Step:
@@ -172,22 +251,25 @@ def _disk_loss(its: Setup) -> _Shown | str:
     wipe = {"do": "disk-wipe", "disk": "emptied"}
     if its.configuration.topic.replication == 1:
         faults = [_step("wipe", at=FIRST, **wipe, target="brokers", lasts="1s")]
-        return _Shown(faults=faults, loss="permitted", client=ONE_IN_FLIGHT)
+        return _Shown(faults=faults, require=[_data_lost(1)], loss="permitted", client=ONE_IN_FLIGHT)
     if its.configuration.min_isr == 1:
         return _alone(its, _step("wipe", **wipe, target="leader", lasts="5s"))
-    return _one_after_another(its, "kill", "2s", "8s", _step("wipe", **wipe, target="node 1", lasts="12s"))
+    last = _step("wipe", **wipe, target="node 1", lasts="12s")
+    faults = _one_after_another(its, "kill", "2s", "8s", last)
+    return _Shown(faults=faults, require=_emptied_last(its), loss="permitted", client=ONE_IN_FLIGHT)
 
 
-def _one_after_another(its: Setup, end: str, gap: str, lasts: str, last: Step) -> _Shown:
-    """Those in sync but node 1 end, and node 1 meets the last fault."""
+def _one_after_another(its: Setup, end: str, gap: str, lasts: str, last: Step) -> list[Step]:
+    """Those in sync but node 1 end, and node 1 meets the last fault: before whoever was cut off is in sync
+    again, however long a stop takes.
+    """
     least = its.configuration.min_isr
-    begins, cut = _behind(its, least, its.later_s + 3)
-    faults = [
+    begins, cut = _behind(its, least, its.later_s + 10)
+    return [
         *cut,
         _step("others", **begins, do=end, target=_nodes(2, least), lasts=lasts),
         {**last, "after": f"others.begin + {gap}"},
     ]
-    return _Shown(faults=faults, loss="permitted", client=ONE_IN_FLIGHT)
 
 
 def _behind(its: Setup, in_sync: int, lasts_s: float) -> tuple[dict[str, str], list[Step]]:
@@ -205,7 +287,13 @@ def _behind(its: Setup, in_sync: int, lasts_s: float) -> tuple[dict[str, str], l
 def _unclean_election(its: Setup) -> _Shown | str:
     if its.configuration.needed == its.configuration.topic.replication:
         return "every replica must be in sync for a write, so none is behind when it is elected"
-    return _Shown(faults=_stale_left(its, 10.0), loss="permitted")
+    if its.configuration.min_isr == its.configuration.topic.replication:
+        return (
+            "while fewer than min.insync.replicas are in sync, what a replica that is behind lacks counts as "
+            "not replicated: its loss is that of an unreplicated tail"
+        )
+    faults = _only_left(its, _in_sync(its), 10.0)
+    return _Shown(faults=faults, require=["elections.unclean >= 1"], loss="permitted")
 
 
 def _retention(its: Setup) -> _Shown | str:
@@ -213,8 +301,6 @@ def _retention(its: Setup) -> _Shown | str:
     are, and looked at every second. The brokers begin to look after half a minute."""
     if its.combined:
         return "its brokers are controllers, and a clock that jumps ends the term of the active one"
-    if its.configuration.producer.acks == "0":
-        return "with acks=0 a lost record does not show by what it was lost: nothing was promised"
     run = its.scenario("any", "", [])
     kept_ms = retention_ms(run.topics[0].config, run.cluster.broker_config)
     days = kept_ms // DAY_MS + 1
@@ -222,17 +308,29 @@ def _retention(its: Setup) -> _Shown | str:
         return "in a run its records are kept for longer than a clock is set ahead"
     skew = _step("ahead", at=FIRST, do="clock-skew", target="leader", offset=f"+{days}d", lasts="45s")
     often = {"log.retention.check.interval.ms": "1000", "log.segment.bytes": "1048576"}
-    return _Shown(faults=[skew], loss="permitted", broker_config=often)
+    require = [f"clocks.apart >= {24 * days - 2}h", "log-start.moved >= 1"]
+    return _Shown(faults=[skew], require=require, loss="permitted", broker_config=often)
 
 
-def _stale_left(its: Setup, lasts_s: float) -> list[Step]:
-    """Those who are in sync are killed, so that who is left is behind."""
+def _in_sync(its: Setup) -> int:
+    """How many stay in sync: as many as must be, and one less than all where a write needs but one."""
     least = its.configuration.min_isr
     if not its.configuration.waits_for_all:
         least = min(least, its.configuration.topic.replication - 1)
-    least = max(least, 1)
-    begins, cut = _behind(its, least, its.later_s + 5)
-    kill = _step("kill", **begins, do="kill", target=_nodes(1, least), lasts=duration(lasts_s))
+    return max(least, 1)
+
+
+def _stays_eligible(its: Setup) -> bool:
+    """Whether who falls behind may lead all the same: with eligible leader replicas, whoever leaves the ISR
+    while fewer than min.insync.replicas are left in it.
+    """
+    return its.configuration.cluster.elr and _in_sync(its) < its.configuration.min_isr
+
+
+def _only_left(its: Setup, killed: int, lasts_s: float) -> list[Step]:
+    """The first ones are killed, so that who is left, if anybody is, is behind."""
+    begins, cut = _behind(its, killed, its.later_s + 5)
+    kill = _step("kill", **begins, do="kill", target=_nodes(1, killed), lasts=duration(lasts_s))
     return [*cut, kill]
 
 
@@ -240,40 +338,50 @@ def _stale_left(its: Setup, lasts_s: float) -> list[Step]:
 
 
 def _spare(its: Setup) -> _Shown:
-    target = _nodes(1, its.configuration.spare)
+    away = its.configuration.spare
     lasts = duration(its.times.fail_over_s + 20)
-    return _available(its, [_step("kill", at=FIRST, do="kill", target=target, lasts=lasts)])
+    faults = [_step("kill", at=FIRST, do="kill", target=_nodes(1, away), lasts=lasts)]
+    return _available(its, faults, [_fenced(away), "elections.max >= 1"])
 
 
 def _stays_up(its: Setup) -> _Shown:
-    return _available(its, _stale_left(its, its.times.fail_over_s + 20))
+    killed = _in_sync(its)
+    elected = "elections.max >= 1" if _stays_eligible(its) else "elections.unclean >= 1"
+    faults = _only_left(its, killed, its.times.fail_over_s + 20)
+    return _available(its, faults, [_fenced(killed), elected])
 
 
-def _available(its: Setup, faults: Sequence[Step]) -> _Shown:
-    bound = duration(its.times.fail_over_s + MISSED_S)
-    return _Shown(faults=faults, loss=_any_but(its), accept=(f"unavailable.max <= {bound}",))
+def _available(its: Setup, faults: Sequence[Step], require: Sequence[str]) -> _Shown:
+    accept = (f"unavailable.max <= {duration(its.times.fail_over_s + MISSED_S)}",)
+    return _Shown(faults=faults, require=require, loss=_any_but(its), accept=accept)
+
+
+def _fenced(brokers: int) -> str:
+    return f"brokers.fenced >= {brokers}"
 
 
 def _below(its: Setup) -> _Shown:
-    away = min(its.configuration.spare + 1, its.configuration.topic.replication)
+    away = max(1, min(its.configuration.beyond_needed + 1, its.configuration.topic.replication))
     lasts = duration(its.times.fail_over_s + 12)
-    target = _nodes(1, max(1, away))
-    return _unavailable(its, [_step("kill", at=FIRST, do="kill", target=target, lasts=lasts)])
+    faults = [_step("kill", at=FIRST, do="kill", target=_nodes(1, away), lasts=lasts)]
+    return _unavailable(its, faults, _fenced(away))
 
 
 def _unreached_leader(its: Setup) -> _Shown:
     lasts = duration(its.times.fail_over_s + 16)
     cut = _step("cut", at=FIRST, do="partition", edges="followers -> leader", lasts=lasts)
-    return _unavailable(its, [cut])
+    return _unavailable(its, [cut], "isr.shrinks >= 1")
 
 
 def _offline(its: Setup) -> _Shown:
-    return _unavailable(its, _stale_left(its, its.times.fail_over_s + 16))
+    """Who is eligible must be away too."""
+    killed = its.configuration.topic.replication if _stays_eligible(its) else _in_sync(its)
+    return _unavailable(its, _only_left(its, killed, its.times.fail_over_s + 16), "offline.max >= 5s")
 
 
-def _unavailable(its: Setup, faults: Sequence[Step]) -> _Shown:
-    bound = duration(its.times.fail_over_s + MISSED_S)
-    return _Shown(faults=faults, loss=_any_but(its), accept=(f"unavailable.max >= {bound}",))
+def _unavailable(its: Setup, faults: Sequence[Step], required: str) -> _Shown:
+    accept = (f"unavailable.max >= {duration(its.times.fail_over_s + MISSED_S)}",)
+    return _Shown(faults=faults, require=[required], loss=_any_but(its), accept=accept)
 
 
 def _any_but(its: Setup) -> Loss:
@@ -291,7 +399,7 @@ SCENARIOS: Mapping[str, Callable[[Setup], _Shown | str]] = {
     "broker-loss": _broker_loss,
     "deposed-leader": _deposed_leader,
     "power-flushed": _power_flushed,
-    "nothing-promised": _unreplicated_tail,
+    "nothing-promised": _nothing_promised,
     "unreplicated-tail": _unreplicated_tail,
     "deposed-leader-acks": _deposed_leader_acks,
     "power-of-all": _all_powerless,

@@ -43,6 +43,8 @@ CARRIED = (
 """Settings of Kafka's producer that the load's client has under the same name, within bounds of its own."""
 IN_FORCE = ("acks", "enable.idempotence", "delivery.timeout.ms")
 """Settings that the load has by other names."""
+MOST_PARTITIONS = 12
+"""More would only have less of the load each."""
 LASTS = "5s"
 """The load, at least: also where the faults are over sooner."""
 LONGEST_DELIVERY_S = 60.0
@@ -52,6 +54,10 @@ ONE_IN_FLIGHT = {IN_FLIGHT: "1"}
 """Where brokers forget their producers, the load's client may take a refused batch for written: another
 loss.
 """
+TAIL_S = 2.0
+DEPOSED_TAIL_S = 20.0
+"""Until the successors' logs reach further than that of a deposed leader did: what is at an offset then was
+not acknowledged there by the successor too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +122,7 @@ class Setup:
         require: Sequence[str] = (),
         client: Mapping[str, str] | None = None,
         broker_config: Mapping[str, str] | None = None,
-        tail_s: float = 2.0,
+        tail_s: float = TAIL_S,
     ) -> Scenario:
         """A scenario of its own on this configuration; `broker_config` are defaults that the file
         outranks.
@@ -178,10 +184,15 @@ def _topic(asked: AcceptFile) -> TopicPart:
     counts = counts_at_most_all(asked.cluster.kafka)
     return TopicPart(
         name=TOPIC,
-        partitions=asked.partitions,
+        partitions=_partitions(asked),
         replication=asked.topic.replication,
         config=decisive if counts else met(asked.topic.replication, decisive),
     )
+
+
+def _partitions(asked: AcceptFile) -> int:
+    """At least one for each broker that a schedule may name, so that each of them leads one."""
+    return max(min(asked.topic.partitions, MOST_PARTITIONS), asked.topic.replication, len(BROKERS))
 
 
 def _carried(asked: AcceptFile, its: Configuration) -> Mapping[str, str]:
@@ -226,14 +237,13 @@ def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
     for config in (its_own, asked.cluster.broker_config, asked.cluster.controller_config):
         for name in replicas_beyond(replicas, config):
             yield f"{name}={config[name]}: a run has one broker for each replica"
-    if asked.topic.partitions > asked.partitions:
-        beyond = asked.topic.partitions - asked.partitions
-        yield f"{beyond} of {asked.topic.partitions} partitions: a run has {asked.partitions}"
     if brokers > replicas:
         yield f"{brokers - replicas} of {brokers} brokers: a run has one for each replica"
     if asked.cluster.combined and not asked.cluster.combined_on(replicas):
         controllers = asked.cluster.controllers
         yield f"combined: a run of one broker for each replica has {controllers} controllers beside them"
+    if (run_with := _partitions(asked)) != asked.topic.partitions:
+        yield f"partitions: run with {run_with}"
     if asked.cluster.racks:
         yield "racks"
     known = known_settings(asked.release)

@@ -40,6 +40,7 @@ def evidence_of(report: Report) -> RunEvidence | None:
         acked=document["exposure"]["acked"],
         lost=loss["permitted"] + loss["violations"],
         forbidden=loss["violations"],
+        causes=tuple(loss["causes"]),
         longest_gap_s=document["exposure"]["longest_gap_s"],
         accept=_bounds(document["accept"]),
         require=_bounds(document["require"]),

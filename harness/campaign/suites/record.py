@@ -74,6 +74,7 @@ class RunEvidence(ManifestPart):
     acked: int = Field(ge=0, description="acknowledged records")
     lost: int = Field(ge=0, description="of them, those that are not in the final log")
     forbidden: int = Field(default=0, ge=0, description="of the lost ones, those that the contract forbids")
+    causes: tuple[str, ...] = Field(default=(), description="by which they were lost, as their labels say")
     longest_gap_s: float | None = Field(description="the longest time without an acknowledgement")
     accept: tuple[MeasuredBound, ...] = Field(description="the acceptance lines")
     require: tuple[MeasuredBound, ...] = Field(description="the required lines")

@@ -18,7 +18,7 @@ from harness.campaign.suites.record import RunRow, SuiteRecord
 from harness.campaign.upgrade.observed import observed
 from harness.campaign.upgrade.page import write_page
 from harness.campaign.upgrade.pair import Pair
-from harness.campaign.upgrade.phases import Phase, left_out, phases_of
+from harness.campaign.upgrade.phases import Phase, left_out, phases_of, rolled
 from harness.campaign.upgrade.record import PhaseRow, UpgradeRecord, read_upgrade, write_upgrade
 from harness.errors import UsageError
 from harness.scenario.resolve import resolve, scenario_text
@@ -38,9 +38,7 @@ def planned(
     `only` are names of phases, none for all; `sets` are assignments for every scenario. Raises UsageError,
     ScenarioError.
     """
-    phases = phases_of(pair, only)
-    for phase in phases:
-        _check_releases(pair, phase, sets)
+    phases = [_of_cluster(pair, phase, sets) for phase in phases_of(pair, only)]
     suite = suite_of(
         pair.slug, [each.scenario for each in phases], sets=sets, out=out, seed=seed, budget_s=budget_s
     )
@@ -57,8 +55,10 @@ def planned(
     return suite
 
 
-def _check_releases(pair: Pair, phase: Phase, sets: Sequence[str]) -> None:
-    """UsageError if an assignment changes what only the two releases decide, by whatever key."""
+def _of_cluster(pair: Pair, phase: Phase, sets: Sequence[str]) -> Phase:
+    """The phase on the cluster that the assignments make. UsageError if one of them changes what only the two
+    releases decide, by whatever key.
+    """
     name = f"{phase.scenario.name}.yaml"
     asked, given = (
         resolve(scenario_text(phase.scenario), name, sets=each, seed=0).topology for each in ((), sets)
@@ -66,6 +66,7 @@ def _check_releases(pair: Pair, phase: Phase, sets: Sequence[str]) -> None:
     if (given.kafka, given.every_release) != (asked.kafka, asked.every_release):
         assigned = " ".join(f"--set {text}" for text in sets)
         raise UsageError(f"upgrade: {assigned}: the releases are {pair.older} and {pair.newer}")
+    return rolled(phase, len(given.nodes))
 
 
 def concluded(directory: Path, suite: SuiteRecord) -> UpgradeRecord:

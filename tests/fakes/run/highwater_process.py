@@ -60,6 +60,7 @@ def holds_whatever_was_acknowledged(judged: Any) -> None:
         "permitted": 0,
         "undecided": 0,
         "undecided_anomalies": 0,
+        "causes": {},
         "reason": "",
     }
     assert judged["outcome"] == f"acks=all lost none of {acked:,} acknowledged records"

@@ -436,6 +436,15 @@ def test_a_loss_that_the_contract_cannot_label_is_unknown_and_neither_permitted_
     )
 
 
+def test_the_causes_of_a_property_are_counted_as_its_labels_name_them():
+    """And a label without one is not counted."""
+    tail, stale = (Label("permitted", "acks=1", "unreplicated"), Label("permitted", "unclean", "stale"))
+    anomalies = judged(lost(), lost(offset=8), lost(offset=9), lost(offset=10))
+    decision = labelled(anomalies, tail, stale, stale, Label("permitted", "nobody knows"))
+    assert decision.properties[Property.ACKED_LOSS].causes == {"stale": 2, "unreplicated": 1}
+    assert decision.properties[Property.HW_LOSS].causes == {}
+
+
 def test_a_violation_beside_what_is_undecided_is_a_violation():
     """The worst label counts."""
     labels = (Label("undecided", "unclear"), Label("violation", "promised"))

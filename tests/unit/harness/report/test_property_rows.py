@@ -21,6 +21,7 @@ def test_what_no_rule_decides_is_in_verdict_json_with_the_reason_and_the_run_pas
         "permitted": 0,
         "undecided": 0,
         "undecided_anomalies": 0,
+        "causes": {},
         "reason": "not collected: batch headers of the final log",
     }
 

@@ -9,29 +9,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from fakes.run.rehearsal import RECORDS_A_SECOND, case_of, rehearsed
+from fakes.run.rehearsal import case_of, rehearsed
+from fakes.run.rehearsed_evidence import missed
 
-from checkers.contract.timeline import Clock, Timeline
-from checkers.damage import write
-from checkers.history.load import load_context
-from checkers.history.tables import REPLICA_BATCHES
-from checkers.model import Action, Case, CleanStop, Kill, Partition, Simulated, simulate
-from checkers.model.observe.clock import ORIGIN_MS, ORIGIN_NS
-from checkers.reference import check
-from checkers.verdict.exposure import measure
-from checkers.verdict.metrics.measure import Metrics
-from checkers.verdict.metrics.metric import Measured
-from harness.scenario.acceptance import parse_accepted, parse_required
+from checkers.model import Action, Case, CleanStop, Kill, Partition, simulate
 from harness.scenario.resolve import SHIPPED, Resolved, find, resolve, shipped
 
-CONTROLLERS = (101, 102, 103)
 SEED = 1
-OF_THE_LOAD = ("unreplicated.at-election", "alone.committed", "zombie.appended", "reads.lost")
-"""Metrics that count records."""
-RATE = 2000.0
-"""Records a second that the scenarios send."""
-
-
 STORM = "storm"
 """Its faults are drawn, and are another schedule with each seed."""
 WITH_TRANSACTIONS = {path.stem for path in SHIPPED.glob("transactions/*.yaml")}
@@ -48,39 +32,9 @@ def shipped_scenario(name: str) -> Resolved:
     return resolve(*find(name), seed=1)
 
 
-def metrics(simulated: Simulated, folder: Path) -> Metrics:
-    """Of the whole history but the batches on the disks, which no metric looks at. The load ends with the
-    last send."""
-    its = simulated.history
-    its = replace(its, collected=its.collected - {REPLICA_BATCHES}, replica_batches=())
-    write(its, folder / "history", plain=True)
-    context = load_context(folder / "history")
-    load_ended_ns = max(send.invoked_ns for send in its.sends)
-    clock = Clock(monotonic_ns=ORIGIN_NS, wall_ns=ORIGIN_MS * 1_000_000)
-    return Metrics(
-        history=folder / "history",
-        context=context,
-        timeline=Timeline(context, clock),
-        exposure=measure(folder / "history", context, load_ended_ns, CONTROLLERS),
-        judgement=check(its),
-        load_ended_ns=load_ended_ns,
-    )
-
-
-def at_rate(measured: Measured, name: str) -> float | None:
-    """What it would be at the rate of the scenarios, of what is as much as was sent meanwhile."""
-    if measured.value is None or name not in OF_THE_LOAD:
-        return measured.value
-    return measured.value * RATE / RECORDS_A_SECOND
-
-
-def missed(resolved: Resolved, simulated: Simulated, folder: Path) -> list[str]:
-    """The required and accepted lines that do not hold in a simulated run, with what was measured."""
-    its = metrics(simulated, folder)
-    scenario = resolved.scenario
-    bounds = [*map(parse_required, scenario.require), *map(parse_accepted, scenario.accept)]
-    values = [(bound, at_rate(its.measured(bound.metric.name), bound.metric.name)) for bound in bounds]
-    return [f"{bound.text}: {value}" for bound, value in values if value is None or not bound.holds(value)]
+def lines_of(resolved: Resolved) -> list[str]:
+    """What it requires and accepts."""
+    return [*resolved.scenario.require, *resolved.scenario.accept]
 
 
 def test_those_are_not_rehearsed_of_which_the_model_knows_too_little() -> None:
@@ -95,7 +49,7 @@ def test_those_are_not_rehearsed_of_which_the_model_knows_too_little() -> None:
 def test_without_its_faults_a_scenario_lacks_its_evidence(name: str, tmp_path: Path) -> None:
     resolved = shipped_scenario(name)
     settings = replace(case_of(resolved, SEED).settings, records=60, load_s=5.0)
-    found = missed(resolved, simulate(Case(seed=SEED, settings=settings)), tmp_path)
+    found = missed(lines_of(resolved), simulate(Case(seed=SEED, settings=settings)), tmp_path)
     assert {line.split(": ")[0] for line in found} & {*resolved.scenario.require}
 
 
@@ -103,7 +57,7 @@ def test_without_its_faults_a_scenario_lacks_its_evidence(name: str, tmp_path: P
 def test_a_scenario_holds_its_evidence_and_loses_what_it_expects(name: str, tmp_path: Path) -> None:
     resolved = shipped_scenario(name)
     simulated = rehearsed(resolved, SEED)
-    assert missed(resolved, simulated, tmp_path) == []
+    assert missed(lines_of(resolved), simulated, tmp_path) == []
     lost = simulated.truth.lost
     match resolved.scenario.expect.acked_loss:
         case "none":
@@ -131,7 +85,7 @@ def test_without_the_faults_of_one_kind_what_they_lead_to_is_lacking(
     resolved = shipped_scenario(name)
     case = case_of(resolved, SEED)
     schedule = tuple(action for action in case.schedule if not isinstance(action, without))
-    found = missed(resolved, simulate(replace(case, schedule=schedule)), tmp_path)
+    found = missed(lines_of(resolved), simulate(replace(case, schedule=schedule)), tmp_path)
     assert lacking in [line.split(": ")[0] for line in found]
 
 
@@ -151,10 +105,10 @@ def test_what_readers_lose_and_what_follows_the_last_fault_can_be_rehearsed(
     name: str, sets: list[str], without: type[Action], lacking: str, tmp_path: Path
 ) -> None:
     resolved = resolve(*find(name), seed=1, sets=sets)
-    assert missed(resolved, rehearsed(resolved, SEED), tmp_path / "with") == []
+    assert missed(lines_of(resolved), rehearsed(resolved, SEED), tmp_path / "with") == []
     case = case_of(resolved, SEED)
     schedule = tuple(action for action in case.schedule if not isinstance(action, without))
-    found = missed(resolved, simulate(replace(case, schedule=schedule)), tmp_path / "without")
+    found = missed(lines_of(resolved), simulate(replace(case, schedule=schedule)), tmp_path / "without")
     assert found == [lacking]
 
 
@@ -162,4 +116,4 @@ def test_with_time_enough_a_zombie_leaves_nothing_undecided(tmp_path: Path) -> N
     """A delivery time-out longer than the partition: each record is acknowledged in the end."""
     name = "zombie-leader-acks-all"
     patient = resolve(*find(name), seed=1, sets=["workload.delivery_timeout=60s"])
-    assert missed(patient, rehearsed(patient, SEED), tmp_path) == ["indeterminate.ratio > 0: 0.0"]
+    assert missed(lines_of(patient), rehearsed(patient, SEED), tmp_path) == ["indeterminate.ratio > 0: 0.0"]

@@ -3,11 +3,15 @@
 import json
 import re
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.run.run_steps import FakeRunSteps
 
+from checkers.contract import clauses as contract
+from checkers.contract.label import OR
 from checkers.verdict.algebra import Verdict
 from compose.setup import prepare
 from harness import api
@@ -22,6 +26,7 @@ from harness.campaign.suites.made import judged_entries
 from harness.campaign.suites.record import RunEvidence
 from harness.cli import main
 from harness.errors import HistoryError, RunDirectoryError, UsageError
+from harness.report.report import Report
 from harness.run.live import live_steps
 from harness.run_directory.layout import RunDir
 from harness.scenario.resolve import resolve, scenario_text
@@ -29,28 +34,67 @@ from harness.scenario.resolve import resolve, scenario_text
 pytestmark = pytest.mark.usefixtures("no_load")
 
 
-class AcceptSteps(FakeRunSteps):
-    """Steps that come to one verdict for each clause, by the end of the scenario's name; PASS by default."""
+EVERY_CAUSE = (
+    contract.DISK_LOSS,
+    contract.ISR_OF_ONE,
+    contract.POWER_LOSS,
+    contract.RETENTION,
+    contract.UNCLEAN_SHUTDOWNS,
+    contract.LAST_STANDING,
+    contract.UNREPLICATED_TAIL,
+    contract.DEPOSED_LEADER,
+)
 
-    def __init__(self, **verdicts: Verdict) -> None:
+
+class AcceptSteps(FakeRunSteps):
+    """Steps that come to one verdict for each clause, by the end of the scenario's name; PASS by default. A
+    run loses by the causes that `lost_by` has for its clause, or else by every one.
+    """
+
+    def __init__(self, lost_by: Mapping[str, Sequence[str]] | None = None, **verdicts: Verdict) -> None:
         super().__init__()
         self.verdicts = {name.replace("_", "-"): verdict for name, verdict in verdicts.items()}
+        self.lost_by = lost_by or {}
 
     def judge(self, run: RunDir):
         name = run.path.name
         found = [verdict for clause, verdict in self.verdicts.items() if f"-{clause}_" in name]
-        self.verdict = found[0] if found else Verdict.PASS
-        return super().judge(run)
+        causes = [its for clause, its in self.lost_by.items() if f"-{clause}_" in name]
+        return ReportOfLosses(
+            run_dir=run.path,
+            verdict=found[0] if found else Verdict.PASS,
+            outcome="as asked for",
+            document=document(causes[0] if causes else EVERY_CAUSE),
+        )
+
+
+class ReportOfLosses(Report):
+    """Its summary is empty."""
+
+    def as_markdown(self) -> str:
+        return ""
+
+
+def document(causes: Sequence[str]):
+    """What evidence is taken from, of a run that lost a record by each of these causes."""
+    loss = {"permitted": len(causes), "violations": 0, "causes": dict.fromkeys(causes, 1)}
+    return {
+        "expect": "any",
+        "properties": {"acked-loss": loss},
+        "exposure": {"acked": 100, "longest_gap_s": 1.0, "fault_windows": []},
+        "accept": [],
+        "require": [],
+    }
 
 
 def payments(*sets: str):
     return promised(read_configuration("payments", sets))
 
 
-def accepted(tmp_path: Path, its, **verdicts: Verdict):
+def accepted(tmp_path: Path, its, lost_by: Mapping[str, Sequence[str]] | None = None, **verdicts: Verdict):
     """The record and the suite of an acceptance whose runs come to these verdicts."""
     suite = planned(its, out=tmp_path / "runs", seed=7, budget_s=3600)
-    done = run_suite(suite, AcceptSteps(**verdicts), progress=sys.stdout)
+    done = run_suite(suite, AcceptSteps(lost_by, **verdicts), progress=sys.stdout)
     return read_accept(suite.path), done, suite.path
 
 
@@ -104,6 +148,29 @@ def test_what_a_run_refutes_or_does_not_show_is_in_the_answer(tmp_path: Path) ->
     assert "refuted" in refuted
     assert "no acknowledged loss" in refuted
     assert lines[-1] == "Left out of the runs: 1 of 4 brokers: a run has one for each replica, racks"
+
+
+@pytest.mark.parametrize(
+    ("causes", "status"),
+    [
+        ([contract.POWER_LOSS], "confirmed"),
+        ([contract.UNREPLICATED_TAIL, contract.POWER_LOSS], "confirmed"),
+        ([contract.UNCLEAN_ELECTION], "not shown: lost by unclean election"),
+        ([f"{contract.POWER_LOSS}{OR}{contract.UNCLEAN_SHUTDOWNS}"], "not shown"),
+        ([], "not shown: lost by what is not known"),
+    ],
+)
+def test_a_loss_shows_the_clause_that_names_its_cause_and_no_other(
+    tmp_path: Path, causes: list[str], status: str
+) -> None:
+    """A label that holds another cause for possible does not show it either."""
+    record, suite, _ = accepted(tmp_path, payments(), {"power-of-all": causes})
+    rows = judged_entries(suite)
+    row = next(row for row in page.as_json(record, rows)["clauses"] if row["id"] == "power-of-all")
+    assert (row["status"], row["lost_by"]) == (status.split(":")[0], sorted(causes))
+    line = next(line for line in page.answer(record, rows).splitlines() if "power-of-all" in line)
+    assert re.split(r"  +", line)[1].startswith(status)
+    assert (suite.exit_code, exit_code(record, suite)) == (0, 0 if status == "confirmed" else 3)
 
 
 TRAPS = [
@@ -164,6 +231,37 @@ def test_a_counterexample_is_a_run_of_its_own(tmp_path: Path, found) -> None:
     assert exit_code(record, suite) == 3
     assert loss.file == "scenarios/payments-search-loss.yaml"
     assert loss.file in page.answer(record, rows)
+
+
+def test_a_counterexample_is_confirmed_by_a_loss_of_its_own_cause(tmp_path: Path, found) -> None:
+    record, suite, _ = accepted(tmp_path, found, {"search-loss": [contract.POWER_LOSS]})
+    rows = judged_entries(suite)
+    loss, unavailability = page.as_json(record, rows)["searches"]
+    assert (loss["status"], loss["lost_by"], unavailability["status"]) == (
+        "not shown",
+        [contract.POWER_LOSS],
+        "confirmed",
+    )
+    line = next(each for each in page.answer(record, rows).splitlines() if "shortest loss" in each)
+    assert re.split(r"  +", line)[1] == f"not shown: lost by {contract.POWER_LOSS}"
+    assert exit_code(record, suite) == 3
+
+
+def test_what_the_simulated_kafka_loses_and_no_clause_names_is_said_and_fails(tmp_path: Path, found) -> None:
+    loss, unavailability = found.searches
+    causes = (contract.LAST_STANDING, contract.IN_SYNC_WITHOUT)
+    worse = replace(loss, found=replace(loss.found, causes=causes))
+    its = replace(found, searches=(worse, unavailability))
+    record, suite, _ = accepted(tmp_path, its)
+    assert record.searches[0].unnamed == (contract.IN_SYNC_WITHOUT,)
+    assert (suite.exit_code, exit_code(record, suite)) == (0, 1)
+    said = (
+        "the simulated Kafka loses by in-sync replica elected without the data, and no clause of the promise "
+        "names that"
+    )
+    assert f"Against the promise: {said}" in page.answer(record, judged_entries(suite)).splitlines()
+    assert page.searched(record.searches[0]).endswith(f"; {said}")
+    assert record_of(found).searches[0].unnamed == ()
 
 
 def test_a_cluster_that_keeps_what_the_simulated_one_loses_disagrees(tmp_path: Path, found) -> None:
@@ -233,19 +331,41 @@ def test_a_search_that_finds_nothing_says_so_in_the_answer_too() -> None:
     assert page.as_json(record, {})["searches"][0]["status"] == "none found"
 
 
+def test_a_search_that_was_cut_short_leaves_the_answer_unknown(tmp_path: Path, found) -> None:
+    cut = searched(payments(), time_limit_s=1e-9, on_result=lambda result: None)
+    record, suite, _ = accepted(tmp_path, cut)
+    assert (suite.exit_code, exit_code(record, suite)) == (0, 3)
+    ended = tuple(replace(result, why_ended="") for result in cut.searches)
+    assert exit_code(record_of(replace(cut, searches=ended)), suite) == 0
+
+
 def test_what_the_clauses_name_and_no_schedule_has_is_said() -> None:
-    its = searched(payments("cluster.combined=true"), time_limit_s=1e-9, on_result=lambda result: None)
-    assert record_of(its).searches[0].untried == ("disk-loss", "retention-by-clock")
+    its = searched(payments(), time_limit_s=1e-9, on_result=lambda result: None)
+    assert record_of(its).searches[0].untried == ("retention-by-clock",)
     for_ever = payments("topic.config.retention.ms=-1")
     its = searched(for_ever, time_limit_s=1e-9, on_result=lambda result: None)
     assert record_of(its).searches[0].untried == ()
 
 
-def test_four_replicas_are_more_than_the_model_has_and_the_answer_says_so() -> None:
-    its = payments("topic.replication=4", "topic.config.min.insync.replicas=3")
+@pytest.mark.parametrize(
+    ("sets", "why"),
+    [
+        (
+            ("topic.replication=4", "topic.config.min.insync.replicas=3"),
+            "the model has 3 brokers, and the topic 4 replicas",
+        ),
+        (
+            ("cluster.combined=true",),
+            "the model's controllers are nodes of their own, and the run's are its brokers",
+        ),
+    ],
+)
+def test_what_the_model_does_not_have_is_not_searched_and_the_answer_says_so(
+    sets: tuple[str, ...], why: str
+) -> None:
+    its = payments(*sets)
     seen = []
     record = record_of(searched(its, time_limit_s=1, on_result=seen.append))
-    why = "the model has 3 brokers, and the topic 4 replicas"
     assert [(row.goal, row.runs, row.why_ended) for row in record.searches] == [
         ("loss", 0, why),
         ("unavailability", 0, why),

@@ -6,20 +6,36 @@ from pathlib import Path
 
 import pytest
 from fakes.run.run_steps import FakeRunSteps
+from fakes.run.suites import record as suite_record
 from fakes.run.suites import row as suite_row
 
+from checkers.contract import clauses as contract
 from checkers.promises.clauses import KINDS
-from checkers.promises.matrix import LOSES, cells
+from checkers.promises.matrix import ACKS, LOSES, cells
+from checkers.promises.search import Found, trial
 from checkers.verdict.algebra import Verdict
-from harness.campaign.accept.configuration_file import parse_common
-from harness.campaign.accept.matrix import Setup, is_matrix, matrix, planned_matrix, read_matrix
+from compose.setup import prepare
+from harness.campaign.accept import matrix as made_matrix
+from harness.campaign.accept import searches as made_searches
+from harness.campaign.accept.configuration_file import parse_common, parse_configuration
+from harness.campaign.accept.kept_searches import KeptSearches
+from harness.campaign.accept.matrix import (
+    Setup,
+    exit_code,
+    is_matrix,
+    matrix,
+    planned_matrix,
+    read_matrix,
+)
 from harness.campaign.accept.matrix_page import as_json, notes, table
+from harness.campaign.accept.scenarios import setup
 from harness.campaign.accept.searches import SharedSearches
 from harness.campaign.suites.loop import run_suite
 from harness.campaign.suites.made import judged_entries
 from harness.campaign.suites.record import MeasuredBound, RunEvidence
 from harness.cli import main
 from harness.errors import RunDirectoryError
+from harness.run.live import live_steps
 from harness.run_directory.layout import RunDir
 from harness.scenario.resolve import resolve, scenario_text
 
@@ -57,7 +73,7 @@ SHOWN = {
         "no loss",
         ">= 8.5s",
     ),
-    "acks-all-1-of-1-unclean": (
+    "acks-all-1-of-1-clean": (
         "all, when brokers are killed; may lose when the only one in sync loses its power, disks are lost or "
         "a clock runs ahead of retention; takes writes with 0 away",
         "no loss",
@@ -114,7 +130,8 @@ def test_what_all_cells_have_in_common_may_be_set():
 
 def test_every_cell_has_no_more_in_sync_replicas_than_replicas():
     names = [cell.name for cell in cells()]
-    assert (len(names), len(set(names))) == (36, 36)
+    assert (len(names), len(set(names))) == (33, 33)
+    assert [name for name in names if "1-of-1" in name] == [f"acks-{acks}-1-of-1-clean" for acks in ACKS]
     assert all(cell.min_isr <= cell.replication for cell in cells())
 
 
@@ -125,6 +142,24 @@ def test_a_cell_has_its_promise_and_what_the_simulated_kafka_shows(name):
     assert row.promise == f"keeps {promise}"
     shows = [each.shows for each in row.observed]
     assert shows == [leader_dies, powerless, f"unavailable.max {away}"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown", "shows"),
+    [
+        ("acks-1-2-of-3-clean", [True, True, True], "loss"),
+        ("acks-1-2-of-3-clean", [False, True, True], "any"),
+        ("acks-1-2-of-3-clean", [False, False, False], "no loss"),
+        ("acks-0-2-of-3-clean", [True, True, True], "loss"),
+        ("acks-0-2-of-3-clean", [False, False, False], "any"),
+    ],
+)
+def test_what_only_some_seeds_lose_may_be_lost_and_need_not(monkeypatch, cell, shown, shows):
+    """And with acks=0 what none of them does: whether anything is on its way is a matter of luck."""
+    found = (Found(schedule=(), causes=("a cause",)) if one else None for one in shown * 3)
+    monkeypatch.setattr(trial, "_shown", lambda *run: next(found))
+    (row,) = matrix(BASE, of(cell)).record.cells
+    assert [each.shows for each in row.observed[:2]] == [shows] * 2
 
 
 def test_the_scenarios_of_a_cell_are_valid_and_are_its_own():
@@ -157,11 +192,14 @@ def test_a_matrix_is_a_suite_whose_runs_fill_its_table(tmp_path: Path):
     record, judged = read_matrix(suite.path), judged_entries(done)
     assert record == made.record
     lines = [re.split(r"  +", line.strip()) for line in table(record, judged).splitlines()]
-    assert lines[-4:-1] == [
-        ["leader-dies", "confirmed", "not known", "no loss"],
-        ["alone-and-powerless", "confirmed", "not known", "no loss"],
-        ["one-away", "refuted", "not known", "unavailable.max <= 12.5s"],
+    where = [run.directory for run in done.runs]
+    assert lines[-5:-1] == [
+        ["schedule", "by the run", "observed", "must show", "run"],
+        ["leader-dies", "confirmed", "not known", "no loss", where[0]],
+        ["alone-and-powerless", "confirmed", "not known", "no loss", where[1]],
+        ["one-away", "refuted", "not known", "unavailable.max <= 12.5s", where[2]],
     ]
+    assert all((suite.path / each).is_dir() for each in where)
     statuses = [each["status"] for each in as_json(record, judged)["cells"][0]["observed"]]
     assert statuses == ["confirmed", "confirmed", "refuted"]
     assert done.exit_code == 1
@@ -190,6 +228,18 @@ def test_the_shortest_loss_of_a_cell_is_a_schedule_of_its_own_that_is_run():
     assert row.unseen == ("unclean-shutdowns", "disk-loss", "retention-by-clock")
 
 
+def test_a_schedule_that_a_column_has_already_is_not_run_twice():
+    made = matrix(BASE, of("acks-all-1-of-3-clean"), SharedSearches(time_limit_s=60, on_result=ignored))
+    (row,) = made.record.cells
+    assert [each.entry for each in row.observed] == [0, 1, 2, 1]
+    assert [each.column for each in row.observed] == [
+        *("leader-dies", "alone-and-powerless", "one-away", "searched")
+    ]
+    assert (row.search.entry, len(made.scenarios)) == (1, 3)
+    assert row.search.file == "scenarios/acks-all-1-of-3-clean-alone-and-powerless.yaml"
+    assert made.scenarios[1].expect.acked_loss == "permitted"
+
+
 def ignored(its, result) -> None:
     """Nobody reads along."""
 
@@ -197,12 +247,71 @@ def ignored(its, result) -> None:
 def test_cells_that_the_model_cannot_tell_apart_share_a_search():
     seen = []
     searches = SharedSearches(time_limit_s=60, on_result=lambda its, result: seen.append(its.asked.name))
-    names = ("acks-all-1-of-1-unclean", "acks-all-1-of-1-clean", "acks-1-1-of-1-clean")
-    made = matrix(BASE, of(*names), searches)
-    assert sorted(seen) == ["acks-1-1-of-1-clean", "acks-all-1-of-1-unclean"]
-    shown = [row.observed[-1].shows for row in made.record.cells if row.name.startswith("acks-all")]
-    assert shown == ["loss by: broker 1 loses its power"] * 2
-    assert len({row.observed[-1].entry for row in made.record.cells}) == 3
+    sets = (["name=one"], ["name=two", "topic.partitions=9"], ["name=three", "topic.replication=2"])
+    one, two, three = (
+        searches(setup(parse_configuration("name: matrix\n", "matrix", each))) for each in sets
+    )
+    assert seen == ["one", "three"]
+    assert one is two
+    assert two is not three
+
+
+def test_a_search_that_has_ended_is_kept_when_the_next_one_is_interrupted(monkeypatch, tmp_path: Path):
+    names, real = ("acks-all-1-of-1-clean", "acks-all-2-of-2-clean"), made_searches.searched_for
+
+    def interrupted(its: Setup, goal, *, time_limit_s: float):
+        if its.asked.name == names[1]:
+            raise KeyboardInterrupt
+        return real(its, goal, time_limit_s=time_limit_s)
+
+    def made(limit_s: float):
+        kept = KeptSearches(tmp_path)
+        shared = SharedSearches(time_limit_s=limit_s, on_result=ignored, kept=kept)
+        return matrix(BASE, of(*names), shared).record.cells
+
+    monkeypatch.setattr(made_searches, "searched_for", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        made(60)
+    monkeypatch.undo()
+    first, second = made(1e-9)
+    assert first.search.found == "broker 1 loses its power"
+    assert second.search.cut_short
+    KeptSearches(tmp_path).forget()
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.usefixtures("no_load")
+def test_the_command_keeps_its_searches_in_the_matrix_once_it_is_planned(monkeypatch, tmp_path: Path):
+    """And runs that pass without a loss leave it unknown."""
+    one = [cell for cell in cells() if cell.name == "acks-all-2-of-2-clean"]
+    monkeypatch.setattr(made_matrix, "cells", lambda: one)
+    monkeypatch.setattr(prepare, "ensure_images", lambda release, on_line: None)
+    monkeypatch.setattr(live_steps, "LiveRunSteps", lambda spark_master: FakeRunSteps())
+    assert main(["accept", "matrix", "--seed", "7", "--out", str(tmp_path)]) == 3
+    (directory,) = (path for path in tmp_path.iterdir() if not path.is_symlink())
+    (row,) = read_matrix(directory).cells
+    assert row.search.found == "brokers 1 and 2 lose their power"
+
+
+def test_of_another_model_or_of_a_search_that_was_cut_short_nothing_is_kept(tmp_path: Path):
+    def result(limit_s: float):
+        kept = KeptSearches(tmp_path)
+        made = matrix(
+            BASE,
+            of("acks-all-1-of-1-clean"),
+            SharedSearches(time_limit_s=limit_s, on_result=ignored, kept=kept),
+        )
+        return made.record.cells[0].search
+
+    assert result(1e-9).cut_short
+    found = result(60)
+    assert found.found
+    assert result(1e-9) == found
+    file = tmp_path / "matrix-searches.json"
+    file.write_text(re.sub(r'"source": "\w+"', '"source": "another"', file.read_text()))
+    assert result(1e-9).cut_short
+    file.write_text('{"source": ')
+    assert result(1e-9).cut_short
 
 
 def test_a_cell_in_which_nothing_is_found_says_how_far_was_looked():
@@ -214,6 +323,7 @@ def test_a_cell_in_which_nothing_is_found_says_how_far_was_looked():
         assert "nothing was tried whole; the time limit of 1e-09 s was over; 0 simulated runs" in line
         assert "a broker loses its power, is killed, is stopped cleanly, loses its disk, fetches" in line
         assert line.endswith("not tried is what retention-by-clock names")
+    assert exit_code(made.record, suite_record(exit_code=0)) == 3
 
 
 def test_brokers_that_are_controllers_are_searched_without_lost_disks():
@@ -229,12 +339,13 @@ def test_brokers_that_are_controllers_are_searched_without_lost_disks():
 # What was observed, and what was promised
 
 
-def evidence(*, lost=0, forbidden=0, gap_s=5.0, accept=(), require=(), contrary=False) -> RunEvidence:
+def evidence(*, lost=0, by=(), forbidden=0, gap_s=5.0, accept=(), require=(), contrary=False) -> RunEvidence:
     return RunEvidence(
         expect="any",
         acked=18_400,
         lost=lost,
         forbidden=forbidden,
+        causes=by,
         longest_gap_s=gap_s,
         accept=accept,
         require=require,
@@ -265,19 +376,69 @@ def test_what_was_observed_is_in_the_table_and_in_the_json():
     none_away = evidence(accept=(MeasuredBound(line=GOES_ON, value=5.0, holds=True),))
     text, said, rows = observed(
         "acks-1-2-of-3-clean",
-        ("PASS", evidence(lost=3012, gap_s=6.14)),
+        ("PASS", evidence(lost=3012, by=(contract.UNREPLICATED_TAIL,), gap_s=6.14)),
         ("PASS", evidence()),
         ("PASS", none_away),
     )
     lines = [re.split(r"  +", line.strip()) for line in text.splitlines()]
-    assert ["leader-dies", "confirmed", "lost 3,012 of 18,400, longest wait 6.1 s", "loss"] in lines
-    assert ["one-away", "confirmed", "lost none of 18,400, longest wait 5.0 s", GOES_ON] in lines
+    seen = [line[:4] for line in lines]
+    assert ["leader-dies", "confirmed", "lost 3,012 of 18,400, longest wait 6.1 s", "loss"] in seen
+    assert ["one-away", "confirmed", "lost none of 18,400, longest wait 5.0 s", GOES_ON] in seen
     assert said == []
     assert [(row["acked"], row["lost"], row["longest_gap_s"]) for row in rows[:2]] == [
         (18_400, 3012, 6.14),
         (18_400, 0, 5.0),
     ]
     assert rows[0]["directory"] == "0000_demo_7"
+
+
+def test_a_loss_by_another_cause_than_the_simulated_one_shows_nothing():
+    lost = evidence(lost=3, by=(contract.DEPOSED_LEADER,))
+    text, _, rows = observed("acks-1-2-of-3-clean", ("PASS", lost))
+    assert (rows[0]["status"], rows[0]["lost_by"]) == ("not shown", [contract.DEPOSED_LEADER])
+    line = next(line for line in text.splitlines() if "leader-dies" in line)
+    assert re.split(r"  +", line.strip())[1] == "not shown: lost by deposed leader"
+
+
+def test_a_run_that_has_lost_by_another_cause_leaves_the_matrix_unknown():
+    record = matrix(BASE, of("acks-1-2-of-3-clean")).record
+    tail, other = ((contract.UNREPLICATED_TAIL,), (contract.DEPOSED_LEADER,))
+    for causes, code in (((tail, tail), 0), ((tail, other), 3)):
+        rows = [
+            suite_row(place, "PASS", entry=place, evidence=evidence(lost=3, by=by))
+            for place, by in enumerate(causes)
+        ]
+        assert exit_code(record, suite_record(*rows, exit_code=0)) == code
+        assert exit_code(record, suite_record(*rows, exit_code=130)) == 130
+
+
+def test_what_the_simulated_kafka_loses_and_no_clause_of_a_cell_names_is_said_and_fails(monkeypatch):
+    lost = Found(schedule=(), causes=(contract.IN_SYNC_WITHOUT,))
+    monkeypatch.setattr(trial, "_shown", lambda *run: lost)
+    record = matrix(BASE, of("acks-all-2-of-3-clean")).record
+    note = (
+        "against the promise: the simulated Kafka loses by in-sync replica elected without the data, and no "
+        "clause of the promise names that"
+    )
+    assert table(record).splitlines()[-1].strip() == note
+    assert next(notes(record.cells[0], {})) == note
+    assert exit_code(record, None) == 1
+    assert exit_code(record, suite_record(exit_code=0)) == 1
+    monkeypatch.undo()
+    assert exit_code(matrix(BASE, of("acks-all-2-of-3-clean")).record, None) == 0
+
+
+def test_the_clauses_that_no_run_has_shown_are_named_by_what_was_lost_and_not_by_the_simulated_kafka():
+    record = matrix(BASE, of("acks-1-2-of-3-clean")).record
+    rows = {
+        place: suite_row(place, "PASS", entry=place, evidence=evidence(lost=3, by=by))
+        for place, by in enumerate([(contract.DEPOSED_LEADER,), (contract.UNCLEAN_SHUTDOWNS,)])
+    }
+    (note,) = (note for note in notes(record.cells[0], rows) if note.startswith("no schedule here"))
+    assert note == (
+        "no schedule here has lost anything by unreplicated-tail, power-of-all, disk-loss, "
+        "retention-by-clock: highwater accept has runs of them"
+    )
 
 
 def test_where_nothing_was_lost_though_it_may_be_the_cell_says_so():
@@ -321,6 +482,17 @@ def test_writes_that_go_on_or_stop_unlike_the_promise_are_said(cell, kind, line,
     away = evidence(**{kind: (MeasuredBound(line=line, value=None if holds is None else 9.0, holds=holds),)})
     _, said, _ = observed(cell, ("PASS", lost), ("PASS", lost), ("PASS", away))
     assert said == note
+
+
+def test_writes_that_stop_under_some_seeds_only_are_said(monkeypatch):
+    found = (Found(schedule=(), waited_s=20.0) if one else None for one in [False] * 6 + [True, False, True])
+    monkeypatch.setattr(trial, "_shown", lambda *run: next(found))
+    record = matrix(BASE, of("acks-all-2-of-3-clean")).record
+    assert record.cells[0].observed[2].shows == "any: writes stop under some seeds"
+    away = {2: suite_row(0, "PASS", entry=2, evidence=evidence())}
+    assert next(notes(record.cells[0], away)) == (
+        "not decided: whether writes go on with one away depends on timing, on the simulated Kafka too"
+    )
 
 
 def test_every_clause_of_a_loss_has_words_in_a_promise():

@@ -68,6 +68,32 @@ CELLS = [
 """Every second one of all: whatever four of the five settings can be together is among them."""
 
 
+def test_what_is_kept_requires_that_something_happened():
+    found = proven(asked(flush=1, replication=3))
+    required = {clause: one.scenario.require for clause, one in found.items() if one.scenario is not None}
+    assert required["process-kill"] == ["brokers.restarted >= 3", "unavailable.max >= 2s"]
+    deposed = ["zombie.max >= 3s", "zombie.committed <= 0", "elections.max >= 1", "brokers.fenced >= 1"]
+    assert required["deposed-leader"] == deposed
+    assert required["power-flushed"] == ["brokers.restarted >= 3"]
+    assert required["broker-loss"] == ["brokers.restarted >= 1", "elections.max >= 1", "isr.expands >= 1"]
+    assert proven(asked())["broker-loss"].scenario.require[0] == "data-lost.brokers >= 1"
+
+
+def test_a_leader_without_followers_stands_still_before_it_is_killed_where_nothing_is_promised():
+    """A bare kill loses what was on its way just then, or nothing."""
+    assert proven(asked(acks="0", replication=1, min_isr=1))["nothing-promised"].scenario.faults == [
+        {"name": "pause", "at": "6s", "do": "pause", "target": "leader", "for": "5s"},
+        {"name": "kill", "after": "pause.begin + 2s", "do": "kill", "target": "leader", "for": "8s"},
+    ]
+
+
+def test_who_stays_eligible_is_killed_too_where_nobody_may_lead():
+    """With acks=1 and min.insync.replicas of all, whoever leaves the ISR is eligible from then on."""
+    found = {elr: proven(asked(acks="1", min_isr=3, elr=elr))["offline"] for elr in (True, False)}
+    killed = {elr: one.scenario.faults[-1]["target"] for elr, one in found.items()}
+    assert killed == {True: "1+2+3", False: "1+2"}
+
+
 @pytest.mark.parametrize(("acks", "replication", "min_isr", "unclean", "elr"), CELLS)
 def test_every_scenario_of_a_proof_is_valid(acks, replication, min_isr, unclean, elr):
     its = asked(acks=acks, replication=replication, min_isr=min_isr, unclean=unclean, elr=elr)
@@ -118,7 +144,7 @@ def test_the_last_in_sync_replica_is_left_alone_before_it_loses_its_power():
             "at": "4s",
             "edges": "node 3 -> 1+2",
             "do": "partition",
-            "for": "10s",
+            "for": "17s",
             "mode": "refuse",
         },
         {"name": "others", "after": "cut.begin + 7s", "do": "stop", "target": "node 2", "for": "14s"},
@@ -260,11 +286,11 @@ def test_a_cluster_and_a_topic_that_are_larger_than_a_run_has_are_answered():
     made = setup(parse_configuration(text, "mine"))
     assert (made.configuration.cluster.brokers, made.configuration.cluster.racks) == (60, {60: "a"})
     assert made.left_out[:2] == (
-        "200 of 1200 partitions: a run has 1000",
         "57 of 60 brokers: a run has one for each replica",
+        "partitions: run with 12",
     )
     resolved = resolve(scenario_text(made.scenario("any", "", [])), "any", seed=1)
-    assert (resolved.topology.brokers, resolved.scenario.topics[0].partitions) == (3, 1000)
+    assert (resolved.topology.brokers, resolved.scenario.topics[0].partitions) == (3, 12)
 
 
 def test_as_many_replicas_as_brokers_are_carried():
@@ -288,6 +314,18 @@ def test_of_settings_that_may_hold_a_secret_a_run_has_none_and_the_answer_the_na
     made = setup(its)
     assert made.left_out == (*of_brokers, "ssl.key.password", "buffer.memory=1", *secret)
     assert hush not in scenario_text(made.scenario("any", "", []))
+
+
+@pytest.mark.parametrize(
+    ("partitions", "replication", "of_the_run"),
+    [(1, 3, 3), (2, 2, 3), (1, 1, 3), (3, 5, 5), (6, 3, 6), (12, 3, 12), (500, 3, 12), (500, 14, 14)],
+)
+def test_each_broker_that_a_schedule_names_leads_a_partition(partitions, replication, of_the_run):
+    topic = {"partitions": partitions, "replication": replication}
+    made = setup(AcceptFile.model_validate({"name": "mine", "cluster": {"brokers": 14}, "topic": topic}))
+    assert made.scenario("any", "", []).topics[0].partitions == of_the_run
+    named = [text for text in made.left_out if text.startswith("partitions")]
+    assert named == ([] if of_the_run == partitions else [f"partitions: run with {of_the_run}"])
 
 
 @pytest.mark.parametrize(
@@ -315,10 +353,30 @@ def test_a_producer_may_have_more_on_its_way_than_the_loads_client():
     assert client == {"max.in.flight.requests.per.connection": "1000000"}
 
 
-def test_where_all_must_be_in_sync_no_run_can_elect_one_that_is_behind():
-    proof = proven(asked(min_isr=3, unclean=True))["unclean-election"]
+@pytest.mark.parametrize(
+    ("acks", "why_not"),
+    [("all", "every replica must be in sync for a write"), ("1", "while fewer than min.insync.replicas are")],
+)
+def test_where_all_must_be_in_sync_no_run_can_elect_one_that_is_behind(acks, why_not):
+    proof = proven(asked(acks=acks, min_isr=3, unclean=True))["unclean-election"]
     assert proof.scenario is None
-    assert proof.why_not.startswith("every replica must be in sync for a write")
+    assert proof.why_not.startswith(why_not)
+
+
+def test_where_a_replica_that_is_behind_may_lead_no_run_shows_what_one_that_comes_back_lacks():
+    found = proven(asked(acks="1", unclean=True, elr=False))
+    hidden = {clause for clause, one in found.items() if one.why_not.startswith("whoever is up first leads")}
+    assert hidden == {"power-of-all", "unclean-shutdowns", "last-replica-standing", "disk-loss"}
+    assert {clause for clause, one in proven(asked(min_isr=1, unclean=True)).items() if one.why_not} == {
+        *("power-of-all", "isr-of-one", "disk-loss")
+    }
+
+
+def test_with_acks_0_only_that_nothing_is_promised_can_be_shown_of_losses():
+    found = proven(asked(acks="0", elr=False))
+    assert {clause for clause, one in found.items() if one.scenario is not None} == {
+        *("nothing-promised", "spare-replicas", "offline")
+    }
 
 
 # Schedules that a search has found
@@ -342,7 +400,7 @@ def test_a_schedule_keeps_its_times_and_ends_all_at_once():
         Timed(kind=Kind.DEPOSED, node=3, after_s=2.0),
     )
     cut = {"do": "partition", "mode": "refuse"}
-    assert steps(schedule, 4.5) == [
+    assert steps(setup(read_configuration("payments")), "loss", schedule) == [
         {"name": "fault-1", "at": "6s", **cut, "edges": "brokers -> node 1", "for": "21s"},
         {"name": "fault-2", "at": "12.5s", "do": "power-loss", "target": "1+2", "for": "14.5s"},
         {
@@ -353,6 +411,36 @@ def test_a_schedule_keeps_its_times_and_ends_all_at_once():
             "for": "12.5s",
         },
     ]
+
+
+def test_with_acks_0_who_ends_stands_still_before():
+    """Else it is a matter of luck whether anything is on its way to it."""
+    its = setup(asked(acks="0", replication=1, min_isr=1))
+    schedule = (
+        Timed(kind=Kind.ALONE, node=2),
+        Timed(kind=Kind.KILL, node=1),
+        Timed(kind=Kind.STOP, node=3),
+        Timed(kind=Kind.POWER_LOSS, node=2, after_s=6.5),
+    )
+    found = steps(its, "loss", schedule)
+    assert [(step["name"], step["at"], step["do"], step.get("target")) for step in found] == [
+        ("pause-2", "6s", "pause", "node 1"),
+        ("fault-1", "8s", "partition", None),
+        ("fault-2", "8s", "kill", "node 1"),
+        ("fault-3", "8s", "stop", "node 3"),
+        ("pause-4", "12.5s", "pause", "node 2"),
+        ("fault-4", "14.5s", "power-loss", "node 2"),
+    ]
+    assert {step["for"] for step in found if step["do"] == "pause"} == {"5s"}
+    assert resolve(scenario_text(counterexample(its, "loss", schedule)), "found", seed=1)
+    assert not any(step["do"] == "pause" for step in steps(its, "unavailability", schedule))
+
+
+@pytest.mark.parametrize(("kind", "tail_s"), [(Kind.DEPOSED, 20.0), (Kind.ALONE, 2.0)])
+def test_the_load_goes_on_until_no_offset_of_a_deposed_leader_is_left(kind, tail_s):
+    its = setup(read_configuration("analytics"))
+    schedule = (Timed(kind=kind, node=1), Timed(kind=Kind.KILL, node=1, after_s=6.5))
+    assert counterexample(its, "loss", schedule).workload.tail_s == tail_s
 
 
 def test_a_loss_that_was_found_must_be_there_and_be_permitted():

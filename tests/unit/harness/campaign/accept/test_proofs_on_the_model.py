@@ -1,134 +1,110 @@
 """What the run of each clause must show, the simulated Kafka shows under the same schedule."""
 
-import re
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
 
 import pytest
+from fakes.run.rehearsal import case_of
+from fakes.run.rehearsed_evidence import missed
 
-from checkers.history.node_clocks import offset_ms
-from checkers.model import Case, CleanStop, ClockSkew, DiskWipe, Kill, Partition, PowerLoss
-from checkers.model.case import BROKERS, CONTROLLERS
-from checkers.model.fate import truth_of
-from checkers.model.simulate import run_case
+from checkers.model import Case, simulate
 from checkers.promises import clauses
-from checkers.promises.search.schedules import Kind, Timed
-from checkers.promises.search.trial import case_of
 from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.proofs import proofs
+from harness.campaign.accept.record import named
 from harness.campaign.accept.scenarios import setup
-from harness.scenario.acceptance import parse_accepted
-from harness.scenario.units import duration_s
+from harness.scenario.resolve import Resolved, resolve, scenario_text
 
-SEEDS = (1, 2)
-LEADER = 1
-"""Of one of the three partitions."""
-ROLES = {
-    "leader": (LEADER,),
-    "followers": tuple(node for node in BROKERS if node != LEADER),
-    "brokers": BROKERS,
-    "controllers": CONTROLLERS,
-}
-ENDS = {"kill": Kill, "stop": CleanStop, "power-loss": PowerLoss, "disk-wipe": DiskWipe}
+SEED = 1
+OF_ALL = 3
+"""Replicas with which every partition of the model is on all its brokers."""
 
 
-def nodes_of(words):
-    """ "node 3", "1+2", "leader" as numbers."""
-    return ROLES.get(words) or tuple(int(number) for number in re.findall(r"\d+", words))
-
-
-def edges_of(text):
-    source, arrow, target = re.fullmatch(r"(.+) (<->|->) (.+)", text).groups()
-    pairs = [(a, b) for a in nodes_of(source) for b in nodes_of(target)]
-    pairs += [(b, a) for a, b in pairs] if arrow == "<->" else []
-    return tuple(f"{a}->{b}" for a, b in pairs if a != b)
-
-
-def actions_of(scenario):
-    """The steps of a scenario as the model's actions."""
-    begins, found = {}, []
-    for step in scenario.faults:
-        if "at" in step:
-            at_s = duration_s(step["at"])
-        else:
-            anchor, _, delay = step["after"].partition(" + ")
-            at_s = begins[anchor.removesuffix(".begin")] + (duration_s(delay) if delay else 0.0)
-        begins[step["name"]], hold_s = at_s, duration_s(step["for"])
-        if step["do"] == "partition":
-            found.append(Partition(at_s=at_s, hold_s=hold_s, edges=edges_of(step["edges"]), refuse=True))
-        elif step["do"] == "clock-skew":
-            nodes, ahead_s = nodes_of(step["target"]), offset_ms(step["offset"]) / 1000
-            found.append(ClockSkew(at_s=at_s, hold_s=hold_s, nodes=nodes, ahead_s=ahead_s))
-        else:
-            found.append(ENDS[step["do"]](at_s=at_s, hold_s=hold_s, nodes=nodes_of(step["target"])))
-    return tuple(found)
-
-
-def shown(its, scenario, seed):
-    """(whether something acknowledged is lost, how long a record waited) under the scenario's schedule."""
-    schedule = actions_of(scenario)
-    blank = case_of(its.configuration, its.times, ONE_FAULT, seed)
-    last_s = max(one.at_s + one.hold_s for one in schedule)
-    settings = {"load_s": last_s, "records": round(12 * last_s)}
-    case = Case(
-        seed=seed,
-        settings=type(blank.settings)(**{name: getattr(blank.settings, name) for name in KEPT} | settings),
-        schedule=schedule,
-    )
-    run = run_case(case)
-    sent = [record for producer in run.producers for record in producer.sent]
-    truth, _ = truth_of(run.cluster, sent, run.final.present(), run.readers)
-    assert all(record.permitted for record in truth.lost)
-    return bool(truth.lost), max(record.completed_s - record.invoked_s for record in sent)
-
-
-ONE_FAULT = (Timed(kind=Kind.KILL, node=1),)
-KEPT = (
-    *("partitions", "replication", "min_isr", "elr", "unclean_election", "flush_messages", "producers"),
-    *("readers", "lag_max_s", "session_s"),
-)
-CONFIGURATIONS = {
-    "payments": {},
-    "without eligible leader replicas": {"elr": False},
-    "one in sync": {"min_isr": 1},
-    "unclean election": {"min_isr": 1, "unclean": True},
-    "unclean election of two in sync": {"unclean": True},
-    "acks=1": {"acks": "1"},
-    "acks=1, unclean election": {"acks": "1", "min_isr": 1, "unclean": True},
-    "flushed": {"flush": 1},
-    "all in sync": {"min_isr": 3},
-}
-
-
-def made(*, acks="all", min_isr=2, unclean=False, elr=True, flush=None):
+def made(*, acks="all", replication=3, min_isr=2, unclean=False, elr=True, flush=None):
     config = {"min.insync.replicas": min_isr, "unclean.leader.election.enable": unclean}
     its = AcceptFile.model_validate(
         {
             "name": "mine",
             "cluster": {"elr": elr},
-            "topic": {"config": config | ({"flush.messages": flush} if flush else {})},
+            "topic": {
+                "replication": replication,
+                "config": config | ({"flush.messages": flush} if flush else {}),
+            },
             "producer": {"acks": acks},
         }
     )
     return setup(its)
 
 
-CASES = [
-    (name, proof.clause)
-    for name, settings in CONFIGURATIONS.items()
-    for proof in proofs(made(**settings), clauses(made(**settings).configuration))
-    if proof.scenario is not None
+def name_of(settings) -> str:
+    return ",".join(f"{name}={value}" for name, value in settings.items())
+
+
+REPLICAS = [{"replication": r, "min_isr": m} for r in (1, 2, 3) for m in range(1, r + 1)]
+SETTINGS = (("0", "1", "all"), REPLICAS, (False, True), (True, False))
+CONFIGURATIONS = [
+    {"acks": acks, **replicas, "unclean": unclean, "elr": elr}
+    for places in product(*(range(len(values)) for values in SETTINGS))
+    if sum(places) % 2 == 0
+    for acks, replicas, unclean, elr in [
+        tuple(values[at] for values, at in zip(SETTINGS, places, strict=True))
+    ]
+    if replicas["replication"] > 1 or not unclean
+] + [{"flush": 1}, {"flush": 1, "min_isr": 1}, {"flush": 1, "replication": 1, "min_isr": 1}]
+OF_SOME = [
+    {"acks": "all", "replication": 3, "min_isr": 2, "unclean": False, "elr": False},
+    {"acks": "1", "replication": 3, "min_isr": 2, "unclean": True, "elr": True},
+    {"acks": "0", "replication": 1, "min_isr": 1, "unclean": False, "elr": True},
 ]
 
 
-@pytest.mark.parametrize(("name", "clause"), CASES)
-def test_the_simulated_kafka_shows_what_the_run_of_a_clause_must_show(name, clause):
-    its = made(**CONFIGURATIONS[name])
-    (proof,) = (one for one in proofs(its, clauses(its.configuration)) if one.clause == clause)
-    for seed in SEEDS:
-        lost, waited_s = shown(its, proof.scenario, seed)
-        match proof.scenario.expect.acked_loss:
-            case "permitted":
-                assert lost
-            case "none":
-                assert not lost
-        for line in proof.scenario.accept:
-            assert parse_accepted(line).holds(waited_s), (line, waited_s)
+def cases(configurations):
+    """Each clause that has a run, of each configuration."""
+    for settings in configurations:
+        its = made(**settings)
+        for proof in proofs(its, clauses(its.configuration)):
+            if proof.scenario is not None:
+                yield pytest.param(settings, proof.clause, id=f"{proof.clause}-{name_of(settings)}")
+
+
+def proven(settings, clause):
+    """The proof of a clause, and the causes that the clause names."""
+    its = made(**settings)
+    given = clauses(its.configuration)
+    (proof,) = (one for one in proofs(its, given) if one.clause == clause)
+    (causes,) = (one.causes for one in given if one.id == clause)
+    return resolve(scenario_text(proof.scenario), clause, seed=1), causes
+
+
+def case(resolved: Resolved, seed: int) -> Case:
+    """With fewer replicas than the model has brokers, a single partition is on the first ones, as all are on
+    a cluster that has no more brokers.
+    """
+    its = case_of(resolved, seed)
+    many = its.settings.partitions if its.settings.replication == OF_ALL else 1
+    return replace(its, settings=replace(its.settings, partitions=many))
+
+
+@pytest.mark.parametrize(("settings", "clause"), [*cases(CONFIGURATIONS)])
+def test_the_simulated_kafka_shows_what_the_run_of_a_clause_must_show(settings, clause, tmp_path: Path):
+    resolved, causes = proven(settings, clause)
+    scenario = resolved.scenario
+    simulated = simulate(case(resolved, SEED))
+    lost = simulated.truth.lost
+    assert all(record.permitted for record in lost)
+    match scenario.expect.acked_loss:
+        case "permitted":
+            assert named({record.cause for record in lost}, causes)
+        case "none":
+            assert lost == ()
+    assert missed([*scenario.accept, *scenario.require], simulated, tmp_path) == []
+
+
+@pytest.mark.parametrize(("settings", "clause"), [*cases(OF_SOME)])
+def test_without_its_faults_the_run_of_a_clause_lacks_its_evidence(settings, clause, tmp_path: Path):
+    resolved, _ = proven(settings, clause)
+    its = case(resolved, SEED)
+    idle = Case(seed=SEED, settings=replace(its.settings, records=60, load_s=5.0))
+    assert resolved.scenario.require
+    assert missed(resolved.scenario.require, simulate(idle), tmp_path) != []

@@ -65,6 +65,7 @@ def test_the_evidence_of_a_run_is_taken_from_its_report(tmp_path: Path) -> None:
         acked=3,
         lost=1,
         forbidden=1,
+        causes=("hole",),
         longest_gap_s=2.0,
         accept=(MeasuredBound(line="unavailable.max <= 5s", value=2.0, holds=True),),
         require=(MeasuredBound(line="isr.min <= 1", value=3.0, holds=False),),

@@ -1,12 +1,18 @@
 """The phases of an upgrade: each is a scenario that can be run, with faults between the restarts."""
 
-import pytest
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
+from fakes.run.rehearsal import case_of, rehearsed
+from fakes.run.rehearsed_evidence import missed
+
+from checkers.model import Kill, simulate
 from faults.kinds.admin.features.finalize import FinalizeStep
 from faults.kinds.admin.features.refused_downgrade import RefusedDowngradeStep
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
 from harness.campaign.upgrade.pair import pair_of
-from harness.campaign.upgrade.phases import NAMES, left_out, phases_of
+from harness.campaign.upgrade.phases import NAMES, left_out, phases_of, rolled
 from harness.errors import UsageError
 from harness.scenario.resolve import Resolved, resolve, scenario_text
 
@@ -66,6 +72,28 @@ def test_two_faults_are_between_the_restarts_of_each_roll() -> None:
     assert kinds["up"][2:7] == ["rolling-upgrade", "kill", "rolling-upgrade", "partition", "rolling-upgrade"]
     assert kinds["down"][6:11] == kinds["down"][1:6] == kinds["up"][2:7]
     assert {"kill", "partition"} <= set(kinds["refused"])
+
+
+def test_each_kill_must_fence_its_broker() -> None:
+    phases = resolved_phases("4.0.0", "4.3.1")
+    for name, kills in (("up", 3), ("down", 2), ("refused", 1)):
+        require = phases[name].scenario.require
+        assert f"brokers.fenced >= {kills}" in require
+        assert not any(line.startswith("elections") for line in require)
+
+
+@pytest.mark.parametrize("name", ["up", "down"])
+def test_without_its_kills_a_phase_lacks_its_evidence(name: str, tmp_path: Path) -> None:
+    """On the simulated Kafka, whose rolls elect as often."""
+    (phase,) = phases_of(pair_of("4.0.0", "4.3.1"), [name])
+    resolved = resolve(scenario_text(rolled(phase, 6).scenario), "phase.yaml", seed=1)
+    assert missed(resolved.scenario.require, rehearsed(resolved, seed=1), tmp_path / "whole") == []
+    case = case_of(resolved, seed=1)
+    schedule = tuple(action for action in case.schedule if not isinstance(action, Kill))
+    without = simulate(replace(case, schedule=schedule))
+    (fenced,) = (line for line in resolved.scenario.require if line.startswith("brokers.fenced"))
+    assert missed([fenced], without, tmp_path / "without") == [f"{fenced}: 0.0"]
+    assert missed(["elections.max >= 1"], without, tmp_path / "elections") == []
 
 
 def test_a_pair_that_kafka_lets_go_back_has_no_refusal_and_says_why() -> None:

@@ -25,6 +25,7 @@ from harness.cli import main
 from harness.errors import HistoryError, RunDirectoryError, UsageError
 from harness.run.live import live_steps
 from harness.run_directory.layout import RunDir
+from harness.scenario.resolve import resolve
 
 SAID = "UpdateFeatures: 1 refused: Unsupported metadata.version downgrade from 30 to 25."
 
@@ -128,6 +129,20 @@ def test_settings_go_over_every_scenario_and_the_releases_are_none(tmp_path: Pat
         UsageError, match=r"upgrade: --set cluster\.kafka=4\.1\.0: the releases are 4\.0\.0 and"
     ):
         made_suite(tmp_path, sets=["cluster.kafka=4.1.0"])
+
+
+@pytest.mark.parametrize(
+    ("sets", "nodes"), [([], 6), (["cluster.controllers=1"], 4), (["cluster.controllers=5"], 8)]
+)
+def test_every_node_of_the_cluster_must_run_the_newer_release(
+    tmp_path: Path, sets: list[str], nodes: int
+) -> None:
+    suite = made_suite(tmp_path, sets=sets)
+    for entry in suite.record.plan.scenarios:
+        text = (suite.path / entry.scenario).read_text()
+        resolved = resolve(text, entry.scenario, sets=sets, seed=0)
+        assert len(resolved.topology.nodes) == nodes
+        assert resolved.scenario.require[0] == f"nodes.new-release >= {nodes}"
 
 
 @pytest.mark.parametrize("text", ["cluster={kafka: 4.1.0}", "faults.1.release=4.2.0"])
