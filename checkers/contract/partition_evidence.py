@@ -17,7 +17,8 @@ Counterexample to "an epoch without records in the log was never there":
     Kafka drops the entry of epoch 6 from its cache, for it begins at or behind that of epoch 7
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -47,6 +48,8 @@ FAR = 1 << 62
 """An offset behind all others."""
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+WrittenStarts = Mapping[tuple[int, int], Set[int]]
+"""Where a broker wrote that its log ended when it began to lead, by broker and leader epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +233,7 @@ class PartitionEvidence:
     own_starts: Mapping[int, OwnStart]
     """Of the brokers whose clock was set."""
     log_ends: LogEnds = field(repr=False)
-    led: frozenset[tuple[int, int]] = frozenset()
+    led: Set[tuple[int, int]] = frozenset()
     """Who wrote that it leads, under which epoch."""
 
     def start_of(self, epoch: int) -> EpochStart:
@@ -267,23 +270,19 @@ def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvide
     log_start = 0 if proof is None else proof.log_start
     log_end = FAR if proof is None else max(proof.log_end, proof.high_watermark)
     log_ends, from_disks = _measured(realised.context.replica_offsets, tp)
-    outages = tuple(_outages(realised, tp, from_disks))
+    outages, written = tuple(_outages(realised, tp, from_disks)), _written_starts(realised, tp)
     return PartitionEvidence(
         tp=tp,
         runs=runs,
         log_start=log_start,
         log_end=log_end,
-        starts=_starts(realised, tp, runs, (log_start, log_end), log_ends, outages),
+        starts=_starts(realised, tp, runs, (log_start, log_end), log_ends, outages, written),
         high_watermarks=_high_watermarks(realised, tp),
         outages=outages,
         log_start_moves=tuple(_log_start_moves(realised, tp, proof, log_ends)),
         own_starts={node: _own_start(realised, tp, node, outages) for node in realised.clocks_ahead},
         log_ends=log_ends,
-        led=frozenset(
-            (line.node, line.leader_epoch)
-            for line in realised.context.broker_lines
-            if line.kind == LEADER_START and line.tp == tp
-        ),
+        led=written.keys(),
     )
 
 
@@ -310,6 +309,7 @@ def _starts(
     its_log: tuple[int, int],
     log_ends: LogEnds,
     outages: Sequence[Outage],
+    written: WrittenStarts,
 ) -> dict[int, EpochStart]:
     """Exact where a checkpoint or the log has the epoch, or a line of its leader; else bounded by what its
     leader measured. `its_log`: where the final log starts and ends.
@@ -337,21 +337,23 @@ def _starts(
             own = [outage for outage in outages if outage.node == election.leader]
             high = min(log_end if last else FAR, at_most.get(election.leader_epoch, FAR))
             bounds = _bounds(election, log_ends, own, high)
-            found[election.leader_epoch] = _by_line(realised, tp, election, bounds)
+            its = written.get((election.leader, election.leader_epoch), frozenset())
+            found[election.leader_epoch] = _by_line(its, bounds)
     return found
 
 
-def _by_line(realised: Realised, tp: TopicPartition, election: Election, bounds: EpochStart) -> EpochStart:
+def _written_starts(realised: Realised, tp: TopicPartition) -> WrittenStarts:
+    found: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for line in realised.context.broker_lines:
+        if line.kind == LEADER_START and line.tp == tp:
+            found[line.node, line.leader_epoch].add(line.offset)
+    return found
+
+
+def _by_line(written: Set[int], bounds: EpochStart) -> EpochStart:
     """Where the leader itself wrote that it starts; a line that contradicts what was measured shows
     nothing."""
-    starts = {
-        line.offset
-        for line in realised.context.broker_lines
-        if line.kind == LEADER_START
-        and (line.node, line.leader_epoch) == (election.leader, election.leader_epoch)
-        and line.tp == tp
-    }
-    start = starts.pop() if len(starts) == 1 else NONE
+    start = next(iter(written)) if len(written) == 1 else NONE
     return EpochStart(low=start, high=start) if bounds.low <= start <= bounds.high else bounds
 
 
