@@ -91,7 +91,10 @@ def _under(
         below = record.missed_ns == NONE and record.offset < evidence.log_start and not appended.usurped
         return (Fate(appended=appended, reason=Reason.DELETED if below else Reason.NO_ELECTION),)
     its_own = tuple(removals)
-    for epoch in _shown_later(appended.epoch, record, evidence, realised):
+    for epoch in (
+        *_shown_later(appended.epoch, record, evidence, realised),
+        *_kept_later(appended.epoch, record, evidence, realised),
+    ):
         removals += _removals(record, epoch, evidence, realised)
     found = (_fates_by(each, record, appended, evidence, realised) for each in dict.fromkeys(removals))
     by_elections = tuple(fate for each in found for fate in each)
@@ -104,13 +107,17 @@ def _may_be_deleted(
     record: LostRecord, removals: Sequence[Election], evidence: PartitionEvidence, realised: Realised
 ) -> bool:
     """Whether it may have been there until retention deleted it: no election is known to begin at or below
-    it, or an unclean one after that may have brought it back."""
+    it, or only after that, or an unclean one may have brought it back since."""
     if not _is_deleted(record, evidence, realised):
         return False
     unclean = (each for each in realised.timeline.elections(record.tp) if each.kind in WITHOUT_IT)
     brought_back = max((each.leader_epoch for each in unclean), default=NONE)
+    over_it = [move for move in evidence.log_start_moves if move.is_over(record.offset)]
+    moved_ns = min((move.since_ns for move in over_it), default=NEVER_NS)
     return all(
-        evidence.start_of(each.leader_epoch).high > record.offset or each.leader_epoch < brought_back
+        evidence.start_of(each.leader_epoch).high > record.offset
+        or moved_ns < each.at_ns
+        or each.leader_epoch < brought_back
         for each in removals
     )
 
@@ -184,9 +191,36 @@ def _shown_later(
             return
         if election.leader_epoch <= epoch or _never_led(election, evidence, realised):
             continue
-        least = evidence.log_ends.least(election.leader, range(epoch + 1, election.leader_epoch))
-        if record.offset < min(least, evidence.start_of(election.leader_epoch).high):
+        if _may_have_had(record, epoch, election, evidence):
             yield election.leader_epoch
+
+
+def _kept_later(
+    epoch: int, record: LostRecord, evidence: PartitionEvidence, realised: Realised
+) -> Iterator[int]:
+    """The later epochs whose leaders may have had the record still, though an election before theirs began at
+    or below it: whoever has followed nobody since has cut no log. What is behind it now, of an epoch before
+    theirs, shows that they had followed."""
+    oldest = min((run.epoch for run in evidence.survivors_from(record.offset)), default=FAR)
+    without = set[int]()
+    for election in realised.timeline.elections(record.tp):
+        if election.leader_epoch <= epoch or _never_led(election, evidence, realised):
+            continue
+        if oldest < election.leader_epoch:
+            return
+        if evidence.start_of(election.leader_epoch).high <= record.offset:
+            without.add(election.leader)
+        elif without and election.leader not in without and _may_have_had(record, epoch, election, evidence):
+            yield election.leader_epoch
+
+
+def _may_have_had(
+    record: LostRecord, epoch: int, election: Election, evidence: PartitionEvidence
+) -> bool:
+    """Whether the elected leader's log reached the record when it began, and at each report since the epoch
+    under which the record was written."""
+    least = evidence.log_ends.least(election.leader, range(epoch + 1, election.leader_epoch))
+    return record.offset < min(least, evidence.start_of(election.leader_epoch).high)
 
 
 def _removals(

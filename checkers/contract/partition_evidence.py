@@ -203,6 +203,10 @@ class LogStartMove:
     from_offset: int
     log_start: int
 
+    def is_over(self, offset: int) -> bool:
+        """Whether the log start moved over an offset."""
+        return self.from_offset <= offset < self.log_start
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnStart:

@@ -48,9 +48,7 @@ def deleted(
     record: LostRecord, evidence: PartitionEvidence, realised: Realised, retention_ms: int
 ) -> Deletion:
     """Rule on a record below the log start; it is of the leader by whose word the log start had moved."""
-    over_it = [
-        each for each in evidence.log_start_moves if each.from_offset <= record.offset < each.log_start
-    ]
+    over_it = [each for each in evidence.log_start_moves if each.is_over(record.offset)]
     move = over_it[-1] if over_it else None
     if move is None or retention_ms == FOREVER or not realised.clocks_ahead:
         sentence = f"the log start moved to offset {evidence.log_start}, and no setting deletes records"

@@ -17,10 +17,10 @@ from fakes.history.judged_run import (
 )
 
 from checkers.anomalies import Anomalies
-from checkers.contract.clauses import RETENTION
+from checkers.contract.clauses import RETENTION, UNREPLICATED_TAIL
 from checkers.contract.fate import Reason
 from checkers.contract.judge_contract import judge_contract
-from checkers.contract.label import Label
+from checkers.contract.label import OR, Label
 from checkers.contract.partition_evidence import partition_evidence
 from checkers.contract.retention import in_words
 from checkers.contract.settings import Realised
@@ -208,6 +208,28 @@ def test_an_election_that_removed_it_is_another_matter() -> None:
     )
     found = label(run(*killed, skewed("+5m", 3), acks="1", log_start=0), acked=3.9)
     assert (found.kind, found.cause) == ("permitted", "acks=1 unreplicated tail")
+
+
+@pytest.mark.parametrize(
+    ("elected_at", "causes"),
+    [(20, {RETENTION, UNREPLICATED_TAIL}), (9, {UNREPLICATED_TAIL})],
+)
+def test_what_a_leader_has_deleted_was_gone_before_another_was_elected_without_it(
+    elected_at: float, causes: set[str]
+) -> None:
+    """The log start moved over it between 10 s and 11 s."""
+    moved = run(
+        led(0, 1, 5, ALL),
+        sampled(2.8, 5),
+        *(begins(10, 0), begins(11, 16)),
+        led(elected_at, 2, 6, ALL),
+        checkpoint(2, (5, 0), (6, 5)),
+        LogRun(6, 16, 49),
+        skewed("+8d", 1),
+        acks="1",
+    )
+    found = label(moved, acked=3.9)
+    assert (found.kind, set(found.cause.split(OR))) == ("permitted", causes)
 
 
 def test_a_run_of_offsets_that_lost_its_records_is_judged_at_both_ends() -> None:
