@@ -29,8 +29,6 @@ from checkers.history.tables import NONE, SCHEMA_VERSION, TABLES
 
 _VERSION = re.compile(r"(?P<major>\d+)(?:\.(?P<minor>\d+))?")
 
-OF_CONTROLLERS = ("metadata", "brokers", "configs")
-"""The tables that were replayed from the metadata log when `controller` was added to them."""
 PLANNED = ("planned_begin_ns", "planned_end_ns", "begin_ns", "end_ns")
 
 ADDED_IN: Mapping[str, Mapping[str, int]] = MappingProxyType(
@@ -88,9 +86,7 @@ def upgrade(table: str, minor: int, rows: pa.Table) -> pa.Table:
         rows = _with(rows, table, {"committed_to": NONE})
     if table == "watermarks" and minor < 4:
         rows = _with(rows, table, {"asked_ns": NONE})
-    if table in OF_CONTROLLERS and minor < 5:
-        rows = _with(rows, table, {"controller": NONE})
-    if table == "coordinators" and minor < 6:
+    if minor < ADDED_IN.get(table, {}).get("controller", 0):
         rows = _with(rows, table, {"controller": NONE})
     return rows.select(TABLES[table].names)
 
