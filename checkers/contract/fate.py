@@ -18,7 +18,7 @@ Counterexample to "there was an election, so it was truncated":
 Where a step has no evidence, the reason is UNKNOWN: neither permitted nor a violation.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -86,18 +86,21 @@ def _under(
     appended: Leadership, record: LostRecord, evidence: PartitionEvidence, realised: Realised
 ) -> tuple[Fate, ...]:
     """The fates of a record that was appended by this leader."""
-    removals = list(_removals(record, appended.epoch, evidence, realised))
-    if not removals:
+    its_own = tuple(_removals(record, appended.epoch, evidence, realised))
+    if not its_own:
         below = record.missed_ns == NONE and record.offset < evidence.log_start and not appended.usurped
         return (Fate(appended=appended, reason=Reason.DELETED if below else Reason.NO_ELECTION),)
-    its_own = tuple(removals)
-    for epoch in _shown_later(appended.epoch, record, evidence, realised):
-        removals += _removals(record, epoch, evidence, realised)
-    found = (_fates_by(each, record, appended, evidence, realised) for each in dict.fromkeys(removals))
-    by_elections = tuple(fate for each in found for fate in each)
-    if _may_be_deleted(record, its_own, evidence, realised):
+    its_fates = _fates_of(its_own, record, appended, evidence, realised)
+    later = [*_shown_later(appended.epoch, record, evidence, realised)]
+    # What the first one broke, no later leader has mended.
+    if not all(fate.reason is Reason.IN_SYNC for fate in its_fates):
+        later += _kept_later(appended.epoch, record, evidence, realised)
+    by_epoch = (its_own, *(tuple(_removals(record, epoch, evidence, realised)) for epoch in later))
+    removals = [each for of_one in by_epoch[1:] for each in of_one]
+    by_elections = dict.fromkeys((*its_fates, *_fates_of(removals, record, appended, evidence, realised)))
+    if any(_may_be_deleted(record, of_one, evidence, realised) for of_one in by_epoch):
         return (*by_elections, Fate(appended=appended, reason=Reason.DELETED))
-    return by_elections
+    return tuple(by_elections)
 
 
 def _may_be_deleted(
@@ -184,9 +187,35 @@ def _shown_later(
             return
         if election.leader_epoch <= epoch or _never_led(election, evidence, realised):
             continue
-        least = evidence.log_ends.least(election.leader, range(epoch + 1, election.leader_epoch))
-        if record.offset < min(least, evidence.start_of(election.leader_epoch).high):
+        if _may_have_had(record, epoch, election, evidence):
             yield election.leader_epoch
+
+
+def _kept_later(
+    epoch: int, record: LostRecord, evidence: PartitionEvidence, realised: Realised
+) -> Iterator[int]:
+    """The later epochs whose leaders may have had the record still, though an election before theirs began at
+    or below it: whoever has followed nobody since has cut no log. Not those of which there is something now:
+    it shows what they had before it, unless that was deleted."""
+    deleted = _is_deleted(record, evidence, realised)
+    shown = set() if deleted else {run.epoch for run in evidence.survivors_from(record.offset)}
+    without = set[int]()
+    for election in realised.timeline.elections(record.tp):
+        if election.leader_epoch <= epoch or _never_led(election, evidence, realised):
+            continue
+        if evidence.start_of(election.leader_epoch).high <= record.offset:
+            without.add(election.leader)
+            continue
+        followed = not without or election.leader in without or election.leader_epoch in shown
+        if not followed and _may_have_had(record, epoch, election, evidence):
+            yield election.leader_epoch
+
+
+def _may_have_had(record: LostRecord, epoch: int, election: Election, evidence: PartitionEvidence) -> bool:
+    """Whether the elected leader's log reached the record when it began, and at each report since the epoch
+    under which the record was written."""
+    least = evidence.log_ends.least(election.leader, range(epoch + 1, election.leader_epoch))
+    return record.offset < min(least, evidence.start_of(election.leader_epoch).high)
 
 
 def _removals(
@@ -211,12 +240,24 @@ def _removals(
         if oldest < election.leader_epoch:
             return
         start = evidence.start_of(election.leader_epoch)
-        # Of what an older epoch had there, retention has taken the sign.
-        unshown = election.kind in WITHOUT_IT and _is_deleted(record, evidence, realised)
-        if start.low <= record.offset or older_there or unshown:
+        if (
+            start.low <= record.offset
+            or older_there
+            or (
+                # Of what an older epoch had there, retention has taken the sign.
+                _is_deleted(record, evidence, realised) and _may_have_other(epoch, election, record, realised)
+            )
+        ):
             yield election
         if start.high <= record.offset:
             return
+
+
+def _may_have_other(epoch: int, election: Election, record: LostRecord, realised: Realised) -> bool:
+    """Whether the elected leader may have another record at that offset, of an epoch before this one: it was
+    not in sync, or had led itself, and followed nobody since."""
+    before = (each for each in realised.timeline.elections(record.tp) if each.deposed_epoch < epoch)
+    return election.kind in WITHOUT_IT or election.leader in {each.deposed for each in before}
 
 
 def _never_led(election: Election, evidence: PartitionEvidence, realised: Realised) -> bool:
@@ -230,6 +271,18 @@ def _never_led(election: Election, evidence: PartitionEvidence, realised: Realis
         outage.node == election.leader and outage.since_ns <= election.at_ns and ended_ns <= outage.leads_ns
         for outage in evidence.outages
     )
+
+
+def _fates_of(
+    removals: Iterable[Election],
+    record: LostRecord,
+    appended: Leadership,
+    evidence: PartitionEvidence,
+    realised: Realised,
+) -> tuple[Fate, ...]:
+    """The fates of a record that one of these elections removed."""
+    found = (_fates_by(each, record, appended, evidence, realised) for each in dict.fromkeys(removals))
+    return tuple(fate for each in found for fate in each)
 
 
 def _fates_by(

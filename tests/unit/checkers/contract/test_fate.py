@@ -399,6 +399,32 @@ def test_a_leader_that_was_replaced_as_planned_may_acknowledge_until_it_learns_o
     assert verdict(lost(offset=7, sent=9.5, acked=9.6), run) == ("violation", "hole")
 
 
+ELECTED_AGAIN = (
+    led(0, 1, 5, (1, 2, 3)),
+    sampled(5, 5),
+    led(6, 2, 6, (1, 2, 3)),
+    led(8, 1, 7, (1, 2, 3)),
+    led(10, 3, 8, (1, 2, 3)),
+    checkpoint(1, (5, 0), (6, 5), (7, 12)),
+    LogRun(5, 0, 4),
+)
+"""Broker 1 led, broker 2 from offset 5 on, broker 1 again from 12 on, then broker 3."""
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ((checkpoint(3, (5, 0), (8, 5)),), [6, 8]),
+        ((checkpoint(3, (5, 0), (8, 5)), log_end(7.5, 1, 5, epoch=6)), [6]),  # it had cut its log meanwhile
+        ((LogRun(6, 5, 11), LogRun(7, 12, 20)), [6]),  # it has what broker 2 had appended
+    ],
+)
+def test_a_leader_that_is_elected_again_may_have_still_what_the_one_between_had_not(more, wanted):
+    its = label(lost(offset=7, sent=4, acked=4.1), world(*ELECTED_AGAIN, *more, acks="1"))
+    assert (its.kind, its.cause) == ("permitted", "acks=1 unreplicated tail")
+    assert [fate.removed_by.leader_epoch for fate in (its.fate, *its.others)] == wanted
+
+
 def test_a_deposed_leader_acknowledges_nothing_after_its_death():
     """It was killed at 8 s and rejoined at 58 s; the loss is at 50 s."""
     run = world(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from fakes.history.judged_run import (
     CLOCK,
+    begins_to,
     checkpoint,
     down,
     led,
@@ -17,10 +18,10 @@ from fakes.history.judged_run import (
 )
 
 from checkers.anomalies import Anomalies
-from checkers.contract.clauses import RETENTION
+from checkers.contract.clauses import DEPOSED_LEADER, RETENTION, UNREPLICATED_TAIL
 from checkers.contract.fate import Reason
 from checkers.contract.judge_contract import judge_contract
-from checkers.contract.label import Label
+from checkers.contract.label import OR, Label
 from checkers.contract.partition_evidence import partition_evidence
 from checkers.contract.retention import in_words
 from checkers.contract.settings import Realised
@@ -193,6 +194,42 @@ def test_one_that_deleted_as_a_follower_takes_it_from_all_once_it_leads() -> Non
     elected = run(*moved, skewed("+8d", 2, second=5, until=9))
     assert label(elected).kind in ("permitted", "undecided")
     assert label(run(*moved, skewed("+6d", 2, second=5, until=9))).kind == "violation"
+
+
+ELECTED_AGAIN = (
+    led(0, 1, 5, ALL),
+    *(sampled(second, 5) for second in (2.8, 5.9)),
+    led(6, 2, 6, ALL),
+    led(8, 1, 7, ALL),
+    checkpoint(2, (5, 0), (6, 5)),
+    checkpoint(1, (5, 0), (7, 12)),
+    *(begins(10, 0, epoch=7), begins(11, 16, epoch=7)),
+    LogRun(7, 16, 49),
+    skewed("+8d", 1),
+)
+"""Broker 1 led, broker 2 from offset 5 on, and broker 1 again, from 12 on: its log start moved to 16."""
+
+
+@pytest.mark.parametrize(
+    ("more", "causes"),
+    [((), {UNREPLICATED_TAIL, RETENTION}), ((log_end(7, 1, 5, epoch=6),), {UNREPLICATED_TAIL})],
+    ids=["followed nobody", "had cut its log"],
+)
+def test_a_leader_that_is_elected_again_may_have_deleted_what_the_one_between_had_not(more, causes) -> None:
+    found = label(run(*ELECTED_AGAIN, *more, acks="1"))
+    assert (found.kind, set(found.cause.split(OR))) == ("permitted", causes)
+
+
+def test_of_what_a_leader_elected_again_had_instead_retention_has_taken_the_sign() -> None:
+    """Broker 2, deposed at 8 s, acknowledges until 9 s; broker 1 has other records there, of its own."""
+    late = (begins_to("follow", 9, 2, 7), *(sampled(each, 5, leader=2, epoch=6) for each in (7.9, 8.95)))
+    found = label(run(*ELECTED_AGAIN, *late, acks="1"), sent=8.7, acked=8.8)
+    assert found.kind == "permitted"
+    assert {DEPOSED_LEADER, RETENTION} <= set(found.cause.split(OR))
+    assert {each.removed_by and each.removed_by.leader_epoch for each in (found.fate, *found.others)} == {
+        7,
+        None,
+    }
 
 
 def test_an_election_that_removed_it_is_another_matter() -> None:
