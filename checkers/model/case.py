@@ -54,6 +54,8 @@ class ModelSettings:
     log_dirs: int = 1
     """Of each broker; where a partition's replicas lie, `log_dir_of` says."""
     retention_s: float = 7 * 86_400.0
+    metadata_late_s: float = 0.0
+    """How much later than within 50 ms a busy broker applies the metadata log at most, now and then."""
     first_leader: int | None = None
     """Of the first partition, when the topic is created; None: any broker, by the seed."""
 

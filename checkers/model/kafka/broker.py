@@ -274,7 +274,7 @@ class Broker:
         """Fetch what is new in the metadata log, soon."""
         if self._fetching:
             self._fetching = False
-            self._later(self.cluster.between(0.004, 0.05), self._catch_up)
+            self._later(self.cluster.between(0.004, 0.05) + self.cluster.late_s(), self._catch_up)
 
     def _catch_up(self) -> None:
         self._fetching = True

@@ -19,6 +19,8 @@ from checkers.model.kafka.replica import Replica
 BOOT_AT_S = -3.5
 TOPIC_AT_S = -1.0
 """The load begins at 0."""
+LATE = 0.3
+"""How often a broker that may be late with the metadata log is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +102,7 @@ class Cluster:
 
     def __init__(self, case: Case) -> None:
         self.case, self.bugs = case, case.bugs
-        self.rng = Random(case.seed)
+        self.rng, self._late = Random(case.seed), Random(f"metadata/{case.seed}")
         self.loop = EventLoop(BOOT_AT_S)
         self.network = Network(self.loop, self.rng)
         for name in ("client", *map(str, (*BROKERS, *CONTROLLERS))):
@@ -144,6 +146,12 @@ class Cluster:
     def between(self, low: float, high: float) -> float:
         """A number between two others, by the seed of the case."""
         return low + self.rng.random() * (high - low)
+
+    def late_s(self) -> float:
+        """How much later a broker applies what is new in the metadata log."""
+        if not self.case.settings.metadata_late_s or self._late.random() >= LATE:
+            return 0.0
+        return self._late.uniform(0.0, self.case.settings.metadata_late_s)
 
     # Clocks
 

@@ -38,7 +38,7 @@ OF_COPIES = (
 )
 """The rules that a record breaks that is there twice."""
 SEEDS = range(77_000_000_000, 77_000_001_200)
-RUNS_OF_CORRECT = 27
+RUNS_OF_CORRECT = 30
 RUNS_OF_A_BUG = 4
 RUNS_OF_CLOCKS = 20
 """So many that each weakened verdict shows, most of them in several. `make fuzz` holds the honest one to the
