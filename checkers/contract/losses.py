@@ -9,6 +9,7 @@ Counterexample to "nobody knows its offset, so it is the client's fault":
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -219,9 +220,31 @@ class LossLabels:
         rulings = [
             (rule(record, fate, evidence, self._realised, terms), fate)
             for fate in found
-            for terms in self._realised.terms.of(record.tp.topic, topic, record.since_ns, fate.removed_by)
+            for terms in self._realised.terms.of(
+                record.tp.topic,
+                topic,
+                record.since_ns,
+                fate.removed_by,
+                partial(self._last_enough_ns, record, fate, evidence),
+            )
         ]
         return _agreed(rulings)
+
+    def _last_enough_ns(self, record: LostRecord, fate: Fate, evidence: PartitionEvidence, least: int) -> int:
+        """When so many replicas that had a committed record were last in sync before it was removed; NONE:
+        not since it was committed."""
+        timeline = self._realised.timeline
+        if fate.removed_by is None or record.acks == "1":  # an acknowledgement of acks=1 commits nothing
+            return NONE
+        without = (
+            each.at_ns
+            for each in timeline.elections(record.tp)
+            if each.leader_epoch > fate.appended.epoch
+            and evidence.start_of(each.leader_epoch).high <= record.offset
+        )
+        until_ns = min((fate.removed_by.at_ns, *without)) - 1
+        found = timeline.last_enough_ns(record.tp, until_ns, least)
+        return found if record.written_ns + timeline.slack_ns <= found else NONE
 
 
 def _missed(block: AnomalyBlock) -> Ints:

@@ -11,6 +11,9 @@ broker know the new value (`effect_ns`) and the old one again (`recovered_ns`).
 Counterexample to "the record in the metadata log decides":
     min.insync.replicas goes from 1 to 2 at 10 s; leader 1, alone in sync, is cut off from 9 s to 15 s
     at 12 s it acknowledges a record that only it has: one unclean shutdown may take it
+Counterexample to "what was acknowledged keeps the promise of its time":
+    min.insync.replicas is 2 when a record is acknowledged that all three replicas have, and 1 from 10 s on
+    at 20 s leader 1 is alone in sync: one is enough, so nobody else is eligible when it loses its power
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -84,18 +87,29 @@ class TermsOverTime:
             self._fewest[row.topic] = min(len(row.replicas), self._fewest.get(row.topic, len(row.replicas)))
 
     def of(
-        self, name: str, topic: TopicPromise, since_ns: int, election: Election | None
+        self,
+        name: str,
+        topic: TopicPromise,
+        since_ns: int,
+        election: Election | None,
+        last_enough_ns: Callable[[int], int] = lambda least: NONE,
     ) -> tuple[Terms | None, ...]:
         """All that may have been in force from a time until an election, and uncleanly elected at it.
 
-        None among them: a setting was changed to what is not known. Without an election none decides.
+        `last_enough_ns`: when so many replicas that had what is judged were last in sync before that, NONE if
+        they never were. As many as the strictest value wants leave nobody else eligible, so what
+        min.insync.replicas and ELR were before does not matter any more.
+        None among the terms: a setting was changed to what is not known. Without an election none decides.
         """
         at_ns, offset = (election.at_ns, election.log_offset) if election else (since_ns, NONE)
+        slack_ns, by_min_isr = self._clock.slack_ns, self.min_isr(name, topic)
+        wanted = [value for value in between(by_min_isr, since_ns, at_ns, slack_ns) if value is not None]
+        counts_ns = max(since_ns, last_enough_ns(max(wanted, default=1)))
         ways = product(
-            between(self.min_isr(name, topic), since_ns, at_ns, self._clock.slack_ns),
+            between(by_min_isr, counts_ns, at_ns, slack_ns),
             (_at(self._unclean(name, topic), offset),),
-            between(self._flush(name, topic), since_ns, at_ns, self._clock.slack_ns),
-            between(self.elr(name), since_ns, at_ns, self._clock.slack_ns),
+            between(self._flush(name, topic), since_ns, at_ns, slack_ns),
+            between(self.elr(name), counts_ns, at_ns, slack_ns),
         )
         found = (
             None

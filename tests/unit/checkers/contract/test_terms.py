@@ -7,7 +7,18 @@ a violation, with 1 permitted.
 from dataclasses import replace
 
 import pytest
-from fakes.history.judged_run import ALL_CUT, CLOCK, down, led, lost, ns, power_cut, sampled, world
+from fakes.history.judged_run import (
+    ALL_CUT,
+    CLOCK,
+    checkpoint,
+    down,
+    led,
+    lost,
+    ns,
+    power_cut,
+    sampled,
+    world,
+)
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
@@ -25,6 +36,13 @@ CUT = (
     led(14, 1, 7, (1,)),
     LogRun(7, 0, 20),
 )
+
+
+def alone(second):
+    """The same, but that leader 1 is alone in sync from a time on."""
+    return (CUT[0], led(second, 1, 5, (1,)), *CUT[1:])
+
+
 EARLY, LATE = lost(offset=7, sent=2, acked=3), lost(offset=8, sent=7, acked=8, sequence=2)
 
 
@@ -74,17 +92,70 @@ def test_without_a_change_the_settings_of_the_topic_count():
 
 def test_a_weaker_value_in_its_time_leaves_a_loss_undecided():
     """From 4 s to 6 s one replica was enough: neither value alone decides, and the label names both."""
-    run = world(*CUT, changed(4, "1"), changed(6, "2", 60), config(4, 6, seen=4.2, recovered=6.3))
+    run = world(*alone(5), changed(4, "1"), changed(6, "2", 60), config(4, 6, seen=4.2, recovered=6.3))
     assert labels(EARLY, run=run) == [UNDECIDED]
     (label,) = judge_contract(Anomalies.of([EARLY]), run)
     assert "1 unclean shutdown < min.insync.replicas 2" in label.clause
     assert "1 unclean shutdown ≥ min.insync.replicas 1" in label.clause
 
 
+LOWERED = (changed(4, "1"), config(4, 16, seen=4.2))
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [(3.2, UNDECIDED), (6, UNDECIDED), (8.5, ("permitted", "ISR of one with min.isr 1"))],
+    ids=["alone before", "alone before all knew it", "alone when all knew it"],
+)
+def test_what_all_had_is_judged_by_what_was_in_force_when_they_were_too_few(second, expected):
+    """It was acknowledged at 3 s, when two had to be in sync; from 4 s on one was enough, as all knew at
+    7.2 s."""
+    assert labels(EARLY, run=world(*alone(second), *LOWERED)) == [expected]
+
+
+def test_a_weaker_value_while_enough_were_in_sync_does_not_count():
+    """From 4 s to 6 s; all three were in sync until 11 s."""
+    run = world(*CUT, changed(4, "1"), changed(6, "2", 60), config(4, 6, seen=4.2, recovered=6.3))
+    assert labels(EARLY, run=run) == [VIOLATION]
+
+
+def test_what_was_in_flight_when_they_became_too_few_is_judged_by_all_values_since_its_send():
+    """At 8.5 s."""
+    in_flight = lost(offset=7, sent=6.5, acked=8.6)
+    assert labels(in_flight, run=world(*alone(8.5), *LOWERED)) == [UNDECIDED]
+
+
+def test_what_one_leader_alone_had_acknowledged_was_committed_by_nobody():
+    """acks=1: the high watermark is above it only at 8.7 s, when one replica is in sync."""
+    run = world(*alone(8.5), *LOWERED, sampled(5, 5), sampled(8.7, 9, isr=(1,)), acks="1")
+    assert labels(EARLY, run=run) == [UNDECIDED]
+
+
+def test_who_was_in_sync_with_a_leader_that_lacked_it_does_not_count():
+    """Broker 2 was elected uncleanly, with a log to offset 5, and broker 3 was in sync with it; then broker 1
+    led again, which had followed nobody."""
+    between = (
+        *(led(4.5, 1, 5, (1,)), led(6, 2, 6, (2,)), led(6.5, 2, 6, (2, 3)), led(8.6, 1, 7, (1,))),
+        *(checkpoint(2, (5, 0), (6, 5)), checkpoint(1, (5, 0), (7, 12))),
+    )
+    after = (led(11, -1, 8, (), last_known=(1,)), led(14, 1, 9, (1,)), LogRun(9, 0, 20))
+    run = world(CUT[0], *between, *CUT[1:4], *after, *LOWERED, unclean=True)
+    assert labels(EARLY, run=run) == [UNDECIDED]
+
+
+def test_who_is_in_sync_with_the_next_leader_does_not_count():
+    """Leader 1 is alone from 8.5 s on, one is enough from 9.2 s on, and at 14 s all are in sync."""
+    lowered = (changed(9.2, "1"), config(9.2, 16, seen=9.4))
+    run = world(*alone(8.5)[:-2], led(14, 1, 7, ALL), LogRun(7, 0, 20), *lowered)
+    assert labels(EARLY, run=run) == [UNDECIDED]
+
+
 def test_a_weaker_value_that_every_broker_had_left_before_does_not_count():
     """The healing was seen at 1.6 s; the record of 7 s is judged by the strict value alone, that of 2 s by
     both. Records of one block are told apart."""
-    run = world(*CUT, changed(0.5, "1"), changed(1.5, "2", 60), config(0.5, 1.5, seen=0.7, recovered=1.6))
+    run = world(
+        *alone(1), changed(0.5, "1"), changed(1.5, "2", 60), config(0.5, 1.5, seen=0.7, recovered=1.6)
+    )
     assert labels(EARLY, LATE, run=run) == [UNDECIDED, VIOLATION]
 
 
@@ -120,9 +191,9 @@ def test_more_replicas_in_sync_than_there_are_count_as_all_of_them():
 def test_a_stricter_value_counts_when_every_broker_knows_it():
     """From one to two replicas at 1 s, seen at 1.2 s."""
     stricter = config(1, 15, seen=1.2, target="brokers: min.insync.replicas=2")
-    run = world(*CUT, changed(1, "2"), stricter, min_isr=1)
+    run = world(*alone(1), changed(1, "2"), stricter, min_isr=1)
     assert labels(EARLY, LATE, run=run) == [UNDECIDED, VIOLATION]
-    unseen = world(*CUT, changed(1, "2"), replace(stricter, proven=False, effect_ns=-1), min_isr=1)
+    unseen = world(*alone(1), changed(1, "2"), replace(stricter, proven=False, effect_ns=-1), min_isr=1)
     assert labels(LATE, run=unseen) == [UNDECIDED]
 
 
