@@ -351,5 +351,6 @@ SITUATIONS: tuple[Situation, ...] = (
     ),
     Situation(number="25", what="an ISR that flaps", scenarios=("isr-thrashing",)),
 )
-WITHOUT_NUMBER: tuple[str, ...] = ("starved-leader", "storm")
-"""A broker short of processors, and a search for what nobody has thought of."""
+WITHOUT_NUMBER: tuple[str, ...] = ("elr-switched-off", "min-isr-lowered", "starved-leader", "storm")
+"""Settings that change what other situations lead to, a broker short of processors, and a search for what
+nobody has thought of."""

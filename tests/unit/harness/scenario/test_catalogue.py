@@ -17,6 +17,7 @@ GROUPS = {
         "acks1-planned-move",
         "acks1-planned-move-behind",
         "acks1-reassignment",
+        "min-isr-lowered",
         "reassign-without-leader",
     ],
     "disk": [
@@ -49,6 +50,7 @@ GROUPS = {
     ],
     "power": ["kill-all-brokers", "power-failure-all", "power-failure-all-flushed", "power-failure-one"],
     "in-sync-replicas": [
+        "elr-switched-off",
         "isr-thrashing",
         "last-known-elr",
         "last-replica-standing-elr-off",
