@@ -285,15 +285,28 @@ def _behind(its: Setup, in_sync: int, lasts_s: float) -> tuple[dict[str, str], l
 
 
 def _unclean_election(its: Setup) -> _Shown | str:
-    if its.configuration.needed == its.configuration.topic.replication:
-        return "every replica must be in sync for a write, so none is behind when it is elected"
+    require = ["elections.unclean >= 1"]
     if its.configuration.min_isr == its.configuration.topic.replication:
-        return (
-            "while fewer than min.insync.replicas are in sync, what a replica that is behind lacks counts as "
-            "not replicated: its loss is that of an unreplicated tail"
+        if its.combined:
+            return "its brokers are controllers, and without the others nobody elects the one that is back"
+        return _Shown(
+            faults=_emptied_first(its),
+            require=[*require, _data_lost(1)],
+            loss="permitted",
+            client=ONE_IN_FLIGHT,
         )
-    faults = _only_left(its, _in_sync(its), 10.0)
-    return _Shown(faults=faults, require=["elections.unclean >= 1"], loss="permitted")
+    return _Shown(faults=_only_left(its, _in_sync(its), 10.0), require=require, loss="permitted")
+
+
+def _emptied_first(its: Setup) -> list[Step]:
+    """Where nothing is committed while one replica is behind, one must lose what it had: node 1 with its
+    power. It is back, and nobody else, until well after the sessions of all have ended."""
+    gap_s, away_s = 0.5, 1.0
+    power = _step("power", at=FIRST, do="power-loss", target="node 1", lasts=duration(away_s))
+    others = _nodes(2, its.configuration.topic.replication)
+    lasts = duration(away_s - gap_s + its.later_s + 10)
+    kill = _step("others", after=f"power.begin + {duration(gap_s)}", do="kill", target=others, lasts=lasts)
+    return [power, kill]
 
 
 def _retention(its: Setup) -> _Shown | str:

@@ -353,14 +353,18 @@ def test_a_producer_may_have_more_on_its_way_than_the_loads_client():
     assert client == {"max.in.flight.requests.per.connection": "1000000"}
 
 
-@pytest.mark.parametrize(
-    ("acks", "why_not"),
-    [("all", "every replica must be in sync for a write"), ("1", "while fewer than min.insync.replicas are")],
-)
-def test_where_all_must_be_in_sync_no_run_can_elect_one_that_is_behind(acks, why_not):
-    proof = proven(asked(acks=acks, min_isr=3, unclean=True))["unclean-election"]
+@pytest.mark.parametrize("acks", ["1", "all"])
+@pytest.mark.parametrize("replicas", [2, 3])
+def test_where_all_must_be_in_sync_the_first_to_be_back_has_lost_what_it_had(acks, replicas):
+    proof = proven(asked(acks=acks, replication=replicas, min_isr=replicas, unclean=True))["unclean-election"]
+    assert [step["do"] for step in proof.scenario.faults] == ["power-loss", "kill"]
+    assert proof.scenario.require == ["elections.unclean >= 1", "data-lost.brokers >= 1"]
+
+
+def test_where_all_must_be_in_sync_and_are_controllers_nobody_elects_the_first_to_be_back():
+    proof = proven(asked(min_isr=3, unclean=True, combined=True))["unclean-election"]
     assert proof.scenario is None
-    assert proof.why_not.startswith(why_not)
+    assert proof.why_not.startswith("its brokers are controllers")
 
 
 def test_where_a_replica_that_is_behind_may_lead_no_run_shows_what_one_that_comes_back_lacks():
