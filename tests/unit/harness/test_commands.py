@@ -7,7 +7,7 @@ import pytest
 from fakes.run.run_steps import Judges
 
 from checkers.verdict.algebra import Verdict
-from compose.cleanup import cleanup
+from compose.cleanup import cleanup, leftovers
 from compose.docker import images
 from compose.errors import EngineUnreachable
 from compose.setup import doctor, engine, java, prepare
@@ -28,6 +28,7 @@ def run_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """`highwater run demo.yaml …` with the given verdicts; returns its exit code."""
     (tmp_path / "demo.yaml").write_text(SCENARIO)
     monkeypatch.setattr(prepare, "ensure_images", lambda release, on_line: on_line(f"images of {release}"))
+    monkeypatch.setattr(leftovers, "of_dead_runs", lambda: ())
 
     def run(*options: str, verdicts: tuple[Verdict, ...]) -> int:
         steps = Judges(*verdicts)
