@@ -82,7 +82,7 @@ def run_suite(scenarios: Sequence[Resolved], steps: RunSteps, options: Options) 
 def _run_one(resolved: Resolved, steps: RunSteps, options: Options, interrupts: Interrupts) -> Report:
     out, name = options.progress, resolved.scenario.name
     run_dir = layout.create(options.out, name, resolved.seed)
-    layout.write_whole(run_dir.scenario, resolved.text())
+    layout.write_whole(run_dir.scenario, resolved.text)
     print(f"seed {resolved.seed}  scenario {name}  {run_dir.path}", file=out, flush=True)
     record = ManifestWriter(run_dir, first_manifest(resolved, options.argv, run_dir.id))
     try:
@@ -143,7 +143,7 @@ def first_manifest(resolved: Resolved, argv: Sequence[str] = (), run: str | None
         clock=ClockReading(monotonic_ns=monotonic_ns(), wall_ns=time_ns()),
         timings=Timings(),
         run=run,
-        scenario_sha256=sha256(resolved.text().encode()).hexdigest(),
+        scenario_sha256=sha256(resolved.text.encode()).hexdigest(),
     )
 
 

@@ -7,6 +7,7 @@ import io
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -44,7 +45,7 @@ LINE_CHARACTERS = 9
 """At most what stands around a key and a value on a line of YAML: indentation, colon, quotes, line end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Resolved:
     """A scenario with a seed and without a storm, its faults as data, its cluster as a topology.
 
@@ -62,6 +63,7 @@ class Resolved:
         assert self.scenario.seed is not None
         return self.scenario.seed
 
+    @cached_property
     def text(self) -> str:
         """The resolved scenario as YAML."""
         return _yaml(self.scenario.as_plain())

@@ -184,7 +184,7 @@ class SuiteLoop:
         resolved = self._resolved(drawn)
         self._append(row)
         run = layout.create_named(self._path / row.directory)
-        layout.write_whole(run.scenario, resolved.text())
+        layout.write_whole(run.scenario, resolved.text)
         self._print(self._heading(row, run))
         record = ManifestWriter(run, first_manifest(resolved, self._argv, run.id))
         down = TearDown()

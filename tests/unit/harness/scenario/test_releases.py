@@ -31,7 +31,7 @@ def test_a_run_has_the_releases_that_format_that_nodes_begin_with_and_are_brough
 
 def test_what_is_written_out_reads_back_to_the_same_releases() -> None:
     resolved = resolve(UPGRADED, "demo.yaml", seed=1)
-    again = resolve(resolved.text(), "scenario.yaml")
+    again = resolve(resolved.text, "scenario.yaml")
     assert again.topology == resolved.topology
     assert again.scenario == resolved.scenario
 

@@ -190,7 +190,7 @@ def test_a_storm_is_drawn_from_the_seed_alone_and_written_out() -> None:
     first, again, other = (resolve(text, "demo.yaml", seed=seed) for seed in (5, 5, 6))
     assert first.steps == again.steps != other.steps
     assert {step.kind for step in first.steps} <= set(KINDS) - {"power-loss"}
-    assert resolve(first.text(), "scenario.yaml", seed=99).steps == first.steps
+    assert resolve(first.text, "scenario.yaml", seed=99).steps == first.steps
 
 
 @pytest.mark.parametrize(
@@ -256,9 +256,9 @@ def test_a_value_from_the_command_line_is_checked_like_one_from_the_file() -> No
 
 def test_a_resolved_scenario_reads_back_to_itself_and_draws_nothing() -> None:
     first = resolve(GOOD, "demo.yaml", sets=["workload.rate=max", "settle.full_isr=90s"])
-    again = resolve(first.text(), "scenario.yaml")
+    again = resolve(first.text, "scenario.yaml")
     assert again == first
-    assert again.text() == first.text()
+    assert again.text == first.text
 
 
 def test_the_seed_of_the_command_line_outranks_that_of_the_file_which_outranks_chance() -> None:
@@ -285,7 +285,7 @@ def test_a_cluster_gets_the_clocks_that_its_schedule_may_set() -> None:
     without = resolve(GOOD, "demo.yaml", seed=1)
     assert (its.topology.clocks, without.topology.clocks) == ((1, 2, 3), ())
     assert its.scenario.faults[0]["offset"] == "+5m"
-    again = resolve(its.text(), "scenario.yaml")
+    again = resolve(its.text, "scenario.yaml")
     assert (again.steps, again.topology) == (its.steps, its.topology)
 
 

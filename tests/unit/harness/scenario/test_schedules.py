@@ -153,7 +153,7 @@ def test_the_plan_is_shown_without_a_seed_too(
 def test_the_resolved_scenario_draws_nothing() -> None:
     """It has the steps as they were drawn, and reads back to them, whatever the seed."""
     resolved = resolve(TEXT, "demo.yaml", seed=1)
-    again = resolve(resolved.text(), "demo.yaml", seed=2)
+    again = resolve(resolved.text, "demo.yaml", seed=2)
     assert again.steps == resolved.steps
     assert (resolved.is_expanded, again.is_expanded) == (True, False)
     assert resolve(TEXT, "demo.yaml", seed=2).steps != resolved.steps
@@ -171,7 +171,7 @@ def test_a_schedule_that_could_not_be_read_again_is_refused(monkeypatch: pytest.
         str(refused.value),
     )
     fewer = resolve(f"name: demo\ntopics: [{{name: orders}}]\nfaults: [{words % (edges, 50)}]", "x.yaml")
-    assert resolve(fewer.text(), "x.yaml").steps == fewer.steps
+    assert resolve(fewer.text, "x.yaml").steps == fewer.steps
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])

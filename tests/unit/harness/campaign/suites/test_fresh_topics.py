@@ -45,9 +45,9 @@ def test_every_shipped_scenario_stays_what_it_was_but_for_the_names() -> None:
         its = resolve(*find(name), seed=7)
         fresh = with_topics_of(its, "r12")
         assert (fresh.seed, fresh.topology, len(fresh.steps)) == (7, its.topology, len(its.steps))
-        assert fresh.text().replace("-r12", "") == its.text()
+        assert fresh.text.replace("-r12", "") == its.text
 
 
 def test_running_its_file_again_draws_nothing_and_asks_for_the_same() -> None:
     its = renamed(SCENARIO)
-    assert resolve(its.text(), "scenario.yaml") == its
+    assert resolve(its.text, "scenario.yaml") == its
