@@ -2,7 +2,7 @@
 situations, and from a suite.
 
     python -m harness.campaign.documentation                rewrites all but the last, between their markers
-    python -m harness.campaign.documentation DIR            also what the suite in DIR has observed
+    python -m harness.campaign.documentation DIR…           also what the suites there have observed
 
 A test compares all but the last with the file. What was observed is as of the suite that it names.
 """
@@ -75,10 +75,13 @@ def milder_table() -> str:
     return "\n".join(["| | in the textbook | as it is shipped | because |", "|---|---|---|---|", *rows])
 
 
-def observed(record: SuiteRecord) -> str:
-    """What a suite has observed, and which suite it was."""
-    suite = f"`highwater suite {record.name} --seed {record.seed}`, version {record.tool_version}"
-    return f"Observed by {suite}:\n\n{observed_table(record)}\n\n{cost(record)}"
+def observed(first: SuiteRecord, *more: SuiteRecord) -> str:
+    """What suites have observed, and which they were. Of the first one also what it took."""
+    by = f"`highwater suite {first.name} --seed {first.seed}`"
+    repeats = "".join(f", and by a suite of some of them with seed {each.seed}" for each in more)
+    versions = dict.fromkeys(each.tool_version for each in (first, *more))
+    heading = f"Observed by {by}{repeats}, version {' and '.join(versions)}"
+    return f"{heading}:\n\n{observed_table(first, *more)}\n\n{cost(first)}"
 
 
 def rewritten(page: str) -> str:
@@ -92,9 +95,9 @@ def rewritten(page: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Rewrite docs/scenarios.md."""
     page = rewritten(PAGE.read_text(encoding="utf-8"))
-    for directory in arguments[:1]:
-        record = read_record(Path(directory))
-        page = documentation.rewritten(page, "observed", observed(record), module=f"{MODULE} DIR")
+    if arguments:
+        records = [read_record(Path(directory)) for directory in arguments]
+        page = documentation.rewritten(page, "observed", observed(*records), module=f"{MODULE} DIR")
     PAGE.write_text(page, encoding="utf-8")
     return 0
 

@@ -76,17 +76,18 @@ class _Runs:
         return [row.evidence for row in self.rows if row.evidence is not None]
 
 
-def _runs(record: SuiteRecord) -> list[_Runs]:
+def _runs(*records: SuiteRecord) -> list[_Runs]:
     """By the names of the scenarios, and by what is set."""
     found: dict[tuple[str, tuple[str, ...]], list[RunRow]] = {}
-    for row in record.judged().values():
-        found.setdefault((row.scenario, tuple(record.plan.scenarios[row.entry].set)), []).append(row)
+    for record in records:
+        for row in record.judged().values():
+            found.setdefault((row.scenario, tuple(record.plan.scenarios[row.entry].set)), []).append(row)
     return [_Runs(scenario=name, sets=sets, rows=tuple(its)) for (name, sets), its in sorted(found.items())]
 
 
-def observed_table(record: SuiteRecord) -> str:
-    """The table as Markdown."""
-    cells = [HEADS, ("---",) * len(HEADS), *map(_row, _runs(record))]
+def observed_table(*records: SuiteRecord) -> str:
+    """The table as Markdown, over the runs of one suite or more."""
+    cells = [HEADS, ("---",) * len(HEADS), *map(_row, _runs(*records))]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 

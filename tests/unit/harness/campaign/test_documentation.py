@@ -45,3 +45,13 @@ def test_what_a_suite_observed_is_written_only_if_it_is_named(
     assert "Observed by `highwater suite small --seed 7`, version 0:\n\n| scenario | expected | " in after
     assert "| `demo` | not known | not known | " in after
     assert documentation.rewritten(after) == after
+    again = tmp_path / "again"
+    again.mkdir()
+    write_record(again, record(row(0, "PASS")).model_copy(update={"seed": 8}))
+    assert documentation.main([str(tmp_path), str(again)]) == 0
+    after = page.read_text()
+    heading = (
+        "Observed by `highwater suite small --seed 7`, and by a suite of some of them with seed 8, version 0:"
+    )
+    assert heading in after
+    assert "| 2 PASS |" in after

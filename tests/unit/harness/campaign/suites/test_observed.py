@@ -111,6 +111,14 @@ def test_a_scenario_has_a_row_of_what_was_expected_and_seen() -> None:
     ]
 
 
+def test_runs_of_several_suites_count_together() -> None:
+    one = record(row(0, "PASS", evidence=evidence()))
+    other = record(row(0, "PASS", evidence=evidence(acked=2000)))
+    (line,) = observed_table(one, other).splitlines()[2:]
+    assert line.startswith("| `demo` | no acknowledged loss | lost none of 1,000 to 2,000 acknowledged | ")
+    assert line.endswith("| 2 PASS |")
+
+
 def test_several_runs_of_a_scenario_show_their_range_and_where_a_line_did_not_hold() -> None:
     rows = [
         row(0, "PASS", evidence=evidence()),
