@@ -8,7 +8,7 @@ Counterexample to "nobody knows its offset, so it is the client's fault":
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -43,6 +43,15 @@ Leader = tuple[int, int]
 """A broker, and the epoch under which it led."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """When the last record of each run of offsets may have been appended at the earliest, and was there at
+    the latest; shapes (rows,)."""
+
+    since_ns: Ints
+    written_ns: Ints
+
+
 class LossLabels:
     """Labels the blocks of LOSSES. `blocks` are all of them: a read may show where an ack without an offset
     was written."""
@@ -67,13 +76,13 @@ class LossLabels:
             return BlockLabels.all_alike(label, len(block))
         evidence = self.evidence(block.tp)
         placed = _under_epochs(_placed(block, self._reads), self._reads)
-        placed, written_ns = _written(placed, evidence)
-        last_since = self._since(placed, placed.last_offset, written_ns, evidence)
+        placed, last_ns = _written(placed, evidence)
+        written_ns = _first_written(placed, last_ns, evidence)
+        last = _Ends(self._since(placed, placed.last_offset, last_ns, evidence), last_ns)
         placed = replace(placed, invoked_ns=self._since(placed, placed.offset, written_ns, evidence))
-        rows, of = classes_of(self._columns(placed, written_ns, last_since, evidence, topic))
+        rows, of = classes_of(self._columns(placed, written_ns, last, evidence, topic))
         classes = tuple(
-            self._label(placed, row, int(written_ns[row]), int(last_since[row]), evidence, topic)
-            for row in rows.tolist()
+            self._label(placed, row, int(written_ns[row]), last, evidence, topic) for row in rows.tolist()
         )
         return BlockLabels(classes, of)
 
@@ -87,7 +96,7 @@ class LossLabels:
         self,
         block: AnomalyBlock,
         written_ns: Ints,
-        last_since: Ints,
+        last: _Ends,
         evidence: PartitionEvidence,
         topic: TopicPromise,
     ) -> list[Ints]:
@@ -99,7 +108,8 @@ class LossLabels:
         return [
             between(block.invoked_ns, times),
             between(written_ns, times),
-            between(last_since, times),
+            between(last.since_ns, times),
+            between(last.written_ns, times),
             between(block.offset, [0, *offsets]),
             between(block.last_offset, [0, *offsets]),
             promises[of.reshape(-1)],
@@ -107,16 +117,14 @@ class LossLabels:
             (block.completed_ns != NONE).astype(np.int64),
             block.under_epoch,
             between(_missed(block), times),
-            *self._fell_short(block, written_ns, evidence),
+            *self._fell_short(block.offset, written_ns, evidence),
+            *self._fell_short(block.last_offset, last.written_ns, evidence),
         ]
 
-    def _fell_short(
-        self, block: AnomalyBlock, written_ns: Ints, evidence: PartitionEvidence
-    ) -> Iterator[Ints]:
+    def _fell_short(self, offset: Ints, written_ns: Ints, evidence: PartitionEvidence) -> Iterator[Ints]:
         """For each leader, whether its log did not reach a record when that was written; 0 or 1."""
         for leader, epoch in self._leaders(evidence):
-            for offset in (block.offset, block.last_offset):
-                yield evidence.log_ends.leads_short(leader, epoch, written_ns, offset).astype(np.int64)
+            yield evidence.log_ends.leads_short(leader, epoch, written_ns, offset).astype(np.int64)
 
     def _leaders(self, evidence: PartitionEvidence) -> list[Leader]:
         states = self._realised.timeline.states(evidence.tp)
@@ -175,7 +183,7 @@ class LossLabels:
         block: AnomalyBlock,
         row: int,
         written_ns: int,
-        last_since_ns: int,
+        last: _Ends,
         evidence: PartitionEvidence,
         topic: TopicPromise,
     ) -> Label:
@@ -201,9 +209,13 @@ class LossLabels:
             under_epoch=anomaly.under_epoch,
             missed_ns=int(_missed(block)[row]),
         )
-        ends = [record, replace(record, offset=anomaly.last_offset, invoked_ns=last_since_ns)][
-            : 1 + (anomaly.last_offset > anomaly.offset)
-        ]
+        its_last = replace(
+            record,
+            offset=anomaly.last_offset,
+            invoked_ns=int(last.since_ns[row]),
+            written_ns=int(last.written_ns[row]),
+        )
+        ends = (record, its_last) if anomaly.last_offset > anomaly.offset else (record,)
         return min((self._fate_label(each, evidence, topic) for each in ends), key=_gravity)
 
     def _without_offset(self, evidence: PartitionEvidence) -> Label:
@@ -245,6 +257,18 @@ class LossLabels:
         until_ns = min((fate.removed_by.at_ns, *without)) - 1
         found = timeline.last_enough_ns(record.tp, until_ns, least)
         return found if record.written_ns + timeline.slack_ns <= found else NONE
+
+
+def _first_written(block: AnomalyBlock, last_ns: Ints, evidence: PartitionEvidence) -> Ints:
+    """When the first record of each run of offsets was there at the latest, shape (rows,). Below a high
+    watermark that fell it was as soon as the first sample of that epoch was above it."""
+    found = last_ns.copy()
+    if block.property is Property.HW_MONOTONE:
+        for row in range(len(block)):
+            sampled = evidence.high_watermarks.get(int(block.under_epoch[row]))
+            first_ns = NONE if sampled is None else sampled.first_above(int(block.offset[row]))
+            found[row] = first_ns if first_ns != NONE else found[row]
+    return found
 
 
 def _missed(block: AnomalyBlock) -> Ints:

@@ -13,6 +13,7 @@ from fakes.history.judged_run import (
     checkpoint,
     down,
     led,
+    log_end,
     lost,
     ns,
     power_cut,
@@ -306,3 +307,21 @@ def test_the_last_replica_standing_while_elr_was_off_for_a_while():
     assert labels(EARLY, run=world(*standing, elr=True)) == [on]
     assert labels(EARLY, run=world(*standing, feature(4, None), feature(6, "1", 60))) == [UNDECIDED]
     assert labels(EARLY, run=world(*standing, feature(0, "1", 10), feature(16, None, 60))) == [on]
+
+
+def test_what_was_below_a_high_watermark_early_is_judged_by_what_was_in_force_later():
+    """It fell from 8 to 2; ELR was turned off at 3 s, and leader 1 was alone in sync from 5.5 s on. Offset 2
+    was below it at 1 s; offset 7, which was below it when it was alone, was not there at 4.5 s."""
+    fell = (
+        led(0, 1, 5, (1, 2)),
+        led(5.5, 1, 5, (1,)),
+        down(9, 1, kind="power-loss", recovered=14),
+        *power_cut(9, 1, before=30, after=0, mounted=13),
+        led(11, -1, 6, (1,)),
+        led(14, 1, 7, (1,)),
+        LogRun(7, 0, 20),
+        *(sampled(1, 5), sampled(5.4, 8), log_end(4.5, 1, 7), feature(-1, "1", 10), feature(3, None, 60)),
+    )
+    whole = lost("hw-monotone", offset=2, last=7, acked=14.5, seen=5.4)
+    lost_by = labels(replace(whole, under_epoch=5, invoked_ns=-1), run=world(*fell))
+    assert lost_by == [("permitted", "last replica standing")]
