@@ -22,6 +22,7 @@ from checkers.verdict.metrics.control_plane import ControlPlane
 from checkers.verdict.metrics.metric import ERRORS, Measured
 from checkers.verdict.metrics.releases import metadata_versions, new_release
 from checkers.verdict.metrics.silence import longest_silence
+from checkers.verdict.metrics.stalled import longest_stall
 from checkers.verdict.metrics.unreplicated import unreplicated_at_election
 from checkers.verdict.metrics.zombies import Zombies
 from checkers.verdict.resumption import Resumption
@@ -56,6 +57,8 @@ class Metrics:
                 return committed_alone(self.context.watermarks)
             case "unreplicated.at-election":
                 return unreplicated_at_election(self.context.watermarks, self.context.replica_offsets)
+            case "watermark.stalled":
+                return longest_stall(self.context)
             case "data-lost.brokers":
                 lost = {node for fault in self.context.faults for node in fault.data_lost}
                 return Measured(value=float(len(lost)))

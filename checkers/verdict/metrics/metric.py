@@ -111,6 +111,11 @@ _ALL = (
         says="offsets by which a leader moved its high watermark while it was the only in-sync replica, of "
         "the one with the most: no other replica had to have them",
     ),
+    _longest(
+        "watermark.stalled",
+        "the longest time that a leader's high watermark stood still below what every in-sync replica had, "
+        "and no fewer than min.insync.replicas were in sync",
+    ),
     Metric(name="isr.min", says="the fewest in-sync replicas that a partition had at any time"),
     Metric(name="isr.shrinks", says="times that an ISR shrank, of the partition with the most"),
     Metric(name="isr.expands", says="times that an ISR grew, of the partition with the most"),
