@@ -7,6 +7,7 @@ import functools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compose.errors import (
@@ -72,6 +73,11 @@ def host() -> str:
     from testcontainers.core.docker_client import get_docker_host
 
     return get_docker_host() or ""
+
+
+def root() -> Path:
+    """The engine's directory of images, containers and logs, on its machine. Raises EngineUnreachable."""
+    return Path(str(client().info()["DockerRootDir"]))
 
 
 def is_local() -> bool:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compose.docker import api as docker_api
@@ -154,7 +153,8 @@ def memory_available() -> str:
 
 def disk_free() -> str:
     """Return the free space where the engine keeps images and volumes."""
-    root = Path(str(_engine().info()["DockerRootDir"]))
+    _engine()
+    root = docker_api.root()
     # The engine may be another's, or on another machine; then the nearest directory that is here has to do.
     here = next(path for path in (root, *root.parents) if path.is_dir())
     return f"{_enough(shutil.disk_usage(here).free / GIB, DISK_NEEDED_GIB)} in {here}"

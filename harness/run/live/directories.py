@@ -1,5 +1,6 @@
 """Where on this machine a run writes, and how much its load will write there."""
 
+import tempfile
 from pathlib import Path
 
 from compose.docker import api as docker_api
@@ -16,6 +17,13 @@ from harness.scenario.units import rate_text
 def directories(run: RunDir) -> tuple[Path, ...]:
     """The run's own, and that of the nodes' disks if the engine is on this machine."""
     return (run.path, *(_existing(Path(path)) for path in (DISKS_DIR,) if docker_api.is_local()))
+
+
+def watched(run: RunDir) -> tuple[Path, ...]:
+    """Those, and where Spark and the engine write beside them: a load is planned for neither, and a full one
+    ends a run all the same. Raises EngineUnreachable."""
+    engine = (docker_api.root(),) if docker_api.is_local() else ()
+    return (*directories(run), Path(tempfile.gettempdir()), *map(_existing, engine))
 
 
 def writes(scenario: Scenario, run: RunDir) -> Writes:

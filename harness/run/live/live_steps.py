@@ -37,7 +37,7 @@ from harness.report.judge import judge
 from harness.report.report import Report
 from harness.run.live import brokers_end, topics
 from harness.run.live.coordinators import coordinators_of
-from harness.run.live.directories import directories, writes
+from harness.run.live.directories import watched, writes
 from harness.run.live.kept_cluster import KeptCluster
 from harness.run.live.load import LiveLoad
 from harness.run.live.measured_logs import write_measured_logs
@@ -136,8 +136,8 @@ class LiveRunSteps:
         """A watch that has begun."""
         partitions = load_plan(resolved.scenario, resolved.seed).partitions
         new = not self._clusters.lived_before(cluster)
-        watched = Room(directories=directories(run))
-        with watch(cluster, run.path, partitions, on_event, run.id, room=watched, new=new) as started:
+        room = Room(directories=watched(run))
+        with watch(cluster, run.path, partitions, on_event, run.id, room=room, new=new) as started:
             yield started
 
     def make_topics(self, cluster: Cluster, resolved: Resolved) -> tuple[ManifestTopic, ...]:

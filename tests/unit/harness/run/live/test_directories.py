@@ -6,7 +6,7 @@ import pytest
 from fakes.run.run_directories import make_run
 
 from harness.run.live import directories as live
-from harness.run.live.directories import writes
+from harness.run.live.directories import watched, writes
 from harness.scenario.resolve import find, resolve
 
 
@@ -35,3 +35,18 @@ def test_a_load_of_ten_seconds_is_planned_as_that(tmp_path: Path) -> None:
 def test_of_a_load_as_fast_as_it_goes_nothing_is_planned(tmp_path: Path) -> None:
     resolved = resolve(*find("baseline"), seed=7, sets=["workload.rate=max"])
     assert writes(resolved.scenario, make_run(tmp_path, None)).by_directory == {}
+
+
+def test_where_spark_and_an_engine_here_write_is_watched_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine on another machine has a file system of its own; a root that none may look into counts by
+    what is above it."""
+    run, temporary = make_run(tmp_path, None), tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr(live.tempfile, "gettempdir", lambda: str(temporary))
+    assert watched(run) == (run.path, temporary)
+    monkeypatch.setattr(live.docker_api, "is_local", lambda: True)
+    monkeypatch.setattr(live.docker_api, "root", lambda: tmp_path / "docker" / "root")
+    monkeypatch.setattr(live, "DISKS_DIR", tmp_path / "disks")
+    assert watched(run) == (run.path, tmp_path, temporary, tmp_path)
