@@ -1,5 +1,6 @@
 """Where on this machine a run writes, and how much its load will write there."""
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from compose.docker import api as docker_api
 from compose.nodes.helper import DISKS_DIR
 from faults.durations import write_duration
 from faults.plan.parse import parse_steps
-from harness.run.watch.room import Writes
+from harness.run.watch.room import LEFT_FREE, Writes
 from harness.run_directory.layout import RunDir
 from harness.scenario.load_size import load_length, recorded_bytes, replicated_bytes
 from harness.scenario.model import Scenario
@@ -20,10 +21,12 @@ def directories(run: RunDir) -> tuple[Path, ...]:
 
 
 def watched(run: RunDir) -> tuple[Path, ...]:
-    """Those, and where Spark and the engine write beside them: a load is planned for neither, and a full one
-    ends a run all the same. Raises EngineUnreachable."""
+    """Those, and where Spark and the engine write beside them: a load is planned for neither, and one that
+    gets full ends a run all the same. One that is small from the start is left to those who use it. Raises
+    EngineUnreachable."""
     engine = (docker_api.root(),) if docker_api.is_local() else ()
-    return (*directories(run), Path(tempfile.gettempdir()), *map(_existing, engine))
+    beside = (Path(tempfile.gettempdir()), *map(_existing, engine))
+    return (*directories(run), *(each for each in beside if shutil.disk_usage(each).free >= LEFT_FREE))
 
 
 def writes(scenario: Scenario, run: RunDir) -> Writes:

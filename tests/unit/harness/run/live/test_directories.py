@@ -1,12 +1,14 @@
 """What a load writes, and where, follows from the resolved scenario."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fakes.run.run_directories import make_run
 
 from harness.run.live import directories as live
 from harness.run.live.directories import watched, writes
+from harness.run.watch.room import LEFT_FREE
 from harness.scenario.resolve import find, resolve
 
 
@@ -50,3 +52,6 @@ def test_where_spark_and_an_engine_here_write_is_watched_too(
     monkeypatch.setattr(live.docker_api, "root", lambda: tmp_path / "docker" / "root")
     monkeypatch.setattr(live, "DISKS_DIR", tmp_path / "disks")
     assert watched(run) == (run.path, tmp_path, temporary, tmp_path)
+    small = SimpleNamespace(free=LEFT_FREE - 1)
+    monkeypatch.setattr(live.shutil, "disk_usage", lambda path: small)
+    assert watched(run) == (run.path, tmp_path)
