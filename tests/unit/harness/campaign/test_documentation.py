@@ -51,7 +51,7 @@ def test_what_a_suite_observed_is_written_only_if_it_is_named(
     assert documentation.main([str(tmp_path), str(again)]) == 0
     after = page.read_text()
     heading = (
-        "Observed by `highwater suite small --seed 7`, and by a suite of some of them with seed 8, version 0:"
+        "Observed by `highwater suite small --seed 7`, and by suites of some of them, seeds 8, version 0:"
     )
     assert heading in after
     assert "| 2 PASS |" in after
