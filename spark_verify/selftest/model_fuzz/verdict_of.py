@@ -5,7 +5,7 @@ a manifest adds to that, digests and counts of files, a simulated run has not.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -66,7 +66,7 @@ def verdict_of(history: History, asked: Asked, verify: Callable[[History], Judge
     state = RunState(
         state="complete",
         more=tuple(node_ends.reasons(history.node_events, history.faults, realised.clock)),
-        vacuous=tuple(vacuous(exposure_of(history, asked), asked.readers)),
+        vacuous=tuple(vacuous(exposure_of(history, asked.load_ended_ns, asked.controllers), asked.readers)),
     )
     decision = decide(judgement, labels, history, asked.expect, state)
     return Judged(judgement=judgement, labels=labels, decision=decision)
@@ -85,8 +85,8 @@ def realised_of(history: History, asked: Asked) -> Realised:
     )
 
 
-def exposure_of(history: History, asked: Asked) -> Exposure:
-    """How much the run has put at risk."""
+def exposure_of(history: History, load_ended_ns: int, controllers: Collection[int]) -> Exposure:
+    """How much a run in memory has put at risk."""
     sends: dict[TopicPartition, list[tuple[int, int, int, int]]] = {tp: [] for tp in history.partitions}
     for send in history.sends:
         sends[send.tp].append((int(send.outcome), send.invoked_ns, send.completed_ns, send.offset))
@@ -96,7 +96,7 @@ def exposure_of(history: History, asked: Asked) -> Exposure:
     columns = {tp: np.array(rows, np.int64).reshape(-1, 4).T for tp, rows in sends.items()}
     recovered_ns = last_recovery(history.faults).at_ns
     of_partitions = {tp: PartitionSends.of(*its, recovered_ns=recovered_ns) for tp, its in columns.items()}
-    return exposure(history, of_partitions, reads, asked.load_ended_ns, asked.controllers)
+    return exposure(history, of_partitions, reads, load_ended_ns, controllers)
 
 
 def _runs(history: History, tp: TopicPartition) -> Sequence[LogRun]:

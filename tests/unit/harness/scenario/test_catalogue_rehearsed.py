@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 from fakes.run.rehearsal import case_of, rehearsed
-from fakes.run.rehearsed_evidence import missed
+from fakes.run.rehearsed_evidence import CONTROLLERS, metrics, missed
 
+from checkers.contract.timeline import Timeline
+from checkers.history.load import load_context
 from checkers.model import Action, Case, CleanStop, Kill, Partition, simulate
+from checkers.verdict.exposure import measure
+from checkers.verdict.metrics.metric import METRICS
 from harness.scenario.resolve import SHIPPED, Resolved, find, resolve, shipped
 
 SEED = 1
@@ -23,6 +27,7 @@ WITH_TRANSACTIONS = {path.stem for path in SHIPPED.glob("transactions/*.yaml")}
 OTHERWISE = {"elr-switched-off", "min-isr-lowered", "starved-leader"}
 """Settings that change while they run, and a broker short of processors: the model has neither."""
 REHEARSED = sorted(set(shipped()) - {STORM, *WITH_TRANSACTIONS, *OTHERWISE})
+SOME_ERROR = "errors.NOT_ENOUGH_REPLICAS"
 ALSO_WITHOUT_FAULTS = {"baseline"}
 """Its evidence is that acknowledgements go on."""
 
@@ -43,6 +48,20 @@ def test_those_are_not_rehearsed_of_which_the_model_knows_too_little() -> None:
     assert set(shipped()) - set(REHEARSED) == {STORM, *having, *OTHERWISE}
     for name in OTHERWISE:
         assert {step.kind for step in shipped_scenario(name).steps} & {"config", "feature", "cpu-limit"}
+
+
+def test_every_metric_of_the_rows_in_memory_is_that_of_their_files(tmp_path: Path) -> None:
+    simulated, names = rehearsed(shipped_scenario("clock-behind"), SEED), [*METRICS, SOME_ERROR]
+    its = metrics(simulated, tmp_path, names)
+    context = load_context(its.history)
+    files = replace(
+        its,
+        context=context,
+        timeline=Timeline(context, its.timeline.clock),
+        exposure=measure(its.history, context, its.load_ended_ns, CONTROLLERS),
+    )
+    assert files.exposure == its.exposure
+    assert {name: files.measured(name) for name in names} == {name: its.measured(name) for name in names}
 
 
 @pytest.mark.parametrize("name", sorted(set(REHEARSED) - ALSO_WITHOUT_FAULTS))
