@@ -71,7 +71,11 @@ class Resolved:
 
 def scenario_text(scenario: Scenario) -> str:
     """A scenario that was made in Python, as `resolve` takes it."""
-    return _yaml(scenario.model_dump(mode="json", by_alias=True, exclude_none=True))
+    return _yaml(_as_asked(scenario))
+
+
+def _as_asked(scenario: Scenario) -> dict[str, Any]:
+    return scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _yaml(plain: dict[str, Any]) -> str:
@@ -86,6 +90,18 @@ def resolve(text: str, filename: str, *, sets: Sequence[str] = (), seed: int | N
     """Check a scenario and draw every choice; raises ScenarioError with one complaint a line."""
     document = load(text, filename)
     override(document, sets)
+    return _resolved(document, seed)
+
+
+def resolve_made(scenario: Scenario, filename: str, *, seed: int | None = None) -> Resolved:
+    """The same of a scenario that was made in Python, as of its text; to write and read that takes 14 ms.
+
+    A complaint has no line.
+    """
+    return _resolved(Document(filename=filename, data=_as_asked(scenario)), seed)
+
+
+def _resolved(document: Document, seed: int | None) -> Resolved:
     asked = _validated(document)
     topology = topology_of(asked.cluster)
     chosen = next((each for each in (seed, asked.seed) if each is not None), None)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from harness.scenario.resolve import Resolved, resolve, scenario_text
+from harness.scenario.resolve import Resolved, resolve_made
 
 
 def with_topics_of(resolved: Resolved, run: str) -> Resolved:
@@ -22,8 +22,8 @@ def with_topics_of(resolved: Resolved, run: str) -> Resolved:
     topics = [topic.model_copy(update={"name": f"{topic.name}-{run}"}) for topic in scenario.topics]
     faults = [_step_renamed(step, names, run) for step in scenario.faults]
     renamed = scenario.model_copy(update={"topics": topics, "faults": faults})
-    text = scenario_text(renamed.model_copy(update={"storm": None}))
-    return replace(resolve(text, f"{scenario.name}.yaml"), topology=resolved.topology)
+    fresh = resolve_made(renamed.model_copy(update={"storm": None}), f"{scenario.name}.yaml")
+    return replace(fresh, topology=resolved.topology)
 
 
 def _step_renamed(step: Mapping[str, Any], names: Collection[str], run: str) -> dict[str, Any]:

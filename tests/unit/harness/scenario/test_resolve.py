@@ -7,7 +7,7 @@ import pytest
 
 from faults.kinds.registry import KINDS
 from harness.errors import ScenarioError, UsageError
-from harness.scenario.resolve import derived_seeds, find, resolve
+from harness.scenario.resolve import SHIPPED, derived_seeds, find, resolve, resolve_made, scenario_text
 
 ROOT = Path(__file__).parents[4]
 
@@ -331,3 +331,18 @@ def test_the_page_about_scenarios_has_the_defaults_of_the_model() -> None:
     assert written == {
         name: as_yaml[value] if isinstance(value, bool) else str(value) for name, value in defaults.items()
     }
+
+
+def test_a_scenario_made_in_python_is_resolved_as_its_text_is() -> None:
+    for path in sorted(SHIPPED.rglob("*.yaml"))[::8]:
+        resolved = resolve(*find(path.stem), seed=7)
+        made = resolved.scenario.model_copy(update={"storm": None, "seed": None})
+        assert resolve_made(made, "demo", seed=7) == resolve(scenario_text(made), "demo", seed=7)
+
+
+def test_a_complaint_about_a_scenario_made_in_python_has_no_line() -> None:
+    its = resolve(GOOD, "demo.yaml", seed=1).scenario
+    (topic,) = its.topics
+    made = its.model_copy(update={"topics": [topic.model_copy(update={"name": "o" * 250})]})
+    with pytest.raises(ScenarioError, match=r"^demo\.yaml:1:1: topics\[0\]\.name: "):
+        resolve_made(made, "demo.yaml")

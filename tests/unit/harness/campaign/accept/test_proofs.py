@@ -21,7 +21,7 @@ from harness.campaign.accept.counterexamples import counterexample, steps
 from harness.campaign.accept.in_force import configuration_of
 from harness.campaign.accept.proofs import SCENARIOS, proofs
 from harness.campaign.accept.scenarios import setup
-from harness.scenario.resolve import resolve, scenario_text
+from harness.scenario.resolve import resolve, resolve_made, scenario_text
 
 
 def asked(*, acks="all", replication=3, min_isr=2, unclean=False, flush=None, **cluster) -> AcceptFile:
@@ -102,6 +102,7 @@ def test_every_scenario_of_a_proof_is_valid(acks, replication, min_isr, unclean,
             assert proof.why_not, clause
             continue
         resolved = resolve(scenario_text(proof.scenario), clause, seed=1)
+        assert resolve_made(proof.scenario, clause, seed=1) == resolved
         topic, load = resolved.scenario.topics[0], resolved.scenario.workload
         assert topic.config["min.insync.replicas"] == str(min_isr)
         assert (topic.replication, load.acks) == (replication, acks)

@@ -14,7 +14,7 @@ from harness.campaign.accept.configuration_file import AcceptFile
 from harness.campaign.accept.proofs import proofs
 from harness.campaign.accept.record import named
 from harness.campaign.accept.scenarios import setup
-from harness.scenario.resolve import Resolved, resolve, scenario_text
+from harness.scenario.resolve import Resolved, resolve_made
 
 SEED = 1
 OF_ALL = 3
@@ -74,7 +74,7 @@ def proven(settings, clause):
     given = clauses(its.configuration)
     (proof,) = (one for one in proofs(its, given) if one.clause == clause)
     (causes,) = (one.causes for one in given if one.id == clause)
-    return resolve(scenario_text(proof.scenario), clause, seed=1), causes
+    return resolve_made(proof.scenario, clause, seed=1), causes
 
 
 def case(resolved: Resolved, seed: int) -> Case:
