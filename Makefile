@@ -13,10 +13,17 @@ test: setup lint without-docker
 # Everything but the tests that start containers.
 test-fast: setup-python lint without-docker
 
+# Tests flush and remove thousands of files, and run scripts among them: in memory, if that has 4 GB and may
+# hold programs. What a test that has passed leaves is removed at once.
+IN_MEMORY = $(shell [ -w /dev/shm ] && ! grep -q ' /dev/shm .*noexec' /proc/mounts && \
+	df -Pk /dev/shm | awk 'END { if ($$4 > 4000000) print "/dev/shm" }')
+
 .PHONY: without-docker lint
 # Byte code is kept, whatever the environment says: else each of many processes compiles every module anew.
 # Three processes on two processors: a quarter of the time is waiting.
 without-docker: export PYTHONDONTWRITEBYTECODE =
+without-docker: export PYTEST_DEBUG_TEMPROOT = $(IN_MEMORY)
+without-docker: export PYTEST_ADDOPTS += -o tmp_path_retention_policy=failed
 without-docker:
 	$(BIN)/pytest tests/unit tests/spark -n 3 --dist loadfile
 
