@@ -340,7 +340,7 @@ def test_shards_make_each_run_once(tmp_path: Path) -> None:
 
 
 def test_a_run_is_not_concluded_while_the_next_one_is_made_ready(tmp_path: Path) -> None:
-    """Not before its schedule begins; the last one at once."""
+    """Not before its load is warm, and its schedule begins; the last one at once."""
     order: list[str] = []
 
     class Noted(SuiteSteps):
@@ -348,6 +348,11 @@ def test_a_run_is_not_concluded_while_the_next_one_is_made_ready(tmp_path: Path)
             order.append(f"cluster {run.path.name[:4]}")
             time.sleep(0.2)
             return super().cluster(resolved, run)
+
+        def take(self, step):
+            if step == "wait_warm":
+                order.append("warm")
+            super().take(step)
 
         def run_faults(self, cluster, resolved, run, *, stop, on_event):
             order.append(f"schedule {run.path.name[:4]}")
@@ -360,7 +365,8 @@ def test_a_run_is_not_concluded_while_the_next_one_is_made_ready(tmp_path: Path)
     run(suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]"), Noted())
     for number in (0, 1):
         following = order[order.index(f"cluster {number + 1:04}") :]
-        assert following.index(f"schedule {number + 1:04}") < 2
+        assert following[1] == "warm"
+        assert following.index(f"schedule {number + 1:04}") <= 3  # it and the conclusion begin together
         assert f"judged {number:04}" in following
     assert order[-1] == "judged 0002"
 
