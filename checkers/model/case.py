@@ -169,10 +169,28 @@ class PreferredElection:
     hold_s: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MinIsr:
+    """The topic's min.insync.replicas is set to a value, and after the hold to what it was."""
+
+    at_s: float
+    hold_s: float
+    value: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElrFeature:
+    """ELR is turned on or off, and after the hold to what it was."""
+
+    at_s: float
+    hold_s: float
+    on: bool
+
+
 OfNodes: TypeAlias = (
     Pause | DiskStall | Kill | CleanStop | PowerLoss | DiskWipe | DiskFull | LogDirFailure | ClockSkew
 )
-Action: TypeAlias = Partition | Latency | OfNodes | Reassign | PreferredElection
+Action: TypeAlias = Partition | Latency | OfNodes | Reassign | PreferredElection | MinIsr | ElrFeature
 ACTIONS: Mapping[str, type[Action]] = {
     kind.__name__: kind
     for kind in (
@@ -189,6 +207,8 @@ ACTIONS: Mapping[str, type[Action]] = {
         ClockSkew,
         Reassign,
         PreferredElection,
+        MinIsr,
+        ElrFeature,
     )
 }
 

@@ -22,6 +22,7 @@ from checkers.model.case import (
 from checkers.model.draw_clocks import with_clocks
 from checkers.model.draw_for_bug import case_for
 from checkers.model.draw_moves import with_moves
+from checkers.model.draw_settings import with_settings
 from checkers.model.recipes import RECIPES
 
 FIRST_FAULT_S = 3.0
@@ -38,7 +39,7 @@ def draw_case(seed: int, bugs: frozenset[Bug] = frozenset()) -> Case:
     drawn = Case(seed=seed, settings=settings, schedule=schedule, bugs=bugs)
     if bugs and rng.random() < BIASED:
         drawn = case_for(rng.choice(sorted(bugs, key=lambda bug: bug.name)), drawn, rng)
-    return with_moves(with_clocks(drawn))
+    return with_settings(with_moves(with_clocks(drawn)))
 
 
 # Settings

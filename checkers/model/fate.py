@@ -4,7 +4,8 @@ A lost record was removed by the first election after which no leader that start
 permitted follows from what Kafka promises: acks=0 nothing; acks=1 the append by one leader; acks=all, and all
 that was below a high watermark, that it survives fewer unclean shutdowns of brokers that had it than
 min.insync.replicas (KIP-966), unless unclean election is on. Without ELR it also dies with the last member of
-the ISR, however many had it. What was flushed outlives a loss of power, and not that of the disk. Retention
+the ISR, however many had it; and with those in sync, if min.insync.replicas is changed while they are fewer:
+promised.py has which value counts. What was flushed outlives a loss of power, and not that of the disk. Retention
 has taken what the last leader that had it deleted, for it was too old by its clock, where nobody brought it
 back; or what the next one had deleted as a follower, or taken over as deleted.
 """
@@ -24,11 +25,15 @@ from checkers.model.kafka.log import Batch, Sent
 from checkers.model.kafka.partition_change import PartitionState
 from checkers.model.observe.clock import nanoseconds
 from checkers.model.observe.final_read import Found
+from checkers.model.promised import Promised
 from checkers.model.truth import RecordTruth, Removal, Truth
 from checkers.model.wrong import wrong_of
 
 Fate = tuple[str, bool, str]
 """Cause, whether it is permitted, and the facts."""
+
+FORGOTTEN = "eligible replicas forgotten"
+"""The cause of a loss that another min.insync.replicas has made possible while fewer were in sync."""
 
 
 def truth_of(
@@ -72,6 +77,12 @@ class _Fates:
                 if each.election:
                     self._elected[each.state.partition, each.state.leader_epoch] = each
         registered_s = _registered(cluster.controller.records)
+        self._promised = {
+            number: Promised(
+                cluster.controller.records, number, min_isr=self._settings.min_isr, elr=self._settings.elr
+            )
+            for number in of_partitions
+        }
         self._in_sync = {
             number: InSync(changes, self._started.get(number, ()), _shutdowns(cluster, number), registered_s)
             for number, changes in of_partitions.items()
@@ -215,10 +226,11 @@ class _Fates:
         if removal.election == "unclean":
             return "unclean election", self._settings.unclean_election, facts
         if leader in emptier:
-            if len(unclean) >= self._settings.min_isr:
+            outlived = self._promised[record.partition].outlived(removal, lost)
+            if len(unclean) >= outlived.by_min_isr:
                 return self._counted(record, batch, removal, lost), True, facts
-            if not self._settings.elr and before.isr == (leader,):
-                return "last replica standing", True, facts
+            if len(unclean) >= outlived.in_all:
+                return (FORGOTTEN if outlived.by_change else "last replica standing"), True, facts
         known = removal.election == "last-known-elr"
         name = "last known ELR elected" if known else "in-sync replica elected"
         return f"{name} without the data", False, facts

@@ -135,7 +135,7 @@ def _history(run: Run) -> History:
         faults=[one.row() for one in run.faults.injected],
         metadata=metadata,
         brokers=tables.brokers(records),
-        configs=tables.configs(settings, metadata[0]),
+        configs=[*tables.configs(settings, metadata[0]), *tables.config_changes(settings, records)],
         metadata_appends=tables.metadata_appends(cluster.controller.appends[: run.metadata_appends]),
         producers=tables.producers(run.producers),
         node_events=[*tables.first_starts(), *run.faults.events, *tables.last_ends(run.ends)],

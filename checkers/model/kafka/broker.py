@@ -11,6 +11,7 @@ from checkers.history.tables import NONE
 from checkers.model.bugs import Bug
 from checkers.model.case import log_dir_of
 from checkers.model.kafka.controller import AlterPartition, Record, Registration
+from checkers.model.kafka.changed_settings import ElrSet, MinIsrSet
 from checkers.model.kafka.damage import load_wrongly
 from checkers.model.kafka.event_loop import Callback
 from checkers.model.kafka.follower import Follower
@@ -40,6 +41,10 @@ class Broker:
         self.view: dict[int, PartitionState] = {}
         """The partitions as this process knows them from the metadata log."""
         self.registrations: dict[int, Registration] = {}
+        self.min_isr = cluster.case.settings.min_isr
+        """min.insync.replicas as this process knows it from the metadata log."""
+        self.elr = cluster.case.settings.elr
+        """Whether ELR is on, likewise. The controller goes by it alone."""
         self.broker_epoch, self.clean_epoch = NONE, NONE
         self.high_watermarks: dict[int, int] = {}
         """replication-offset-checkpoint."""
@@ -56,6 +61,7 @@ class Broker:
         """A new process; it registers after `boot_s`."""
         self.node.up, self.wants_stop, self._loaded = True, False, False
         self._position, self.broker_epoch = 0, NONE
+        self.min_isr, self.elr = self.cluster.case.settings.min_isr, self.cluster.case.settings.elr
         self.cluster.loop.after(boot_s, self._mine(self._register))
         self.cluster.loop.after(CHECKPOINT_S, self._mine(self._checkpoint))
         if self.cluster.sets_clocks:
@@ -290,11 +296,23 @@ class Broker:
         # that the others are fenced, and does not wait for them to join again.
         brokers = (record.state for record in new if isinstance(record.state, Registration))
         self.registrations |= {state.node: state for state in brokers}
+        # A topic's settings are published behind its partitions; logs that are loaded have them at once.
+        if first:
+            self._know_settings(new)
         for record in new:
             if isinstance(record.state, Registration):
                 self._know_broker(record.state)
-            else:
+            elif isinstance(record.state, PartitionState):
                 self._know_partition(record.state)
+        self._know_settings(new)
+
+    def _know_settings(self, new: Iterable[Record]) -> None:
+        for record in new:
+            match record.state:
+                case MinIsrSet(value=value):
+                    self.min_isr = value
+                case ElrSet(on=on):
+                    self.elr = on
 
     def _know_broker(self, state: Registration) -> None:
         self.registrations[state.node] = state
@@ -382,10 +400,14 @@ class Broker:
 
 
 def _image(records: list[Record]) -> list[Record]:
-    """The last record of each broker and partition: what a process that starts publishes first."""
-    last: dict[tuple[bool, int], Record] = {}
+    """The last record of each broker, partition and setting: what a process that starts publishes first."""
+    last: dict[tuple[str, int], Record] = {}
     for record in records:
-        state = record.state
-        key = (True, state.node) if isinstance(state, Registration) else (False, state.partition)
-        last[key] = record
+        match record.state:
+            case Registration(node=node):
+                last["broker", node] = record
+            case MinIsrSet() | ElrSet():
+                last[type(record.state).__name__, NONE] = record
+            case state:
+                last["partition", state.partition] = record
     return list(last.values())

@@ -8,9 +8,10 @@ KIP-631, KIP-841, KIP-858, KIP-903, KIP-966.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from checkers.model.bugs import Bug
+from checkers.model.kafka.changed_settings import ElrCleared, ElrSet, MinIsrSet, SettingSet, cleared
 from checkers.model.kafka.partition_change import (
     NO_LEADER,
     Change,
@@ -45,7 +46,8 @@ class Registration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One record of the metadata log: a partition, or a registration, after it. `election`: see `Change`.
+    """One record of the metadata log: a partition, a registration or a setting, after it. `election`: see
+    `Change`. A record that changes several partitions stands here once for each, at one offset.
 
     `controller` wrote it, whose clock was `ahead_s` ahead then.
     """
@@ -54,9 +56,12 @@ class Record:
     at_s: float
     controller: int
     ahead_s: float
-    state: PartitionState | Registration
+    state: PartitionState | Registration | SettingSet
     election: str = ""
     before: PartitionState | None = None
+
+
+Committed: TypeAlias = PartitionState | Registration | Change | SettingSet | ElrCleared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +104,13 @@ class Controller:
         self._lost_s = -1.0
         self._known_available: tuple[tuple[int, int], bool] = (-1, -1), False
         settings = cluster.case.settings
-        self._rules = ElectionRules(
+        self.rules = ElectionRules(
             elr=settings.elr, unclean=settings.unclean_election, min_isr=settings.min_isr
         )
 
     # The metadata log
 
-    def commit(self, states: Sequence[PartitionState | Registration | Change], *, leading: int = 0) -> None:
+    def commit(self, states: Sequence[Committed], *, leading: int = 0) -> None:
         """Append one batch of records, behind so many of it that have no state; let the brokers know."""
         now_s = self._cluster.loop.now_s
         self._append_no_ops()
@@ -113,28 +118,45 @@ class Controller:
             self._note_append(now_s)
         self._offset += leading
         for one in states:
-            state, election = (one.state, one.election) if isinstance(one, Change) else (one, "")
-            before = self.partitions.get(state.partition) if isinstance(state, PartitionState) else None
-            if isinstance(state, PartitionState):
+            if isinstance(one, ElrCleared):
+                for state in one.states:
+                    self._replay(state, "", now_s)
+            elif isinstance(one, Change):
+                self._replay(one.state, one.election, now_s)
+            else:
+                self._replay(one, "", now_s)
+            self._offset += 1
+        self._cluster.metadata_grew()
+
+    def _replay(
+        self, state: PartitionState | Registration | SettingSet, election: str, now_s: float
+    ) -> None:
+        """Take over what a record says, as the one at the end of the log."""
+        before = None
+        match state:
+            case PartitionState():
+                before = self.partitions.get(state.partition)
                 if before is not None and before.isr != state.isr:
                     self._older_isr[state.partition] = before.isr
                 self.partitions[state.partition] = state
-            else:
+            case MinIsrSet(value=value):
+                self.rules = replace(self.rules, min_isr=value)
+            case ElrSet(on=on):
+                self.rules = replace(self.rules, elr=on)
+            case _:
                 self.registrations[state.node] = state
-            record = Record(
-                offset=self._offset,
-                at_s=now_s,
-                controller=self.active,
-                ahead_s=self._cluster.ahead_s(self.active),
-                state=state,
-                election=election,
-                before=before,
-            )
-            self.records.append(record)
-            self._offset += 1
-            if before is not None:
-                self._cluster.partition_changed(record)
-        self._cluster.metadata_grew()
+        record = Record(
+            offset=self._offset,
+            at_s=now_s,
+            controller=self.active,
+            ahead_s=self._cluster.ahead_s(self.active),
+            state=state,
+            election=election,
+            before=before,
+        )
+        self.records.append(record)
+        if before is not None:
+            self._cluster.partition_changed(record)
 
     def commit_topic(self, states: Sequence[PartitionState]) -> None:
         """Append what makes a topic: before its partitions come its own record and its settings."""
@@ -266,10 +288,10 @@ class Controller:
         def may_lead(node: int) -> bool:
             return acceptable(node) and (node, state.partition) not in self._offline
 
-        found = change(state, isr, self._rules, may_lead, unclean_shutdown)
+        found = change(state, isr, self.rules, may_lead, unclean_shutdown)
         bug = Bug.UNCLEAN_ELECTION_FORBIDDEN
         if bug in self._cluster.bugs and (found.state if found else state).leader == NO_LEADER:
-            unclean = replace(self._rules, unclean=True)
+            unclean = replace(self.rules, unclean=True)
             forbidden = change(state, isr, unclean, may_lead, unclean_shutdown)
             if forbidden is not None and forbidden.election == "unclean":
                 self._cluster.manifest(bug)
@@ -286,7 +308,7 @@ class Controller:
     def reassign(self, replicas: Mapping[int, tuple[int, ...]]) -> None:
         """Begin to move partitions to these replicas, the preferred leader first."""
         moved = [
-            change(self.partitions[number], self.partitions[number].isr, self._rules, self.is_active, to=to)
+            change(self.partitions[number], self.partitions[number].isr, self.rules, self.is_active, to=to)
             for number, to in replicas.items()
         ]
         self.commit([one for one in moved if one is not None])
@@ -297,6 +319,16 @@ class Controller:
         elected = [one for one in found if one is not None]
         self.commit(elected)
         return bool(elected)
+
+    def set_min_isr(self, value: int) -> None:
+        """Set the topic's min.insync.replicas."""
+        forgotten = [cleared(self.partitions.values())] if self.rules.elr else []
+        self.commit([MinIsrSet(value=value), *forgotten])
+
+    def set_elr(self, on: bool) -> None:
+        """Turn ELR on or off. Where it was never on, the default of min.insync.replicas comes before it."""
+        known = self._cluster.case.settings.elr or any(isinstance(one.state, ElrSet) for one in self.records)
+        self.commit([ElrSet(on=on)], leading=0 if known else 1)
 
     # What brokers ask
 
@@ -331,7 +363,7 @@ class Controller:
 
     def _unclean_shutdown(self, node: int) -> list[Change]:
         """A broker that may have lost its log is neither in sync nor eligible."""
-        if not self._rules.elr:
+        if not self.rules.elr:
             return []
         states = [state for state in self.partitions.values() if node in state.isr or node in state.elr]
         if Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN in self._cluster.bugs:
@@ -403,7 +435,7 @@ class Controller:
         if not all(self._may_join(node, epoch) for node, epoch in request.isr):
             return "ineligible"
         isr = tuple(sorted(node for node, _ in request.isr))
-        granted = change(state, isr, self._rules, self.is_active, recovered=True)
+        granted = change(state, isr, self.rules, self.is_active, recovered=True)
         if granted is not None:
             self.commit([granted])
         return self.partitions[request.partition]

@@ -109,12 +109,18 @@ class Leader:
             fetch_reply(Fetched(error=error))
         self._parked.clear()
 
+    @property
+    def min_isr(self) -> int:
+        """How many must be in sync, by what this broker knows: at most the number of replicas."""
+        broker, partition = self.replica.broker, self.replica.partition
+        return min(broker.min_isr, len(broker.view[partition].replicas))
+
     # Producers
 
     def produce(self, request: ProduceRequest, reply: Reply) -> None:
         """Append a batch, unless it is refused; `reply` is called when acks are fulfilled."""
-        settings, bugs = self._cluster.case.settings, self._cluster.bugs
-        short = len(self.replica.isr) < settings.min_isr
+        bugs = self._cluster.bugs
+        short = len(self.replica.isr) < self.min_isr
         if request.acks == "all" and short:
             if Bug.ACK_BEFORE_MIN_ISR not in bugs:
                 reply("NOT_ENOUGH_REPLICAS", NONE)
@@ -201,10 +207,10 @@ class Leader:
 
     def _complete(self) -> None:
         """Answer those whose records are below the high watermark."""
-        high_watermark, min_isr = self.replica.high_watermark, self._cluster.case.settings.min_isr
+        high_watermark = self.replica.high_watermark
         if not self._waiting or self._waiting[0][0] > high_watermark:
             return
-        enough = len(self._maximal_isr()) >= min_isr or Bug.ACK_BEFORE_MIN_ISR in self._cluster.bugs
+        enough = len(self._maximal_isr()) >= self.min_isr or Bug.ACK_BEFORE_MIN_ISR in self._cluster.bugs
         done = [entry for entry in self._waiting if entry[0] <= high_watermark]
         self._waiting = [entry for entry in self._waiting if entry[0] > high_watermark]
         for _, offset, reply in done:
@@ -223,7 +229,7 @@ class Leader:
     def _advance(self) -> None:
         """Move the high watermark to what every replica has that is in the ISR, or is about to be."""
         replica, bugs, settings = self.replica, self._cluster.bugs, self._cluster.case.settings
-        short = settings.hides_below_min_isr and len(replica.isr) < settings.min_isr
+        short = settings.hides_below_min_isr and len(replica.isr) < self.min_isr
         if short and Bug.ACK_BEFORE_MIN_ISR not in bugs:
             return
         isr, now_s = self._maximal_isr(), self._cluster.loop.now_s

@@ -20,9 +20,11 @@ from checkers.model.case import (
     DiskFull,
     DiskStall,
     DiskWipe,
+    ElrFeature,
     Kill,
     Latency,
     LogDirFailure,
+    MinIsr,
     OfNodes,
     Partition,
     Pause,
@@ -33,6 +35,14 @@ from checkers.model.case import (
 )
 from checkers.model.kafka.cluster import Cluster
 from checkers.model.kafka.network import Edge
+from checkers.model.observe.changed_settings import (
+    SettingAction,
+    all_say,
+    set_value,
+    target_of,
+    value_in_force,
+    value_of,
+)
 from checkers.model.observe.clock import nanoseconds
 from checkers.model.observe.sampler import Sampler
 
@@ -53,11 +63,13 @@ KINDS: dict[type[Action], str] = {
     PreferredElection: "preferred-election",
     LogDirFailure: "log-dir-failure",
     ClockSkew: "clock-skew",
+    MinIsr: "config",
+    ElrFeature: "feature",
 }
 SIGTERMED, SIGKILLED, HALTED = 143, 137, 1
 """Exit codes."""
 MOVED_POLL_S = 0.1
-"""How often the brokers are asked whether replicas have moved."""
+"""How often the brokers are asked whether replicas have moved, or which settings they have."""
 Placement = Mapping[int, tuple[int, ...]]
 """The replicas of each partition."""
 
@@ -94,6 +106,8 @@ class Injected:
     outages: list[_Outage] = field(default_factory=list)
     moved: Placement = field(default_factory=dict)
     """Where the replicas were that it has moved."""
+    before: int = NONE
+    """The value that a setting had."""
     replicas: tuple[str, ...] = ()
 
     @property
@@ -130,6 +144,8 @@ class Injected:
         )
 
     def _target(self) -> str:
+        if isinstance(self.action, SettingAction):
+            return target_of(self.action)
         named = ", ".join(self.edges) or "+".join(map(str, self.nodes)) or f"topic {TOPIC}"
         return f"{named}: {self.action.ahead_s:+.3f}s" if isinstance(self.action, ClockSkew) else named
 
@@ -159,6 +175,8 @@ class Faults:
                 self._reassign(action)
             case PreferredElection():
                 self._elect_preferred(action)
+            case MinIsr() | ElrFeature():
+                self._change_setting(action)
             case _:
                 self._inject_nodes(action)
 
@@ -310,6 +328,36 @@ class Faults:
             fault = self._note(action, (), ())
             fault.effect_s = self._cluster.loop.now_s + self._cluster.between(0.02, 0.2)
             self._cluster.loop.after(action.hold_s, self._healed, fault)
+
+    def _change_setting(self, action: SettingAction) -> None:
+        """No two faults hold one setting, and there must be something to change."""
+        controller, kind = self._cluster.controller, type(action)
+        before = value_in_force(action, controller)
+        held = any(isinstance(one.action, kind) and one.heal_s < 0 for one in self.injected)
+        if held or before == value_of(action) or not controller.available:
+            return
+        fault = self._note(action, (), ())
+        fault.before = before
+        set_value(action, controller, value_of(action))
+        self._await_setting(fault, action)
+        self._cluster.loop.after(action.hold_s, self._set_back, fault, action)
+
+    def _await_setting(self, fault: Injected, action: SettingAction) -> None:
+        """Until every broker knows it, or it is set back."""
+        if fault.end_s >= 0:
+            return
+        if all_say(action, self._cluster, value_of(action)):
+            fault.effect_s = self._cluster.loop.now_s
+        else:
+            self._cluster.loop.after(MOVED_POLL_S, self._await_setting, fault, action)
+
+    def _set_back(self, fault: Injected, action: SettingAction) -> None:
+        fault.end_s = self._cluster.loop.now_s if fault.end_s < 0 else fault.end_s
+        if self._cluster.controller.available:
+            set_value(action, self._cluster.controller, fault.before)
+            self._healed(fault)
+        else:
+            self._cluster.loop.after(MOVED_POLL_S, self._set_back, fault, action)
 
     # Nodes that end
 
@@ -469,6 +517,8 @@ class Faults:
         nodes = [cluster.network.nodes[str(node)] for node in fault.nodes]
         full = all(len(state.isr) == len(state.replicas) for state in cluster.controller.partitions.values())
         back = not fault.moved or self._are_on(fault.moved)
+        if isinstance(fault.action, SettingAction):
+            back = all_say(fault.action, cluster, fault.before)
         return full and back and all(node.serving and not node.paused for node in nodes)
 
 

@@ -1,6 +1,7 @@
 """The tables of a history from what was observed: clients, metadata log, brokers' own lines, machine."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from checkers.history.rows import (
     BrokerLine,
@@ -21,12 +22,15 @@ from checkers.history.tables import NONE, Outcome
 from checkers.model.case import BROKERS, CONTROLLERS, NEVER_FLUSHED, TOPIC, ModelSettings
 from checkers.model.clients.producer import Producer
 from checkers.model.clients.reader import Reader
+from checkers.model.kafka.changed_settings import ElrSet, MinIsrSet
 from checkers.model.kafka.cluster import BOOT_AT_S, Line
 from checkers.model.kafka.controller import Append, Record, Registration
 from checkers.model.kafka.log import Sent
+from checkers.model.kafka.partition_change import PartitionState
 from checkers.model.observe.clock import ORIGIN_MS, nanoseconds, wall_ms
 from checkers.model.observe.final_read import Found
 
+MIN_ISR, ELR_FEATURE = "min.insync.replicas", "eligible.leader.replicas.version"
 STATISTICS_S, CALM_S = 0.5, 5.0
 """How often a client reports, and how long it does not while nothing goes wrong."""
 
@@ -111,7 +115,7 @@ def metadata(records: Iterable[Record]) -> list[MetadataChange]:
             controller=one.controller,
         )
         for one in records
-        if not isinstance(one.state, Registration)
+        if isinstance(one.state, PartitionState)
     ]
 
 
@@ -149,7 +153,7 @@ def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange
     `first`: the record that made the topic's first partition.
     """
     in_effect = {
-        "min.insync.replicas": str(settings.min_isr),
+        MIN_ISR: str(settings.min_isr),
         "unclean.leader.election.enable": str(settings.unclean_election).lower(),
         "flush.messages": str(settings.flush_messages),
         "flush.ms": str(NEVER_FLUSHED),
@@ -161,7 +165,7 @@ def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange
     ]
     formatted_ms = wall_ms(BOOT_AT_S) - 500
     features = {"metadata.version": "30"} | (
-        {"eligible.leader.replicas.version": "1"} if settings.elr else {}
+        {ELR_FEATURE: "1"} if settings.elr else {}
     )
     formatted = [
         ConfigChange(
@@ -178,11 +182,11 @@ def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange
         at_ms=formatted_ms,
         log_offset=8,
         kind="cluster",
-        key="min.insync.replicas",
+        key=MIN_ISR,
         value=str(settings.min_isr),
         controller=first.controller,
     )
-    asked = ["min.insync.replicas"]
+    asked = [MIN_ISR]
     asked += ["unclean.leader.election.enable"] if settings.unclean_election else []
     asked += ["flush.messages"] if settings.flush_messages != NEVER_FLUSHED else []
     topic = [
@@ -198,6 +202,34 @@ def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange
         for at, key in enumerate(asked)
     ]
     return [*reported, *formatted, *([cluster] if settings.elr else []), *topic]
+
+
+def config_changes(settings: ModelSettings, records: Iterable[Record]) -> list[ConfigChange]:
+    """The settings that were changed later; a feature at level 0 is removed. Where ELR was never on, the
+    default of min.insync.replicas comes before it."""
+    rows: list[ConfigChange] = []
+    had_elr = settings.elr
+    for one in records:
+        match one.state:
+            case MinIsrSet(value=value):
+                what = {"kind": "topic", "name": TOPIC, "key": MIN_ISR, "value": str(value)}
+            case ElrSet(on=on):
+                what = {"kind": "feature", "name": ELR_FEATURE, "value": "1" if on else ""}
+            case _:
+                continue
+        row = ConfigChange(
+            at_ms=wall_ms(one.at_s + one.ahead_s),
+            log_offset=one.offset,
+            removed=not what["value"],
+            controller=one.controller,
+            **what,
+        )
+        if isinstance(one.state, ElrSet) and not had_elr:
+            default = replace(row, log_offset=row.log_offset - 1, kind="cluster", name="", removed=False)
+            rows.append(replace(default, key=MIN_ISR, value=str(settings.min_isr)))
+            had_elr = True
+        rows.append(row)
+    return rows
 
 
 def producers(instances: Iterable[Producer]) -> list[ProducerRow]:

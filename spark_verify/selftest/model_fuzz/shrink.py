@@ -4,7 +4,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from checkers.model import Action, Case, Latency, ModelSettings, Partition, PreferredElection, Reassign
+from checkers.model import (
+    Action,
+    Case,
+    ElrFeature,
+    Latency,
+    MinIsr,
+    ModelSettings,
+    Partition,
+    PreferredElection,
+    Reassign,
+)
 
 Hit = TypeVar("Hit", int, str)
 Shows = Callable[[Case], bool]
@@ -70,7 +80,7 @@ def _less(action: Action) -> Iterator[Action]:
     match action:
         case Partition() | Latency():
             yield from (replace(action, edges=fewer) for fewer in _one_less(action.edges))
-        case Reassign() | PreferredElection():
+        case Reassign() | PreferredElection() | MinIsr() | ElrFeature():
             return
         case _:
             yield from (replace(action, nodes=fewer) for fewer in _one_less(action.nodes))
