@@ -9,6 +9,7 @@
                          were in sync when the high watermark could pass it last: not while fewer than so many
                          were
     last standing        without ELR, the only in-sync replica may come back emptier
+    forgotten            with ELR, another min.insync.replicas leaves nobody eligible but those in sync
     unclean election     where the topic allows it, or a person asked for it
     retention            where the leader's clock was so far ahead that the record was too old by it
 
@@ -19,11 +20,12 @@ Counterexample to "two unclean shutdowns permit it":
     broker 3 is elected without an acknowledged record: it had not shut down, so its loss is a violation
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from checkers.contract.fate import Fate, Reason
+from checkers.contract.forgotten import forgotten_by_change, unkept_without_elr
 from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import Outage, PartitionEvidence
 from checkers.contract.retention import deleted
@@ -43,6 +45,7 @@ DISK_LOSS = "disk loss among all in-sync replicas"
 UNCLEAN_SHUTDOWNS = "min.isr replicas shut down uncleanly"
 ISR_OF_ONE = "ISR of one with min.isr 1"
 LAST_STANDING = "last replica standing"
+FORGOTTEN = "eligible replicas forgotten"
 LAST_KNOWN_ELR = "last known ELR elected without the data"
 UNCLEAN_ELECTION = "unclean election"
 RETENTION = "deleted by retention"
@@ -201,6 +204,13 @@ def _unsynced(
     if not terms.elr and election.isr == {election.leader}:
         clause = f"ELR off: the last in-sync replica, broker {outage.node}, shut down uncleanly; {removal}"
         return Ruling(kind="permitted", causes=(LAST_STANDING,), clause=clause)
+    gone = {outage.node for outage in unclean}
+    if outage.node in gone and forgotten_by_change(record.tp, election, gone, realised):
+        clause = f"another min.insync.replicas left nobody eligible but {_several(gone)}; {removal}"
+        return Ruling(kind="permitted", causes=(FORGOTTEN,), clause=clause)
+    if outage.node in gone and unkept_without_elr(record.tp, election, gone, realised):
+        clause = f"ELR was off until nobody was in sync but {_several(gone)}; {removal}"
+        return Ruling(kind="permitted", causes=(LAST_STANDING,), clause=clause)
     clause = f"{removal} without it, after {_counted(unclean, terms.min_isr)}"
     return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=clause)
 
@@ -242,10 +252,14 @@ def _held(record: LostRecord, outage: Outage) -> bool:
     return outage.reached is None or outage.reached > record.offset
 
 
+def _several(nodes: Collection[int]) -> str:
+    return f"broker{'s' * (len(nodes) != 1)} {', '.join(map(str, sorted(nodes)))}"
+
+
 def _counted(unclean: Sequence[Outage], min_isr: int) -> str:
     several = "s" * (len(unclean) != 1)
     relation = "≥" if len(unclean) >= min_isr else "<"
-    nodes = f": broker{several} {', '.join(str(outage.node) for outage in unclean)}" if unclean else ""
+    nodes = f": {_several([outage.node for outage in unclean])}" if unclean else ""
     return (
         f"{len(unclean)} unclean shutdown{several} {relation} min.insync.replicas {min_isr} "
         f"before the ISR recovered{nodes}"

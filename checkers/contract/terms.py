@@ -102,6 +102,7 @@ class TermsOverTime:
         None among the terms: a setting was changed to what is not known. Without an election none decides.
         """
         at_ns, offset = (election.at_ns, election.log_offset) if election else (since_ns, NONE)
+        since_ns = min(since_ns, at_ns)  # a deposed leader appends after the election that has removed it
         slack_ns, by_min_isr = self._clock.slack_ns, self.min_isr(name, topic)
         wanted = [value for value in between(by_min_isr, since_ns, at_ns, slack_ns) if value is not None]
         counts_ns = max(since_ns, last_enough_ns(max(wanted, default=1)))

@@ -198,6 +198,16 @@ class Timeline:
         during = (state for state in self.states(tp) if since_ns < state.since_ns <= until_ns)
         return any(node in state.isr for state in (first, *during) if state)
 
+    def in_sync_from(self, tp: TopicPartition, log_offset: int, until: Election) -> frozenset[int]:
+        """All who were in sync after a record of the metadata log, or came in between it and an election; all
+        that ever were, if either is not recorded."""
+        states = self.states(tp)
+        later = [state.isr for state in states if log_offset < state.log_offset < until.log_offset]
+        first = [state.isr for state in states if state.log_offset <= log_offset][-1:]
+        if NONE in (log_offset, until.log_offset) or log_offset >= until.log_offset:
+            first, later = [], [state.isr for state in states]
+        return frozenset[int]().union(*first, *later)
+
     def rejoined(self, tp: TopicPartition, node: int, after_ns: int, back_ns: int) -> int | None:
         """When a node that was out of the in-sync replicas at or after a time came back; None if never.
 

@@ -226,10 +226,10 @@ class _Fates:
         if removal.election == "unclean":
             return "unclean election", self._settings.unclean_election, facts
         if leader in emptier:
-            outlived = self._promised[record.partition].outlived(removal, lost)
+            outlived = self._promised[record.partition].outlived(removal)
             if len(unclean) >= outlived.by_min_isr:
                 return self._counted(record, batch, removal, lost), True, facts
-            if len(unclean) >= outlived.in_all:
+            if outlived.guards is not None and outlived.guards <= unclean:
                 return (FORGOTTEN if outlived.by_change else "last replica standing"), True, facts
         known = removal.election == "last-known-elr"
         name = "last known ELR elected" if known else "in-sync replica elected"

@@ -5,25 +5,25 @@ uncleanly (KIP-966): whoever leaves the ISR when fewer are left stays eligible. 
 controller had when enough were last in sync, not one that it gets later, which promises what is there.
 The controller forgets the eligible ones, as Kafka does, where min.insync.replicas is changed while fewer are
 in sync, and keeps none while ELR is off. From then on those alone have what was committed who are in sync
-then, or come into the ISR later; who had shut down uncleanly before counts as before.
+then, or come into the ISR later.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from checkers.model.kafka.changed_settings import ElrSet, MinIsrSet
-from checkers.model.kafka.cluster import Shutdown
 from checkers.model.kafka.controller import Record
 from checkers.model.kafka.partition_change import PartitionState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlived:
-    """`by_min_isr`: as many as enough in sync promised. `in_all`: fewer, if the controller has forgotten whom
-    it had kept eligible. `by_change`: because a setting was changed, not because ELR was off."""
+    """`by_min_isr`: as many as enough in sync promised. `guards`: who alone has what was committed, where the
+    controller has forgotten whom it had kept eligible; None: it has not. `by_change`: because a setting was
+    changed, not because ELR was off."""
 
     by_min_isr: int
-    in_all: int
+    guards: frozenset[int] | None
     by_change: bool
 
 
@@ -40,12 +40,11 @@ class Promised:
             or (isinstance(one.state, PartitionState) and one.state.partition == partition)
         ]
 
-    def outlived(self, removal: Record, lost: Sequence[Shutdown]) -> Outlived:
-        """How many unclean shutdowns a record outlives until an election; `lost` are those that count."""
+    def outlived(self, removal: Record) -> Outlived:
+        """How many unclean shutdowns a record outlives until an election."""
         min_isr, elr = self._min_isr, self._elr
         promised, by_change = min_isr, False
         guards: set[int] | None = None
-        """Whoever has what was committed, once the others are forgotten."""
         state: PartitionState | None = None
         for one in self._records:
             if one.offset >= removal.offset:
@@ -64,9 +63,8 @@ class Promised:
             if len(in_sync) >= wanted:
                 promised, guards = wanted, None
             elif changed or not elr:
-                guards = in_sync | {each.node for each in lost if each.at_s <= one.at_s}
-                by_change = changed
+                guards, by_change = in_sync, changed
             elif guards is not None:
                 guards |= in_sync
-        in_all = promised if guards is None else min(promised, len(guards))
-        return Outlived(by_min_isr=promised, in_all=in_all, by_change=by_change)
+        alone = None if guards is None else frozenset(guards)
+        return Outlived(by_min_isr=promised, guards=alone, by_change=by_change)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from checkers.history.tables import NONE
 from checkers.model.bugs import Bug
 from checkers.model.case import log_dir_of
-from checkers.model.kafka.controller import AlterPartition, Record, Registration
 from checkers.model.kafka.changed_settings import ElrSet, MinIsrSet
+from checkers.model.kafka.controller import AlterPartition, Record, Registration
 from checkers.model.kafka.damage import load_wrongly
 from checkers.model.kafka.event_loop import Callback
 from checkers.model.kafka.follower import Follower

@@ -128,9 +128,7 @@ class Controller:
             self._offset += 1
         self._cluster.metadata_grew()
 
-    def _replay(
-        self, state: PartitionState | Registration | SettingSet, election: str, now_s: float
-    ) -> None:
+    def _replay(self, state: PartitionState | Registration | SettingSet, election: str, now_s: float) -> None:
         """Take over what a record says, as the one at the end of the log."""
         before = None
         match state:

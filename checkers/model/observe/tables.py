@@ -164,9 +164,7 @@ def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange
         for key, value in in_effect.items()
     ]
     formatted_ms = wall_ms(BOOT_AT_S) - 500
-    features = {"metadata.version": "30"} | (
-        {ELR_FEATURE: "1"} if settings.elr else {}
-    )
+    features = {"metadata.version": "30"} | ({ELR_FEATURE: "1"} if settings.elr else {})
     formatted = [
         ConfigChange(
             at_ms=formatted_ms,
