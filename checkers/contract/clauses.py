@@ -24,8 +24,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from checkers.contract.changed_eligibility import (
+    forgotten_by_change,
+    may_be_by_older_value,
+    unkept_without_elr,
+)
 from checkers.contract.fate import Fate, Reason
-from checkers.contract.forgotten import forgotten_by_change, unkept_without_elr
 from checkers.contract.lost_record import LostRecord
 from checkers.contract.partition_evidence import Outage, PartitionEvidence
 from checkers.contract.retention import deleted
@@ -81,6 +85,12 @@ def rule(
             removal = f"{_removal(fate, realised)}; " if fate.removed_by else ""
             clause = f"{removal}not measured: {fate.missing}"
             return Ruling(kind="undecided", causes=(MISSING_EVIDENCE,), clause=clause)
+        case Reason.IN_SYNC if _may_be_by_older_value(record, fate, realised):
+            clause = (
+                f"{_removal(fate, realised)}; not measured: whether broker {fate.appended.leader} had learnt "
+                "yet how many min.insync.replicas wanted"
+            )
+            return Ruling(kind="undecided", causes=(MISSING_EVIDENCE,), clause=clause)
         case Reason.IN_SYNC:
             return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=_in_sync(fate, realised))
         case Reason.DEPOSED:
@@ -135,6 +145,12 @@ def _no_election(record: LostRecord, evidence: PartitionEvidence, realised: Real
             "begins at or below its offset"
         )
     return "no election since it was written begins at or below its offset"
+
+
+def _may_be_by_older_value(record: LostRecord, fate: Fate, realised: Realised) -> bool:
+    topic, election = realised.topic(record.tp.topic), fate.removed_by
+    assert topic is not None, "what is not known of a topic is decided before"
+    return election is not None and may_be_by_older_value(record, election, topic, realised)
 
 
 def _in_sync(fate: Fate, realised: Realised) -> str:

@@ -5,9 +5,11 @@ permitted follows from what Kafka promises: acks=0 nothing; acks=1 the append by
 that was below a high watermark, that it survives fewer unclean shutdowns of brokers that had it than
 min.insync.replicas (KIP-966), unless unclean election is on. Without ELR it also dies with the last member of
 the ISR, however many had it; and with those in sync, if min.insync.replicas is changed while they are fewer:
-promised.py has which value counts. What was flushed outlives a loss of power, and not that of the disk. Retention
-has taken what the last leader that had it deleted, for it was too old by its clock, where nobody brought it
-back; or what the next one had deleted as a follower, or taken over as deleted.
+which value counts says promised.py. A leader goes by the value that it knows, and what it commits by an older
+and smaller one, only those have who are in sync for it, whomever the controller keeps eligible. What was
+flushed outlives a loss of power, and not that of the disk. Retention has taken what the last leader that had
+it deleted, for it was too old by its clock, where nobody brought it back; or what the next one had deleted as
+a follower, or taken over as deleted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +24,7 @@ from checkers.model.in_sync import NEVER_S, InSync
 from checkers.model.kafka.cluster import Cluster, Deleted, Shutdown, Started
 from checkers.model.kafka.controller import Record, Registration
 from checkers.model.kafka.log import Batch, Sent
-from checkers.model.kafka.partition_change import PartitionState
+from checkers.model.kafka.partition_change import NO_LEADER, PartitionState
 from checkers.model.observe.clock import nanoseconds
 from checkers.model.observe.final_read import Found
 from checkers.model.promised import Promised
@@ -34,6 +36,9 @@ Fate = tuple[str, bool, str]
 
 FORGOTTEN = "eligible replicas forgotten"
 """The cause of a loss that another min.insync.replicas has made possible while fewer were in sync."""
+
+OLDER_VALUE = "committed by an older min.insync.replicas"
+"""The cause of a loss where the leader had not learnt of a larger value, and an eligible one never had it."""
 
 
 def truth_of(
@@ -60,6 +65,7 @@ class _Fates:
     ) -> None:
         self._settings, self._broken = cluster.case.settings, cluster.known.broken
         self._readers, self._deleted = readers, cluster.known.deleted
+        self._by_older_value = cluster.known.by_older_value
         self._present = {id(one.record) for rows in found.values() for one in rows}
         self._batches: dict[int, list[Batch]] = {}
         for batch in cluster.known.batches:
@@ -76,6 +82,11 @@ class _Fates:
                 of_partitions.setdefault(each.state.partition, []).append(each)
                 if each.election:
                     self._elected[each.state.partition, each.state.leader_epoch] = each
+        self._leaderless = {
+            number
+            for number, changes in of_partitions.items()
+            if [_leader(one) for one in changes if one.at_s <= cluster.known.closed_s][-1:] == [NO_LEADER]
+        }
         registered_s = _registered(cluster.controller.records)
         self._promised = {
             number: Promised(
@@ -187,6 +198,8 @@ class _Fates:
     def _judge(self, record: Sent, copy: Batch | None, removal: Record | None) -> Fate:
         if copy is None:
             return "acknowledged without being written (client)", False, "no leader appended it"
+        if removal is None and record.partition in self._leaderless:
+            return "partition without a leader", True, "no election has removed it yet"
         if removal is None:
             return "hole", False, "no election removed it"
         state = removal.state
@@ -231,6 +244,8 @@ class _Fates:
                 return self._counted(record, batch, removal, lost), True, facts
             if outlived.guards is not None and outlived.guards <= unclean:
                 return (FORGOTTEN if outlived.by_change else "last replica standing"), True, facts
+        if id(batch) in self._by_older_value and leader not in batch.holders:
+            return OLDER_VALUE, True, facts
         known = removal.election == "last-known-elr"
         name = "last known ELR elected" if known else "in-sync replica elected"
         return f"{name} without the data", False, facts

@@ -52,7 +52,8 @@ class Promised:
             changed = False
             match one.state:
                 case MinIsrSet(value=value):
-                    min_isr, changed = value, elr
+                    min_isr = value
+                    changed = elr and state is not None and bool(state.elr or state.last_known_elr)
                 case ElrSet(on=on):
                     elr = on
                 case PartitionState():

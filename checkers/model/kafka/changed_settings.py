@@ -1,8 +1,8 @@
 """Settings that an administrator changes by a record of the metadata log, and what the controller does then.
 
-Where ELR is on, another min.insync.replicas lets the controller forget whom it had kept eligible: a record of
-its own, behind that of the setting, empties the ELR and the last known leader of every partition of the topic.
-ELR that is turned off goes from a partition with its next change.
+Where ELR is on, another min.insync.replicas lets the controller forget whom it had kept eligible: a record
+behind that of the setting empties the ELR and the last known leader of every partition of the topic. ELR that
+is turned off goes from a partition with its next change.
 Source: ConfigurationControlManager.createClearElrRecordsAsNeeded, ReplicationControlManager.removeTopicElrs,
 FeatureControlManager in Kafka 4; KIP-966.
 """

@@ -93,6 +93,9 @@ class Known:
     batches: list[Batch] = field(default_factory=list)
     broken: dict[tuple[int, int], Bug] = field(default_factory=dict)
     """By the identity of a batch and a broker: the planted bug by which the broker has lost it."""
+    by_older_value: set[int] = field(default_factory=set)
+    """By identity: batches below the high watermark of a leader with as many in sync as it wanted, and fewer
+    than the controller did."""
     closed_s: float = 0.0
     """When the final read was over: what is later, the stopping of the brokers, decides nothing."""
 
@@ -311,11 +314,16 @@ class Cluster:
 
     def covered(self, replica: Replica, before: int, to: int) -> None:
         """A leader has moved its high watermark."""
+        state, role = self.controller.partitions[replica.partition], replica.role
+        wanted = min(self.controller.rules.min_isr, len(state.replicas))
+        older = isinstance(role, Leader) and role.min_isr <= len(replica.isr) < wanted
         for batch in replica.log.from_offset(before):
             if batch.end_offset > to:
                 break
             if batch.covered_s < 0:
                 batch.covered_s = self.loop.now_s
+                if older:
+                    self.known.by_older_value.add(id(batch))
 
     # What can be asked
 
