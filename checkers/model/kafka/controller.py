@@ -323,6 +323,12 @@ class Controller:
         forgotten = [cleared(self.partitions.values())] if self.rules.elr else []
         self.commit([MinIsrSet(value=value), *forgotten])
 
+    @property
+    def least_min_isr(self) -> int:
+        """The smallest min.insync.replicas that the topic has had so far."""
+        later = (one.state.value for one in self.records if isinstance(one.state, MinIsrSet))
+        return min([self._cluster.case.settings.min_isr, *later])
+
     def set_elr(self, on: bool) -> None:
         """Turn ELR on or off. Where it was never on, the default of min.insync.replicas comes before it."""
         known = self._cluster.case.settings.elr or any(isinstance(one.state, ElrSet) for one in self.records)
