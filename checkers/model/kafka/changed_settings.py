@@ -39,7 +39,11 @@ class ElrCleared:
 
 
 def cleared(states: Iterable[PartitionState]) -> ElrCleared:
-    """The record that empties the ELR of partitions."""
+    """The record that empties the ELR of partitions.
+
+    Turning ELR off writes none: whom a partition keeps then nobody strikes out after an unclean shutdown, and
+    PartitionChangeBuilder.isValidNewLeader of Kafka 4 may elect one of them once. The model elects none.
+    """
     return ElrCleared(
         states=tuple(
             replace(state, elr=(), last_known_elr=(), partition_epoch=state.partition_epoch + 1)

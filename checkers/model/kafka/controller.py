@@ -292,7 +292,9 @@ class Controller:
             unclean = replace(self.rules, unclean=True)
             forbidden = change(state, isr, unclean, may_lead, unclean_shutdown)
             if forbidden is not None and forbidden.election == "unclean":
-                self._cluster.manifest(bug)
+                self._cluster.act(bug)
+                if forbidden.state.leader not in state.elr:  # Kafka's own may elect one of those: see `cleared`
+                    self._cluster.manifest(bug)
                 return forbidden
         return found
 
