@@ -293,7 +293,8 @@ class Controller:
             forbidden = change(state, isr, unclean, may_lead, unclean_shutdown)
             if forbidden is not None and forbidden.election == "unclean":
                 self._cluster.act(bug)
-                if forbidden.state.leader not in state.elr:  # Kafka's own may elect one of those: see `cleared`
+                # One of an ELR that is off Kafka's own may elect as well: see `cleared`.
+                if forbidden.state.leader not in state.elr:
                     self._cluster.manifest(bug)
                 return forbidden
         return found
