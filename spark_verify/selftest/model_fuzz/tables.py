@@ -10,10 +10,10 @@ _PAGE = """# The verdict against the truth
 
 Written by `python -m spark_verify.selftest.model_fuzz --tables docs/model.md`; the same seed gives the same
 tables. [trust.md](trust.md) says what they are good for. A run is a simulated Kafka (`checkers/model`) under
-random settings and faults, wrong clocks and planned moves among them, judged as `highwater check` judges a
-real one. *Manifested*: the planted bug changed the outcome of the run; of those runs none may be PASS, but
-one of which a correct Kafka has the same history: no verdict can tell the two apart, and it is listed below
-the table.
+random settings and faults, wrong clocks, planned moves and settings that change among them, judged as
+`highwater check` judges a real one. *Manifested*: the planted bug changed the outcome of the run; of those
+runs none may be PASS, but one of which a correct Kafka has the same history: no verdict can tell the two
+apart, and it is listed below the table.
 
 ## A correct Kafka
 
