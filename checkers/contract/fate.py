@@ -96,11 +96,11 @@ def _under(
     if not all(fate.reason is Reason.IN_SYNC for fate in its_fates):
         later += _kept_later(appended.epoch, record, evidence, realised)
     by_epoch = (its_own, *(tuple(_removals(record, epoch, evidence, realised)) for epoch in later))
-    removals = [each for of_one in by_epoch[1:] for each in of_one]
-    by_elections = dict.fromkeys((*its_fates, *_fates_of(removals, record, appended, evidence, realised)))
+    others = (each for of_one in by_epoch for each in of_one if each not in its_own)
+    by_elections = (*its_fates, *_fates_of(others, record, appended, evidence, realised))
     if any(_may_be_deleted(record, of_one, evidence, realised) for of_one in by_epoch):
         return (*by_elections, Fate(appended=appended, reason=Reason.DELETED))
-    return tuple(by_elections)
+    return by_elections
 
 
 def _may_be_deleted(
@@ -240,14 +240,10 @@ def _removals(
         if oldest < election.leader_epoch:
             return
         start = evidence.start_of(election.leader_epoch)
-        if (
-            start.low <= record.offset
-            or older_there
-            or (
-                # Of what an older epoch had there, retention has taken the sign.
-                _is_deleted(record, evidence, realised) and _may_have_other(epoch, election, record, realised)
-            )
-        ):
+        # Of what an older epoch had there, retention has taken the sign.
+        deleted = _is_deleted(record, evidence, realised)
+        unshown = deleted and _may_have_other(epoch, election, record, realised)
+        if start.low <= record.offset or older_there or unshown:
             yield election
         if start.high <= record.offset:
             return
