@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from checkers.contract.terms import ELR_FEATURE, TermsOverTime, TopicPromise
+from checkers.contract.terms import TermsOverTime, TopicPromise
 from checkers.contract.timeline import Clock, Timeline
 from checkers.history.log_runs import BatchProducers, LogRun
+from checkers.history.metadata_log.settings import ELR_FEATURE
 from checkers.history.node_clocks import Ahead, spans_of
 from checkers.history.rows import ClockPair, ConfigChange, Context, TopicPartition
 from checkers.history.tables import NONE

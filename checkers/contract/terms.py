@@ -22,13 +22,11 @@ from itertools import product
 from typing import Generic, TypeVar
 
 from checkers.contract.timeline import NEVER_NS, SECOND_NS, Clock, Election
-from checkers.history.metadata_log.settings import MIN_ISR, UNCLEAN, Settings
+from checkers.history.metadata_log.settings import ELR_FEATURE, MIN_ISR, UNCLEAN, Settings
 from checkers.history.rows import ConfigChange, Context, Fault
 from checkers.history.tables import NONE
 
 FLUSH_MESSAGES = "flush.messages"
-ELR_FEATURE = "eligible.leader.replicas.version"
-"""The feature whose level above 0 turns eligible leader replicas on (KIP-966)."""
 CHANGES_SETTINGS = "config"
 """The kind of fault that changes settings; its target is written `topic orders: min.insync.replicas=1`, or
 `brokers: …` for the default of all."""

@@ -18,6 +18,8 @@ from checkers.history.rows import ConfigChange
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"
+ELR_FEATURE = "eligible.leader.replicas.version"
+"""The feature whose level above 0 turns eligible leader replicas on (KIP-966)."""
 
 
 class Settings:

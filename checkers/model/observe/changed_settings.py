@@ -6,10 +6,10 @@ answer: then nothing shows that all know a value.
 
 from typing import TypeAlias
 
+from checkers.history.metadata_log.settings import ELR_FEATURE, MIN_ISR
 from checkers.model.case import TOPIC, ElrFeature, MinIsr
 from checkers.model.kafka.cluster import Cluster
 from checkers.model.kafka.controller import Controller
-from checkers.model.observe.tables import ELR_FEATURE, MIN_ISR
 
 SettingAction: TypeAlias = MinIsr | ElrFeature
 

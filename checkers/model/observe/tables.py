@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from checkers.history.metadata_log.settings import ELR_FEATURE, MIN_ISR, UNCLEAN
 from checkers.history.rows import (
     BrokerLine,
     BrokerState,
@@ -30,7 +31,6 @@ from checkers.model.kafka.partition_change import PartitionState
 from checkers.model.observe.clock import ORIGIN_MS, nanoseconds, wall_ms
 from checkers.model.observe.final_read import Found
 
-MIN_ISR, ELR_FEATURE = "min.insync.replicas", "eligible.leader.replicas.version"
 STATISTICS_S, CALM_S = 0.5, 5.0
 """How often a client reports, and how long it does not while nothing goes wrong."""
 
@@ -154,7 +154,7 @@ def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange
     """
     in_effect = {
         MIN_ISR: str(settings.min_isr),
-        "unclean.leader.election.enable": str(settings.unclean_election).lower(),
+        UNCLEAN: str(settings.unclean_election).lower(),
         "flush.messages": str(settings.flush_messages),
         "flush.ms": str(NEVER_FLUSHED),
         "retention.ms": str(round(settings.retention_s * 1000)),
@@ -185,7 +185,7 @@ def configs(settings: ModelSettings, first: MetadataChange) -> list[ConfigChange
         controller=first.controller,
     )
     asked = [MIN_ISR]
-    asked += ["unclean.leader.election.enable"] if settings.unclean_election else []
+    asked += [UNCLEAN] if settings.unclean_election else []
     asked += ["flush.messages"] if settings.flush_messages != NEVER_FLUSHED else []
     topic = [
         ConfigChange(

@@ -7,7 +7,7 @@ Kafka's clients do not hand that on, so each broker is asked by itself; nothing 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from checkers.contract.terms import ELR_FEATURE
+from checkers.history.metadata_log.settings import ELR_FEATURE
 from compose.admin_protocol import METADATA_VERSION, Feature
 from compose.kafka.admin import ClusterAdmin
 from compose.releases.settings import releases

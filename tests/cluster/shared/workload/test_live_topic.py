@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from checkers.contract.terms import ELR_FEATURE
+from checkers.history.metadata_log.settings import ELR_FEATURE
 from compose.cluster.start import DockerCluster
 from harness.api import of_topic, promise
 from workloads.clients.live_topic import read_topic

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from checkers.history.metadata_log.settings import MIN_ISR
 from checkers.history.tables import Outcome
 from checkers.model import (
     Case,
@@ -31,7 +32,6 @@ SETTINGS = ModelSettings(
 )
 ALONE = Partition(at_s=4.0, hold_s=14.0, edges=("2->1", "3->1"))
 """Leader 1 is alone in sync from 7 s to 9 s on, until 18 s."""
-MIN_ISR = "min.insync.replicas"
 
 
 def run(seed, *schedule, settings=SETTINGS):
