@@ -10,6 +10,7 @@ from checkers.contract.settings import ProducerPromise, Realised
 from checkers.contract.terms import TopicPromise
 from checkers.contract.timeline import SECOND_NS, Clock
 from checkers.history.log_runs import BatchProducers, LogRun
+from checkers.history.metadata_log.settings import ELR_FEATURE, MIN_ISR
 from checkers.history.rows import (
     BrokerLine,
     BrokerState,
@@ -190,6 +191,24 @@ def proof(high_watermark, log_start=0) -> Proof:
         log_end=high_watermark,
         complete=True,
     )
+
+
+def changed(second, value, offset=50, *, key=MIN_ISR, kind="topic", name="orders") -> ConfigChange:
+    """A record of the metadata log that changes a setting; None removes it."""
+    return ConfigChange(
+        at_ms=(CLOCK.wall_ns + int(second * 1e9)) // 1_000_000,
+        log_offset=offset,
+        kind=kind,
+        name=name,
+        key=key,
+        value=value or "",
+        removed=value is None,
+    )
+
+
+def feature(second, level, offset=50) -> ConfigChange:
+    """The level of ELR after a record of the metadata log."""
+    return changed(second, level, offset, key="", kind="feature", name=ELR_FEATURE)
 
 
 def lost(

@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from fakes.history.judged_run import CLOCK, down, led, lost, ns, power_cut, sampled, world
+from fakes.history.judged_run import changed, down, feature, led, lost, ns, power_cut, sampled, world
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.history.log_runs import LogRun
-from checkers.history.rows import ConfigChange
 
 ALL = (1, 2, 3)
 ACKED = lost(offset=7, sent=2, acked=3)
@@ -16,23 +15,11 @@ VIOLATION = ("violation", "in-sync replica elected without the data")
 FORGOTTEN = ("permitted", "eligible replicas forgotten")
 LAST_STANDING = ("permitted", "last replica standing")
 UNDECIDED = ("undecided", "missing evidence")
-ELR = {"kind": "feature", "name": "eligible.leader.replicas.version"}
 
 
 def at(offset, row):
     """A row of the metadata log, with its place in it."""
     return replace(row, log_offset=offset)
-
-
-def changed(second, value, offset, **what):
-    """A record that sets min.insync.replicas of the topic, or what is said; "" removes it."""
-    return ConfigChange(
-        at_ms=(CLOCK.wall_ns + int(second * 1e9)) // 1_000_000,
-        log_offset=offset,
-        value=value,
-        removed=not value,
-        **(what or {"kind": "topic", "name": "orders", "key": "min.insync.replicas"}),
-    )
 
 
 def judged(anomaly, *events, **settings):
@@ -62,7 +49,7 @@ def test_one_power_cut_may_take_what_another_value_has_left_on_one_replica(value
 
 
 def test_the_default_of_all_topics_empties_the_elr_as_well():
-    default = changed(7, "3", 51, kind="cluster", key="min.insync.replicas")
+    default = changed(7, "3", 51, kind="cluster", name="")
     assert judged(ACKED, *CUT, EMPTIED, default) == FORGOTTEN
 
 
@@ -77,11 +64,11 @@ def test_who_came_into_the_isr_after_that_has_it_and_counts():
 
 
 def test_nobody_was_kept_while_elr_was_off():
-    off_and_on = (changed(4, "", 30, **ELR), changed(8, "1", 54, **ELR))
+    off_and_on = (feature(4, None, 30), feature(8, "1", 54))
     nobody = at(40, led(5, 1, 5, (1,)))
     run = (MADE, nobody, *CUT[2:])
-    assert judged(ACKED, *run, changed(-1, "1", 2, **ELR), *off_and_on) == LAST_STANDING
-    assert judged(ACKED, *run, changed(-1, "1", 2, **ELR)) == VIOLATION
+    assert judged(ACKED, *run, feature(-1, "1", 2), *off_and_on) == LAST_STANDING
+    assert judged(ACKED, *run, feature(-1, "1", 2)) == VIOLATION
 
 
 RAISED = (

@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 from fakes.history.judged_run import (
     ALL_CUT,
-    CLOCK,
+    changed,
     checkpoint,
     down,
+    feature,
     led,
     log_end,
     lost,
@@ -25,9 +26,10 @@ from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.terms import Terms, TopicPromise
 from checkers.history.log_runs import LogRun
-from checkers.history.rows import ConfigChange, Fault
+from checkers.history.metadata_log.settings import UNCLEAN
+from checkers.history.rows import Fault
 
-MIN_ISR, UNCLEAN, FLUSH = "min.insync.replicas", "unclean.leader.election.enable", "flush.messages"
+FLUSH = "flush.messages"
 ALL = (1, 2, 3)
 CUT = (
     led(0, 1, 5, ALL),
@@ -45,19 +47,6 @@ def alone(second):
 
 
 EARLY, LATE = lost(offset=7, sent=2, acked=3), lost(offset=8, sent=7, acked=8, sequence=2)
-
-
-def changed(second, value, offset=50, *, key=MIN_ISR, kind="topic", name="orders") -> ConfigChange:
-    """A record of the metadata log that changes a setting; None removes it."""
-    return ConfigChange(
-        at_ms=(CLOCK.wall_ns + int(second * 1e9)) // 1_000_000,
-        log_offset=offset,
-        kind=kind,
-        name=name,
-        key=key,
-        value=value or "",
-        removed=value is None,
-    )
 
 
 def config(
@@ -267,11 +256,6 @@ ELECTED = replace(led(7, 2, 7, (2,)), log_offset=100)
 def test_an_unclean_election_goes_by_what_the_controller_knew(rows, expected):
     """To the record: it writes both into one log."""
     assert labels(lost(offset=7, acked=3.5), run=world(*HEADLESS, ELECTED, *rows)) == [expected]
-
-
-def feature(second, level, offset=50) -> ConfigChange:
-    """The level of ELR after a record of the metadata log."""
-    return changed(second, level, offset, key="", kind="feature", name="eligible.leader.replicas.version")
 
 
 def terms(run, since, *, name="orders"):
