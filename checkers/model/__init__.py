@@ -28,7 +28,7 @@ from checkers.model.case import (
     ProducerSettings,
     Reassign,
 )
-from checkers.model.draw_case import draw_case
+from checkers.model.draw.draw_case import draw_case
 from checkers.model.simulate import simulate
 from checkers.model.truth import RecordTruth, Removal, Simulated, Truth
 

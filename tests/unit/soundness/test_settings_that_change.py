@@ -27,7 +27,7 @@ from checkers.model import (
     draw_case,
     simulate,
 )
-from checkers.model.draw_settings import with_settings
+from checkers.model.draw.settings import with_settings
 from checkers.verdict.algebra import Verdict
 from spark_verify.selftest.model_fuzz.asked_of import asked_of
 from spark_verify.selftest.model_fuzz.compare import disagreements

@@ -19,11 +19,11 @@ from checkers.model.case import (
     PowerLoss,
     ProducerSettings,
 )
-from checkers.model.draw_clocks import with_clocks
-from checkers.model.draw_for_bug import case_for
-from checkers.model.draw_moves import with_moves
-from checkers.model.draw_settings import with_settings
-from checkers.model.recipes import RECIPES
+from checkers.model.draw.clocks import with_clocks
+from checkers.model.draw.for_bug import case_for
+from checkers.model.draw.moves import with_moves
+from checkers.model.draw.recipes import RECIPES
+from checkers.model.draw.settings import with_settings
 
 FIRST_FAULT_S = 3.0
 MOST_FAULTS = 4

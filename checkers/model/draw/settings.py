@@ -8,7 +8,7 @@ from dataclasses import replace
 from random import Random
 
 from checkers.model.case import BROKERS, Action, Case, ElrFeature, Kill, MinIsr, Partition, PowerLoss
-from checkers.model.recipes import RECIPES
+from checkers.model.draw.recipes import RECIPES
 
 SHARE = 0.1
 """How much of the cases have settings that change."""
