@@ -11,6 +11,7 @@ import numpy as np
 from confluent_kafka import KafkaError, Message
 from numpy.typing import NDArray
 
+from checkers.contract.settings import Acks
 from checkers.history.payload import row_type
 from checkers.history.tables import NONE
 
@@ -18,9 +19,13 @@ from checkers.history.tables import NONE
 class DeliveryReports:
     """The reports since they were last taken; used by the one thread that polls the client."""
 
-    def __init__(self, record_bytes: int) -> None:
-        """`record_bytes` is the size of every value sent."""
-        self._row = row_type(record_bytes)
+    def __init__(self, record_bytes: int, *, acks: Acks) -> None:
+        """`record_bytes` is the size of every value sent.
+
+        With acks=0 no broker answers, and librdkafka numbers the records of a batch upwards from -1001, what
+        it calls an invalid offset: from the 1,002nd on that looks like an offset, and is none.
+        """
+        self._row, self._offsets_known = row_type(record_bytes), acks != "0"
         self._offsets: list[int | None] = []
         self._acked: list[bytes | None] = []
         self._failed: list[bytes | None] = []
@@ -48,6 +53,8 @@ class DeliveryReports:
         raw = self._offsets
         known = raw if None not in raw else [NONE if offset is None else offset for offset in raw]
         offsets = np.maximum(np.array(known, np.int64), NONE)
+        if not self._offsets_known:
+            offsets[:] = NONE
         self._acked.clear()
         self._offsets.clear()
         return sequences, offsets

@@ -116,7 +116,7 @@ class Instance(Generic[Client]):
         self._encoder = Encoder(reports.producer, plan.record_bytes, keyed=plan.keyed, headers=plan.headers)
         self._topics = [tp.topic for tp in plan.partitions]
         self._numbers = [tp.partition for tp in plan.partitions]
-        self._deliveries = DeliveryReports(plan.record_bytes)
+        self._deliveries = DeliveryReports(plan.record_bytes, acks=plan.acks)
         self._connections = Connections(reports, time.monotonic_ns())
         callbacks = {"error_cb": self._on_error, "stats_cb": self._connections.take, "logger": SILENT}
         self._client = make({"statistics.interval.ms": INTERVAL_MS, **settings, **callbacks})

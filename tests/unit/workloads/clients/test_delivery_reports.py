@@ -18,7 +18,7 @@ def report(number: int, offset: int) -> Message:
 
 
 def test_reports_are_taken_once_each_with_the_send_they_are_about() -> None:
-    reports = DeliveryReports(40)
+    reports = DeliveryReports(40, acks="all")
     reports.deliver(None, report(2, 50))
     reports.deliver(None, report(0, 48))
     reports.deliver(KafkaError(KafkaError._MSG_TIMED_OUT), report(1, -1001))
@@ -36,12 +36,20 @@ def test_an_acknowledgement_without_an_offset_has_offset_minus_one_however_the_c
         def offset(self) -> int:
             return -1001
 
-    reports = DeliveryReports(40)
+    reports = DeliveryReports(40, acks="all")
     reports.deliver(None, report(0, -1001))
     reports.deliver(None, report(1, 5))
     assert reports.take_acked()[1].tolist() == [-1, 5]
     reports.deliver(None, Unset(topic="t", partition=0, value=VALUES[2]))
     assert reports.take_acked()[1].tolist() == [-1]
+
+
+def test_with_acks_0_no_offset_is_known_though_the_client_counts_upwards_from_an_invalid_one() -> None:
+    reports = DeliveryReports(40, acks="0")
+    for number, offset in enumerate((-1, 0, 1)):
+        reports.deliver(None, report(number, offset))
+    sequences, offsets = reports.take_acked()
+    assert (sequences.tolist(), offsets.tolist()) == ([7, 8, 9], [-1, -1, -1])
 
 
 class Recorded:
