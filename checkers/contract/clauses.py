@@ -54,6 +54,7 @@ LAST_KNOWN_ELR = "last known ELR elected without the data"
 UNCLEAN_ELECTION = "unclean election"
 RETENTION = "deleted by retention"
 IN_SYNC_WITHOUT = "in-sync replica elected without the data"
+LOST_BY_LEADER = "elected leader lost what it had"
 HOLE = "hole"
 MOVED = "moved"
 CLIENT = "acknowledged without being written (client)"
@@ -93,6 +94,12 @@ def rule(
             return Ruling(kind="undecided", causes=(MISSING_EVIDENCE,), clause=clause)
         case Reason.IN_SYNC:
             return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=_in_sync(fate, realised))
+        case Reason.HAD_IT:
+            clause = (
+                f"{_removal(fate, realised)} without it, though it had been in sync when it was written, and "
+                "nothing that was done to it took it"
+            )
+            return Ruling(kind="violation", causes=(LOST_BY_LEADER,), clause=clause)
         case Reason.DEPOSED:
             return Ruling(kind="permitted", causes=(DEPOSED_LEADER,), clause=_deposed(fate, realised))
         case Reason.UNREPLICATED:

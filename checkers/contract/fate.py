@@ -24,7 +24,7 @@ from enum import Enum
 
 import numpy as np
 
-from checkers.contract.lost_record import LostRecord, replicated_of
+from checkers.contract.lost_record import LostRecord, replicated_of, was_given
 from checkers.contract.partition_evidence import FAR, Outage, PartitionEvidence
 from checkers.contract.settings import Realised
 from checkers.contract.timeline import NEVER_NS, Election, Leadership
@@ -45,6 +45,7 @@ class Reason(Enum):
     UNCLEAN_ELECTION = "the elected leader was neither in sync nor eligible"
     LAST_KNOWN_ELR = "the last known eligible replica was elected, and had not got it any more"
     IN_SYNC = "an in-sync replica was elected without it"
+    HAD_IT = "the elected leader had it, and nothing that was done to it took it"
     UNKNOWN = "nothing shows why the elected leader did not have it"
 
 
@@ -77,7 +78,7 @@ def fates(record: LostRecord, evidence: PartitionEvidence, realised: Realised) -
         missing = "the leader epochs of the records behind it"
         return tuple(Fate(appended=each, reason=Reason.UNKNOWN, missing=missing) for each in leaders[:1])
     found = [fate for each in leaders for fate in _under(each, record, evidence, realised)]
-    if all(fate.reason in (Reason.NO_ELECTION, Reason.DELETED) for fate in found):
+    if {fate.reason for fate in found} in ({Reason.NO_ELECTION}, {Reason.DELETED}):
         return tuple(found[:1])
     return tuple(dict.fromkeys(found))
 
@@ -294,7 +295,7 @@ def _fates_by(
     replicated = replicated_of(record, appended, evidence, realised)
     unsampled = f"samples of the high watermark under leader epoch {appended.epoch}"
     for either in (True, False) if replicated is None else (replicated,):
-        reason, outage, missing = _reason(record, appended, election, evidence, either)
+        reason, outage, missing = _reason(record, appended, election, evidence, realised, replicated=either)
         yield Fate(
             appended=appended,
             reason=reason,
@@ -314,6 +315,8 @@ def _reason(
     appended: Leadership,
     election: Election,
     evidence: PartitionEvidence,
+    realised: Realised,
+    *,
     replicated: bool,
 ) -> _Why:
     """The first reason that the evidence shows."""
@@ -321,7 +324,9 @@ def _reason(
     if appended.deposed_by and another and not replicated:
         return Reason.DEPOSED, None, ""
     if election.kind == "unclean" and replicated:
-        return Reason.UNCLEAN_ELECTION, None, ""
+        given = was_given(election.leader, record, appended, realised)
+        had_it = given and not _may_have_cut(record, appended, election, evidence, realised)
+        return Reason.HAD_IT if had_it else Reason.UNCLEAN_ELECTION, None, ""
     lost = _lost_by_outage(record, election, evidence)
     if lost is not None and (lost[0] is not Reason.UNKNOWN or replicated):
         return _last_known(lost, election)
@@ -330,6 +335,32 @@ def _reason(
     if election.kind == "not known":
         return Reason.UNKNOWN, None, "the metadata log: who was in sync at the election"
     return Reason.IN_SYNC, None, ""
+
+
+def _may_have_cut(
+    record: LostRecord,
+    appended: Leadership,
+    election: Election,
+    evidence: PartitionEvidence,
+    realised: Realised,
+) -> bool:
+    """Whether anything may have taken it from the elected leader since it was written: a loss of its pages,
+    disk or log directory, a move of the replica, or a leader in between that may not have had it."""
+    node, slack_ns = election.leader, realised.timeline.slack_ns
+    for outage in evidence.outages:
+        takes = outage.data_lost or outage.offline
+        since = record.since_ns <= outage.last_write_ns and outage.since_ns <= election.at_ns + slack_ns
+        if outage.node == node and takes and since:
+            return True
+    if any(change.tp == record.tp and node not in change.replicas for change in realised.context.metadata):
+        return True
+    return any(
+        (each.kind not in ("clean", "ELR") or evidence.start_of(each.leader_epoch).low <= record.offset)
+        for each in realised.timeline.elections(record.tp)
+        if appended.epoch < each.leader_epoch < election.leader_epoch
+        and each.leader != node
+        and not _never_led(each, evidence, realised)
+    )
 
 
 def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionEvidence) -> _Why | None:

@@ -67,6 +67,19 @@ def replicated_of(
     return None if reached and min(reached) > record.offset else False
 
 
+def was_given(node: int, record: LostRecord, appended: Leadership, realised: Realised) -> bool:
+    """Whether a broker certainly had it when it was written: one leader led all that time, the broker was in
+    sync with it, and it was below the high watermark by then."""
+    timeline = realised.timeline
+    if record.acks not in ("", "all"):
+        return False  # replicated at some later time, if ever
+    begin_ns, end_ns = record.since_ns - timeline.slack_ns, record.written_ns + timeline.slack_ns
+    first, last = timeline.at(record.tp, begin_ns), timeline.at(record.tp, end_ns)
+    epochs = {state.leader_epoch for state in (first, last) if state is not None and state.exact}
+    led = epochs == {appended.epoch} and not appended.usurped
+    return led and not timeline.out_of_sync(record.tp, node, begin_ns, end_ns)
+
+
 def _followers(record: LostRecord, appended: Leadership, realised: Realised) -> frozenset[int]:
     """Who was in sync with the leader when it was acknowledged; nobody if its epoch was over."""
     state = realised.timeline.at(record.tp, record.written_ns)

@@ -266,8 +266,8 @@ def unclean_and_back(wanted, fell_at):
     """Broker 1 leads 24 records and is paused; broker 3, without any, is elected uncleanly at 8 s; then
     broker 1 uncleanly again, and its records are back. The high watermark was seen at 0 at `fell_at`."""
     run = world(
-        led(0, 1, 5, ALL),
-        sampled(3, 24),
+        led(0, 1, 5, (1, 2)),
+        sampled(3, 24, isr=(1, 2)),
         led(6, 1, 5, (1,)),
         led(8, 3, 6, (3,)),
         led(14, 1, 7, (1,)),

@@ -70,7 +70,7 @@ def test_the_last_known_leader_may_be_elected_by_the_record_that_empties_the_elr
     its = label(lost(offset=7, sent=2, acked=3), run)
     assert (its.kind, its.cause) == ("permitted", "power loss of all in-sync replicas")
     still_there = world(
-        led(0, 1, 5, ALL),
+        led(0, 1, 5, (1, 2)),
         registered(0, 2, 10),
         led(8, -1, 6, (), elr=(2,), last_known=(3,)),
         registered(9, 2, 10),  # a record of the process that was there before

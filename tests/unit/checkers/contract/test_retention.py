@@ -90,6 +90,14 @@ def test_a_clock_that_was_not_so_far_ahead_deletes_nothing() -> None:
     )
 
 
+def test_what_a_broker_wrote_that_led_under_anothers_epoch_was_perhaps_never_there_to_be_deleted() -> None:
+    """Broker 2 wrote in its log that it leads under the epoch of broker 1; the clocks of both were ahead."""
+    found = label(run(*LED_BY_1, skewed("+8d", 1, 2), begins_to("lead", 2.5, 2, 5)))
+    assert found.kind == "undecided"
+    assert "deleted by retention: the clock of broker 1" in found.clause
+    assert "or: it was taken from the middle of the log" in found.clause
+
+
 @pytest.mark.parametrize("node", [2, 3])
 def test_a_follower_s_clock_explains_nothing_of_the_leader(node: int) -> None:
     found = label(run(*LED_BY_1, skewed("+8d", node)))

@@ -1,0 +1,131 @@
+"""A leader that was elected though it was not in sync, and had been when the record was written."""
+
+from dataclasses import replace
+
+import pytest
+from fakes.history.judged_run import (
+    begins_to,
+    down,
+    led,
+    log_end,
+    lost,
+    ns,
+    power_cut,
+    sampled,
+    wiped,
+    world,
+)
+
+from checkers.anomalies import Anomalies
+from checkers.contract.judge_contract import judge_contract
+from checkers.contract.label import Label
+from checkers.history.log_runs import LogRun
+
+# All are killed at 4 s. Broker 1, which is alone in sync by then, does not come back before broker 2 is
+# elected, whose log begins at 5.
+KILLED = (
+    led(0, 1, 5, (1, 2, 3)),
+    sampled(3.5, 8),
+    down(4, 1, 2, 3, recovered=12),
+    led(5, 1, 5, (1,)),
+    led(6, -1, 6, (1,)),
+    led(13, 2, 7, (2,)),
+    led(14, 2, 7, (1, 2)),
+    LogRun(5, 0, 4),
+    LogRun(7, 5, 50),
+)
+KEPT_IT = ("violation", "elected leader lost what it had")
+UNCLEAN = ("permitted", "unclean election")
+RECORD = lost(offset=7, sent=2.0, acked=3.0)
+
+
+def label(run, record=RECORD) -> Label:
+    return judge_contract(Anomalies.of([record]), run)[0]
+
+
+def test_a_kill_takes_nothing_from_a_leader_in_sync_when_it_was_written_unclean_election_or_not():
+    found = label(world(*KILLED, unclean=True))
+    assert (found.kind, found.cause) == KEPT_IT
+    assert found.clause == (
+        "broker 2, not in sync, was elected at 13.00 s (epoch 7, its log begins at offset 5) without it, "
+        "though it had been in sync when it was written, and nothing that was done to it took it"
+    )
+
+
+@pytest.mark.parametrize(
+    "record",
+    [lost(offset=7, sent=2.0, acked=5.5), lost(offset=7, sent=5.4, acked=5.5)],
+    ids=["it left meanwhile", "it had left before"],
+)
+def test_who_was_out_of_sync_at_any_time_until_the_acknowledgement_may_never_have_had_it(record):
+    found = label(world(*KILLED, unclean=True), record)
+    assert (found.kind, found.cause) == UNCLEAN, found.clause
+
+
+def test_what_only_its_leader_had_acknowledged_may_have_been_replicated_after_it_left():
+    """With acks=1 the acknowledgement does not say when the high watermark came above it."""
+    found = label(world(*KILLED, unclean=True, acks="1"), RECORD)
+    assert (found.kind, found.cause) == UNCLEAN, found.clause
+
+
+def test_a_reader_that_was_given_it_shows_that_all_in_sync_had_it():
+    seen = lost("hw-loss", offset=7, sent=2.0, acked=None, seen=3.0)
+    found = label(world(*KILLED, unclean=True), seen)
+    assert (found.kind, found.cause) == KEPT_IT
+
+
+POWER_CUT = (down(4.5, 2, kind="power-loss", recovered=12), *power_cut(4.5, 2, before=8, after=5, mounted=11))
+WIPED = (down(4.5, 2, kind="disk-wipe", recovered=12), *wiped(4.5, 2, before=8, mounted=11))
+OFFLINE = (
+    replace(down(4.5, 2, kind="log-dir-failure", recovered=12), replicas=("2/orders-0",), begin_ns=ns(4.6)),
+)
+FULL = (replace(OFFLINE[0], kind="disk-full", data_lost=()),)
+ELSEWHERE = (replace(led(11, -1, 6, (1,)), replicas=(1, 3)),)
+
+
+@pytest.mark.parametrize(
+    ("what", "outcome"),
+    [
+        (POWER_CUT, UNCLEAN),
+        (WIPED, UNCLEAN),
+        (OFFLINE, UNCLEAN),
+        (FULL, UNCLEAN),
+        (ELSEWHERE, UNCLEAN),
+        ((log_end(9, 2, 8, source="disk-down"),), KEPT_IT),
+    ],
+    ids=[
+        "its power was cut",
+        "its disk was replaced",
+        "its directory failed",
+        "its directory was full",
+        "it was moved",
+        "measured",
+    ],
+)
+def test_it_may_have_lost_it_by_what_was_done_to_it(what, outcome):
+    found = label(world(*KILLED, *what, unclean=True))
+    assert (found.kind, found.cause) == outcome
+
+
+@pytest.mark.parametrize(
+    ("in_sync", "kind"),
+    [((1, 2), "permitted"), ((1, 2, 3), "undecided")],
+    ids=["which never had it", "which had it, too"],
+)
+def test_it_may_have_cut_it_to_follow_another_between(in_sync, kind):
+    """Broker 3 leads from 8 s until 11 s: where its log began then, nothing shows."""
+    events = (
+        led(0, 1, 5, in_sync),
+        sampled(3.5, 8, isr=in_sync),
+        down(4, 1, 2, 3, recovered=7),
+        led(5, 1, 5, (1,)),
+        led(6, -1, 6, (1,)),
+        led(8, 3, 7, (3,)),
+        begins_to("lead", 8, 3, 7),
+        led(11, -1, 8, (3,)),
+        led(13, 2, 9, (2,)),
+        LogRun(5, 0, 4),
+        LogRun(9, 5, 50),
+    )
+    found = label(world(*events, unclean=True))
+    assert found.kind == kind, found.clause
