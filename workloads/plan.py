@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.contract.settings import Acks
+from checkers.contract.realised.settings import Acks
 from checkers.history.payload import HEADER_BYTES, Header
 from checkers.history.rows import TopicPartition
 from workloads.errors import PlanRefused

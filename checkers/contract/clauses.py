@@ -24,17 +24,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from checkers.contract.changed_eligibility import (
+from checkers.contract.evidence.outages import Outage
+from checkers.contract.evidence.partition_evidence import PartitionEvidence
+from checkers.contract.fates.changed_eligibility import (
     forgotten_by_change,
     may_be_by_older_value,
     unkept_without_elr,
 )
-from checkers.contract.fate import Fate, Reason
-from checkers.contract.lost_record import LostRecord
-from checkers.contract.partition_evidence import Outage, PartitionEvidence
-from checkers.contract.retention import deleted
-from checkers.contract.settings import Realised
-from checkers.contract.terms import Terms
+from checkers.contract.fates.fate import Fate, Reason
+from checkers.contract.fates.lost_record import LostRecord
+from checkers.contract.fates.retention import deleted
+from checkers.contract.realised.settings import Realised
+from checkers.contract.realised.terms import Terms
 from checkers.history.forced_elections import was_forced
 from checkers.history.tables import NONE
 

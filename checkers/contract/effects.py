@@ -29,10 +29,10 @@ import numpy.typing as npt
 
 from checkers.anomalies import AnomalyBlock, Ints
 from checkers.contract.clauses import MISSING_EVIDENCE, NOTHING_PROMISED, RESENT, RETENTION, RETRY
+from checkers.contract.evidence.partition_evidence import partition_evidence
+from checkers.contract.fates.retention import below_its_start
 from checkers.contract.label import BlockLabels, Label
-from checkers.contract.partition_evidence import partition_evidence
-from checkers.contract.retention import below_its_start
-from checkers.contract.settings import Realised
+from checkers.contract.realised.settings import Realised
 from checkers.history.columnar import columns_of
 from checkers.history.rows import Replica, TopicPartition
 from checkers.history.tables import NONE

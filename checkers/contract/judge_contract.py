@@ -21,7 +21,7 @@ from checkers.anomalies import Anomalies
 from checkers.contract.effects import Effects
 from checkers.contract.label import Labels
 from checkers.contract.losses import LOSSES, LossLabels
-from checkers.contract.settings import Realised
+from checkers.contract.realised.settings import Realised
 from checkers.contract.transactions import OF_TRANSACTIONS, TransactionLabels
 from checkers.properties import Property
 

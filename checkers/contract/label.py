@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.contract.clauses import Kind
-from checkers.contract.fate import Fate
+from checkers.contract.fates.fate import Fate
 
 Ints = npt.NDArray[np.int64]
 OR = " or "

@@ -14,15 +14,17 @@ from functools import partial
 import numpy as np
 
 from checkers.anomalies import Anomaly, AnomalyBlock, Ints
-from checkers.contract import clauses, retention
+from checkers.contract import clauses
 from checkers.contract.classes import between, classes_of
 from checkers.contract.clauses import Ruling, rule
-from checkers.contract.fate import Fate, fates
+from checkers.contract.evidence.log_ends import FAR
+from checkers.contract.evidence.partition_evidence import PartitionEvidence, partition_evidence
+from checkers.contract.fates import retention
+from checkers.contract.fates.fate import Fate, fates
+from checkers.contract.fates.lost_record import LostRecord
 from checkers.contract.label import GRAVITY, OR, BlockLabels, Label
-from checkers.contract.lost_record import LostRecord
-from checkers.contract.partition_evidence import FAR, PartitionEvidence, partition_evidence
-from checkers.contract.settings import Realised
-from checkers.contract.terms import TopicPromise
+from checkers.contract.realised.settings import Realised
+from checkers.contract.realised.terms import TopicPromise
 from checkers.history.columnar import shared
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE

@@ -18,7 +18,7 @@ from checkers.anomalies import AnomalyBlock
 from checkers.contract import clauses
 from checkers.contract.label import BlockLabels, Label
 from checkers.contract.losses import LOSSES
-from checkers.contract.settings import Realised
+from checkers.contract.realised.settings import Realised
 from checkers.history.rows import TopicPartition
 from checkers.properties import Property
 from checkers.property_terms import Family

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from checkers.contract import clauses as contract
-from checkers.contract.retention import in_words
+from checkers.contract.fates.retention import in_words
 from checkers.promises.configuration import ELR_EXISTS, Configuration
 
 Kind = Literal["kept", "lost", "available", "unavailable"]

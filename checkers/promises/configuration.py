@@ -8,7 +8,7 @@ time is "never", or "for ever".
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from checkers.contract.settings import Acks
+from checkers.contract.realised.settings import Acks
 
 DEFAULT_RETRIES = 2**31 - 1
 MOST_IN_FLIGHT_OF_IDEMPOTENCE = 5

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from checkers.contract.settings import Acks
+from checkers.contract.realised.settings import Acks
 from checkers.promises.clauses import clauses
 from checkers.promises.configuration import Configuration
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from checkers.anomalies import Anomalies, Anomaly
 from checkers.contract.label import Label, Labels
-from checkers.contract.timeline import Timeline
+from checkers.contract.realised.timeline import Timeline
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property

@@ -13,7 +13,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
-from checkers.contract.timeline import Clock
+from checkers.contract.realised.timeline import Clock
 from checkers.history.rows import Fault, NodeEvent
 from checkers.history.tables import NONE
 from checkers.verdict.algebra import Reason, Verdict

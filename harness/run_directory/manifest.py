@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from checkers.contract.settings import Acks
+from checkers.contract.realised.settings import Acks
 from checkers.history.tables import TOPIC_NAME
 from checkers.verdict.decide import Expectation
 from compose.docker.labels import Owner

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from checkers.contract.settings import Acks
+from checkers.contract.realised.settings import Acks
 from checkers.history.tables import OPTIONAL, PARTITIONED, TABLES, unit_path, write_table
 from harness.errors import HistoryError, RunDirectoryError
 from harness.run_directory.layout import RunDir

@@ -4,7 +4,7 @@ A record that compaction, or retention inside the run, has deleted is gone as on
 tiered storage has moved is on no broker's disk; and a record under LogAppendTime has another timestamp than
 the one that was sent. The metadata log, from which elections are known, has a retention of its own. So a
 scenario may not ask for any of them. Then a log start that moves has no legal reason but a broker's clock
-that a fault has set (checkers/contract/retention.py), and what was below it is lost.
+that a fault has set (checkers/contract/fates/retention.py), and what was below it is lost.
 """
 
 import re

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from checkers.contract.settings import Acks
+from checkers.contract.realised.settings import Acks
 from checkers.verdict.decide import Expectation
 from compose.spec.topology import DEFAULT_RELEASE, DEFAULT_VOLUME_BYTES, Topology
 from harness.scenario.acceptance import AcceptLine, RequireLine

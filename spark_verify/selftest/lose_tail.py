@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from checkers.contract.settings import ProducerPromise, Realised
-from checkers.contract.terms import TopicPromise
-from checkers.contract.timeline import Clock
+from checkers.contract.realised.settings import ProducerPromise, Realised
+from checkers.contract.realised.terms import TopicPromise
+from checkers.contract.realised.timeline import Clock
 from checkers.history.load import load_context
 from checkers.history.rows import Context
 from checkers.history.tables import NONE, TABLES, Outcome, unit_path, write_table

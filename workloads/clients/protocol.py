@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.contract.settings import Acks
+from checkers.contract.realised.settings import Acks
 from checkers.history.payload import Header
 from checkers.history.rows import Fencing, TopicPartition, Transaction
 

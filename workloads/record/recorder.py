@@ -33,7 +33,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from checkers.contract.settings import Acks
+from checkers.contract.realised.settings import Acks
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, TABLES, Outcome
 from workloads.clients.protocol import Delivered, Trouble

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.anomalies import Anomaly
-from checkers.contract.partition_evidence import partition_evidence
-from checkers.contract.settings import Realised
+from checkers.contract.evidence.partition_evidence import partition_evidence
+from checkers.contract.realised.settings import Realised
 from checkers.history.rows import RecordId
 from checkers.history.tables import NONE
 from checkers.properties import Property

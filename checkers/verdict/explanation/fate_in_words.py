@@ -3,10 +3,10 @@ the high watermark moved, and who still had them."""
 
 from collections.abc import Iterator, Sequence
 
-from checkers.contract.fate import Fate
-from checkers.contract.partition_evidence import PartitionEvidence
-from checkers.contract.settings import Realised
-from checkers.contract.timeline import SECOND_NS, Election
+from checkers.contract.evidence.partition_evidence import PartitionEvidence
+from checkers.contract.fates.fate import Fate
+from checkers.contract.realised.settings import Realised
+from checkers.contract.realised.timeline import SECOND_NS, Election
 from checkers.history.columnar import columns_of
 from checkers.history.rows import BrokerLine, TopicPartition
 from checkers.history.tables import NONE

@@ -6,7 +6,7 @@ between such. A fault on another broker, or one without evidence of an effect, e
 
 from collections.abc import Iterator, Sequence
 
-from checkers.contract.settings import Realised
+from checkers.contract.realised.settings import Realised
 from checkers.history.rows import Fault, TopicPartition
 from checkers.history.tables import NONE
 from checkers.verdict.names import first_of

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.contract.fate import Fate
-from checkers.contract.partition_evidence import Outage, PartitionEvidence
-from checkers.contract.settings import Realised
-from checkers.contract.timeline import NEVER_NS
+from checkers.contract.evidence.outages import Outage
+from checkers.contract.evidence.partition_evidence import PartitionEvidence
+from checkers.contract.fates.fate import Fate
+from checkers.contract.realised.settings import Realised
+from checkers.contract.realised.timeline import NEVER_NS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

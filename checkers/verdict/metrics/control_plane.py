@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from checkers.contract.timeline import Election, ElectionKind, State, Timeline
+from checkers.contract.realised.timeline import Election, ElectionKind, State, Timeline
 from checkers.history.rows import BrokerState, Context, TopicPartition
 from checkers.history.tables import NONE
 from checkers.verdict.metrics.metric import Measured, in_seconds

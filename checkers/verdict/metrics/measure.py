@@ -7,7 +7,7 @@ from functools import cached_property
 
 import pyarrow.compute as pc
 
-from checkers.contract.timeline import Timeline
+from checkers.contract.realised.timeline import Timeline
 from checkers.history.load import read_groups
 from checkers.history.rows import Context
 from checkers.history.tables import unit_path

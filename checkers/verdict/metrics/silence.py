@@ -13,7 +13,7 @@ load had ended, for the log was copied after that.
 
 from itertools import pairwise
 
-from checkers.contract.timeline import Clock
+from checkers.contract.realised.timeline import Clock
 from checkers.history.metadata_log.since import appends_since
 from checkers.history.rows import Context
 from checkers.history.tables import NONE

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from checkers.contract.settings import Acks
+from checkers.contract.realised.settings import Acks
 from checkers.promises.configuration import (
     DEFAULT_RETRIES,
     MOST_IN_FLIGHT_OF_IDEMPOTENCE,

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from checkers.contract.settings import clock_of_nodes
-from checkers.contract.timeline import Timeline
+from checkers.contract.realised.settings import clock_of_nodes
+from checkers.contract.realised.timeline import Timeline
 from checkers.errors import CheckersError
 from checkers.history.load import load_context
 from checkers.history.rows import Context, Fault

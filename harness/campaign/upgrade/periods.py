@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from checkers.contract.timeline import SECOND_NS, Election, Timeline, downtimes
+from checkers.contract.realised.timeline import SECOND_NS, Election, Timeline, downtimes
 from checkers.history.rows import Context, TopicPartition
 from checkers.history.tables import NONE
 from checkers.verdict.gaps import Times

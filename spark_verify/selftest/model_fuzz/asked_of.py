@@ -1,7 +1,7 @@
 """What a simulated run was set up with, as the manifest of a real one says it."""
 
-from checkers.contract.settings import ProducerPromise
-from checkers.contract.terms import TopicPromise
+from checkers.contract.realised.settings import ProducerPromise
+from checkers.contract.realised.terms import TopicPromise
 from checkers.history.tables import NONE
 from checkers.model import Simulated
 from checkers.model.case import CONTROLLERS, TOPIC

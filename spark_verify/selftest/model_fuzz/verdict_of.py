@@ -13,13 +13,13 @@ import numpy as np
 
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Labels
-from checkers.contract.settings import (
+from checkers.contract.realised.settings import (
     ProducerPromise,
     Realised,
     clock_of_nodes,
     elr_in_force,
 )
-from checkers.contract.terms import TopicPromise
+from checkers.contract.realised.terms import TopicPromise
 from checkers.history.log_runs import BatchProducers, LogRun, of_most_batches, runs_of
 from checkers.history.rows import History, TopicPartition
 from checkers.history.true_times import on_engines_clock

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from checkers.contract.timeline import Clock, Timeline
+from checkers.contract.realised.timeline import Clock, Timeline
 from checkers.damage import write
 from checkers.history.columnar import Rows, table_of
 from checkers.history.load import SAMPLES

@@ -12,7 +12,7 @@ import pytest
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.losses import LOSSES
-from checkers.contract.terms import MIN_ISR
+from checkers.contract.realised.terms import MIN_ISR
 from checkers.history.rows import ConfigChange, Fault, History
 from checkers.model import Bug, Simulated, draw_case, simulate
 from checkers.model.case import TOPIC

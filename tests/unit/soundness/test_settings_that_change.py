@@ -13,7 +13,7 @@ import pytest
 
 from checkers.contract import clauses
 from checkers.contract.losses import LossLabels
-from checkers.contract.terms import TermsOverTime
+from checkers.contract.realised.terms import TermsOverTime
 from checkers.history.tables import NONE
 from checkers.model import (
     Case,

@@ -14,12 +14,15 @@ from typing import Any
 
 import pytest
 
-from checkers.contract import clauses, effects, fate, losses, partition_evidence, retention, timeline
-from checkers.contract.fate import Reason
+from checkers.contract import clauses, effects, losses
+from checkers.contract.evidence import log_ends, partition_evidence
+from checkers.contract.evidence.epoch_starts import EpochStart
+from checkers.contract.fates import fate, retention
+from checkers.contract.fates.fate import Reason
+from checkers.contract.fates.retention import Deletion
 from checkers.contract.label import BlockLabels, Label
-from checkers.contract.partition_evidence import EpochStart
-from checkers.contract.retention import Deletion
-from checkers.contract.terms import Terms
+from checkers.contract.realised import timeline
+from checkers.contract.realised.terms import Terms
 from checkers.history.node_clocks import RIGHT
 from checkers.model import Bug, Case, ClockSkew, Simulated, draw_case, simulate
 from checkers.properties import Property
@@ -143,7 +146,7 @@ def deleted_is(kind: retention.Kind) -> tuple[Any, str, Any]:
 def below_its_start_is(kind: retention.Kind) -> tuple[Any, str, Any]:
     """The same of what one replica lacks below its own log start."""
     whatever = Deletion(kind=kind, sentence="why not")
-    return effects, "below_its_start", lambda *asked: iter([(partition_evidence.FAR, whatever)])
+    return effects, "below_its_start", lambda *asked: iter([(log_ends.FAR, whatever)])
 
 
 def as_old_as_the_clock_is_ahead(record, move, node, realised):
@@ -186,6 +189,7 @@ WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
     "no outage takes anything": ((fate, "_lost_by_outage", lambda *_: None), CORRECT),
     "nothing was replicated": ((fate, "replicated_of", lambda *_: False), Bug.TRUNCATE_TO_HIGH_WATERMARK),
     "everything was replicated": ((fate, "replicated_of", lambda *_: True), CORRECT),
+    "every leader had it": ((fate, "was_given", lambda *_: True), CORRECT),
     "nobody is a zombie": ((timeline, "_deposed_until", nobody_is_deposed), CORRECT),
     "a zombie lives for ever": ((timeline, "_deposed_until", deposed_for_ever), Bug.TWO_LEADERS_IN_ONE_EPOCH),
     "every election is clean": ((timeline, "_kind", clean_if_named), CORRECT),

@@ -9,7 +9,7 @@ from fakes.history.judged_run import ALL_CUT, LEADER_KILLED, QUIET, down, led, l
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
-from checkers.contract.settings import Realised
+from checkers.contract.realised.settings import Realised
 from checkers.contract.transactions import OF_TRANSACTIONS
 from checkers.history.rows import Coordinator
 from checkers.properties import Property

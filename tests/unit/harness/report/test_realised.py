@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from fakes.run.run_directories import make_run
 
-from checkers.contract.settings import ProducerPromise, Realised
-from checkers.contract.terms import TopicPromise
-from checkers.contract.timeline import Clock
+from checkers.contract.realised.settings import ProducerPromise, Realised
+from checkers.contract.realised.terms import TopicPromise
+from checkers.contract.realised.timeline import Clock
 from checkers.history.rows import ConfigChange, Context
 from harness.report.realised import realised
 from harness.run_directory.manifest import read_manifest

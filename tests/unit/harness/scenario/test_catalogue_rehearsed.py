@@ -12,7 +12,7 @@ import pytest
 from fakes.run.rehearsal import case_of, rehearsed
 from fakes.run.rehearsed_evidence import CONTROLLERS, metrics, missed
 
-from checkers.contract.timeline import Timeline
+from checkers.contract.realised.timeline import Timeline
 from checkers.history.load import load_context
 from checkers.model import Action, Case, CleanStop, Kill, Partition, simulate
 from checkers.verdict.exposure import measure

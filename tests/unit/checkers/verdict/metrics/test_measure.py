@@ -7,7 +7,7 @@ import pytest
 from fakes.history.history_rows import history, info, logged, ok, proof, read, sample
 from fakes.run.run_directories import make_run, reference
 
-from checkers.contract.timeline import Clock, Timeline
+from checkers.contract.realised.timeline import Clock, Timeline
 from checkers.history.load import load_context
 from checkers.history.rows import Fault, History, MetadataChange
 from checkers.verdict.exposure import measure

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from fakes.history.judged_run import CLOCK, led, ns
 
-from checkers.contract.timeline import Clock
+from checkers.contract.realised.timeline import Clock
 from checkers.history.rows import ClockPair, Context, MetadataAppend
 from checkers.history.tables import OPTIONAL
 from checkers.history.true_times import on_engines_clock

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from fakes.history.judged_run import CLOCK, led, ns, registered
 
-from checkers.contract.timeline import Timeline
+from checkers.contract.realised.timeline import Timeline
 from checkers.history.rows import Context, Fault, TopicPartition
 from checkers.verdict.gaps import Times
 from harness.campaign.upgrade.periods import periods

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from checkers.contract.partition_evidence import LogEnds, ReportedStart
+from checkers.contract.evidence.log_ends import LogEnds, ReportedStart
 
 
 def log_ends(*rows: tuple[int, int, int]) -> LogEnds:

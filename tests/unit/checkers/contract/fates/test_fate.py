@@ -26,10 +26,10 @@ from fakes.history.judged_run import (
 )
 
 from checkers.anomalies import Anomalies
-from checkers.contract.fate import Reason
+from checkers.contract.fates.fate import Reason
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
-from checkers.contract.settings import ProducerPromise
+from checkers.contract.realised.settings import ProducerPromise
 from checkers.history.log_runs import LogRun
 from checkers.history.rows import Fault, NodeEvent, Watermark
 

@@ -18,10 +18,10 @@ Counterexample to "whoever is eligible has what was acknowledged":
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
-from checkers.contract.lost_record import LostRecord
-from checkers.contract.settings import Realised
-from checkers.contract.terms import TopicPromise, between
-from checkers.contract.timeline import NEVER_NS, Election
+from checkers.contract.fates.lost_record import LostRecord
+from checkers.contract.realised.settings import Realised
+from checkers.contract.realised.terms import TopicPromise, between
+from checkers.contract.realised.timeline import NEVER_NS, Election
 from checkers.history.metadata_log.settings import MIN_ISR
 from checkers.history.rows import TopicPartition
 

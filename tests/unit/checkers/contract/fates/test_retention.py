@@ -19,14 +19,14 @@ from fakes.history.judged_run import (
 
 from checkers.anomalies import Anomalies
 from checkers.contract.clauses import DEPOSED_LEADER, RETENTION, UNREPLICATED_TAIL
-from checkers.contract.fate import Reason
+from checkers.contract.evidence.partition_evidence import partition_evidence
+from checkers.contract.fates.fate import Reason
+from checkers.contract.fates.retention import in_words
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import OR, Label
-from checkers.contract.partition_evidence import partition_evidence
-from checkers.contract.retention import in_words
-from checkers.contract.settings import Realised
-from checkers.contract.terms import TopicPromise
-from checkers.contract.timeline import SECOND_NS
+from checkers.contract.realised.settings import Realised
+from checkers.contract.realised.terms import TopicPromise
+from checkers.contract.realised.timeline import SECOND_NS
 from checkers.history.log_runs import LogRun
 from checkers.history.rows import BrokerLine, ClockPair, Fault, TopicPartition, Watermark
 

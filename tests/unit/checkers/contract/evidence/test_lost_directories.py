@@ -6,9 +6,9 @@ import pytest
 from fakes.history.judged_run import down, led, log_end, lost, lost_directory, ns, registered, sampled, world
 
 from checkers.anomalies import Anomalies
+from checkers.contract.evidence.partition_evidence import partition_evidence
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
-from checkers.contract.partition_evidence import partition_evidence
 from checkers.history.log_runs import LogRun
 from checkers.history.rows import TopicPartition
 

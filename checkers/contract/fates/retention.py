@@ -19,10 +19,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from checkers.contract.lost_record import LostRecord
-from checkers.contract.partition_evidence import FAR, LogStartMove, PartitionEvidence
-from checkers.contract.settings import Realised
-from checkers.contract.timeline import NEVER_NS
+from checkers.contract.evidence.log_ends import FAR
+from checkers.contract.evidence.log_starts import LogStartMove
+from checkers.contract.evidence.partition_evidence import PartitionEvidence
+from checkers.contract.fates.lost_record import LostRecord
+from checkers.contract.realised.settings import Realised
+from checkers.contract.realised.timeline import NEVER_NS
 from checkers.history.node_clocks import RIGHT, Ahead
 from checkers.history.tables import NONE
 

@@ -24,10 +24,12 @@ from enum import Enum
 
 import numpy as np
 
-from checkers.contract.lost_record import LostRecord, replicated_of, was_given
-from checkers.contract.partition_evidence import FAR, Outage, PartitionEvidence
-from checkers.contract.settings import Realised
-from checkers.contract.timeline import NEVER_NS, Election, Leadership
+from checkers.contract.evidence.log_ends import FAR
+from checkers.contract.evidence.outages import Outage
+from checkers.contract.evidence.partition_evidence import PartitionEvidence
+from checkers.contract.fates.lost_record import LostRecord, replicated_of, was_given
+from checkers.contract.realised.settings import Realised
+from checkers.contract.realised.timeline import NEVER_NS, Election, Leadership
 from checkers.history.tables import NONE
 
 WITHOUT_IT = ("unclean", "not known")

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from checkers.contract.terms import TermsOverTime, TopicPromise
-from checkers.contract.timeline import Clock, Timeline
+from checkers.contract.realised.terms import TermsOverTime, TopicPromise
+from checkers.contract.realised.timeline import Clock, Timeline
 from checkers.history.log_runs import BatchProducers, LogRun
 from checkers.history.metadata_log.settings import ELR_FEATURE
 from checkers.history.node_clocks import Ahead, spans_of

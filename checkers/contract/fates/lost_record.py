@@ -10,9 +10,9 @@ Counterexample to "no sample of the high watermark is above it":
 
 from dataclasses import dataclass
 
-from checkers.contract.partition_evidence import PartitionEvidence
-from checkers.contract.settings import Realised
-from checkers.contract.timeline import Leadership
+from checkers.contract.evidence.partition_evidence import PartitionEvidence
+from checkers.contract.realised.settings import Realised
+from checkers.contract.realised.timeline import Leadership
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 
