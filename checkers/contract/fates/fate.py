@@ -96,7 +96,7 @@ def _under(
     its_fates = _fates_of(its_own, record, appended, evidence, realised)
     later = [*_shown_later(appended.epoch, record, evidence, realised)]
     # What the first one broke, no later leader has mended.
-    if not all(fate.reason is Reason.IN_SYNC for fate in its_fates):
+    if not all(fate.reason in (Reason.IN_SYNC, Reason.HAD_IT) for fate in its_fates):
         later += _kept_later(appended.epoch, record, evidence, realised)
     by_epoch = (its_own, *(tuple(_removals(record, epoch, evidence, realised)) for epoch in later))
     others = (each for of_one in by_epoch for each in of_one if each not in its_own)

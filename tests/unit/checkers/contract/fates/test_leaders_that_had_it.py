@@ -107,6 +107,24 @@ def test_it_may_have_lost_it_by_what_was_done_to_it(what, outcome):
     assert (found.kind, found.cause) == outcome
 
 
+def test_what_it_lost_no_later_leader_has_mended():
+    """Broker 3, which may have had it still, leads after it, and then broker 1, whose power had been cut."""
+    events = (
+        *KILLED[:-2],
+        log_end(13.5, 2, 5, epoch=7),
+        down(4.5, 1, kind="power-loss", recovered=18),
+        *power_cut(4.5, 1, before=8, after=5, mounted=11),
+        led(20, -1, 8, (2,)),
+        led(21, 3, 9, (3,)),
+        led(25, -1, 10, (3,)),
+        led(26, 1, 11, (1,)),
+        LogRun(5, 0, 4),
+        LogRun(11, 5, 50),
+    )
+    found = label(world(*events, unclean=True))
+    assert (found.kind, found.cause) == KEPT_IT, found.clause
+
+
 @pytest.mark.parametrize(
     ("in_sync", "kind"),
     [((1, 2), "permitted"), ((1, 2, 3), "undecided")],
