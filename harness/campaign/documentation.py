@@ -1,8 +1,9 @@
 """The parts of docs/scenarios.md that follow from the metrics, from the shipped scenarios and their
-situations, and from a suite.
+situations, and from a suite; and docs/matrix.md, from a matrix.
 
     python -m harness.campaign.documentation                rewrites all but the last, between their markers
     python -m harness.campaign.documentation DIR…           also what the suites there have observed
+    python -m harness.campaign.documentation MATRIX         what the matrix there has
 
 A test compares all but the last with the file. What was observed is as of the suite that it names.
 """
@@ -13,12 +14,16 @@ from pathlib import Path
 
 from checkers import documentation
 from checkers.verdict.metrics.metric import ERRORS, METRICS, Metric
+from harness.campaign.accept.matrix import MatrixRecord, is_matrix, read_matrix
+from harness.campaign.accept.matrix_page import in_markdown
+from harness.campaign.suites.made import judged_entries
 from harness.campaign.suites.observed import EXPECTED, cost, observed_table
 from harness.campaign.suites.record import SuiteRecord, read_record
 from harness.scenario.catalogue import Entry, by_group, catalogue
 from harness.scenario.situations import SITUATIONS
 
-PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, MATRIX_PAGE = DOCS / "scenarios.md", DOCS / "matrix.md"
 MODULE = "harness.campaign.documentation"
 
 
@@ -93,8 +98,23 @@ def rewritten(page: str) -> str:
     return documentation.rewritten(page, "catalogue", catalogue_tables(), module=MODULE)
 
 
+def matrix_observed(record: MatrixRecord, suite: SuiteRecord) -> str:
+    """What a matrix has observed, which it was, and what it took."""
+    by = (
+        f"`highwater accept matrix --seed {suite.seed}`, Kafka {record.release}, version {suite.tool_version}"
+    )
+    return f"Observed by {by}:\n\n{in_markdown(record, judged_entries(suite))}\n\n{cost(suite)}"
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Rewrite docs/scenarios.md."""
+    """Rewrite docs/scenarios.md, or docs/matrix.md."""
+    if arguments and is_matrix(Path(arguments[0])):
+        directory = Path(arguments[0])
+        block = matrix_observed(read_matrix(directory), read_record(directory))
+        page = MATRIX_PAGE.read_text(encoding="utf-8")
+        page = documentation.rewritten(page, "matrix", block, module=f"{MODULE} MATRIX")
+        MATRIX_PAGE.write_text(page, encoding="utf-8")
+        return 0
     page = rewritten(PAGE.read_text(encoding="utf-8"))
     if arguments:
         records = [read_record(Path(directory)) for directory in arguments]

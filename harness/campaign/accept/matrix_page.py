@@ -34,6 +34,18 @@ def table(record: MatrixRecord, judged: Judged | None = None) -> str:
     return "\n".join(lines)
 
 
+def in_markdown(record: MatrixRecord, judged: Judged) -> str:
+    """The same of a matrix whose runs are judged, as a table; without their directories."""
+    lines = ["| cell | schedule | must show | observed | by the run |", "|---|---|---|---|---|"]
+    for row in record.cells:
+        cell = f"**`{row.name}`**<br>{row.promise}"
+        for schedule, status, observed, shows, _ in list(_rows(row, judged))[1:]:
+            lines.append(f"| {cell} | {schedule} | {shows} | {observed} | {status} |")
+            cell = ""
+        lines += [f"| | *note* | {note} | | |" for note in notes(row, judged)]
+    return "\n".join(lines)
+
+
 def _rows(row: CellRow, judged: Judged | None) -> Iterator[Sequence[str]]:
     if judged is not None:
         yield "schedule", "by the run", "observed", "must show", "run"

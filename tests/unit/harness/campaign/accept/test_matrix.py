@@ -15,6 +15,7 @@ from checkers.promises.matrix import ACKS, LOSES, cells
 from checkers.promises.search import Found, trial
 from checkers.verdict.algebra import Verdict
 from compose.setup import prepare
+from harness.campaign import documentation
 from harness.campaign.accept import matrix as made_matrix
 from harness.campaign.accept import searches as made_searches
 from harness.campaign.accept.configuration_file import parse_common, parse_configuration
@@ -184,7 +185,7 @@ def test_cells_of_few_replicas_have_the_settings_of_a_cluster_of_more_brokers():
 
 
 @pytest.mark.usefixtures("no_load")
-def test_a_matrix_is_a_suite_whose_runs_fill_its_table(tmp_path: Path):
+def test_a_matrix_is_a_suite_whose_runs_fill_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     made = matrix(BASE, lambda cell: cell.name == "acks-all-2-of-3-clean")
     suite = planned_matrix(made, out=tmp_path, seed=7, budget_s=3600)
     assert is_matrix(suite.path)
@@ -203,6 +204,19 @@ def test_a_matrix_is_a_suite_whose_runs_fill_its_table(tmp_path: Path):
     statuses = [each["status"] for each in as_json(record, judged)["cells"][0]["observed"]]
     assert statuses == ["confirmed", "confirmed", "refuted"]
     assert done.exit_code == 1
+    page = tmp_path / "matrix.md"
+    page.write_text(documentation.MATRIX_PAGE.read_text())
+    monkeypatch.setattr(documentation, "MATRIX_PAGE", page)
+    assert documentation.main([str(suite.path)]) == 0
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| ")]
+    assert rows[1].startswith("| **`acks-all-2-of-3-clean`**<br>keeps all, with 1 broker lost; ")
+    *shown, note = [row.split(" | ", 1)[1] for row in rows[1:]]
+    assert note.startswith("*note* | no schedule here has lost anything by power-of-all, ")
+    assert shown == [
+        "leader-dies | no loss | not known | confirmed |",
+        "alone-and-powerless | no loss | not known | confirmed |",
+        "one-away | unavailable.max <= 12.5s | not known | refuted |",
+    ]
 
 
 # What is searched
