@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from checkers.judgement import Judgement
     from checkers.promises.search import SearchResult
     from harness.campaign.accept.acceptance import Acceptance
-    from harness.campaign.accept.configuration_file import AcceptFile
-    from harness.campaign.accept.matrix import MatrixRecord
+    from harness.campaign.accept.configuration.configuration_file import AcceptFile
+    from harness.campaign.accept.matrix.matrix import MatrixRecord
     from harness.campaign.accept.record import AcceptRecord
     from harness.campaign.accept.scenarios import Setup
     from harness.campaign.suite import SuiteResult
@@ -277,7 +277,7 @@ def resume_suite(
 def configured(configuration: str | Path, *, sets: Sequence[str] = ()) -> "Acceptance":
     """A configuration with its promise: a profile's name, or a file. Raises UsageError, ScenarioError."""
     from harness.campaign.accept.acceptance import promised
-    from harness.campaign.accept.configuration_file import read_configuration
+    from harness.campaign.accept.configuration.configuration_file import read_configuration
 
     return promised(read_configuration(str(configuration), sets))
 
@@ -290,10 +290,10 @@ def of_topic(
     `client` are librdkafka's settings, to reach it. Raises TopicUnreadable, ScenarioError.
     """
     from harness.campaign.accept.acceptance import promised
-    from harness.campaign.accept.configuration_file import parse_configuration
-    from harness.campaign.accept.in_force import configuration_of
-    from harness.campaign.accept.live_features import features_of
-    from harness.campaign.accept.live_topic import configuration_text, reading, replicas_in_one_rack
+    from harness.campaign.accept.configuration.configuration_file import parse_configuration
+    from harness.campaign.accept.configuration.in_force import configuration_of
+    from harness.campaign.accept.live.live_features import features_of
+    from harness.campaign.accept.live.live_topic import configuration_text, reading, replicas_in_one_rack
     from workloads.clients.live_topic import read_topic
 
     live = read_topic(topic, bootstrap, client or {})
@@ -372,7 +372,7 @@ def resume_accept(
 
 def promised_matrix(*, sets: Sequence[str] = ()) -> "MatrixRecord":
     """The promise of each cell of the matrix, and what the simulated Kafka does in it: nothing is started."""
-    from harness.campaign.accept.matrix import matrix
+    from harness.campaign.accept.matrix.matrix import matrix
 
     return matrix(_of_all_cells(sets)).record
 
@@ -393,9 +393,9 @@ def accept_matrix(
     all cells have in common. Searches that have ended are kept below `out` until the runs begin: after an
     interruption they are not made again.
     """
-    from harness.campaign.accept.kept_searches import KeptSearches
-    from harness.campaign.accept.matrix import matrix, planned_matrix, read_matrix
-    from harness.campaign.accept.searches import SharedSearches
+    from harness.campaign.accept.matrix.matrix import matrix, planned_matrix, read_matrix
+    from harness.campaign.accept.search.kept_searches import KeptSearches
+    from harness.campaign.accept.search.searches import SharedSearches
 
     _require_linux()
     stream = progress or sys.stderr
@@ -417,7 +417,7 @@ def resume_matrix(
     argv: Sequence[str] = (),
 ) -> "tuple[MatrixRecord, FinishedSuite]":
     """Go on with a matrix that was stopped. Raises RunDirectoryError, HistoryError."""
-    from harness.campaign.accept.matrix import read_matrix
+    from harness.campaign.accept.matrix.matrix import read_matrix
 
     record = read_matrix(Path(directory))
     suite = resume_suite(
@@ -493,8 +493,8 @@ def _require_linux() -> None:
 
 def _of_all_cells(sets: Sequence[str]) -> "AcceptFile":
     """What all cells of the matrix have in common."""
-    from harness.campaign.accept.configuration_file import parse_common
-    from harness.campaign.accept.matrix import NAME
+    from harness.campaign.accept.configuration.configuration_file import parse_common
+    from harness.campaign.accept.matrix.matrix import NAME
 
     return parse_common(NAME, sets)
 
@@ -512,7 +512,7 @@ def _search_limit_s(asked_s: float | None, stream: TextIO) -> float:
 def _printed(stream: TextIO) -> "Callable[[Setup, SearchResult], None]":
     """Prints what each search comes to, as soon as it has, and of which configuration."""
     from harness.campaign.accept import page
-    from harness.campaign.accept.searches import search_row
+    from harness.campaign.accept.search.searches import search_row
 
     def on_result(its: "Setup", result: "SearchResult") -> None:
         print(f"{its.asked.name}: {page.searched(search_row(its, result))}", file=stream, flush=True)

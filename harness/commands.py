@@ -100,7 +100,7 @@ def _resumed_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
 
 def accept(arguments: Namespace) -> int:
     """`highwater accept`: what a configuration promises, or each of a matrix; and its proof."""
-    from harness.campaign.accept.matrix import NAME, is_matrix
+    from harness.campaign.accept.matrix.matrix import NAME, is_matrix
 
     if wrong := next(_wrong_with_accept(arguments), None):
         raise UsageError(f"accept: {wrong}")
@@ -202,8 +202,8 @@ def _assignment(text: str) -> tuple[str, str]:
 
 def _matrix(arguments: Namespace) -> int:
     from harness import api
-    from harness.campaign.accept import matrix_page
-    from harness.campaign.accept.matrix import exit_code
+    from harness.campaign.accept.matrix import matrix_page
+    from harness.campaign.accept.matrix.matrix import exit_code
     from harness.campaign.suites.made import judged_entries
     from harness.terminal.read_along import read_along
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from checkers import documentation
 from checkers.verdict.metrics.metric import ERRORS, METRICS, Metric
-from harness.campaign.accept.matrix import MatrixRecord, is_matrix, read_matrix
-from harness.campaign.accept.matrix_page import in_markdown
+from harness.campaign.accept.matrix.matrix import MatrixRecord, is_matrix, read_matrix
+from harness.campaign.accept.matrix.matrix_page import in_markdown
 from harness.campaign.suites.made import judged_entries
 from harness.campaign.suites.observed import EXPECTED, cost, observed_table
 from harness.campaign.suites.record import SuiteRecord, read_record

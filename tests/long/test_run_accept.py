@@ -10,11 +10,15 @@ from fakes.run.highwater_process import highwater
 
 from harness import api
 from harness.campaign.accept.acceptance import promised, record_of
-from harness.campaign.accept.configuration_file import parse_common, profiles, read_configuration
-from harness.campaign.accept.matrix import NAME, SEARCHED, matrix, planned_matrix
-from harness.campaign.accept.matrix_page import as_json
+from harness.campaign.accept.configuration.configuration_file import (
+    parse_common,
+    profiles,
+    read_configuration,
+)
+from harness.campaign.accept.matrix.matrix import NAME, SEARCHED, matrix, planned_matrix
+from harness.campaign.accept.matrix.matrix_page import as_json
 from harness.campaign.accept.proofs import proofs
-from harness.campaign.accept.searches import SharedSearches, scenario_of, search_row, searched_for
+from harness.campaign.accept.search.searches import SharedSearches, scenario_of, search_row, searched_for
 from harness.campaign.suites.made import judged_entries
 from harness.scenario.resolve import scenario_text
 

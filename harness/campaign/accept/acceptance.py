@@ -17,7 +17,7 @@ from checkers.promises import Clause, Trap, clauses, traps
 from checkers.promises.configuration import Configuration
 from checkers.promises.search import Goal, SearchResult
 from checkers.verdict.algebra import Verdict, worst
-from harness.campaign.accept.configuration_file import AcceptFile
+from harness.campaign.accept.configuration.configuration_file import AcceptFile
 from harness.campaign.accept.proofs import Proof, proofs
 from harness.campaign.accept.record import (
     AcceptRecord,
@@ -30,7 +30,7 @@ from harness.campaign.accept.record import (
     write_accept,
 )
 from harness.campaign.accept.scenarios import Assumed, Reading, Setup, setup
-from harness.campaign.accept.searches import OnResult, scenario_of, search_row, searched_for
+from harness.campaign.accept.search.searches import OnResult, scenario_of, search_row, searched_for
 from harness.campaign.suites.directory import Suite
 from harness.campaign.suites.made import judged_entries, suite_of
 from harness.campaign.suites.record import SuiteRecord

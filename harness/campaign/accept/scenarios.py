@@ -15,9 +15,9 @@ from checkers.promises.configuration import Configuration
 from checkers.promises.search import Kind, Times
 from compose.spec.server_properties import server_properties
 from faults.durations import write_duration
-from harness.campaign.accept.configuration_file import TOPIC, AcceptFile, met, replicas_beyond
-from harness.campaign.accept.in_force import UNCLEAN, configuration_of, value_of
-from harness.campaign.accept.producer_settings import IN_FLIGHT, known_settings
+from harness.campaign.accept.configuration.configuration_file import TOPIC, AcceptFile, met, replicas_beyond
+from harness.campaign.accept.configuration.in_force import UNCLEAN, configuration_of, value_of
+from harness.campaign.accept.configuration.producer_settings import IN_FLIGHT, known_settings
 from harness.scenario.deletion import deleting
 from harness.scenario.kafka_settings import MIN_ISR, counts_at_most_all
 from harness.scenario.load_plan import refused_by_client, refused_settings

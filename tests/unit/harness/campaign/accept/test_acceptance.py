@@ -17,9 +17,9 @@ from compose.setup import prepare
 from harness import api
 from harness.campaign.accept import page
 from harness.campaign.accept.acceptance import exit_code, planned, promised, record_of, searched
-from harness.campaign.accept.configuration_file import read_configuration
+from harness.campaign.accept.configuration.configuration_file import read_configuration
 from harness.campaign.accept.record import read_accept
-from harness.campaign.accept.searches import scenario_of
+from harness.campaign.accept.search.searches import scenario_of
 from harness.campaign.suites.directory import reopen
 from harness.campaign.suites.loop import run_suite
 from harness.campaign.suites.made import judged_entries

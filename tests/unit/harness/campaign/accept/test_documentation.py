@@ -9,8 +9,8 @@ import pytest
 from checkers.promises.clauses import KINDS
 from checkers.promises.search.search import MOST_RUNS, TIME_LIMIT_S
 from checkers.promises.traps import of_clusters, of_producers, of_topics
-from harness.campaign.accept.configuration_file import AcceptFile, parse_configuration, profiles
-from harness.campaign.accept.matrix import COLUMNS, SEARCHED, CellRow, Observed
+from harness.campaign.accept.configuration.configuration_file import AcceptFile, parse_configuration, profiles
+from harness.campaign.accept.matrix.matrix import COLUMNS, SEARCHED, CellRow, Observed
 from harness.campaign.accept.record import AcceptRecord, SearchRow, Status
 
 ROOT = Path(__file__).parents[5]

@@ -11,16 +11,16 @@ from checkers.promises import clauses
 from checkers.promises.clauses import KINDS, Clause
 from checkers.promises.search import Goal
 from checkers.promises.search.schedules import Kind, Timed
-from harness.campaign.accept.configuration_file import (
+from harness.campaign.accept.configuration.configuration_file import (
     MOST_LETTERS,
     AcceptFile,
     parse_configuration,
     read_configuration,
 )
-from harness.campaign.accept.counterexamples import counterexample, steps
-from harness.campaign.accept.in_force import configuration_of
+from harness.campaign.accept.configuration.in_force import configuration_of
 from harness.campaign.accept.proofs import SCENARIOS, proofs
 from harness.campaign.accept.scenarios import setup
+from harness.campaign.accept.search.counterexamples import counterexample, steps
 from harness.scenario.resolve import resolve, resolve_made, scenario_text
 
 

@@ -10,7 +10,7 @@ from fakes.run.rehearsed_evidence import missed
 
 from checkers.model import Case, simulate
 from checkers.promises import clauses
-from harness.campaign.accept.configuration_file import AcceptFile
+from harness.campaign.accept.configuration.configuration_file import AcceptFile
 from harness.campaign.accept.proofs import proofs
 from harness.campaign.accept.record import named
 from harness.campaign.accept.scenarios import setup

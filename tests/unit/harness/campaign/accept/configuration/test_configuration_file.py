@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from checkers.promises import clauses, traps
-from harness.campaign.accept.configuration_file import profiles, read_configuration
-from harness.campaign.accept.in_force import configuration_of, value_of
+from harness.campaign.accept.configuration.configuration_file import profiles, read_configuration
+from harness.campaign.accept.configuration.in_force import configuration_of, value_of
 from harness.errors import ScenarioError, UsageError
 
 

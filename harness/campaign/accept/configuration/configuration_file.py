@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from checkers.promises.clauses import KINDS
 from checkers.promises.search import Goal
 from compose.spec.topology import counts_replicas
-from harness.campaign.accept.producer_settings import refused
+from harness.campaign.accept.configuration.producer_settings import refused
 from harness.errors import ScenarioError, UsageError
 from harness.scenario import model
 from harness.scenario.kafka_settings import MIN_ISR

@@ -19,12 +19,12 @@ from checkers.promises.matrix import Cell, cells, promise_of
 from checkers.promises.search import Goal, Kind, Schedule, SearchResult, Trial
 from checkers.promises.search.schedules import AFTER_S, Timed
 from checkers.verdict.algebra import Verdict, worst
-from harness.campaign.accept.configuration_file import AcceptFile
-from harness.campaign.accept.counterexamples import BROKERS, steps, stops_writes
+from harness.campaign.accept.configuration.configuration_file import AcceptFile
 from harness.campaign.accept.proofs import MISSED_S
 from harness.campaign.accept.record import SearchRow, Status, agreement_of, named, with_runs
 from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Loss, Setup, duration, setup
-from harness.campaign.accept.searches import scenario_of, search_row
+from harness.campaign.accept.search.counterexamples import BROKERS, steps, stops_writes
+from harness.campaign.accept.search.searches import scenario_of, search_row
 from harness.campaign.suites.directory import Suite
 from harness.campaign.suites.json_record import read_json_record
 from harness.campaign.suites.made import judged_entries, suite_of

@@ -16,11 +16,9 @@ from checkers.promises.search import Found, trial
 from checkers.verdict.algebra import Verdict
 from compose.setup import prepare
 from harness.campaign import documentation
-from harness.campaign.accept import matrix as made_matrix
-from harness.campaign.accept import searches as made_searches
-from harness.campaign.accept.configuration_file import parse_common, parse_configuration
-from harness.campaign.accept.kept_searches import KeptSearches
-from harness.campaign.accept.matrix import (
+from harness.campaign.accept.configuration.configuration_file import parse_common, parse_configuration
+from harness.campaign.accept.matrix import matrix as made_matrix
+from harness.campaign.accept.matrix.matrix import (
     Setup,
     exit_code,
     is_matrix,
@@ -28,9 +26,11 @@ from harness.campaign.accept.matrix import (
     planned_matrix,
     read_matrix,
 )
-from harness.campaign.accept.matrix_page import as_json, notes, table
+from harness.campaign.accept.matrix.matrix_page import as_json, notes, table
 from harness.campaign.accept.scenarios import setup
-from harness.campaign.accept.searches import SharedSearches
+from harness.campaign.accept.search import searches as made_searches
+from harness.campaign.accept.search.kept_searches import KeptSearches
+from harness.campaign.accept.search.searches import SharedSearches
 from harness.campaign.suites.loop import run_suite
 from harness.campaign.suites.made import judged_entries
 from harness.campaign.suites.record import MeasuredBound, RunEvidence

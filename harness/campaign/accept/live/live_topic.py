@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 
 from compose.releases.settings import settings_of
 from compose.spec.topology import CONTROLLERS_ONLY, DEFAULT_RELEASE
-from harness.campaign.accept.configuration_file import MOST_LETTERS, AcceptFile
-from harness.campaign.accept.live_features import Features
+from harness.campaign.accept.configuration.configuration_file import MOST_LETTERS, AcceptFile
+from harness.campaign.accept.live.live_features import Features
 from harness.campaign.accept.scenarios import Assumed, Reading
 from workloads.clients.live_topic import LiveTopic
 

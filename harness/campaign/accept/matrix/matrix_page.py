@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.campaign.accept.matrix import (
+from harness.campaign.accept.matrix.matrix import (
     SEARCHED,
     CellRow,
     MatrixRecord,

@@ -5,10 +5,10 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from checkers.model.case import BROKERS
 from checkers.promises.clauses import clauses, may_be_lost_by
 from checkers.promises.search import Goal, Kind, SearchResult, in_words, search, simulated_alike
-from harness.campaign.accept.counterexamples import counterexample
-from harness.campaign.accept.kept_searches import KeptSearches
 from harness.campaign.accept.record import SearchRow
 from harness.campaign.accept.scenarios import Setup
+from harness.campaign.accept.search.counterexamples import counterexample
+from harness.campaign.accept.search.kept_searches import KeptSearches
 from harness.campaign.suites.made import SCENARIOS
 from harness.scenario.model import Scenario
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from checkers.promises.configuration import ClusterSettings, Configuration, TopicSettings
 from compose.releases.settings import settings_of
-from harness.campaign.accept.configuration_file import AcceptFile
-from harness.campaign.accept.producer_settings import settings
+from harness.campaign.accept.configuration.configuration_file import AcceptFile
+from harness.campaign.accept.configuration.producer_settings import settings
 from harness.scenario.deletion import retention_ms
 from harness.scenario.kafka_settings import MIN_ISR, OF_BROKERS
 from harness.scenario.model import topology_of

@@ -12,10 +12,10 @@ from compose.kafka import admin
 from harness import api
 from harness.campaign.accept import page
 from harness.campaign.accept.acceptance import promised, record_of
-from harness.campaign.accept.configuration_file import parse_configuration
-from harness.campaign.accept.in_force import configuration_of
-from harness.campaign.accept.live_features import Features, features_of
-from harness.campaign.accept.live_topic import configuration_text, name_of, reading, replicas_in_one_rack
+from harness.campaign.accept.configuration.configuration_file import parse_configuration
+from harness.campaign.accept.configuration.in_force import configuration_of
+from harness.campaign.accept.live.live_features import Features, features_of
+from harness.campaign.accept.live.live_topic import configuration_text, name_of, reading, replicas_in_one_rack
 from workloads.clients import live_topic as read
 from workloads.clients.live_topic import LiveBroker, LiveTopic
 
