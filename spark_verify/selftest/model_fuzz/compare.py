@@ -3,7 +3,7 @@
 Of a correct Kafka, each acknowledged record has its label: lost or not, permitted, by which election, for
 which cause; and nothing else is a violation. Of a broken one, a run that the defect has changed is never
 PASS, and no record is excused that the configuration does not permit to go; unless the defect has left no
-trace (trace.py). Where Kafka itself lets replicas differ, which an unclean election can bring about once a
+trace (trace.py), or, of a record of acks=1, nobody saw that it was promised more. Where Kafka itself lets replicas differ, which an unclean election can bring about once a
 log start has moved, a run is not PASS either. "Undecided" agrees with every truth: how often that happens is
 counted beside.
 """
@@ -11,7 +11,7 @@ counted beside.
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from checkers.contract.clauses import UNREPLICATED_TAIL
+from checkers.contract.clauses import DEPOSED_LEADER, UNREPLICATED_TAIL
 from checkers.contract.label import OR, Label
 from checkers.history.rows import RecordId
 from checkers.history.tables import NONE
@@ -74,13 +74,13 @@ def _records(simulated: Simulated, judged: Judged) -> Iterator[Disagreement]:
         elif label is not None and record.survives:
             yield _of_record(IMAGINED, record, label)
         elif label is not None and label.kind != "undecided":
-            causes = {record.cause, *_weaker_causes(simulated, record)}
-            yield from _label(record, label, causes, strict=strict)
+            weaker = {*_weaker_causes(simulated, record)}
+            yield from _label(record, label, weaker, strict=strict)
 
 
 def _weaker_causes(simulated: Simulated, record: RecordTruth) -> Iterator[str]:
-    """Of an acks=1 record that nobody saw below the high watermark, that acks=1 had promised no more. What
-    was read below the final log's start is compared with nothing."""
+    """Of an acks=1 record that nobody saw below the high watermark, that acks=1 had promised no more, to
+    whoever had acknowledged it. What was read below the final log's start is compared with nothing."""
     history = simulated.history
     acks = {each.producer: each.acks for each in history.producers}[record.id.producer]
     epochs = {epoch for offset, epoch, _ in record.written if offset == record.offset}
@@ -90,16 +90,19 @@ def _weaker_causes(simulated: Simulated, record: RecordTruth) -> Iterator[str]:
         return
     above = (each for each in history.watermarks if each.high_watermark > record.offset)
     if not any(each.leader_epoch in epochs and each.tp == record.tp for each in above):
-        yield UNREPLICATED_TAIL
+        yield from (UNREPLICATED_TAIL, DEPOSED_LEADER)
 
 
-def _label(record: RecordTruth, label: Label, causes: Set[str], *, strict: bool) -> Iterator[Disagreement]:
-    """`strict`: of a correct Kafka; where a defect shows, a record may be accused, and for any cause."""
+def _label(record: RecordTruth, label: Label, weaker: Set[str], *, strict: bool) -> Iterator[Disagreement]:
+    """`strict`: of a correct Kafka; where a defect shows, a record may be accused, and for any cause. Nor is
+    one excused then of which nobody saw that it was promised more than `weaker` takes."""
+    named, causes = set(label.cause.split(OR)), {record.cause} | (weaker & {UNREPLICATED_TAIL})
     if label.kind == "permitted" and not record.permitted:
-        yield _of_record(EXCUSED, record, label)
+        if strict or not named <= weaker:
+            yield _of_record(EXCUSED, record, label)
     elif strict and label.kind == "violation" and record.permitted:
         yield _of_record(ACCUSED, record, label)
-    elif strict and not causes & set(label.cause.split(OR)):
+    elif strict and not causes & named:
         yield _of_record(OTHER_CAUSE, record, label)
     elif strict and label.fate is not None and _removal(record) not in _elections(label):
         yield _of_record(OTHER_ELECTION, record, label)

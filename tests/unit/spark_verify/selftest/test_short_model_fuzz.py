@@ -28,6 +28,10 @@ ONCE_DISAGREEING = (
     (21_000_000_489, Bug.LOG_START_JUMPS),  # the same, a moment after the clock was set back
     (13_000_000_268, Bug.LOG_START_JUMPS),  # brought back by who led next, and gone before it was sampled
     (21_000_002_319, Bug.LOG_START_JUMPS),  # the same
+    (7_000_000_029, Bug.OFFSETS_REUSED_AFTER_RESTART),  # lost by an unclean leader that had had it
+    (7_000_000_010, Bug.TWO_LEADERS_IN_ONE_EPOCH),  # deleted, if the other one's log ever had it
+    (4_000_000_066, Bug.HIGH_WATERMARK_BEFORE_ISR_COMMIT),  # nobody saw it below the high watermark
+    (4_000_000_030, Bug.ACK_BEFORE_MIN_ISR),  # the same
     (1_000_000_005, Bug.ACK_BEFORE_MIN_ISR),  # a high watermark above what fewer than min.isr have
 )
 """Seeds of cases, with the bug that was planted."""
