@@ -3,9 +3,9 @@
 Of a correct Kafka, each acknowledged record has its label: lost or not, permitted, by which election, for
 which cause; and nothing else is a violation. Of a broken one, a run that the defect has changed is never
 PASS, and no record is excused that the configuration does not permit to go; unless the defect has left no
-trace (trace.py), or, of a record of acks=1, nobody saw that it was promised more. Where Kafka itself lets replicas differ, which an unclean election can bring about once a
-log start has moved, a run is not PASS either. "Undecided" agrees with every truth: how often that happens is
-counted beside.
+trace (trace.py), or, of a record of acks=1, nobody saw that it was promised more. Where Kafka itself lets
+replicas differ, which an unclean election can bring about once a log start has moved, a run is not PASS
+either. "Undecided" agrees with every truth: how often that happens is counted beside.
 """
 
 from collections.abc import Iterator, Mapping, Set
