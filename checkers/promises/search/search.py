@@ -78,7 +78,7 @@ def search(
     for length in range(1, most_faults + 1):
         tried = schedules(length, times.fail_over_s, kinds)
         with trials(trial, tried, processes=beside if length > FEW_FAULTS else 0) as shown:
-            for _ in schedules(length, times.fail_over_s, kinds):
+            for schedule in schedules(length, times.fail_over_s, kinds):
                 if runs >= most_runs:
                     return ended(None, length - 1, f"{most_runs} simulated runs were enough")
                 if clock() - began >= time_limit_s:
@@ -86,5 +86,5 @@ def search(
                 found = next(shown)
                 runs += len(found)
                 if all(found):
-                    return ended(found[0], length - 1)
+                    return ended(trial.with_every_cause(schedule, found), length - 1)
     return ended(None, most_faults)

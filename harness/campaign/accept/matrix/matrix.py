@@ -257,7 +257,7 @@ def _shown(its: Setup, cell: Cell, column: Column, entry: int) -> tuple[Observed
     return Observed(
         column=column.name,
         shows=_words(column.goal, loss, [*accept, *require]),
-        causes=tuple(sorted({cause for one in tried if one is not None for cause in one.causes})),
+        causes=trial.with_every_cause(schedule, tried).causes if ever else (),
         kinds=_kinds(schedule),
         loses=column.goal == "loss" and loss == "permitted",
         entry=entry,

@@ -44,6 +44,12 @@ ALONE_AND_POWERLESS = "broker 1 serves no other broker; 6.5 s later broker 1 los
             "brokers 1 and 2 lose their power",
             {"power loss of all in-sync replicas"},
         ),
+        (
+            {"replication": 2, "unclean": True},
+            "brokers 1 and 2 lose their power",
+            # Who is up first leads: the last in sync, or the other one.
+            {"power loss of all in-sync replicas", "unclean election"},
+        ),
         ({"replication": 1, "min_isr": 1}, "broker 1 loses its power", {"ISR of one with min.isr 1"}),
         (
             {"flush": 1, "min_isr": 1},

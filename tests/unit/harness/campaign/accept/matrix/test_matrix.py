@@ -2,6 +2,7 @@
 
 import re
 import sys
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -157,7 +158,7 @@ def test_a_cell_has_its_promise_and_what_the_simulated_kafka_shows(name):
 )
 def test_what_only_some_seeds_lose_may_be_lost_and_need_not(monkeypatch, cell, shown, shows):
     """And with acks=0 what none of them does: whether anything is on its way is a matter of luck."""
-    found = (Found(schedule=(), causes=("a cause",)) if one else None for one in shown * 3)
+    found = cycle(Found(schedule=(), causes=("a cause",)) if one else None for one in shown)
     monkeypatch.setattr(trial, "_shown", lambda *run: next(found))
     (row,) = matrix(BASE, of(cell)).record.cells
     assert [each.shows for each in row.observed[:2]] == [shows] * 2
