@@ -351,6 +351,9 @@ SITUATIONS: tuple[Situation, ...] = (
     ),
     Situation(number="25", what="an ISR that flaps", scenarios=("isr-thrashing",)),
 )
-WITHOUT_NUMBER: tuple[str, ...] = ("elr-switched-off", "min-isr-lowered", "starved-leader", "storm")
+WITHOUT_NUMBER: tuple[str, ...] = (
+    *("elr-switched-off", "min-isr-lowered", "min-isr-lowered-without-leader"),
+    *("starved-leader", "storm"),
+)
 """Settings that change what other situations lead to, a broker short of processors, and a search for what
 nobody has thought of."""

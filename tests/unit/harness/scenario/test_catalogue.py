@@ -18,6 +18,7 @@ GROUPS = {
         "acks1-planned-move-behind",
         "acks1-reassignment",
         "min-isr-lowered",
+        "min-isr-lowered-without-leader",
         "reassign-without-leader",
     ],
     "disk": [
