@@ -247,15 +247,17 @@ class LiveRunSteps:
         return self._clusters.copy_metadata(cluster)
 
     def save_timeline(self, log: MetadataLog, resolved: Resolved, run: RunDir) -> None:
-        """Replay the metadata log into the history; of Kafka's internal topics only who coordinated the load.
+        """Replay the metadata log into the history: of partitions those of the run's topics, not what a fault
+        has made and deleted; of Kafka's internal topics only who coordinated the load.
 
         Of a cluster that was there before the run, only what is of the run's topics and of its time.
         """
         manifest, tables = read_manifest(run), replay(log())
+        names = {topic.name for topic in manifest.topics}
         if manifest.cluster_served or manifest.cluster_ahead_s is not None:
-            tables = states_since(tables, {topic.name for topic in manifest.topics}, INTERNAL)
+            tables = states_since(tables, names, INTERNAL)
         configs = (*reported(manifest.topics), *tables.configs)
-        _write(run, "metadata", [asdict(row) for row in tables.metadata if not row.topic.startswith("__")])
+        _write(run, "metadata", [asdict(row) for row in tables.metadata if row.topic in names])
         _write(run, "brokers", [asdict(row) for row in tables.brokers])
         _write(run, "configs", [asdict(row) for row in configs])
         _write(run, "metadata_appends", [asdict(row) for row in tables.appends])

@@ -134,7 +134,8 @@ def created(offset: int, topic: str) -> list[dict[str, Any]]:
 
 
 def test_the_metadata_log_becomes_four_tables(tmp_path: Path) -> None:
-    """Internal topics are left out; settings that no record has are those that a broker reported."""
+    """Internal topics, and those that a fault has made, are left out; settings that no record has are those
+    that a broker reported."""
     cluster = FakeCluster()
     cluster.records = [
         record(1, "REGISTER_BROKER_RECORD", brokerId=1, brokerEpoch=1, fenced=False),
@@ -142,6 +143,7 @@ def test_the_metadata_log_becomes_four_tables(tmp_path: Path) -> None:
         *created(4, "__consumer_offsets"),
         record(6, "CONFIG_RECORD", resourceType=2, resourceName="orders", name="flush.ms", value="7"),
         record(7, "NO_OP_RECORD"),
+        *created(8, "fault-topic"),
     ]
     run = make_run(tmp_path, None)
     resolved = resolve(SCENARIO, "demo.yaml", seed=1)
@@ -158,7 +160,7 @@ def test_the_metadata_log_becomes_four_tables(tmp_path: Path) -> None:
         ("topic", "flush.ms", "7", 6),
     ]
     assert appends == [
-        {"at_ms": 5_000 + offset, "log_offset": offset, "controller": -1} for offset in range(1, 8)
+        {"at_ms": 5_000 + offset, "log_offset": offset, "controller": -1} for offset in range(1, 10)
     ]
 
 
