@@ -122,7 +122,7 @@ def test_what_one_leader_alone_had_acknowledged_was_committed_by_nobody():
 
 
 def test_who_was_in_sync_with_a_leader_that_lacked_it_does_not_count():
-    """Broker 2 was elected uncleanly, with a log to offset 5 since its power was cut, and broker 3 was in sync
+    """Broker 2 was elected uncleanly, with a log to offset 5 since its power was cut; broker 3 was in sync
     with it; then broker 1 led again, which had followed nobody."""
     between = (
         *(down(4.6, 2, kind="power-loss", recovered=5.9), *power_cut(4.6, 2, before=9, after=5, mounted=5.5)),
