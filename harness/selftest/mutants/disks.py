@@ -33,7 +33,7 @@ def drop_batch(copy: DamagedCopy) -> None:
 def drop_batch_everywhere(copy: DamagedCopy) -> None:
     """Every replica lacks a batch that the final read has got."""
     tp, _, batches = _a_disk(copy)
-    gone = middle(batches, "a batch")["base_offset"]
+    gone = middle(_of_records(batches), "a batch of records")["base_offset"]
     for broker in copy.brokers_of(tp):
         kept = [each for each in copy.batches(tp, broker) if each["base_offset"] != gone]
         _count(copy, tp, broker, len(kept))
@@ -58,9 +58,8 @@ def flip_byte_with_crc(copy: DamagedCopy) -> None:
 def other_records_everywhere(copy: DamagedCopy) -> None:
     """Every disk holds other records in a batch than the final read has got."""
     tp, _, batches = _a_disk(copy)
-    _change_everywhere(
-        copy, tp, middle(batches, "a batch"), lambda row: {"digest": row["digest"] ^ 1, "crc": row["crc"] ^ 1}
-    )
+    batch = middle(_of_records(batches), "a batch of records")
+    _change_everywhere(copy, tp, batch, lambda row: {"digest": row["digest"] ^ 1, "crc": row["crc"] ^ 1})
 
 
 def swap_batches(copy: DamagedCopy) -> None:
@@ -112,9 +111,12 @@ def skip_sequence(copy: DamagedCopy) -> None:
 
 def forge_snapshot(copy: DamagedCopy) -> None:
     """A producer snapshot has another last sequence than the log."""
+    # That of a transactional producer may have: the markers of its transactions count, too.
     states = copy.rows("producer_states")
-    tp = busiest(copy)
-    first(of(states, tp), "no producer snapshot")["last_sequence"] += 1
+    tp, _, batches = _a_disk(copy)
+    marked = {row["producer_id"] for row in batches if row["digest"] == NONE}
+    its = [row for row in of(states, tp) if row["producer_id"] not in marked]
+    first(its, "no snapshot of a producer without transactions")["last_sequence"] += 1
     copy.put("producer_states", states)
 
 
@@ -157,6 +159,11 @@ def _a_disk(copy: DamagedCopy) -> tuple[TopicPartition, int, list[Row]]:
     if len(batches) < 4:
         raise NotApplicable("less than four batches on a disk")
     return tp, broker, batches
+
+
+def _of_records(batches: list[Row]) -> list[Row]:
+    """Those without the markers of transactions."""
+    return [row for row in batches if row["digest"] != NONE]
 
 
 def _of_idempotent(batches: list[Row]) -> Row:
