@@ -2,7 +2,7 @@
 
 from checkers.promises.search.schedules import Kind, Schedule, in_words
 from checkers.promises.search.search import SearchResult, search
-from checkers.promises.search.trial import Found, Goal, Times, Trial, simulated_alike
+from checkers.promises.search.trial import Found, Goal, Times, Trial, causes_of, simulated_alike
 
 __all__ = [
     "Found",
@@ -12,6 +12,7 @@ __all__ = [
     "SearchResult",
     "Times",
     "Trial",
+    "causes_of",
     "in_words",
     "search",
     "simulated_alike",

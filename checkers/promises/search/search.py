@@ -78,13 +78,14 @@ def search(
     for length in range(1, most_faults + 1):
         tried = schedules(length, times.fail_over_s, kinds)
         with trials(trial, tried, processes=beside if length > FEW_FAULTS else 0) as shown:
-            for schedule in schedules(length, times.fail_over_s, kinds):
+            for _ in schedules(length, times.fail_over_s, kinds):
                 if runs >= most_runs:
                     return ended(None, length - 1, f"{most_runs} simulated runs were enough")
                 if clock() - began >= time_limit_s:
                     return ended(None, length - 1, f"the time limit of {time_limit_s:g} s was over")
                 found = next(shown)
                 runs += len(found)
-                if all(found):
-                    return ended(trial.with_every_cause(schedule, found), length - 1)
+                reached = [each for each in found if each is not None]
+                if len(reached) == len(found):
+                    return ended(trial.with_every_cause(reached), length - 1)
     return ended(None, most_faults)

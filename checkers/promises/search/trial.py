@@ -80,17 +80,20 @@ class Trial:
         """What each seed shows, whatever the others do."""
         yield from (self._under(seed, schedule) for seed in SEEDS)
 
-    def with_every_cause(self, schedule: Schedule, shown: Sequence[Found | None]) -> Found:
-        """The first of what the seeds have shown of a schedule, one at least; by the causes of all of them,
-        and of MORE_SEEDS."""
-        first, *_ = (found for found in shown if found is not None)
-        more = (self._under(seed, schedule) for seed in MORE_SEEDS if self.goal == "loss")
-        causes = {cause for found in (*shown, *more) if found is not None for cause in found.causes}
-        return replace(first, causes=tuple(sorted(causes)))
+    def with_every_cause(self, found: Sequence[Found]) -> Found:
+        """The first of what all seeds have shown of a schedule; by the causes of each, and of MORE_SEEDS."""
+        first = found[0]
+        more = (self._under(seed, first.schedule) for seed in MORE_SEEDS if self.goal == "loss")
+        return replace(first, causes=causes_of((*found, *more)))
 
     def _under(self, seed: int, schedule: Schedule) -> Found | None:
         run = run_case(case_of(self.configuration, self.times, schedule, seed))
         return _shown(run, self.goal, self.times, schedule)
+
+
+def causes_of(shown: Iterable[Found | None]) -> tuple[str, ...]:
+    """By which causes something was lost, of what seeds have shown: each once, by name."""
+    return tuple(sorted({cause for found in shown if found is not None for cause in found.causes}))
 
 
 def case_of(configuration: Configuration, times: Times, schedule: Schedule, seed: int) -> Case:

@@ -16,7 +16,7 @@ from pydantic import Field
 from checkers.promises.clauses import clauses
 from checkers.promises.configuration import Configuration
 from checkers.promises.matrix import Cell, cells, promise_of
-from checkers.promises.search import Goal, Kind, Schedule, SearchResult, Trial
+from checkers.promises.search import Goal, Kind, Schedule, SearchResult, Trial, causes_of
 from checkers.promises.search.schedules import AFTER_S, Timed
 from checkers.verdict.algebra import Verdict, worst
 from harness.campaign.accept.configuration.configuration_file import AcceptFile
@@ -257,7 +257,7 @@ def _shown(its: Setup, cell: Cell, column: Column, entry: int) -> tuple[Observed
     return Observed(
         column=column.name,
         shows=_words(column.goal, loss, [*accept, *require]),
-        causes=trial.with_every_cause(schedule, tried).causes if ever else (),
+        causes=causes_of(tried),
         kinds=_kinds(schedule),
         loses=column.goal == "loss" and loss == "permitted",
         entry=entry,
