@@ -19,7 +19,7 @@ import numpy as np
 from checkers.contract.evidence.log_ends import LogEnds, ReportedStart
 from checkers.contract.evidence.outages import Outage
 from checkers.contract.realised.settings import Realised
-from checkers.contract.realised.timeline import NEVER_NS
+from checkers.contract.realised.timeline import NEVER_NS, was_moved
 from checkers.history.columnar import columns_of
 from checkers.history.rows import Proof, TopicPartition
 from checkers.history.tables import NONE
@@ -121,7 +121,7 @@ def own_start(realised: Realised, tp: TopicPartition, node: int, outages: Sequen
             line.kind == "truncated" and (line.node, line.tp) == (node, tp) and line.offset <= final
             for line in context.broker_lines
         )
-        or any(change.tp == tp and node not in change.replicas for change in context.metadata)
+        or was_moved(context, tp, node)
     )
     highest = max(
         final,

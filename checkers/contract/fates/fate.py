@@ -29,7 +29,7 @@ from checkers.contract.evidence.outages import Outage
 from checkers.contract.evidence.partition_evidence import PartitionEvidence
 from checkers.contract.fates.lost_record import LostRecord, replicated_of, was_given
 from checkers.contract.realised.settings import Realised
-from checkers.contract.realised.timeline import NEVER_NS, Election, Leadership
+from checkers.contract.realised.timeline import NEVER_NS, Election, Leadership, was_moved
 from checkers.history.tables import NONE
 
 WITHOUT_IT = ("unclean", "not known")
@@ -354,7 +354,7 @@ def _may_have_cut(
         since = record.since_ns <= outage.last_write_ns and outage.since_ns <= election.at_ns + slack_ns
         if outage.node == node and takes and since:
             return True
-    if any(change.tp == record.tp and node not in change.replicas for change in realised.context.metadata):
+    if was_moved(realised.context, record.tp, node):
         return True
     return any(
         (each.kind not in ("clean", "ELR") or evidence.start_of(each.leader_epoch).low <= record.offset)

@@ -292,6 +292,11 @@ def without_directory(context: Context, fault: Fault, node: int) -> Downtime:
     return Downtime(down_ns=down_ns, up_ns=min(starts, default=NEVER_NS))
 
 
+def was_moved(context: Context, tp: TopicPartition, node: int) -> bool:
+    """Whether a node ever had no replica of a partition: one that comes back begins with an empty log."""
+    return any(change.tp == tp and node not in change.replicas for change in context.metadata)
+
+
 def _lost_directories(
     context: Context, partitions: Iterable[TopicPartition]
 ) -> Mapping[TopicPartition, Sequence[tuple[int, Downtime]]]:

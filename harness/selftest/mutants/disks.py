@@ -114,7 +114,7 @@ def forge_snapshot(copy: DamagedCopy) -> None:
     # That of a transactional producer may have: the markers of its transactions count, too.
     states = copy.rows("producer_states")
     tp, _, batches = _a_disk(copy)
-    marked = {row["producer_id"] for row in batches if row["digest"] == NONE}
+    marked = {row["producer_id"] for row in batches if _is_marker(row)}
     its = [row for row in of(states, tp) if row["producer_id"] not in marked]
     first(its, "no snapshot of a producer without transactions")["last_sequence"] += 1
     copy.put("producer_states", states)
@@ -163,7 +163,11 @@ def _a_disk(copy: DamagedCopy) -> tuple[TopicPartition, int, list[Row]]:
 
 def _of_records(batches: list[Row]) -> list[Row]:
     """Those without the markers of transactions."""
-    return [row for row in batches if row["digest"] != NONE]
+    return [row for row in batches if not _is_marker(row)]
+
+
+def _is_marker(batch: Row) -> bool:
+    return bool(batch["digest"] == NONE)
 
 
 def _of_idempotent(batches: list[Row]) -> Row:
