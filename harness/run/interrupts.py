@@ -1,7 +1,7 @@
 """Ctrl-C, SIGTERM and a lost terminal: the first asks for an orderly end, the second tears down now.
 
 Where there is nothing to judge yet (the cluster starts), the first tears down at once too. The exception is
-raised at most once, so that a user who leans on Ctrl-C cannot break the tear-down itself.
+raised once in a tear-down, so that a user who leans on Ctrl-C cannot break the tear-down itself.
 """
 
 import signal
@@ -26,6 +26,7 @@ class Interrupts:
         self._on_signal = on_signal
         self._orderly = False
         self._raised = False
+        self._count = 0
         self._previous: dict[int, object] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -46,11 +47,6 @@ class Interrupts:
             after = handler if self.received is None else signal.SIG_IGN
             signal.signal(number, after)  # type: ignore[arg-type]  # it came from signal.signal
 
-    @property
-    def at_once(self) -> bool:
-        """Whether nothing is to be waited for any more."""
-        return self._raised
-
     def new_stop(self) -> threading.Event:
         """What the first signal sets from now on, at once if it has come.
 
@@ -60,6 +56,14 @@ class Interrupts:
         if self.received is not None:
             self._stop.set()
         return self._stop
+
+    def go_on_in_order(self) -> bool:
+        """Whether there was one signal only, and so what else there is may end in order: the next one is the
+        second. To be asked when what the first one has torn down is gone."""
+        if self._count > 1:
+            return False
+        self._raised = False
+        return True
 
     @contextmanager
     def orderly(self) -> Iterator[None]:
@@ -71,6 +75,7 @@ class Interrupts:
             self._orderly = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        self._count += 1
         if self._raised:
             self._on_signal("already tearing down; this takes a few seconds")
             return

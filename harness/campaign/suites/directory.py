@@ -20,7 +20,8 @@ from harness.campaign.suites.record import (
     write_record,
 )
 from harness.errors import HistoryError
-from harness.report.report import Report
+from harness.report.report import Report, crashed
+from harness.run.run import reason_of
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import RunOwner, read_manifest
 from harness.scenario.resolve import draw_seed
@@ -95,10 +96,14 @@ def reopen(path: Path, *, budget_s: float | None = None) -> Suite:
 def settled(path: Path, rows: Sequence[RunRow], judge: Judge) -> tuple[RunRow, ...]:
     """The rows, where none is under way any more.
 
-    A run that was written to its end, or had failed, is judged now; any other was interrupted, and its number
-    is drawn again.
+    A run that was written to its end, or had failed, is judged now, also one whose verdict a second signal
+    has ended; any other was interrupted, and its number is drawn again.
     """
-    return tuple(_settled(path, row, judge) if row.state == "running" else row for row in rows)
+    last = {row.index: row.directory for row in rows}
+    return tuple(
+        _settled(path, row, judge) if row.state != "judged" and row.directory == last[row.index] else row
+        for row in rows
+    )
 
 
 def _settled(path: Path, row: RunRow, judge: Judge) -> RunRow:
@@ -106,14 +111,23 @@ def _settled(path: Path, row: RunRow, judge: Judge) -> RunRow:
     try:
         manifest = read_manifest(run)
     except HistoryError:
-        return row.model_copy(update={"state": "interrupted", "outcome": UNDER_WAY})
+        return _drawn_again(row)
     if manifest.state not in ("complete", "failed") or manifest.cut_short:
-        return row.model_copy(update={"state": "interrupted", "outcome": UNDER_WAY})
-    report = judge(run)
-    if manifest.state == "failed":
-        report = report.with_problem(manifest.problem)
+        return _drawn_again(row)
+    try:
+        report = judge(run)
+    except Exception as error:  # one run's trouble must not end the suite, each time that it is resumed
+        report = crashed(run, manifest.problem or f"judging: {reason_of(error)}")
+    else:
+        report = report.with_problem(manifest.problem) if manifest.state == "failed" else report
     report.write()
     return judged(row, report)
+
+
+def _drawn_again(row: RunRow) -> RunRow:
+    if row.state == "interrupted":
+        return row
+    return row.model_copy(update={"state": "interrupted", "outcome": UNDER_WAY})
 
 
 def judged(row: RunRow, report: Report) -> RunRow:

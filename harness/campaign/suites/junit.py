@@ -66,9 +66,11 @@ def _case(record: SuiteRecord, row: RunRow) -> Element:
 
 
 def _missing(record: SuiteRecord) -> Iterator[Element]:
+    spent = record.state == "complete"
+    why = "the budget was spent before it could be made" if spent else "the suite ended before it was made"
     for name in record.missing:
         case = Element("testcase", classname=_text(f"{record.name}.required"), name=_text(name), time="0.000")
-        SubElement(case, "error", type="UNKNOWN", message="the budget was spent before it could be made")
+        SubElement(case, "error", type="UNKNOWN", message=why)
         yield case
 
 

@@ -28,7 +28,7 @@ from harness.campaign.suites.junit import write_junit
 from harness.campaign.suites.observed import write_observed
 from harness.campaign.suites.record import ClusterUse, RunRow, SuiteRecord, shard_of, write_record
 from harness.campaign.suites.seconds import run_seconds, suite_seconds
-from harness.errors import Interrupted
+from harness.errors import Interrupted, ScenarioError
 from harness.report.report import Report, crashed
 from harness.run.interrupts import Interrupts
 from harness.run.run import Job, Observed, conclude, observe, reason_of
@@ -101,6 +101,7 @@ class SuiteLoop:
         self._behind: list[Future[None]] = []
         self._may_conclude = threading.Event()
         """Of the run that was observed last."""
+        self._abandoned = False
 
     def run(self) -> SuiteRecord:
         """All of it; the files are whole whenever it ends."""
@@ -111,7 +112,10 @@ class SuiteLoop:
                 with self._interrupts.orderly():
                     self._wait(0)
             except Interrupted:
-                self._steps.abandon()
+                self._end_behind()
+                raise
+            except Exception:
+                self._update(missing=tuple(self._missing()))
                 raise
             finally:
                 self._may_conclude.set()
@@ -121,7 +125,8 @@ class SuiteLoop:
 
     def _settle(self) -> None:
         """What a process before this one has left under way."""
-        rows = settled(self._path, self._record.runs, self._steps.judge)
+        with self._interrupts.orderly():
+            rows = settled(self._path, self._record.runs, self._steps.judge)
         self._update(runs=rows)
 
     def _run_all(self, behind: ThreadPoolExecutor) -> None:
@@ -173,6 +178,7 @@ class SuiteLoop:
             row.seconds.wall_s
             for row in self._record.runs
             if row.entry == entry and row.state != "interrupted" and row.seconds is not None
+            if row.seconds.schedule_s  # one that failed before says nothing of a whole run
         ]
         its = self._scenarios[entry]
         return expected_s(took, schedule_s(its.steps, its.scenario.workload))
@@ -181,11 +187,15 @@ class SuiteLoop:
         """Observe one run, and let it be concluded."""
         began, drawn = time.monotonic(), choice.drawn
         row = self._new_row(drawn)
-        resolved = self._resolved(drawn)
         self._append(row)
         run = layout.create_named(self._path / row.directory)
-        layout.write_whole(run.scenario, resolved.text)
         self._print(self._heading(row, run))
+        try:
+            resolved = self._resolved(drawn)
+        except ScenarioError as error:  # by this seed: by another one it was no trouble
+            self._refused(row, crashed(run, str(error)))
+            return
+        layout.write_whole(run.scenario, resolved.text)
         record = ManifestWriter(run, first_manifest(resolved, self._argv, run.id))
         down = TearDown()
         with ProgressLines(self._out) as progress:
@@ -214,6 +224,12 @@ class SuiteLoop:
         self._replace(row, known)
         self._may_conclude = threading.Event()
         self._behind.append(behind.submit(self._conclude, job, down, observed, known, self._may_conclude))
+
+    def _refused(self, row: RunRow, report: Report) -> None:
+        """A run that has no schedule by its seed, as a storm into which not all of its kinds fit."""
+        report.write()
+        self._print(_indented(row, report))
+        self._replace(row, judged(row, report))
 
     def _go_on(self, choice: Choice, before: threading.Event) -> None:
         """What may go on beside a schedule: the end of the run before, and the start of the next one."""
@@ -264,7 +280,7 @@ class SuiteLoop:
         if row.seconds is not None:
             behind_s = round(time.monotonic() - began, 3)
             done = done.model_copy(update={"seconds": row.seconds.model_copy(update={"behind_s": behind_s})})
-        if job.record.manifest.cut_short or self._interrupts.at_once:
+        if job.record.manifest.cut_short or self._abandoned:
             done = interrupted(done, report.headline)
         self._replace(row, done)
 
@@ -275,6 +291,17 @@ class SuiteLoop:
         while len(self._behind) > most:
             self._behind[0].result()
             self._behind.pop(0)
+
+    def _end_behind(self) -> None:
+        """What a signal has torn down is gone: the run that was observed before it is judged yet, in order. A
+        second signal ends that too."""
+        if self._behind and self._interrupts.go_on_in_order():
+            self._print("        judging the run before; once more ends that too")
+            with suppress(Interrupted), self._interrupts.orderly():
+                self._wait(0)
+                return
+        self._abandoned = True
+        self._steps.abandon()
 
     def _end_cluster(self) -> None:
         try:

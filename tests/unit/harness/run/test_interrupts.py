@@ -94,3 +94,21 @@ def test_under_nohup_a_lost_terminal_is_nothing() -> None:
         press(signal.SIGHUP)
         assert not interrupts.new_stop().is_set()
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+def test_when_what_one_signal_tore_down_is_gone_the_next_one_is_the_second() -> None:
+    with Interrupts(lambda text: None) as interrupts:
+        with pytest.raises(Interrupted):
+            press()
+        assert interrupts.go_on_in_order()
+        with interrupts.orderly(), pytest.raises(Interrupted):
+            press()
+        assert not interrupts.go_on_in_order()
+
+
+def test_a_second_signal_during_the_tear_down_lets_nothing_go_on_in_order() -> None:
+    with Interrupts(lambda text: None) as interrupts:
+        with pytest.raises(Interrupted):
+            press()
+        press()
+        assert not interrupts.go_on_in_order()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import junitparser
+import pytest
 from fakes.run.suites import record, row
 
 from harness.campaign.suites.junit import write_junit
@@ -48,12 +49,20 @@ def test_an_interrupted_run_is_skipped_and_one_under_way_is_not_there(tmp_path: 
     assert (suite.tests, suite.skipped) == (3, 1)
 
 
-def test_a_required_run_that_was_not_made_is_an_error(tmp_path: Path) -> None:
-    suite = read(tmp_path, record(row(0, "PASS"), missing=("storm, run 3",)))
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("complete", "the budget was spent before it could be made"),
+        ("interrupted", "the suite ended before it was made"),
+        ("running", "the suite ended before it was made"),
+    ],
+)
+def test_a_required_run_that_was_not_made_is_an_error(tmp_path: Path, state: str, why: str) -> None:
+    suite = read(tmp_path, record(row(0, "PASS"), missing=("storm, run 3",), state=state))
     assert (suite.tests, suite.errors) == (2, 1)
     missing = list(suite)[1]
     assert (missing.classname, missing.name) == ("small.required", "storm, run 3")
-    assert missing.result[0].message == "the budget was spent before it could be made"
+    assert missing.result[0].message == why
 
 
 def test_no_character_that_a_log_may_hold_makes_the_file_unreadable(tmp_path: Path) -> None:

@@ -231,6 +231,98 @@ def test_the_second_signal_waits_for_no_verdict(tmp_path: Path) -> None:
     assert (done.state, done.exit_code) == ("interrupted", 128 + signal.SIGINT)
 
 
+class PressedWhileTheSecondIsMadeReady(SuiteSteps):
+    """Its first run was observed, and is not judged yet."""
+
+    def __init__(self, *again_in: str) -> None:
+        super().__init__()
+        self.again_in = again_in
+
+    def make_topics(self, cluster, resolved):
+        second = resolved.scenario.topics[0].name == "orders-r1"
+        self.presses = dict.fromkeys(("make_topics", *self.again_in), 1) if second else {}
+        return super().make_topics(cluster, resolved)
+
+
+def test_a_signal_while_the_next_run_is_made_ready_ends_that_and_the_one_before_is_judged(
+    tmp_path: Path,
+) -> None:
+    its = suite(tmp_path, "[{scenario: a.yaml, at_most: 3}]")
+    steps = PressedWhileTheSecondIsMadeReady()
+    first = run(its, steps)
+    assert [(row.index, row.state, row.verdict) for row in first.runs] == [
+        (0, "judged", "PASS"),
+        (1, "interrupted", None),
+    ]
+    assert (first.state, first.exit_code) == ("interrupted", 128 + signal.SIGINT)
+    assert "abandon" not in steps.taken
+    done = run(reopen(its.path), SuiteSteps())
+    assert [(row.index, row.state) for row in done.runs] == [
+        (0, "judged"),
+        (1, "interrupted"),
+        (1, "judged"),
+        (2, "judged"),
+    ]
+
+
+def test_a_run_whose_verdict_the_second_signal_has_ended_is_judged_when_the_suite_is_resumed(
+    tmp_path: Path,
+) -> None:
+    class Ended(PressedWhileTheSecondIsMadeReady):
+        def judge(self, run):
+            raise OSError("ended")
+
+    its = suite(tmp_path, "[{scenario: a.yaml, at_most: 2}]")
+    first = run(its, Ended("cluster removed"))
+    assert [(row.index, row.state) for row in first.runs] == [(0, "interrupted"), (1, "interrupted")]
+    steps = SuiteSteps()
+    steps.verdicts = {0: Verdict.FAIL}
+    done = run(reopen(its.path), steps)
+    assert [(row.index, row.state, row.verdict) for row in done.runs] == [
+        (0, "judged", "FAIL"),
+        (1, "interrupted", None),
+        (1, "judged", "PASS"),
+    ]
+    assert steps.taken.count("cluster") == 1
+    assert done.exit_code == 1
+
+
+def test_a_run_that_nobody_can_judge_does_not_end_the_suite_each_time_it_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "MOST_BEHIND", 0)
+    its = suite(tmp_path, "[{scenario: a.yaml, at_most: 2}]")
+    _left_by_a_process_killed_in(its, "judge")
+    monkeypatch.setattr("harness.campaign.suites.directory.refuse_alive", lambda *_: None)
+    done = run(reopen(its.path), SuiteSteps(breaks={"judge": MemoryError("no room")}))
+    assert [(row.state, row.verdict) for row in done.runs] == [("judged", "ERROR")] * 2
+    assert "no room" in done.runs[0].outcome
+    assert done.exit_code == 4
+
+
+def test_a_run_that_is_refused_by_its_seed_is_an_error_and_the_suite_goes_on(tmp_path: Path) -> None:
+    """As a storm into which not all of its kinds fit, in some draws."""
+    wide = "{duration: 75s, kinds: [power-loss, kill, stop, pulses, pause, disk-stall]}"
+    its = suite(
+        tmp_path,
+        "[{scenario: a.yaml, at_most: 8, set: [topics.0.config.min.insync.replicas=2]}]",
+        faults=f"storm: {wide}\n",
+    )
+    done = run(its, SuiteSteps())
+    refused = [row for row in done.runs if row.verdict == "ERROR"]
+    assert 0 < len(refused) < 8
+    assert [row.verdict for row in done.runs].count("PASS") == 8 - len(refused)
+    assert all("draws had none with" in row.outcome for row in refused)
+    assert (done.state, done.exit_code) == ("complete", 4)
+
+
+def test_what_a_run_took_that_failed_before_its_schedule_is_no_measure_of_the_next(tmp_path: Path) -> None:
+    steps = SuiteSteps(breaks={"make_topics": OSError("no topics")})
+    fault = "faults: [{at: 40s, do: kill, target: leader, for: 3s}]\n"
+    done = run(suite(tmp_path, "[{scenario: a.yaml}]", budget_s=60, faults=fault), steps)
+    assert len(done.runs) == 1
+
+
 def test_a_budget_that_is_spent_ends_the_suite_after_one_run(tmp_path: Path) -> None:
     done = run(suite(tmp_path, "[{scenario: a.yaml}]", budget_s=0.001), SuiteSteps())
     assert (len(done.runs), done.state, done.exit_code) == (1, "complete", 0)
