@@ -6,7 +6,7 @@ is known that the next run will need another one, that can boot already while a 
 """
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Event
@@ -70,14 +70,17 @@ class KeptCluster:
         held = self._reused(topology) or self._begun(topology) or self._started(topology, run)
         self._given += 1
         self._of[id(held.cluster)] = held
+        of_runs_before = tuple(held.copies)
         try:
             yield held.cluster
         finally:
             del self._of[id(held.cluster)]
-            if not run.nodes.exists():
-                with suppress(ComposeError):
-                    held.cluster.collect(run.nodes)
-            self._leave(held)
+            try:
+                if not run.nodes.exists():
+                    with suppress(ComposeError):
+                        held.cluster.collect(run.nodes)
+            finally:
+                self._leave(held, of_runs_before)
 
     def served(self, cluster: object) -> int:
         """How many runs a cluster had served before the one that leases it; 0: none, or nobody leases it."""
@@ -135,13 +138,11 @@ class KeptCluster:
     def _end_waiting(self) -> None:
         held, self._waiting = self._waiting, None
         if held is not None:
-            for decoded in held.copies:
-                decoded.wait(DECODED_S)
-            held.ends.close()
+            _end(held, held.copies)
 
-    def _leave(self, held: Held) -> None:
+    def _leave(self, held: Held, of_runs_before: Sequence[Event]) -> None:
         if not held.keep:
-            held.ends.close()
+            _end(held, of_runs_before)
             return
         held.keep, held.served = False, held.served + 1
         try:
@@ -193,6 +194,13 @@ class KeptCluster:
         ends = ExitStack()
         cluster = ends.enter_context(start(topology, run_id=secrets.token_hex(4), workdir=run.path))
         return Held(topology=topology, cluster=cluster, ends=ends, why_new=why)
+
+
+def _end(held: Held, copies: Sequence[Event]) -> None:
+    """End it, as soon as what was copied of it is decoded."""
+    for decoded in copies:
+        decoded.wait(DECODED_S)
+    held.ends.close()
 
 
 def _unclean(held: Held) -> list[str]:
