@@ -119,10 +119,12 @@ def _replica(listed: ListedReplica, reads: Sequence[PieceRead], high_watermark: 
             reasons.append(f"segment {base} ends with {size} bytes of no whole batch, and others follow it")
     # An empty segment begins where the log ends.
     log_end = max([last.base_offset, *(read.log_end for read in reads)]) if last else NONE
-    if disk.running and NONE < log_end < high_watermark:
+    if not disk.clean and NONE < log_end < high_watermark:
+        # A kill takes nothing that was written; and who lacks records looks as who was copied too early.
+        how = "ran while its disk was copied, and the copy" if disk.running else "was killed, and its log"
         reasons.append(
-            f"broker {disk.broker} ran while its disk was copied, and the copy ends at {log_end}, below the "
-            f"high watermark {high_watermark} of the final read"
+            f"broker {disk.broker} {how} ends at {log_end}, below the high watermark {high_watermark} of the "
+            f"final read"
         )
     return Replica(
         topic=listed.tp.topic,

@@ -359,6 +359,20 @@ def test_a_copy_of_a_running_broker_that_ends_below_what_was_read_decides_nothin
     )
 
 
+def test_the_log_of_a_killed_broker_that_ends_below_what_was_read_decides_nothing(
+    replicas: Path, history_dir: Path
+) -> None:
+    """It was in sync, and a kill takes nothing: the records are missing."""
+    (replicas / "1/.kafka_cleanshutdown").unlink()
+    assert audited(replicas, history_dir).complete
+    (replicas / "1/orders-0/00000000000000000005.log").write_bytes(segment([made(5, 3, leader_epoch=2)]))
+    replica = audited(replicas, history_dir)
+    assert (replica.complete, replica.log_end) == (False, 8)
+    assert replica.reason == (
+        "broker 1 was killed, and its log ends at 8, below the high watermark 9 of the final read"
+    )
+
+
 def test_checkpoints_that_a_running_broker_has_not_written_yet_say_nothing(
     replicas: Path, history_dir: Path
 ) -> None:
