@@ -139,7 +139,7 @@ def read_unit(
     """
     file, minor = _checked(path, table, topic, partition)
     is_older = schema_at(table, minor) != TABLES[table]
-    with _reading(path):
+    with reading(path):
         rows = file.read(columns=list(columns) if columns and not is_older else None, use_threads=False)
     _check_rows(path, table, rows, topic, partition)
     rows = rows.replace_schema_metadata()
@@ -161,14 +161,15 @@ def read_groups(
         yield read_unit(path, table, topic, partition, columns)
         return
     for number in range(file.num_row_groups):
-        with _reading(path):
+        with reading(path):
             rows = file.read_row_group(number, columns=list(columns) if columns else None, use_threads=False)
         _check_rows(path, table, rows, topic, partition)
         yield rows.replace_schema_metadata()
 
 
 @contextmanager
-def _reading(path: Place) -> Iterator[None]:
+def reading(path: Place) -> Iterator[None]:
+    """What cannot be read in a file is damage of that file: raises MalformedHistory."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history.load import open_unit, read_unit, replica_files
+from checkers.history.load import open_unit, read_unit, reading, replica_files
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import REPLICA_BATCHES, unit_path
 from checkers.places import Place
@@ -47,7 +47,8 @@ def runs_of(offsets: Ints, epochs: Ints) -> list[LogRun]:
 def log_runs(history_dir: Place, tp: TopicPartition) -> Sequence[LogRun]:
     """The runs of a partition's final log; raises MalformedHistory."""
     found: list[LogRun] = []
-    with open_unit(unit_path(history_dir, "final_log", *tp), "final_log", *tp) as file:
+    path = unit_path(history_dir, "final_log", *tp)
+    with open_unit(path, "final_log", *tp) as file, reading(path):
         for batch in file.iter_batches(BATCH_ROWS, columns=["offset", "leader_epoch"], use_threads=False):
             columns = [batch.column(name).to_numpy() for name in ("offset", "leader_epoch")]
             for run in runs_of(*columns):

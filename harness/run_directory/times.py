@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from checkers.errors import MalformedHistory
+from checkers.history.load import reading
 from checkers.history.tables import NONE
 from harness.errors import HistoryError
 from harness.run_directory.digests import files_of, side_by_side
@@ -57,7 +58,7 @@ def _outside(manifest: Manifest, at_ns: int) -> str:
 
 def spans_of(path: Path) -> list[tuple[str, Span]]:
     """Each column of times of a file that has any, with its least and greatest."""
-    with pq.ParquetFile(path) as file:
+    with reading(path), pq.ParquetFile(path) as file:
         names = [name for name in file.schema_arrow.names if name.endswith("_ns") and name not in NO_TIMES]
         spans = [(name, _span(file, name)) for name in names]
     return [(name, span) for name, span in spans if span is not None]

@@ -104,11 +104,16 @@ def _window(proof: Proof) -> Window:
 
 
 def _check_file(path: Place, table: str, tp: TopicPartition) -> int:
-    """The number of rows of a bulk file; raises MalformedHistory if a row is of another partition."""
+    """The number of rows of a bulk file; raises MalformedHistory if a row is of another partition, or has a
+    null: also in a column that nobody may read."""
     with open_unit(path, table, *tp) as file:
         footer = file.metadata
         names = file.schema_arrow.names
         for group in range(footer.num_row_groups if footer.num_rows else 0):
+            for at in range(footer.num_columns):
+                chunk = footer.row_group(group).column(at)
+                if chunk.statistics is None or chunk.statistics.null_count:
+                    read_unit(path, table, *tp, columns=[chunk.path_in_schema.split(".")[0]])
             for name, expected in (("topic", tp.topic), ("partition", tp.partition)):
                 chunk = footer.row_group(group).column(names.index(name)).statistics
                 if chunk is None or not chunk.has_min_max or chunk.null_count:

@@ -15,6 +15,8 @@ from fakes.history.inline_spark import InlineSpark
 
 from checkers.errors import MalformedHistory
 from checkers.history.load import load
+from checkers.history.log_runs import log_runs
+from checkers.history.rows import TopicPartition
 from checkers.history.tables import unit_path, write_table
 from spark_verify.synthetic import TOPIC, Shape, write_history
 from spark_verify.verify import verify
@@ -119,14 +121,26 @@ def test_an_unknown_outcome_is_named(history):
     assert (error.file, error.what) == (path, "outcome 3 is none of 0 ok, 1 fail, 2 info")
 
 
-def test_a_null_is_named_with_its_column(history):
-    def forget(rows):
-        return replaced(rows, "checksum", [None, *rows["checksum"].to_pylist()[1:]])
+@pytest.mark.parametrize(
+    ("table", "column"), [("reads", "checksum"), ("final_log", "leader_epoch"), ("sends", "error")]
+)
+def test_a_null_is_named_with_its_column(history, table, column):
+    """Also in a column that is read only of what is found, or never."""
 
-    path = change(history, "reads", 0, forget)
+    def forget(rows):
+        return replaced(rows, column, [None, *rows[column].to_pylist()[1:]]).cast(rows.schema)
+
+    path = change(history, table, 0, forget)
     error = refused(history)
     assert error.file == path
-    assert "checksum" in error.what
+    assert column in error.what
+
+
+def test_a_page_that_is_read_only_of_what_was_lost_is_named(history):
+    path = damage_pages(unit_path(history, "final_log", TOPIC, 0))
+    with pytest.raises(MalformedHistory) as caught:
+        log_runs(history, TopicPartition(TOPIC, 0))
+    assert caught.value.file == path
 
 
 def test_a_history_may_be_named_relative_to_the_working_directory(history, monkeypatch):

@@ -10,14 +10,18 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from fakes.history.damaged_pages import damage_pages
 from fakes.history.history_rows import history, info, logged, ok, proof, read, sample
 from fakes.run.run_directories import SEALED_NS, change_manifest, make_run, noted, reference, write_scenario
 
+from checkers.errors import MalformedHistory
 from checkers.history.rows import Fault, History, MetadataChange
 from checkers.history.tables import REPLICA_BATCHES, TABLES, write_table
 from checkers.verdict.algebra import Verdict
 from harness.report.judge import judge
 from harness.run_directory.layout import RunDir
+from harness.run_directory.manifest import read_manifest
+from harness.run_directory.times import check_times
 
 SECOND = 1_000_000_000
 OTHER = "11111111-2222-4333-8444-555555555555"
@@ -194,6 +198,15 @@ def test_one_time_after_the_run_is_found_in_any_column(
     assert said == (
         f"{tmp_path}/history/{file}: {column} has a time 1000.0 s after the run was sealed: {2 * SEALED_NS}"
     )
+
+
+def test_a_column_of_times_that_cannot_be_read_is_damage_of_its_file(tmp_path: Path) -> None:
+    """Of a run that was never sealed, which has no digests; a send in flight has no end, so rows are read."""
+    run = run_of(tmp_path, replace(healthy(), sends=[*healthy().sends, info(1, 4, invoked=11 * SECOND)]))
+    path = damage_pages(run.history / "sends/orders-0.parquet")
+    with pytest.raises(MalformedHistory) as caught:
+        check_times(run, read_manifest(run))
+    assert caught.value.file == path
 
 
 def test_none_and_durations_are_no_times(tmp_path: Path) -> None:
