@@ -14,6 +14,7 @@ What an earlier sample had exposed was read rightly: that its high watermark fel
 permitted loss lowers the high watermark, too: then reads and samples are of one event.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,11 +76,11 @@ def _limits(
     samples: Sequence[Watermark], states: Sequence[MetadataChange], clock: WallClock
 ) -> list[ReadLimit]:
     ends_ns = {epoch: _end_ns(epoch, states, clock) for epoch in {each.leader_epoch for each in samples}}
-    highest: dict[int, int] = {}  # by epoch, of the samples so far
+    exposed = _Exposed()
     limits = []
     for sample in sorted(samples, key=attrgetter("at_ns")):
         epoch, value = sample.leader_epoch, sample.high_watermark
-        highest[epoch] = max(value, highest.get(epoch, NONE))
+        exposed.add(epoch, value)
         if sample.asked_ns != NONE:
             limits.append(
                 ReadLimit(
@@ -87,10 +88,30 @@ def _limits(
                     answered_ns=sample.at_ns,
                     leader_epoch=epoch,
                     high_watermark=value,
-                    exposed=max(high for of, high in highest.items() if of <= epoch),
+                    exposed=exposed.up_to(epoch),
                 )
             )
     return sorted(limits)
+
+
+class _Exposed:
+    """The greatest high watermark of the samples so far, up to each epoch: mostly, that is the latest."""
+
+    def __init__(self) -> None:
+        self._epochs: list[int] = []
+        self._highest: list[int] = []
+
+    def add(self, epoch: int, high_watermark: int) -> None:
+        at = bisect_left(self._epochs, epoch)
+        if at == len(self._epochs) or self._epochs[at] != epoch:
+            self._epochs.insert(at, epoch)
+            self._highest.insert(at, self._highest[at - 1] if at else NONE)
+        while at < len(self._highest) and self._highest[at] < high_watermark:
+            self._highest[at] = high_watermark
+            at += 1
+
+    def up_to(self, epoch: int) -> int:
+        return self._highest[bisect_right(self._epochs, epoch) - 1]
 
 
 def _end_ns(epoch: int, states: Iterable[MetadataChange], clock: WallClock) -> int:

@@ -3,10 +3,13 @@
 Times are seconds. Broker 1 leads under epoch 0; broker 2 is elected at 9 s, epoch 1.
 """
 
+from random import Random
+
+import pytest
 from fakes.history.control_plane import clocks, given, history, report, state
 
 from checkers.history.rows import ClockPair
-from checkers.reference.control_plane.early_read import early_read
+from checkers.reference.control_plane.early_read import early_read, read_limits
 from checkers.reference.control_plane.rule_result import NOT_COLLECTED, RuleResult
 
 STATES = [state(10, 1, (0, 0), (1, 2, 3), ms=0), state(11, 2, (1, 1), (2, 3), ms=9_000)]
@@ -122,3 +125,17 @@ def test_without_its_evidence_it_is_not_decided():
     assert ruled(*rows, missing=("clocks",)) is NOT_COLLECTED
     assert ruled(*rows, pairs=[ClockPair(at_ns=1, wall_ns=2, engine_ns=2, error_ns=0)]) is NOT_COLLECTED
     assert ruled(*rows, states=[]) is NOT_COLLECTED
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_was_exposed_is_the_greatest_of_the_samples_before_under_no_later_epoch(seed):
+    """Epochs come in any order: a leader that was deposed answers, too."""
+    rng = Random(seed)
+    states = [state(10 + epoch, 1, (epoch, epoch), (1, 2, 3), ms=epoch) for epoch in range(4)]
+    rows = [(at, rng.randrange(4), rng.randrange(50)) for at in range(30)]
+    samples = [sampled(at, high_watermark, epoch=epoch) for at, epoch, high_watermark in rows]
+    (limits,) = read_limits(history(*samples, states, clocks())).of.values()
+    exposed = {limit.answered_ns: limit.exposed for limit in limits}
+    for number, (at, epoch, _) in enumerate(rows):
+        before = [high for _, of, high in rows[: number + 1] if of <= epoch]
+        assert exposed[round((at + 0.1) * 1e9)] == max(before)
