@@ -20,6 +20,7 @@ OWNER_START = "highwater.owner-start"
 OWNER_HOST = "highwater.owner-host"
 
 PROC = Path("/proc")
+MACHINE_ID = Path("/etc/machine-id")
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
 
 Life = Literal["alive", "dead", "foreign"]
@@ -86,10 +87,18 @@ def process_start(pid: int, proc: Path = PROC) -> str | None:
     return None if fields[0] in "ZX" else f"{fields[19]}@{boot}"
 
 
-def this_host() -> str:
-    """This machine and process-id namespace, in which process ids mean something."""
+def this_host(machine_id: Path = MACHINE_ID) -> str:
+    """This machine and process-id namespace, in which process ids mean something.
+
+    Many machines are called "debian" or "localhost", and the first namespace has the same number on all of
+    them: the id that each was given at its installation (machine-id(5)) tells them apart, where it has one.
+    """
     try:
         namespace = str((PROC / "self/ns/pid").readlink())
     except OSError:
         namespace = "pid:unknown"
-    return f"{platform.node()}/{namespace}"
+    try:
+        its_id = f"-{machine_id.read_text().strip()[:8]}"
+    except OSError:
+        its_id = ""
+    return f"{platform.node()}{its_id}/{namespace}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compose.docker.labels import Owner, owner_of, process_start
+from compose.docker.labels import Owner, owner_of, process_start, this_host
 from compose.errors import TopologyError
 
 
@@ -52,6 +52,17 @@ def test_reused_process_id_is_dead() -> None:
 def test_other_machine() -> None:
     """Nobody here knows whether a process of another machine lives."""
     assert replace(owner_of("r1", os.getpid()), host="elsewhere/pid:[1]").life() == "foreign"
+
+
+def test_machines_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """As two that were made from one image; a container may have no id."""
+    hosts = set()
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name * 32 + "\n")
+        hosts.add(this_host(tmp_path / name))
+    hosts.add(this_host(tmp_path / "none"))
+    assert len(hosts) == 3
+    assert {host.partition("/")[2] for host in hosts} == {this_host().partition("/")[2]}
 
 
 def test_labels_without_an_owner() -> None:
