@@ -4,6 +4,7 @@ Without proofs nothing is decided, so no empty table can hide a loss. A run whos
 nothing added: there, a file that is missing is damage.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,9 @@ from harness.run_directory.manifest import Manifest, ManifestProducer, read_mani
 from harness.run_directory.manifest_writer import ManifestWriter
 from workloads.errors import JournalUnreadable
 from workloads.record.seal import Sealed, remove_sealed, seal_load, seal_observed
+
+STILL_S = 120.0
+"""A run on another machine whose files were not written for so long goes on no more."""
 
 
 def complete_history(run: RunDir, audit: Callable[[str], None] = lambda _: None) -> Manifest:
@@ -58,9 +62,23 @@ def _naming_what_is_in_the_way(run: RunDir) -> Iterator[None]:
 
 
 def _refuse_running(run: RunDir, manifest: Manifest) -> None:
+    """Sealing takes the journals away from under a run that goes on. Of a process elsewhere only its files
+    tell: those of a load are written all the time."""
     owner = manifest.owner.of(run.path.name)
-    if owner.life() == "alive":
+    life = owner.life()
+    if life == "alive":
         raise RunDirectoryError(f"{run.path}: the run still goes on, in process {owner.pid}; check it later")
+    if life == "foreign" and owner.pid and time.time() - _changed_s(run) < STILL_S:
+        raise RunDirectoryError(
+            f"{run.path}: the run may still go on, in process {owner.pid} of {owner.host}: its files changed "
+            f"less than {STILL_S:g} s ago; check it when they have not"
+        )
+
+
+def _changed_s(run: RunDir) -> float:
+    """When its manifest or a journal was written last, in seconds since 1970."""
+    files = [run.manifest, *(path for path in run.journal.rglob("*") if path.is_file())]
+    return max(path.stat().st_mtime for path in files)
 
 
 def _seal(run: RunDir, manifest: Manifest) -> Manifest:

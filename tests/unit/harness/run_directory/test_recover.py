@@ -6,6 +6,7 @@ What is damaged, or of another run, is named instead, and left as it is.
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from checkers.history.load import collected_tables, run_of
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import OPTIONAL, PARTITIONED, TABLES, unit_path
 from checkers.verdict.algebra import Verdict
-from harness.errors import HistoryError
+from harness.errors import HistoryError, RunDirectoryError
 from harness.report.judge import judge
 from harness.run_directory import recover
 from harness.run_directory.layout import RunDir
@@ -69,6 +70,28 @@ def test_a_complete_run_gets_nothing_added(tmp_path: Path) -> None:
     run = make_run(tmp_path, None)
     assert complete_history(run).state == "complete"
     assert not run.history.exists()
+
+
+def test_a_run_of_another_machine_is_sealed_when_its_files_are_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody here can tell whether its process lives, and sealing takes the journals away from under it."""
+    sealing(monkeypatch, acks="1")
+    run = make_run(tmp_path, None, state="running", owner={"pid": 7, "start": "1@b", "host": "elsewhere"})
+    run.journal.mkdir()
+    journal = run.journal / "sends"
+    journal.write_bytes(b"")
+    with pytest.raises(
+        RunDirectoryError, match="may still go on, in process 7 of elsewhere: its files changed"
+    ):
+        complete_history(run)
+    long_ago = time.time() - 130
+    os.utime(run.manifest, (long_ago, long_ago))
+    with pytest.raises(RunDirectoryError, match="may still go on"):
+        complete_history(run)
+    os.utime(journal, (long_ago, long_ago))
+    journal.rename(run.path / "copied")  # the sealing of this test removes an empty directory
+    assert complete_history(run).producers
 
 
 SECOND = 1_000_000_000
