@@ -218,6 +218,11 @@ def _unsynced(
     counted = _not_back(record, fate, evidence, realised, committed_ns)
     unclean = [outage for outage in counted if _held(record, outage)]
     if len(unclean) >= terms.min_isr:
+        if passed_over := _passed_over(fate, evidence, realised, terms):
+            clause = (
+                f"{removal} without it, past {_several(passed_over)}: eligible, and not shut down uncleanly"
+            )
+            return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=clause)
         return Ruling(
             kind="permitted",
             causes=_causes(record, fate, evidence, realised, counted, committed_ns),
@@ -256,18 +261,36 @@ def _not_back(
     since_ns: int,
 ) -> tuple[Outage, ...]:
     """The unclean shutdowns of those who were in sync at `since_ns`, or came into the ISR later, and were not
-    in sync again before the election: one for each node."""
+    in sync again before the election: one for each node, that in which it held the record."""
     election = fate.removed_by
     assert election is not None
     found = {
         outage.node: outage
-        for outage in sorted(evidence.outages, key=lambda outage: outage.data_lost)
+        for outage in sorted(evidence.outages, key=lambda outage: (_held(record, outage), outage.data_lost))
         if outage.unclean
         and record.since_ns <= outage.last_write_ns
         and outage.since_ns <= election.at_ns <= outage.until_ns
         and realised.timeline.in_sync(record.tp, outage.node, since_ns, outage.since_ns)
     }
     return tuple(found[node] for node in sorted(found))
+
+
+def _passed_over(fate: Fate, evidence: PartitionEvidence, realised: Realised, terms: Terms) -> frozenset[int]:
+    """Who could have been elected instead, and had it all. Who registers after an unclean shutdown leaves the
+    ISR and the ELR (KIP-966): one that has lost its pages is elected from there when nobody else is left. The
+    last known leader is elected from neither."""
+    election = fate.removed_by
+    assert election is not None
+    if election.kind not in ("clean", "ELR"):
+        return frozenset()
+    latest_ns = election.at_ns + realised.timeline.slack_ns
+    gone = {
+        outage.node
+        for outage in evidence.outages
+        if outage.unclean and outage.since_ns <= latest_ns and election.at_ns <= outage.until_ns
+    }
+    eligible = election.isr | election.elr if terms.elr else election.isr
+    return eligible - gone - {election.leader}
 
 
 def _held(record: LostRecord, outage: Outage) -> bool:

@@ -47,11 +47,12 @@ Leader = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """When the last record of each run of offsets may have been appended at the earliest, and was there at
-    the latest; shapes (rows,)."""
+    """When the last record of each run of offsets may have been appended at the earliest, was there at the
+    latest, and under which epoch; shapes (rows,)."""
 
     since_ns: Ints
     written_ns: Ints
+    under_epoch: Ints
 
 
 class LossLabels:
@@ -78,10 +79,12 @@ class LossLabels:
             return BlockLabels.all_alike(label, len(block))
         evidence = self.evidence(block.tp)
         placed = _under_epochs(_placed(block, self._reads), self._reads)
-        placed, last_ns = _written(placed, evidence)
-        written_ns = _first_written(placed, last_ns, evidence)
-        last = _Ends(self._since(placed, placed.last_offset, last_ns, evidence), last_ns)
-        placed = replace(placed, invoked_ns=self._since(placed, placed.offset, written_ns, evidence))
+        first_ns, under = _written(placed, placed.offset, evidence)
+        last_ns, last_under = _written(placed, placed.last_offset, evidence)
+        written_ns = _first_written(placed, first_ns, evidence)
+        last = _Ends(self._since(placed, placed.last_offset, last_ns, evidence), last_ns, last_under)
+        since_ns = self._since(placed, placed.offset, written_ns, evidence)
+        placed = replace(placed, invoked_ns=since_ns, under_epoch=under)
         rows, of = classes_of(self._columns(placed, written_ns, last, evidence, topic))
         classes = tuple(
             self._label(placed, row, int(written_ns[row]), last, evidence, topic) for row in rows.tolist()
@@ -118,6 +121,7 @@ class LossLabels:
             between(block.seen_ns, times),
             (block.completed_ns != NONE).astype(np.int64),
             block.under_epoch,
+            last.under_epoch,
             between(_missed(block), times),
             *self._fell_short(block.offset, written_ns, evidence),
             *self._fell_short(block.last_offset, last.written_ns, evidence),
@@ -216,6 +220,7 @@ class LossLabels:
             offset=anomaly.last_offset,
             invoked_ns=int(last.since_ns[row]),
             written_ns=int(last.written_ns[row]),
+            under_epoch=int(last.under_epoch[row]),
         )
         ends = (record, its_last) if anomaly.last_offset > anomaly.offset else (record,)
         return min((self._fate_label(each, evidence, topic) for each in ends), key=_gravity)
@@ -353,14 +358,14 @@ def _key(producer: Ints, sequence: Ints) -> Ints:
     return (producer << 40) ^ sequence
 
 
-def _written(block: AnomalyBlock, evidence: PartitionEvidence) -> tuple[AnomalyBlock, Ints]:
-    """When each record was there at the latest, shape (rows,): acknowledged or given to a reader, whichever
-    came first; of a record that nobody knows, when the first sample was above its offset. Under the epoch of
-    that sample it was there: the block says so."""
+def _written(block: AnomalyBlock, offset: Ints, evidence: PartitionEvidence) -> tuple[Ints, Ints]:
+    """When the record at `offset` of each row was there at the latest, shape (rows,): acknowledged or given
+    to a reader, whichever came first; of one that nobody knows, when the first sample was above it. And under
+    which epoch it was there, as far as that is known: that of the sample."""
     written, under = block.written_ns(), block.under_epoch.copy()
     for row in np.flatnonzero(written == NONE).tolist():
-        offset = int(block.offset[row])
-        above = [(each.first_above(offset), epoch) for epoch, each in evidence.high_watermarks.items()]
+        its = int(offset[row])
+        above = [(each.first_above(its), epoch) for epoch, each in evidence.high_watermarks.items()]
         written[row], epoch = min((first for first in above if first[0] != NONE), default=(NONE, NONE))
         under[row] = max(under[row], epoch)
-    return replace(block, under_epoch=under), written
+    return written, under

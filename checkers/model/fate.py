@@ -193,7 +193,27 @@ class _Fates:
         return next(before, None)
 
     def _election(self, started: Started | None) -> Record | None:
-        return None if started is None else self._elected.get((started.partition, started.leader_epoch))
+        if started is None:
+            return None
+        found = self._elected.get((started.partition, started.leader_epoch))
+        return found and self._decision(found, started)
+
+    def _decision(self, election: Record, started: Started) -> Record:
+        """The election that made it the leader: one that was elected uncleanly, dead, and has come back, is
+        the only one in sync since then, and elected again from there."""
+        epochs = {one.leader_epoch for one in self._started[started.partition]}
+        before = (
+            each
+            for (number, epoch), each in sorted(self._elected.items(), reverse=True, key=lambda item: item[0])
+            if number == started.partition and epoch < started.leader_epoch
+        )
+        for each in before if election.election != "unclean" else ():
+            assert isinstance(each.state, PartitionState)
+            if each.state.leader != started.leader or each.state.leader_epoch in epochs:
+                break
+            if each.election == "unclean":
+                return each
+        return election
 
     def _judge(self, record: Sent, copy: Batch | None, removal: Record | None) -> Fate:
         if copy is None:
@@ -240,7 +260,8 @@ class _Fates:
             return "unclean election", self._settings.unclean_election, facts
         if leader in emptier:
             outlived = self._promised[record.partition].outlived(removal)
-            if len(unclean) >= outlived.by_min_isr:
+            passed_over = self._passed_over(removal, record.partition, elr=outlived.elr)
+            if len(unclean) >= outlived.by_min_isr and not passed_over:
                 return self._counted(record, batch, removal, lost), True, facts
             if outlived.guards is not None and outlived.guards <= unclean:
                 return (FORGOTTEN if outlived.by_change else "last replica standing"), True, facts
@@ -249,6 +270,16 @@ class _Fates:
         known = removal.election == "last-known-elr"
         name = "last known ELR elected" if known else "in-sync replica elected"
         return f"{name} without the data", False, facts
+
+    def _passed_over(self, removal: Record, partition: int, *, elr: bool) -> bool:
+        """Whether another one was in sync or eligible, and had not shut down uncleanly: who has registers
+        anew, and is neither then."""
+        before = removal.before
+        assert before is not None
+        always = dict.fromkeys(BROKERS, 0.0)
+        gone = {one.node for one in self._in_sync[partition].without_recovery(always, removal.at_s)}
+        eligible = {*before.isr, *(before.elr if elr else ())} - gone - {_leader(removal)}
+        return removal.election in ("isr", "elr") and bool(eligible)
 
     @cached_property
     def _read_s(self) -> Mapping[int, float]:

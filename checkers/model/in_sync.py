@@ -21,6 +21,8 @@ class Change:
 
     at_s: float
     isr: frozenset[int]
+    leader: int
+    leader_epoch: int
 
 
 class InSync:
@@ -72,12 +74,20 @@ class InSync:
             if each.at_s >= until_s:
                 return False
             is_in = one.node in each.isr
-            if out and is_in and each.at_s > back_s:
+            if out and is_in and each.at_s > back_s and not self._leads_in_vain(each, one.node):
                 return True
             out = out or not is_in
         return False
 
+    def _leads_in_vain(self, change: Change, node: int) -> bool:
+        """Whether it is in sync alone because it was elected, dead, and never started to lead."""
+        started = ((each.leader, each.leader_epoch) for each in self._started)
+        return change.leader == node and (node, change.leader_epoch) not in started
+
 
 def _change(record: Record) -> Change:
     assert isinstance(record.state, PartitionState)
-    return Change(at_s=record.at_s, isr=frozenset(record.state.isr))
+    state = record.state
+    return Change(
+        at_s=record.at_s, isr=frozenset(state.isr), leader=state.leader, leader_epoch=state.leader_epoch
+    )

@@ -20,8 +20,9 @@ from checkers.model.kafka.partition_change import PartitionState
 class Outlived:
     """`by_min_isr`: as many as enough in sync promised. `guards`: who alone has what was committed, where the
     controller has forgotten whom it had kept eligible; None: it has not. `by_change`: because a setting was
-    changed, not because ELR was off."""
+    changed, not because ELR was off. `elr`: whether the controller had ELR on."""
 
+    elr: bool
     by_min_isr: int
     guards: frozenset[int] | None
     by_change: bool
@@ -68,4 +69,4 @@ class Promised:
             elif guards is not None:
                 guards |= in_sync
         alone = None if guards is None else frozenset(guards)
-        return Outlived(by_min_isr=promised, guards=alone, by_change=by_change)
+        return Outlived(elr=elr, by_min_isr=promised, guards=alone, by_change=by_change)

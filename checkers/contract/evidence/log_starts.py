@@ -18,8 +18,9 @@ import numpy as np
 
 from checkers.contract.evidence.log_ends import LogEnds, ReportedStart
 from checkers.contract.evidence.outages import Outage
+from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.settings import Realised
-from checkers.contract.realised.timeline import NEVER_NS, was_moved
+from checkers.contract.realised.timeline import was_moved
 from checkers.history.columnar import columns_of
 from checkers.history.rows import Proof, TopicPartition
 from checkers.history.tables import NONE

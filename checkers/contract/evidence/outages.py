@@ -11,21 +11,20 @@ Counterexample to "a broker that was killed runs again when it was started":
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from checkers.contract.realised.settings import Realised
-from checkers.contract.realised.timeline import (
+from checkers.contract.realised.downtimes import (
     NEVER_NS,
     SECOND_NS,
     Downtime,
     downtimes,
+    ended_after_ns,
     without_directory,
 )
+from checkers.contract.realised.settings import Realised
 from checkers.history.rows import LOG_DIR_FAILURE, Fault, ReplicaOffset, TopicPartition
 from checkers.history.tables import NONE
 
 BEFORE_LOSS = ("before-power-loss", "before-wipe")
 AFTER_LOSS = ("after-power-loss", "after-wipe", "disk-down")
-HALTED = 1
-"""The exit code with which Kafka ends itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +82,7 @@ def _of_fault(
     offsets: Sequence[ReplicaOffset],
 ) -> Outage:
     recovered_ns = fault.recovered_ns if fault.recovered_ns != NONE else NEVER_NS
-    since_ns = _begin_of_outage(realised, fault, node, down)
+    since_ns = ended_after_ns(realised.context, fault, node, down)
     up_ns = down.up_ns if down.up_ns != NONE else fault.heal_ns
     runs_ns = up_ns if up_ns != NONE else NEVER_NS
     until_ns = _in_sync_again(realised, tp, node, since_ns, recovered_ns, down.up_ns)
@@ -136,31 +135,15 @@ def _of_directory(
 def _reached(
     offsets: Sequence[ReplicaOffset], node: int, since_ns: int, until_ns: int
 ) -> tuple[int | None, int | None]:
-    """How far a node's log reached before its data were lost in this time, and after that, or when it was
-    down."""
+    """How far a node's log reached before its data were lost at the begin of this time, and after that, or
+    when it was down."""
     begin, end = since_ns - SECOND_NS, until_ns + SECOND_NS
     measured = [row for row in offsets if row.broker == node and begin <= row.at_ns <= end]
-    before = [row.log_end for row in measured if row.source in BEFORE_LOSS]
+    before = [row for row in measured if row.source in BEFORE_LOSS]
     after = [row.log_end for row in measured if row.source in AFTER_LOSS]
-    return before[-1] if before else None, after[-1] if after else None
-
-
-def _begin_of_outage(realised: Realised, fault: Fault, node: int, down: Downtime) -> int:
-    """Since when a node's process may have ended.
-
-    A fault that restarts its nodes in turn ends none before it has started the one before; others start none
-    before all have ended. A process that halted by itself ran until the watch saw its end, one that went on
-    without a log directory until the hold was over.
-    """
-    held = (fault.end_ns,) if fault.takes_log_dir else ()
-    earlier = (up_ns for up_ns in fault.up_ns if NONE != up_ns <= down.down_ns)
-    halted = (
-        event.at_ns - SECOND_NS
-        for event in realised.context.node_events
-        if (event.node, event.fault, event.event) == (node, fault.name, "exited")
-        and event.exit_code == HALTED
-    )
-    return int(max((fault.inject_ns, *held, *earlier, *halted)))
+    # What is measured some time later was before another loss.
+    at_begin = min(before, key=lambda row: abs(row.at_ns - since_ns)).log_end if before else None
+    return at_begin, after[-1] if after else None
 
 
 def _unplanned(realised: Realised, tp: TopicPartition, node: int, down: Downtime) -> Outage:

@@ -19,9 +19,10 @@ from collections.abc import Collection, Iterator
 from itertools import pairwise
 
 from checkers.contract.fates.lost_record import LostRecord
+from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.settings import Realised
 from checkers.contract.realised.terms import TopicPromise, between
-from checkers.contract.realised.timeline import NEVER_NS, Election
+from checkers.contract.realised.timeline import Election
 from checkers.history.metadata_log.settings import MIN_ISR
 from checkers.history.rows import TopicPartition
 

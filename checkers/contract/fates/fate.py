@@ -19,7 +19,7 @@ Where a step has no evidence, the reason is UNKNOWN: neither permitted nor a vio
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -28,8 +28,9 @@ from checkers.contract.evidence.log_ends import FAR
 from checkers.contract.evidence.outages import Outage
 from checkers.contract.evidence.partition_evidence import PartitionEvidence
 from checkers.contract.fates.lost_record import LostRecord, replicated_of, was_given
+from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.settings import Realised
-from checkers.contract.realised.timeline import NEVER_NS, Election, Leadership, was_moved
+from checkers.contract.realised.timeline import Election, Leadership, was_moved
 from checkers.history.tables import NONE
 
 WITHOUT_IT = ("unclean", "not known")
@@ -294,19 +295,35 @@ def _fates_by(
     """The fates of a record that this election removed: two, where nothing shows whether it was
     replicated."""
     start = evidence.start_of(election.leader_epoch)
-    replicated = replicated_of(record, appended, evidence, realised)
+    replicated = replicated_of(record, appended, election, evidence, realised)
+    decided = _decision(election, evidence, realised)
     unsampled = f"samples of the high watermark under leader epoch {appended.epoch}"
     for either in (True, False) if replicated is None else (replicated,):
-        reason, outage, missing = _reason(record, appended, election, evidence, realised, replicated=either)
+        how = replace(election, kind=decided.kind)
+        reason, outage, missing = _reason(record, appended, how, evidence, realised, replicated=either)
         yield Fate(
             appended=appended,
             reason=reason,
-            removed_by=election,
+            removed_by=decided,
             start=start.high if start.low == start.high else NONE,
             outage=outage,
             replicated=either,
             missing=missing or (unsampled if replicated is None else ""),
         )
+
+
+def _decision(election: Election, evidence: PartitionEvidence, realised: Realised) -> Election:
+    """The election that made it the leader. One that was elected from outside, dead, and has come back, is
+    the only one in sync since then, and elected again from there."""
+    before = [
+        each for each in realised.timeline.elections(evidence.tp) if each.leader_epoch < election.leader_epoch
+    ]
+    for each in reversed(before) if election.kind != "unclean" else ():
+        if each.leader != election.leader or not _never_led(each, evidence, realised):
+            break
+        if each.kind == "unclean":
+            return each
+    return election
 
 
 _Why = tuple[Reason, Outage | None, str]
@@ -326,10 +343,10 @@ def _reason(
     if appended.deposed_by and another and not replicated:
         return Reason.DEPOSED, None, ""
     if election.kind == "unclean" and replicated:
-        given = was_given(election.leader, record, appended, realised)
+        given = was_given(election.leader, record, appended, evidence, realised)
         had_it = given and not _may_have_cut(record, appended, election, evidence, realised)
         return Reason.HAD_IT if had_it else Reason.UNCLEAN_ELECTION, None, ""
-    lost = _lost_by_outage(record, election, evidence)
+    lost = _lost_by_outage(record, election, evidence, realised, replicated=replicated)
     if lost is not None and (lost[0] is not Reason.UNKNOWN or replicated):
         return _last_known(lost, election)
     if another and not replicated:
@@ -365,11 +382,19 @@ def _may_have_cut(
     )
 
 
-def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionEvidence) -> _Why | None:
+def _lost_by_outage(
+    record: LostRecord,
+    election: Election,
+    evidence: PartitionEvidence,
+    realised: Realised,
+    *,
+    replicated: bool,
+) -> _Why | None:
     """The elected leader's own outage between the append and its election, if that took the record.
 
     Only a loss of power takes what was written, of the node or of one log directory: a process that is killed
-    leaves its pages to the kernel, and what its log lacks afterwards it had not got when it died.
+    leaves its pages to the kernel, and what its log lacks afterwards it had not got when it died. Whom
+    another leader has let into the ISR since then had what was replicated again.
     """
     unmeasured: _Why | None = None
     for outage in evidence.outages:
@@ -379,6 +404,8 @@ def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionE
         reached = outage.before if outage.data_lost else outage.after
         if reached is not None and reached <= record.offset:
             continue  # it had not got it even then
+        if replicated and _had_it_again(record, outage, election, realised):
+            continue
         if outage.after is None:
             what = _what_happened(outage)
             missing = f"how far the log of broker {outage.node} reached {what}"
@@ -386,6 +413,12 @@ def _lost_by_outage(record: LostRecord, election: Election, evidence: PartitionE
         elif outage.after <= record.offset:
             return Reason.PAGES_LOST, outage, ""
     return unmeasured
+
+
+def _had_it_again(record: LostRecord, outage: Outage, election: Election, realised: Realised) -> bool:
+    timeline = realised.timeline
+    back_ns = outage.leads_ns - timeline.slack_ns
+    return timeline.let_in(record.tp, outage.node, outage.since_ns, election.at_ns, back_ns)
 
 
 def _what_happened(outage: Outage) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from checkers.contract.evidence.partition_evidence import PartitionEvidence
 from checkers.contract.realised.settings import Realised
-from checkers.contract.realised.timeline import Leadership
+from checkers.contract.realised.timeline import Election, Leadership
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 
@@ -49,15 +49,22 @@ class LostRecord:
 
 
 def replicated_of(
-    record: LostRecord, appended: Leadership, evidence: PartitionEvidence, realised: Realised
+    record: LostRecord,
+    appended: Leadership,
+    removed_by: Election,
+    evidence: PartitionEvidence,
+    realised: Realised,
 ) -> bool | None:
-    """Whether every replica that was in sync had it: it was below the high watermark of its epoch. An
-    acks=all acknowledgement is the promise of that. No sample above it shows that nobody saw it so, but for
-    two cases, None: its epoch was not sampled, or the logs of all of them are known to have reached it."""
+    """Whether every replica that was in sync had it before this election: it was below the high watermark of
+    its epoch, or of a later one whose leader had it. An acks=all acknowledgement is the promise of that. No
+    sample above it shows that nobody saw it so, but for two cases, None: its epoch was not sampled, or the
+    logs of all of them are known to have reached it."""
     if record.acks in ("", "all") or record.seen:
         return True
     sampled = evidence.high_watermarks.get(appended.epoch)
     if sampled is not None and sampled.highest > record.offset:
+        return True
+    if _replicated_later(record, appended, removed_by, evidence, realised):
         return True
     followers = _followers(record, appended, realised)
     if sampled is None:
@@ -67,17 +74,50 @@ def replicated_of(
     return None if reached and min(reached) > record.offset else False
 
 
-def was_given(node: int, record: LostRecord, appended: Leadership, realised: Realised) -> bool:
-    """Whether a broker certainly had it when it was written: one leader led all that time, the broker was in
-    sync with it, and it was below the high watermark by then."""
+def was_given(
+    node: int,
+    record: LostRecord,
+    appended: Leadership,
+    evidence: PartitionEvidence,
+    realised: Realised,
+) -> bool:
+    """Whether a broker certainly had it once it was below the high watermark: one leader led all that time,
+    and the broker was in sync with it."""
     timeline = realised.timeline
-    if record.acks not in ("", "all"):
-        return False  # replicated at some later time, if ever
-    begin_ns, end_ns = record.since_ns - timeline.slack_ns, record.written_ns + timeline.slack_ns
+    committed_ns = record.written_ns
+    if record.acks not in ("", "all"):  # replicated at some later time, if ever
+        sampled = evidence.high_watermarks.get(appended.epoch)
+        committed_ns = NONE if sampled is None else sampled.first_above(record.offset)
+        if committed_ns == NONE:
+            return False
+    begin_ns, end_ns = record.since_ns - timeline.slack_ns, committed_ns + timeline.slack_ns
     first, last = timeline.at(record.tp, begin_ns), timeline.at(record.tp, end_ns)
     epochs = {state.leader_epoch for state in (first, last) if state is not None and state.exact}
     led = epochs == {appended.epoch} and not appended.usurped
     return led and not timeline.out_of_sync(record.tp, node, begin_ns, end_ns)
+
+
+def _replicated_later(
+    record: LostRecord,
+    appended: Leadership,
+    removed_by: Election,
+    evidence: PartitionEvidence,
+    realised: Realised,
+) -> bool:
+    """Whether a sample under a later epoch was above it, of leaders that had it all: none of them was elected
+    from outside, and their logs begin behind it."""
+    for election in () if appended.usurped else realised.timeline.elections(record.tp):
+        if election.leader_epoch <= appended.epoch:
+            continue
+        if election.leader_epoch >= removed_by.leader_epoch:
+            return False
+        start = evidence.start_of(election.leader_epoch)
+        if election.kind not in ("clean", "ELR") or start.low <= record.offset:
+            return False
+        sampled = evidence.high_watermarks.get(election.leader_epoch)
+        if sampled is not None and sampled.highest > record.offset:
+            return True
+    return False
 
 
 def _followers(record: LostRecord, appended: Leadership, realised: Realised) -> frozenset[int]:

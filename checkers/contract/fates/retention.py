@@ -23,8 +23,8 @@ from checkers.contract.evidence.log_ends import FAR
 from checkers.contract.evidence.log_starts import LogStartMove
 from checkers.contract.evidence.partition_evidence import PartitionEvidence
 from checkers.contract.fates.lost_record import LostRecord
+from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.settings import Realised
-from checkers.contract.realised.timeline import NEVER_NS
 from checkers.history.node_clocks import RIGHT, Ahead
 from checkers.history.tables import NONE
 

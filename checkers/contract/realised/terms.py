@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Generic, TypeVar
 
-from checkers.contract.realised.timeline import NEVER_NS, SECOND_NS, Clock, Election
+from checkers.contract.realised.downtimes import NEVER_NS, SECOND_NS
+from checkers.contract.realised.timeline import Clock, Election
 from checkers.history.metadata_log.settings import ELR_FEATURE, MIN_ISR, UNCLEAN, Settings
 from checkers.history.rows import ConfigChange, Context, Fault
 from checkers.history.tables import NONE

@@ -23,22 +23,26 @@ from typing import Literal
 
 import numpy as np
 
+from checkers.contract.realised.downtimes import (
+    NEVER_NS,
+    SECOND_NS,
+    Downtime,
+    downtimes,
+    ended_after_ns,
+    without_directory,
+)
 from checkers.history.columnar import changes, columns_of
 from checkers.history.rows import (
-    LOG_DIR_FAILURE,
     BrokerState,
     ClockPair,
     Context,
-    Fault,
     TopicPartition,
     Watermark,
 )
 from checkers.history.tables import NONE
 
-SECOND_NS = 1_000_000_000
 SLACK_NS = SECOND_NS
 """How far the wall clock of the metadata log may be from the run's clock where nobody measured it."""
-NEVER_NS = 1 << 62
 LEADER_START, FOLLOWER_START = "leader-start", "follower-start"
 """Lines of a node's log: it begins to lead, or to follow, under an epoch."""
 
@@ -90,6 +94,8 @@ class State:
     elr: frozenset[int] = frozenset()
     last_known_elr: frozenset[int] = frozenset()
     registered: frozenset[int] = frozenset()
+    replicas: frozenset[int] = frozenset()
+    recovering: bool = False
     exact: bool = True
     log_offset: int = NONE
     """Of the record in the metadata log; -1: from the samples, or not recorded."""
@@ -155,6 +161,9 @@ class Timeline:
             tp: _elections(of, _with_lost(away, lost.get(tp, ())), begun.get(tp, ()))
             for tp, of in self._states.items()
         }
+        self._may_be_down = self._with_earliest_ends(context, away)
+        lines = (line for line in context.broker_lines if line.kind == LEADER_START)
+        self._wrote = {(line.tp, line.node, line.leader_epoch) for line in lines}
 
     def states(self, tp: TopicPartition) -> Sequence[State]:
         """All states of a partition, by time."""
@@ -211,16 +220,56 @@ class Timeline:
     def rejoined(self, tp: TopicPartition, node: int, after_ns: int, back_ns: int) -> int | None:
         """When a node that was out of the in-sync replicas at or after a time came back; None if never.
 
-        It could from `back_ns` on: before, the controllers may take it for alive, and elect it from the ELR.
+        It could from `back_ns` on: before, and while it is down again, the controllers may take it for alive,
+        and elect it from the ELR.
         """
         at = self.at(tp, after_ns)
         out = at is not None and node not in at.isr
         for state in self.states(tp):
             if state.since_ns >= after_ns:
-                if out and node in state.isr and state.since_ns >= back_ns:
+                is_back = out and node in state.isr and state.since_ns >= back_ns
+                if is_back and not self._leads_in_vain(tp, state, node):
                     return state.since_ns
                 out = out or node not in state.isr
         return None
+
+    def let_in(self, tp: TopicPartition, node: int, since_ns: int, until_ns: int, back_ns: int) -> bool:
+        """Whether another leader took a node into the in-sync replicas in (since_ns, until_ns), and after
+        `back_ns`: by then it had all that was below the high watermark."""
+        before = self.at(tp, since_ns)
+        for state in self.states(tp):
+            if state.since_ns >= until_ns:
+                return False
+            if state.since_ns > since_ns:
+                enters = before is not None and node in state.isr and node not in before.isr
+                if enters and state.leader not in (NONE, node) and state.since_ns >= back_ns:
+                    return True
+                before = state
+        return False
+
+    def _leads_in_vain(self, tp: TopicPartition, state: State, node: int) -> bool:
+        """Whether the node is elected, and is down as long as that holds: the controllers have not missed it
+        yet. One that wrote that it leads has led."""
+        if state.leader != node or (tp, node, state.leader_epoch) in self._wrote:
+            return False
+        ended_ns = self.ended_ns(tp, state.leader_epoch)
+        return any(
+            each.down_ns <= state.since_ns and ended_ns <= each.up_ns
+            for each in self._may_be_down.get(node, ())
+        )
+
+    def _with_earliest_ends(
+        self, context: Context, away: Mapping[int, Sequence[Downtime]]
+    ) -> Mapping[int, Sequence[Downtime]]:
+        """`away`, and since when each process that a fault has ended may have been gone."""
+        found = {node: list(its) for node, its in away.items()}
+        for fault in context.faults:
+            for place, node in enumerate(fault.down):
+                down = Downtime(down_ns=fault.down_ns[place], up_ns=fault.up_ns[place])
+                up_ns = self.registered_ns(node, down.up_ns) if down.up_ns != NONE else NEVER_NS
+                since_ns = ended_after_ns(context, fault, node, down)
+                found.setdefault(node, []).append(Downtime(down_ns=since_ns, up_ns=up_ns))
+        return found
 
     def registered_ns(self, node: int, up_ns: int) -> int:
         """When a node whose process was started at `up_ns` had registered; `up_ns` if nothing shows it."""
@@ -246,50 +295,6 @@ class Timeline:
         epochs = {each.epoch for each in led}
         usurped = [each for each in self._usurpers.get(tp, ()) if each.epoch in epochs]
         return tuple(dict.fromkeys([*led, *deposed, *usurped]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Downtime:
-    """A node's process did not run from `down_ns` until `up_ns` (NEVER_NS: to the end)."""
-
-    down_ns: int
-    up_ns: int = NEVER_NS
-
-
-def downtimes(context: Context) -> Mapping[int, Sequence[Downtime]]:
-    """When each node's process did not run, by time: ended by a fault, or by what nobody planned."""
-    found: dict[int, list[Downtime]] = defaultdict(list)
-    for fault in context.faults:
-        for node, down_ns, up_ns in zip(fault.down, fault.down_ns, fault.up_ns, strict=True):
-            ended_ns = down_ns if down_ns != NONE else max(fault.inject_ns, fault.effect_ns)
-            found[node].append(Downtime(down_ns=ended_ns, up_ns=up_ns if up_ns != NONE else NEVER_NS))
-    started: dict[int, list[int]] = defaultdict(list)
-    for event in sorted(context.node_events, key=lambda event: event.at_ns):
-        if event.event == "started":
-            started[event.node].append(event.at_ns)
-        elif event.event == "exited" and not event.planned:
-            found[event.node].append(Downtime(down_ns=event.at_ns))
-    for node, times in found.items():
-        found[node] = sorted(_until_started(each, started[node]) for each in times)
-    return found
-
-
-def without_directory(context: Context, fault: Fault, node: int) -> Downtime:
-    """When a node that had lost a log directory to a fault could not serve what lay there: no write succeeds
-    once its file system is cut off, the last one may until it is offline where it is full. A process that
-    starts has it again, whoever started it."""
-    down_ns = max(fault.inject_ns, fault.begin_ns)
-    if fault.kind != LOG_DIR_FAILURE:
-        down_ns = max(down_ns, fault.effect_ns)
-    starts = [
-        up_ns for each, up_ns in zip(fault.down, fault.up_ns, strict=True) if each == node and up_ns != NONE
-    ]
-    starts += [
-        event.at_ns
-        for event in context.node_events
-        if (event.node, event.event) == (node, "started") and event.at_ns > down_ns
-    ]
-    return Downtime(down_ns=down_ns, up_ns=min(starts, default=NEVER_NS))
 
 
 def was_moved(context: Context, tp: TopicPartition, node: int) -> bool:
@@ -322,13 +327,6 @@ def _with_lost(
         node: sorted([*away.get(node, ()), *(each for lost_by, each in lost if lost_by == node)])
         for node in nodes
     }
-
-
-def _until_started(each: Downtime, started: Sequence[int]) -> Downtime:
-    """A node that was started again though nobody noted it with what ended it."""
-    if each.up_ns != NEVER_NS:
-        return each
-    return Downtime(down_ns=each.down_ns, up_ns=next((at for at in started if at > each.down_ns), NEVER_NS))
 
 
 def _usurpers(
@@ -370,6 +368,8 @@ def _from_metadata(context: Context, clock: Clock) -> dict[TopicPartition, list[
                 elr=frozenset(row.elr),
                 last_known_elr=frozenset(row.last_known_elr),
                 registered=frozenset(registered.get(row.at_ms, ())),
+                replicas=frozenset(row.replicas),
+                recovering=row.recovering,
                 log_offset=row.log_offset,
             )
         )
@@ -473,10 +473,12 @@ def _elections(
 
 def _kind(before: State, now: State) -> ElectionKind:
     """A broker that shut down uncleanly leaves the ELR by its new registration, and the last known leader may
-    be elected in the same append."""
+    be elected in the same append. The record that ends a reassignment takes the former leader off the
+    replicas, and may elect one that has just come into the ISR."""
     if not before.exact:
         return "not known"
-    if now.leader in before.isr:
+    ends_reassignment = before.leader in before.replicas - now.replicas and not now.recovering
+    if now.leader in before.isr or (ends_reassignment and now.leader in now.isr):
         return "clean"
     if now.leader in before.elr:
         return "ELR"

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from checkers.contract.evidence.partition_evidence import PartitionEvidence
 from checkers.contract.fates.fate import Fate
+from checkers.contract.realised.downtimes import SECOND_NS
 from checkers.contract.realised.settings import Realised
-from checkers.contract.realised.timeline import SECOND_NS, Election
+from checkers.contract.realised.timeline import Election
 from checkers.history.columnar import columns_of
 from checkers.history.rows import BrokerLine, TopicPartition
 from checkers.history.tables import NONE

@@ -16,8 +16,8 @@ import numpy as np
 from checkers.contract.evidence.outages import Outage
 from checkers.contract.evidence.partition_evidence import PartitionEvidence
 from checkers.contract.fates.fate import Fate
+from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.settings import Realised
-from checkers.contract.realised.timeline import NEVER_NS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,10 @@ Times are seconds of the run; the history's clock reads 100 s at its start, the 
 import numpy as np
 
 from checkers.anomalies import Anomaly
+from checkers.contract.realised.downtimes import SECOND_NS
 from checkers.contract.realised.settings import ProducerPromise, Realised
 from checkers.contract.realised.terms import TopicPromise
-from checkers.contract.realised.timeline import SECOND_NS, Clock
+from checkers.contract.realised.timeline import Clock
 from checkers.history.log_runs import BatchProducers, LogRun
 from checkers.history.metadata_log.settings import ELR_FEATURE, MIN_ISR
 from checkers.history.rows import (

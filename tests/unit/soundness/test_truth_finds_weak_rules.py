@@ -22,6 +22,7 @@ from checkers.contract.fates.fate import Reason
 from checkers.contract.fates.retention import Deletion
 from checkers.contract.label import BlockLabels, Label
 from checkers.contract.realised import timeline
+from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.terms import Terms
 from checkers.history.node_clocks import RIGHT
 from checkers.model import Bug, Case, ClockSkew, Simulated, draw_case, simulate
@@ -116,7 +117,7 @@ def anything_goes(self: effects.Effects, block: Any) -> BlockLabels:
     return BlockLabels.all_alike(Label("permitted", "why not"), len(block))
 
 
-def an_outage_excuses(record, election, evidence):
+def an_outage_excuses(record, election, evidence, realised, *, replicated):
     """Whatever the disk held."""
     own = [outage for outage in evidence.outages if outage.node == election.leader and outage.unclean]
     return (Reason.PAGES_LOST, own[0], "") if own else None
@@ -129,7 +130,7 @@ def nobody_is_deposed(node, now, states, away, begun):
 
 def deposed_for_ever(node, now, states, away, begun):
     """A deposed leader may acknowledge to the end of the run, dead or alive."""
-    return timeline.NEVER_NS
+    return NEVER_NS
 
 
 def clean_if_named(before, now):
@@ -186,7 +187,7 @@ WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
         (fate, "_lost_by_outage", an_outage_excuses),
         Bug.OFFSETS_REUSED_AFTER_RESTART,
     ),
-    "no outage takes anything": ((fate, "_lost_by_outage", lambda *_: None), CORRECT),
+    "no outage takes anything": ((fate, "_lost_by_outage", lambda *_, **__: None), CORRECT),
     "nothing was replicated": ((fate, "replicated_of", lambda *_: False), Bug.TRUNCATE_TO_HIGH_WATERMARK),
     "everything was replicated": ((fate, "replicated_of", lambda *_: True), CORRECT),
     "every leader had it": ((fate, "was_given", lambda *_: True), CORRECT),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fakes.history.judged_run import CLOCK, ns
 
-from checkers.contract.realised.timeline import SECOND_NS
+from checkers.contract.realised.downtimes import SECOND_NS
 from checkers.damage import write
 from checkers.history.load import load_context
 from checkers.history.rows import (

@@ -63,9 +63,13 @@ def test_who_was_out_of_sync_at_any_time_until_the_acknowledgement_may_never_hav
 
 
 def test_what_only_its_leader_had_acknowledged_may_have_been_replicated_after_it_left():
-    """With acks=1 the acknowledgement does not say when the high watermark came above it."""
-    found = label(world(*KILLED, unclean=True, acks="1"), RECORD)
+    """With acks=1 the acknowledgement does not say when the high watermark came above it: a sample does."""
+    below, above, late = sampled(3.5, 7), sampled(3.5, 8), sampled(5.5, 8, isr=(1,))
+    rows = [row for row in KILLED if row != above]
+    found = label(world(*rows, below, late, unclean=True, acks="1"), RECORD)
     assert (found.kind, found.cause) == UNCLEAN, found.clause
+    found = label(world(*rows, above, unclean=True, acks="1"), RECORD)
+    assert (found.kind, found.cause) == KEPT_IT, found.clause
 
 
 def test_a_reader_that_was_given_it_shows_that_all_in_sync_had_it():

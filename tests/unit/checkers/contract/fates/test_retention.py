@@ -24,9 +24,9 @@ from checkers.contract.fates.fate import Reason
 from checkers.contract.fates.retention import in_words
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import OR, Label
+from checkers.contract.realised.downtimes import SECOND_NS
 from checkers.contract.realised.settings import Realised
 from checkers.contract.realised.terms import TopicPromise
-from checkers.contract.realised.timeline import SECOND_NS
 from checkers.history.log_runs import LogRun
 from checkers.history.rows import BrokerLine, ClockPair, Fault, TopicPartition, Watermark
 
