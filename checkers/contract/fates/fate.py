@@ -169,13 +169,14 @@ def _fell_short(
 def _was_down(
     leader: Leadership, record: LostRecord, evidence: PartitionEvidence, realised: Realised
 ) -> bool:
-    """Whether its process had ended before the send, and could lead again only after the acknowledgement, or
-    after its epoch."""
+    """Whether its process had ended before the send, or before its epoch, and could lead again only after the
+    acknowledgement, or after its epoch."""
     ended_ns = realised.timeline.ended_ns(evidence.tp, leader.epoch)
+    since_ns = max(record.since_ns, realised.timeline.began_ns(evidence.tp, leader.epoch))
     until_ns = min(record.written_ns, NEVER_NS if leader.deposed_by else ended_ns)
     return any(
         outage.node == leader.leader
-        and outage.last_write_ns < record.since_ns
+        and outage.last_write_ns < since_ns
         and until_ns + realised.timeline.slack_ns < outage.leads_ns
         for outage in evidence.outages
     )

@@ -179,6 +179,11 @@ class Timeline:
         """Every change of leadership after the partition's first leader, by time."""
         return self._elections.get(tp, ())
 
+    def began_ns(self, tp: TopicPartition, epoch: int) -> int:
+        """When a leader epoch began; NONE if nobody knows of it."""
+        its = (state.since_ns for state in self.states(tp) if state.leader_epoch == epoch)
+        return next(its, NONE)
+
     def ended_ns(self, tp: TopicPartition, epoch: int) -> int:
         """When a leader epoch ended: another leader, or none, under a later one; NEVER_NS if it did not."""
         later = (state.since_ns for state in self.states(tp) if state.leader_epoch > epoch)

@@ -25,7 +25,19 @@ from checkers.contract.realised import timeline
 from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.terms import Terms
 from checkers.history.node_clocks import RIGHT
-from checkers.model import Bug, Case, ClockSkew, Simulated, draw_case, simulate
+from checkers.model import (
+    Bug,
+    Case,
+    CleanStop,
+    ClockSkew,
+    Kill,
+    ModelSettings,
+    Partition,
+    PowerLoss,
+    Simulated,
+    draw_case,
+    simulate,
+)
 from checkers.properties import Property
 from checkers.reference.control_plane import rules as control_plane
 from checkers.reference.control_plane.rule_result import RuleResult
@@ -42,6 +54,31 @@ OF_COPIES = (
 )
 """The rules that a record breaks that is there twice."""
 SEEDS = range(77_000_000_000, 77_000_001_200)
+TOO_FEW = draw_case(77_000_000_614, frozenset({Bug.ACK_BEFORE_MIN_ISR}))
+"""What too few had was acknowledged, and the eligible ones are forgotten when those have lost it."""
+LET_IN_AGAIN = Case(
+    seed=0,
+    settings=ModelSettings(first_leader=2, records=150, load_s=6.0, tail_s=0.0),
+    schedule=(
+        Partition(at_s=11.0, hold_s=20.0, edges=("client->1", "client->2", "client->3")),
+        PowerLoss(at_s=12.0, hold_s=0.7, nodes=(1,)),
+        Partition(at_s=12.1, hold_s=30.0, edges=("1->2",)),
+        Kill(at_s=18.6, hold_s=12.0, nodes=(2, 3)),
+    ),
+    bugs=frozenset({Bug.ISR_JOIN_STALE_BROKER_EPOCH}),
+)
+"""Broker 1 is in the ISR again without what its power cut has taken; the others are killed, and it leads."""
+PASSED_OVER = Case(
+    seed=0,
+    settings=ModelSettings(first_leader=1, records=120, load_s=6.0),
+    schedule=(
+        Kill(at_s=6.0, hold_s=40.0, nodes=(2,)),
+        CleanStop(at_s=15.0, hold_s=30.0, nodes=(3,)),
+        PowerLoss(at_s=17.5, hold_s=1.0, nodes=(1,)),
+    ),
+    bugs=frozenset({Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN}),
+)
+"""Broker 1, emptied, stays eligible, and is elected while broker 3 is, which was stopped in order."""
 RUNS_OF_CORRECT = 30
 RUNS_OF_A_BUG = 4
 RUNS_OF_CLOCKS = 20
@@ -50,9 +87,11 @@ truth of 20,000 others."""
 
 
 @cache
-def runs(bug: Bug | None) -> Sequence[Simulated]:
+def runs(bug: Bug | Case | None) -> Sequence[Simulated]:
     """Simulated runs: of a correct Kafka those that lost something, or those of the first seeds that show a
-    bug."""
+    bug; or the one of a case."""
+    if isinstance(bug, Case):
+        return [simulate(bug)]
     found = (simulate(draw_case(seed, frozenset({bug} - {None}))) for seed in SEEDS)
     wanted = (run for run in found if (run.manifested if bug else run.truth.lost))
     return list(islice(wanted, RUNS_OF_A_BUG if bug else RUNS_OF_CORRECT))
@@ -180,7 +219,15 @@ WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
     "who was elected does not matter": (permits(Reason.IN_SYNC), Bug.ISR_JOIN_TOO_EARLY),
     "a leader that wrote it may lack it": (permits(Reason.IN_SYNC), Bug.TRUNCATE_TO_HIGH_WATERMARK),
     "an unclean election never is": (with_topic(unclean=False), CORRECT),
-    "min.insync.replicas is 1": (with_topic(min_isr=1), Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN),
+    "min.insync.replicas is 1": (with_topic(min_isr=1), TOO_FEW),
+    "nobody is passed over": (
+        (clauses, "_passed_over", lambda *_: frozenset()),
+        PASSED_OVER,
+    ),
+    "whoever was let in again lacks it still": (
+        (fate, "_had_it_again", lambda *_: False),
+        LET_IN_AGAIN,
+    ),
     "min.insync.replicas is 4": (with_topic(min_isr=4), CORRECT),
     "no unclean shutdown counts": ((clauses, "_not_back", lambda *_: ()), CORRECT),
     "an outage excuses whatever the disk held": (
@@ -228,7 +275,20 @@ WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
 """What is put in place of what, and the bug whose runs show it."""
 
 
-@pytest.mark.parametrize("bug", sorted({bug for _, bug in WEAKENED.values()}, key=str), ids=str)
+@pytest.mark.parametrize(
+    "case", [TOO_FEW, LET_IN_AGAIN, PASSED_OVER], ids=["too few", "let in again", "passed over"]
+)
+def test_the_honest_verdict_on_a_case_of_its_own_is_the_truth(case):
+    (run,) = runs(case)
+    assert run.manifested == case.bugs
+    assert not all(each.permitted for each in run.truth.lost)
+    assert not [*disagreeing([run])]
+
+
+OF_DRAWN_RUNS = {bug for _, bug in WEAKENED.values() if not isinstance(bug, Case)}
+
+
+@pytest.mark.parametrize("bug", sorted(OF_DRAWN_RUNS, key=str), ids=str)
 def test_the_honest_verdict_is_the_truth(bug):
     assert len(runs(bug)) == (RUNS_OF_A_BUG if bug else RUNS_OF_CORRECT)
     assert [run.case.to_json() for run in disagreeing(runs(bug))] == []
