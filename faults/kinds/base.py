@@ -82,8 +82,8 @@ class Outages:
         self.down[node] = Outage(down_ns=at_ns)
 
     def started(self, node: int, at_ns: int) -> None:
-        """The node's process runs; nothing if this fault had not ended it."""
-        if node in self.down:
+        """The node's process runs; nothing if this fault had not ended it, or has started it before."""
+        if node in self.down and self.down[node].up_ns < 0:
             self.down[node] = Outage(down_ns=self.down[node].down_ns, up_ns=at_ns)
 
 

@@ -86,13 +86,15 @@ def test_try_all_does_everything_and_raises_the_first_error() -> None:
 
 
 def test_an_outage_is_dated_from_the_end_of_the_process_to_its_start() -> None:
-    """A node that is about to end counts as down at once; a node that this fault did not end never does."""
+    """A node that is about to end counts as down at once; a node that this fault did not end never does. That
+    a node still runs is no later start."""
     outages = Outages()
     outages.ending(1, unclean=True)
     outages.ending(2, unclean=False)
     assert outages.down == {1: Outage(down_ns=-1, up_ns=-1), 2: Outage(down_ns=-1, up_ns=-1)}
     outages.ended(1, 5)
     outages.started(1, 9)
+    outages.started(1, 12)
     outages.started(3, 9)
     assert outages.down == {1: Outage(down_ns=5, up_ns=9), 2: Outage(down_ns=-1, up_ns=-1)}
     assert outages.unclean == {1}

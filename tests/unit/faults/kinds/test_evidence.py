@@ -7,7 +7,7 @@ import pytest
 from fakes.world.fault_steps import run
 from fakes.world.fault_world import World
 
-from compose.errors import NodeStateError
+from compose.errors import MeshError, NodeStateError
 from compose.protocols import Edge
 from faults.clock import ns
 from faults.schedule.record import FaultRecord
@@ -285,6 +285,15 @@ def test_the_edges_to_a_dead_node_are_closed(words: dict[str, str]) -> None:
     cuts = [f"cut {edge} refuse it" for edge in to_1]
     end = ["stop 1", *cuts] if words is STOP else [*cuts, "kill 1"]
     assert world.calls[-9:] == [*end, "log_ends 1", "start 1", *(f"mend {edge} it" for edge in to_1)]
+
+
+@pytest.mark.parametrize("words", [KILL, STOP])
+def test_a_node_is_up_from_its_first_start_however_often_its_edges_are_opened(words: dict[str, str]) -> None:
+    """A healing that fails after the start is tried again, a second later."""
+    world = World(failing={"mend": [MeshError("the proxy is busy")]})
+    (record,) = run(world, words)
+    assert (record.proven, record.recovered) == (True, True), record.evidence
+    assert record.up_ns[0] < record.heal_ns - ns(0.9)
 
 
 def test_a_pause_closes_no_edge() -> None:
