@@ -25,7 +25,7 @@ from faults.kinds.disk.log_dir import METADATA, LogDirStep
 from faults.kinds.disk.offline import OfflineDirectory
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import Cost, FaultKind, Takes
-from faults.kinds.outage import bring_back_ended, close_edges, exit_codes, note_end
+from faults.kinds.outage import bring_back, close_edges, exit_codes, note_end
 from faults.kinds.recovery import answering
 from faults.tasks import Task, as_job, in_background, sleep_until
 
@@ -115,7 +115,7 @@ class DiskFull:
         try_all(partial(cluster.free_up, node) for node in self._nodes)
         clock.sleep_until(clock.now_ns() + HALTING_NS)
         self._note_ends()
-        bring_back_ended(self.injection, sorted(self._halted))
+        bring_back(self.injection, sorted(self._halted))
 
     def recovery(self) -> Evidence:
         """Are all back?"""

@@ -201,6 +201,6 @@ ROLLING_UPGRADE = FaultKind(
     "one before, up to 60 s: it answers, all partitions have their full ISR, a controller has caught up",
     effect="each process ended with the exit code of its signal, and the next one names the release in its "
     "log; a broker registered under a greater broker epoch, and knows another newest `metadata.version`",
-    healing="start what is down; nothing after a whole round. The nodes keep the release",
+    healing="start what it has ended and is down; nothing after a whole round. The nodes keep the release",
     recovery="the nodes answer",
 )
