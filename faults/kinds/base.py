@@ -163,12 +163,27 @@ class Ongoing(Protocol):
 def alive(
     injection: Injection[StepT], *, what: str, fit: tuple[Status, ...] = ("running",)
 ) -> tuple[int, ...]:
-    """Those of the injection's nodes that this can be done to; NoTarget if there are none."""
+    """Those of the injection's nodes that this can be done to; NoTarget if there are none.
+
+    For what ends nodes: the record of such a fault lists those that it has ended.
+    """
     states = {node: unfit(injection, node, fit) for node in injection.nodes}
     found = tuple(node for node, state in states.items() if not state)
     if not found:
         raise NoTarget(f"nothing to {what}: {', '.join(states.values())}")
     return found
+
+
+def all_alive(injection: Injection[StepT], *, what: str) -> tuple[int, ...]:
+    """The injection's nodes, if each of them runs; NoTarget if one does not.
+
+    Whoever reads the record takes every node of the fault for one that was hit.
+    """
+    if lacking := [state for node in injection.nodes if (state := unfit(injection, node))]:
+        all_of = f"cannot {what} all of {'+'.join(map(str, injection.nodes))}"
+        whom = all_of if len(lacking) < len(injection.nodes) else f"nothing to {what}"
+        raise NoTarget(f"{whom}: {', '.join(lacking)}")
+    return injection.nodes
 
 
 def unfit(injection: Injection[StepT], node: int, fit: tuple[Status, ...] = ("running",)) -> str:

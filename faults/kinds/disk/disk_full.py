@@ -20,7 +20,7 @@ from typing import ClassVar
 from compose.errors import ComposeError
 from faults.clock import ns
 from faults.errors import NoTarget
-from faults.kinds.base import Fault, Injection, alive, try_all
+from faults.kinds.base import Fault, Injection, all_alive, try_all
 from faults.kinds.disk.log_dir import METADATA, LogDirStep
 from faults.kinds.disk.offline import OfflineDirectory
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
@@ -59,7 +59,7 @@ class DiskFull:
 
     def prepare(self) -> None:
         """Only a running node writes, and only one whose disk is not frozen fails at once."""
-        self._nodes = alive(self.injection, what="fill")
+        self._nodes = all_alive(self.injection, what="fill")
         for node in self._nodes:
             if self.injection.cluster.is_frozen(node):
                 raise NoTarget(f"nothing to fill: the disk of node {node} is frozen")

@@ -12,7 +12,7 @@ from functools import partial
 from typing import ClassVar
 
 from faults.errors import NoTarget
-from faults.kinds.base import Injection, alive, try_all
+from faults.kinds.base import Injection, all_alive, try_all
 from faults.kinds.disk.log_dir import LogDirStep, note_replicas
 from faults.kinds.evidence import (
     CounterSample,
@@ -48,7 +48,7 @@ class DiskStall:
 
     def prepare(self) -> None:
         """Only a running node writes, and only one whose disk is not frozen already."""
-        self._nodes = alive(self.injection, what="stall")
+        self._nodes = all_alive(self.injection, what="stall")
         for node in self._nodes:
             if self.injection.cluster.is_frozen(node):
                 raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")

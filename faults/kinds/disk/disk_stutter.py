@@ -13,7 +13,7 @@ from functools import partial
 from typing import ClassVar, Self
 
 from faults.errors import NoTarget
-from faults.kinds.base import Injection, alive
+from faults.kinds.base import Injection, all_alive
 from faults.kinds.disk.log_dir import KEY, check_log_dir, note_replicas, parse_log_dir, write_log_dir
 from faults.kinds.evidence import Evidence
 from faults.kinds.kind import FaultKind, Takes
@@ -78,7 +78,7 @@ class DiskStutter:
 
     def prepare(self) -> None:
         """Only a running node writes, and only one whose disk is not frozen already."""
-        self._train.nodes = alive(self.injection, what="stall")
+        self._train.nodes = all_alive(self.injection, what="stall")
         for node in self._train.nodes:
             if self.injection.cluster.is_frozen(node):
                 raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")

@@ -19,7 +19,7 @@ from typing import Generic
 
 from compose.protocols import ContainerState, PartitionState
 from faults.errors import NoTarget
-from faults.kinds.base import UP, Injection, StepT, alive, unfit
+from faults.kinds.base import UP, Injection, StepT, all_alive, unfit
 from faults.kinds.disk.log_dir import note_replicas
 from faults.kinds.disk.lost import Lost
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
@@ -47,7 +47,7 @@ class OfflineDirectory(Generic[StepT]):
     def prepare(self, what: str) -> None:
         """Only brokers that run, and whose directory is online and has replicas; NoTarget otherwise."""
         injection = self.injection
-        self.nodes = alive(injection, what=what)
+        self.nodes = all_alive(injection, what=what)
         for node in self.nodes:
             if not self._is_online(node):
                 raise NoTarget(f"nothing to {what}: {self._path(node)} of node {node} is offline already")

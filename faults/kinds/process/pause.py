@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from faults.kinds.base import Injection, alive, try_all
+from faults.kinds.base import Injection, all_alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
 from faults.kinds.kind import FaultKind, one_node
 from faults.kinds.recovery import answering
@@ -33,7 +33,7 @@ class Pause:
 
     def prepare(self) -> None:
         """Only a running node can be paused."""
-        self._nodes = alive(self.injection, what="pause")
+        self._nodes = all_alive(self.injection, what="pause")
 
     @as_job
     def inject(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar
 
-from faults.kinds.base import Injection, alive
+from faults.kinds.base import Injection, all_alive
 from faults.kinds.evidence import Evidence
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.pulse_train import PULSES as LEAST_PULSES
@@ -46,7 +46,7 @@ class Pulses:
 
     def prepare(self) -> None:
         """Only a running node can be paused."""
-        self._train.nodes = alive(self.injection, what="pause")
+        self._train.nodes = all_alive(self.injection, what="pause")
 
     @as_job
     def inject(self) -> None:

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, Self, get_args
 from faults.choices import parse_choice
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
-from faults.kinds.base import alive, check_fit
+from faults.kinds.base import all_alive, check_fit
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
 from faults.kinds.kind import Cost, FaultKind, Takes
 from faults.kinds.outage import SIGKILLED, STOPPED, close_edges, close_edges_behind, kill, stop_or_kill
@@ -87,7 +87,7 @@ class RollingRestart(Roll[RollingRestartStep]):
 
     def prepare(self) -> None:
         """Only running brokers can be restarted."""
-        self.nodes = alive(self.injection, what="restart")
+        self.nodes = all_alive(self.injection, what="restart")
 
     def note(self, node: int) -> None:
         """Its broker epoch."""

@@ -159,6 +159,39 @@ def test_a_log_that_did_not_grow_before_is_no_evidence() -> None:
     assert "the log did not grow before the stall either" in reason(record)
 
 
+OF_ALL = (
+    {"do": "pause"},
+    {"do": "pulses", "on": "200ms", "off": "300ms"},
+    {"do": "cpu-limit", "cpus": "0.1"},
+    {"do": "memory-limit", "memory": "400MiB"},
+    {"do": "disk-stall"},
+    {"do": "disk-stutter", "on": "500ms", "off": "500ms"},
+    {"do": "disk-full"},
+    {"do": "clock-skew", "offset": "+5m"},
+    {"do": "rolling-restart"},
+)
+
+
+@pytest.mark.parametrize("words", OF_ALL, ids=lambda words: words["do"])
+def test_a_target_of_which_one_is_down_is_waited_for_and_then_refused(words: dict[str, str]) -> None:
+    """A fault that hits two of three brokers does not count as one of all of them."""
+    others = words | {"target": "brokers", "after": "previous.begin + 2s", "for": "6s"}
+    kill = KILL | {"name": "kill", "target": "node 3"}
+    _, refused = run(World(), kill | {"for": "30s"}, others)
+    assert refused.inject_ns == -1
+    assert reason(refused).startswith("not injected: cannot ")
+    assert reason(refused).endswith(" all of 1+2+3: node 3 is exited, ended by kill, for 5 s")
+    killed, late = run(World(), kill | {"for": "4s"}, others)
+    assert late.inject_ns >= killed.up_ns[0] > 0
+
+
+def test_what_ends_nodes_leaves_out_those_that_are_down() -> None:
+    down = KILL | {"name": "first", "target": "node 3", "for": "30s"}
+    for words in (KILL, STOP, POWER):
+        _, other = run(World(), down, words | {"target": "brokers", "after": "previous.begin + 2s"})
+        assert (other.proven, other.down) == (True, (1, 2)), other.evidence
+
+
 def test_cpu_time_that_did_not_rise_before_is_no_evidence() -> None:
     """A node that used no CPU time anyway does not show that it is paused."""
     world = World()
