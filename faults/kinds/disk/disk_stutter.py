@@ -1,6 +1,7 @@
 """Disk stutter: the node's file system is frozen for `on`, thawed for `off`, and so in turn: a slow disk.
 
-Effect: in two pulses in a row the node's log stands still, and it grows between them.
+Effect: in two pulses in a row the file system is frozen and the node's log stands still, which grows between
+them.
 Recovery: the log grows, the node answers; the ISR is what it was.
 
 Each freeze writes everything to the disk that was not synced, so a power loss soon after takes little. Of a
@@ -27,7 +28,7 @@ from faults.tasks import Task, as_job
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskStutterStep(PulsedStep):
-    """Stall the disks of nodes in pulses. A freeze, a thaw and two readings of the log take 0.1 s each."""
+    """Stall the disks of nodes in pulses. A freeze, a thaw, and two readings of each take 0.1 s each."""
 
     kind: ClassVar[str] = "disk-stutter"
     keys: ClassVar[tuple[str, ...]] = (*PulsedStep.keys, KEY)
@@ -72,6 +73,7 @@ class DiskStutter:
             hold="frozen",
             on=partial(cluster.freeze, log_dir=number),
             off=cluster.thaw,
+            is_on=cluster.is_frozen,
             counter=partial(cluster.log_bytes, log_dir=number),
         )
         self._train = PulseTrain(self.injection, switch)
@@ -116,7 +118,8 @@ DISK_STUTTER = FaultKind(
     shortest_hold_s=DiskStutterStep.shortest_hold_s(),
     does="the node's file systems, or that of one `log_dir`, are frozen for `on`, thawed for `off`, and so "
     "in turn (each 100ms to 10s)",
-    effect="in two pulses in a row the log stands still, and it grows between them",
+    effect="in two pulses in a row the superblock is frozen and the log stands still, which grows between "
+    "them",
     healing="thaw",
     recovery="the log grows, the node answers",
 )
