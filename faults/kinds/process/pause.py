@@ -53,8 +53,9 @@ class Pause:
         used = moved(injection.before.cpu_ns, injection.now.cpu_ns)
         if any(node not in used for node in self._nodes):
             return NotYet(instead=f"CPU time did not rise before the pause either: {by_name(used)}")
+        began_ns = injection.clock.now_ns()
         times = {node: injection.cluster.cpu_ns(node) for node in self._nodes}
-        self._still.add(injection.clock.now_ns(), times)
+        self._still.add(began_ns, injection.clock.now_ns(), times)
         if not self._still.proven:
             return NotYet(instead=f"CPU time {by_name(self._still.values)} not still for long enough")
         values = {

@@ -61,9 +61,11 @@ def test_stillness_takes_three_quarters_of_a_second() -> None:
     still: Stillness[int] = Stillness()
     assert not still.proven
     for at_s, value in ((0.0, 5), (0.5, 5), (0.7, 6), (1.0, 6), (1.4, 6)):
-        still.add(ns(at_s), {1: value})
+        still.add(ns(at_s), ns(at_s), {1: value})
         assert not still.proven
-    still.add(ns(1.45), {1: 6})
+    still.add(ns(1.4), ns(1.9), {1: 6})
+    assert not still.proven, "what a late answer shows may be from its beginning"
+    still.add(ns(1.45), ns(1.45), {1: 6})
     assert still.proven
     assert still.since_ns == ns(0.7)
 

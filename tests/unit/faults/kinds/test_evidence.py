@@ -1,7 +1,9 @@
 """Every fault is proven by its effect, on a cluster that reacts; on one that does not, none is."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
 
 import pytest
 from fakes.world.fault_steps import run
@@ -120,6 +122,58 @@ def test_quiet_edges_that_go_on_answering_are_no_evidence() -> None:
     (record,) = run(world, CUT)
     assert not record.proven
     assert "still answering: 2->1, 3->1" in reason(record)
+
+
+@pytest.mark.parametrize(("late", "proven"), [({1}, False), ({1, 3}, False), ({1, 2}, True)])
+def test_one_late_answer_is_no_evidence_of_a_cut_of_quiet_edges(late: set[int], proven: bool) -> None:
+    """A busy machine may be late once; that two requests in a row are not answered shows it."""
+    world = World(ignores={"cut"})
+    quieten(world, "2->1", "3->1")
+    probe, during = world.mesh.probe, list[int]()
+
+    def busy(edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
+        if world.clock.now_ns() >= ns(5):
+            during.append(len(during))
+        return frozenset() if set(during[-1:]) & late else probe(edges, within_s=within_s)
+
+    world.mesh.probe = busy  # type: ignore[method-assign]
+    (record,) = run(world, CUT)
+    assert max(during) > max(late)
+    assert record.proven is proven, record.evidence
+
+
+class Reads(World):
+    """Each reading of a counter takes 0.4 s; `took` has when it began, and when it ended."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.took: list[tuple[int, int]] = []
+        self.mesh.bytes = partial(self._late, self.mesh.bytes)  # type: ignore[method-assign]
+
+    def _late(self, read: Callable[..., Any], *of: Any, **more: Any) -> Any:
+        began_ns, found = self.clock.now_ns(), read(*of, **more)
+        self.clock.advance(ns(0.4))
+        self.took.append((began_ns, self.clock.now_ns()))
+        return found
+
+    def cpu_ns(self, node: int) -> int:
+        return int(self._late(super().cpu_ns, node))
+
+    def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
+        return int(self._late(super().log_bytes, node, log_dir=log_dir))
+
+
+@pytest.mark.parametrize(
+    ("words", "still"), [(CUT, "no_byte_for_s"), (PAUSE, "no_cpu_for_s"), (STALL, "log_still_for_s")]
+)
+def test_a_reading_that_takes_long_makes_no_stillness_longer(words: dict[str, str], still: str) -> None:
+    """What it shows may be from its beginning: so long it stood still from the end of the first one on."""
+    world = Reads()
+    (record,) = run(world, words)
+    assert record.proven, record.evidence
+    during = [times for times in world.took if record.begin_ns <= times[0] < record.end_ns]
+    (_, first_ended_ns), (last_began_ns, _) = during[0], during[-1]
+    assert shown(record)[still] == (last_began_ns - first_ended_ns) / 1e9
 
 
 def test_edges_that_were_shut_before_are_no_evidence() -> None:
