@@ -76,7 +76,8 @@ class Admin(Protocol):
         """
 
     def set_feature(self, name: str, level: int, *, only_check: bool = False) -> None:
-        """Finalize a feature at a level, 0 is off (KIP-584). With `only_check` nothing is changed."""
+        """Finalize a feature at a level, 0 is off (KIP-584), unless every broker that answers is at it. With
+        `only_check` nothing is changed."""
 
     def features(self, name: str) -> Mapping[int, Feature]:
         """A feature by the word of each broker that answers and knows it."""

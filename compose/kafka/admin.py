@@ -100,8 +100,14 @@ class ClusterAdmin:
             return brokers.ask_all(ask, only).given
 
     def set_feature(self, name: str, level: int, *, only_check: bool = False) -> None:
-        """UpdateFeatures, up or down from where the brokers say that it is."""
-        now = max((known.level for known in self.features(name).values()), default=0)
+        """UpdateFeatures, up or down from where the brokers say that it is; nothing if all are at the level.
+
+        Where they differ, some have not learnt of the last change: it is not known which.
+        """
+        levels = {known.level for known in self.features(name).values()}
+        if levels == {level}:
+            return
+        now = max(levels - {level}, default=0)
         change = partial(
             admin_api.set_feature,
             name=name,
@@ -110,8 +116,7 @@ class ClusterAdmin:
             only_check=only_check,
             timeout_ms=TIMEOUT_MS,
         )
-        if level != now:
-            self._change(change)
+        self._change(change)
 
     def features(self, name: str) -> Mapping[int, Feature]:
         """ApiVersions, of every broker."""

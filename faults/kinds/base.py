@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
-from compose.errors import ComposeError
+from compose.errors import ComposeError, NodeStateError
 from compose.protocols import Cluster, Edge, Status, View
 from faults.clock import Clock, ns
 from faults.errors import NoTarget
@@ -21,6 +21,14 @@ from faults.kinds.step import Step
 from faults.tasks import Task
 
 StepT = TypeVar("StepT", bound=Step)
+
+UP: tuple[Status, ...] = ("running", "paused")
+"""A node in any other state has no process; it is missing while its container is replaced, and then if that
+failed half way."""
+
+VACANT_S = 5.0
+"""How long a role may be vacant when a step is due, or a node unfit when its turn has come: an election takes
+3.4 to 4.3 s after a kill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +90,18 @@ class Outages:
         self.down[node] = Outage(down_ns=at_ns)
 
     def started(self, node: int, at_ns: int) -> None:
-        """The node's process runs; nothing if this fault had not ended it."""
-        if node in self.down:
+        """The node's process runs; nothing if this fault had not ended it, or has started it before."""
+        if node in self.down and self.down[node].up_ns < 0:
             self.down[node] = Outage(down_ns=self.down[node].down_ns, up_ns=at_ns)
+
+    def is_ending(self, node: int) -> bool:
+        """Whether the process is about to be ended, and still may run."""
+        return self.down.get(node) == Outage()
+
+    def has_changed(self, node: int, since_ns: int) -> bool:
+        """Whether the process ended, or was started again, at `since_ns` or later."""
+        its = self.down.get(node)
+        return its is not None and max(its.down_ns, its.up_ns) >= since_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,12 +163,48 @@ class Ongoing(Protocol):
 def alive(
     injection: Injection[StepT], *, what: str, fit: tuple[Status, ...] = ("running",)
 ) -> tuple[int, ...]:
-    """Those of the injection's nodes that this can be done to; NoTarget if there are none."""
-    states = {node: injection.cluster.state(node).status for node in injection.nodes}
-    found = tuple(node for node, status in states.items() if status in fit)
+    """Those of the injection's nodes that this can be done to; NoTarget if there are none.
+
+    For what ends nodes: the record of such a fault lists those that it has ended.
+    """
+    states = {node: unfit(injection, node, fit) for node in injection.nodes}
+    found = tuple(node for node, state in states.items() if not state)
     if not found:
-        raise NoTarget(f"nothing to {what}: {', '.join(f'node {node} is {states[node]}' for node in states)}")
+        raise NoTarget(f"nothing to {what}: {', '.join(states.values())}")
     return found
+
+
+def all_alive(injection: Injection[StepT], *, what: str) -> tuple[int, ...]:
+    """The injection's nodes, if each of them runs; NoTarget if one does not.
+
+    Whoever reads the record takes every node of the fault for one that was hit.
+    """
+    if lacking := [state for node in injection.nodes if (state := unfit(injection, node))]:
+        all_of = f"cannot {what} all of {'+'.join(map(str, injection.nodes))}"
+        whom = all_of if len(lacking) < len(injection.nodes) else f"nothing to {what}"
+        raise NoTarget(f"{whom}: {', '.join(lacking)}")
+    return injection.nodes
+
+
+def unfit(injection: Injection[StepT], node: int, fit: tuple[Status, ...] = ("running",)) -> str:
+    """What keeps this fault from the node: its state, or another fault that is ending it; "" if nothing."""
+    status = injection.cluster.state(node).status
+    if status not in fit:
+        ended_by = injection.cluster.ended_by(node)
+        return f"node {node} is {status}" + (f", ended by {ended_by}" if ended_by else "")
+    ending = injection.holds.claimed_by(process_of(node))
+    return "" if ending in ("", injection.owner) else f"node {node} is {status}, and {ending} is ending it"
+
+
+def check_fit(injection: Injection[StepT], node: int, fit: tuple[Status, ...] = ("running",)) -> None:
+    """NodeStateError if something keeps this fault from the node; for one who has the node to himself."""
+    if found := unfit(injection, node, fit):
+        raise NodeStateError(found)
+
+
+def process_of(node: int) -> str:
+    """What a fault claims while it is ending the node, so that no other one ends it too."""
+    return f"the process of node {node}"
 
 
 def try_all(actions: Iterable[Callable[[], object]]) -> None:

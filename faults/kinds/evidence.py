@@ -1,7 +1,8 @@
 """What a probe of the cluster shows: counters at one time, and whether they prove something.
 
 Proof that a thing has stopped is a counter that moved before and stands still after. It stands still when
-samples over at least STILL_NS agree; the effect is dated to the first of them.
+samples over at least STILL_NS agree; the effect is dated to the first of them. A reading may take long, and
+show what was at any moment of it: so the time counts from the end of the first to the beginning of the last.
 """
 
 from collections.abc import Hashable, Mapping
@@ -53,17 +54,17 @@ class CounterSample:
 
 @dataclass(slots=True)
 class Stillness(Generic[Key]):
-    """Samples of some counters, and since when none of them has moved."""
+    """Samples of some counters, since when none of them has moved, and until when that is known."""
 
     since_ns: int = -1
     last_ns: int = -1
     values: Mapping[Key, int] = field(default_factory=dict)
 
-    def add(self, at_ns: int, values: Mapping[Key, int]) -> None:
-        """Add a sample."""
+    def add(self, began_ns: int, ended_ns: int, values: Mapping[Key, int]) -> None:
+        """Add a sample, and when its reading began and ended."""
         if values != self.values or self.since_ns < 0:
-            self.since_ns = at_ns
-        self.values, self.last_ns = values, at_ns
+            self.since_ns = ended_ns
+        self.values, self.last_ns = values, began_ns
 
     @property
     def proven(self) -> bool:

@@ -1,5 +1,7 @@
 """What the faults share that end a node's process and start it again.
 
+A node that is down belongs to the fault that has ended it: no other one ends it too, or starts it.
+
 The proxy in front of a dead node would still accept, and the connection would hang: clients resumed after 6
 to 7 s that way, and after 0.75 s when every edge to the node was closed with it. So its incoming edges are
 refused while it is down, and open when its process runs again.
@@ -9,13 +11,20 @@ from collections.abc import Collection, Iterable
 from functools import partial
 
 from compose.errors import ComposeError
-from faults.kinds.base import Injection, LogEndSource, MeasuredLog, StepT, try_all
+from compose.protocols import Status
+from faults.kinds.base import (
+    UP,
+    Injection,
+    LogEndSource,
+    MeasuredLog,
+    StepT,
+    check_fit,
+    process_of,
+    try_all,
+)
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.recovery import incoming
 from faults.tasks import Task, in_background
-
-DOWN = ("exited", "missing")
-"""A node is missing while its container is replaced, and then if that failed half way."""
 
 SIGKILLED = 137
 """The exit code of a process that SIGKILL ended."""
@@ -58,8 +67,25 @@ def kill(injection: Injection[StepT], node: int) -> None:
     note_end(injection, node)
 
 
-def stop_or_kill(injection: Injection[StepT], node: int) -> Task[None]:
-    """SIGTERM, in the background; SIGKILL if the node still runs STOP_S later."""
+def stop_or_kill(
+    injection: Injection[StepT], node: int, fit: tuple[Status, ...] = ("running",)
+) -> Task[None]:
+    """SIGTERM, in the background; SIGKILL if the node still runs STOP_S later. NodeStateError, and nothing is
+    done, where the node is not fit or another fault is ending it."""
+    yield from in_background(partial(_claim, injection, node, fit))
+    try:
+        yield from _stop_or_kill(injection, node)
+    finally:
+        injection.holds.give_up(process_of(node), injection.owner)
+
+
+def _claim(injection: Injection[StepT], node: int, fit: tuple[Status, ...]) -> None:
+    with injection.holds.changing((node,)):
+        check_fit(injection, node, fit)
+        injection.holds.claim(process_of(node), injection.owner)
+
+
+def _stop_or_kill(injection: Injection[StepT], node: int) -> Task[None]:
     yield from in_background(partial(thaw_before_end, injection, node))
     injection.outages.ending(node, unclean=False)
     began_ns = injection.clock.now_ns()
@@ -108,25 +134,28 @@ def measure_logs(injection: Injection[StepT], node: int, source: LogEndSource) -
 def bring_back(
     injection: Injection[StepT], nodes: Iterable[int], *, source: LogEndSource = "disk-down"
 ) -> None:
-    """Read what each node's disk holds, start it, open its edges; tries every node, also if one fails."""
+    """Read what the disk holds of each node that this fault has ended, start it, and open its edges; of the
+    others open the edges only. Tries every node, also if one fails."""
     try_all(partial(_bring_back, injection, node, source) for node in nodes)
 
 
 def _bring_back(injection: Injection[StepT], node: int, source: LogEndSource) -> None:
     with injection.holds.changing((node,)):
-        if injection.cluster.state(node).status == "exited":
-            measure_logs(injection, node, source)
-        injection.cluster.start(node, owner=injection.owner)
-        injection.outages.started(node, injection.clock.now_ns())
+        status = injection.cluster.state(node).status
+        if status in UP or _has_ended(injection, node):
+            if status == "exited":
+                measure_logs(injection, node, source)
+            if status not in UP:
+                injection.cluster.start(node, owner=injection.owner)
+            injection.outages.started(node, injection.clock.now_ns())
         injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
 
 
-def bring_back_ended(injection: Injection[StepT], nodes: Iterable[int]) -> None:
-    """As `bring_back`, where some may run again already: these keep the time of their start."""
-    found = tuple(nodes)
-    bring_back(injection, [node for node in found if injection.cluster.state(node).status in DOWN])
-    for node in found:
-        injection.cluster.mesh.mend(incoming(injection, node), owner=injection.owner)
+def _has_ended(injection: Injection[StepT], node: int) -> bool:
+    """Whether the node, which is down, is so because of this fault. Nobody is named for one that is missing,
+    or that has ended otherwise than it was asked to."""
+    ended_by, outage = injection.cluster.ended_by(node), injection.outages.down.get(node)
+    return ended_by == injection.owner or (ended_by is None and outage is not None and outage.up_ns < 0)
 
 
 def exit_codes(injection: Injection[StepT], nodes: Iterable[int]) -> dict[int, int | None]:

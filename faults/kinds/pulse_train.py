@@ -2,7 +2,8 @@
 
 A steady fault is seen once and waited for; pulses shorter than the limits of lag and session are not seen at
 all, but each lets time-outs run on, requests pile up, and a process find that its clock has jumped.
-Effect: in two pulses in a row a counter of each node stands still, and between them it moves.
+Effect: in two pulses in a row each node is held, at both ends of the pulse, and a counter of it stands still;
+between them it moves. A slow counter stands still by itself now and then.
 
 The first pulse begins with the injection. A pulse that cannot be made is left out, and the next one tried.
 """
@@ -86,22 +87,31 @@ StepT = TypeVar("StepT", bound=PulsedStep)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """How a node is held still and let go, and a counter of it that moves unless it is held."""
+    """How a node is held still and let go, whether it is held, and a counter that moves unless it is."""
 
     hold: Hold
     on: Callable[[int], None]
     off: Callable[[int], None]
+    is_on: Callable[[int], bool]
     counter: Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Whether all nodes were held at one time, and their counters then."""
+
+    all_held: bool
+    counters: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pulse:
-    """One pulse: the counters of all nodes as soon as they were held, and just before they were let go."""
+    """One pulse: what was read as soon as all nodes were held, and just before they were let go."""
 
     begin_ns: int
     end_ns: int
-    first: Mapping[int, int]
-    last: Mapping[int, int]
+    first: Reading
+    last: Reading
 
 
 @dataclass(slots=True)
@@ -112,7 +122,7 @@ class PulseTrain(Generic[StepT]):
     switch: Switch
     nodes: tuple[int, ...] = ()
     _pulses: list[Pulse] = field(default_factory=list)
-    _held: tuple[int, Mapping[int, int]] | None = None
+    _held: tuple[int, Reading] | None = None
     _is_over: bool = False
     _trouble: str = ""
 
@@ -125,7 +135,7 @@ class PulseTrain(Generic[StepT]):
             for node in self.nodes:
                 holds.take(self.switch.hold, node, self.injection.owner)
                 self.switch.on(node)
-            self._held = self.injection.clock.now_ns(), self._counters()
+            self._held = self.injection.clock.now_ns(), self._read()
 
     def _end_pulse(self) -> None:
         with self.injection.holds.changing(self.nodes):
@@ -139,12 +149,15 @@ class PulseTrain(Generic[StepT]):
     def _note_pulse(self) -> None:
         held, self._held = self._held, None
         if held is not None:
-            (begin_ns, first), last = held, self._counters()
+            (begin_ns, first), last = held, self._read()
             end_ns = self.injection.clock.now_ns()
             self._pulses.append(Pulse(begin_ns=begin_ns, end_ns=end_ns, first=first, last=last))
 
-    def _counters(self) -> Mapping[int, int]:
-        return {node: self.switch.counter(node) for node in self.nodes}
+    def _read(self) -> Reading:
+        return Reading(
+            all_held=all(map(self.switch.is_on, self.nodes)),
+            counters={node: self.switch.counter(node) for node in self.nodes},
+        )
 
     def _let_go(self) -> None:
         """Except those that another fault holds."""
@@ -182,10 +195,12 @@ class PulseTrain(Generic[StepT]):
                 return Proven(since_ns=one.begin_ns, values=self._values(one, other))
         still = sum(map(_still, self._pulses))
         trouble = f"; the last error: {self._trouble}" if self._trouble else ""
-        return NotYet(instead=f"{len(self._pulses)} pulses, in {still} of which all stood still{trouble}")
+        found = f"{len(self._pulses)} pulses, in {still} of which all were held and stood still"
+        return NotYet(instead=f"{found}{trouble}")
 
     def _values(self, one: Pulse, other: Pulse) -> Mapping[str, object]:
-        between = {node: other.first[node] - one.last[node] for node in self.nodes}
+        first, last = other.first.counters, one.last.counters
+        between = {node: first[node] - last[node] for node in self.nodes}
         return {
             "still_for_s": [seconds(pulse.end_ns - pulse.begin_ns) for pulse in (one, other)],
             "moved_between": by_name(between),
@@ -194,8 +209,10 @@ class PulseTrain(Generic[StepT]):
 
 
 def _still(pulse: Pulse) -> bool:
-    return pulse.first == pulse.last
+    held = pulse.first.all_held and pulse.last.all_held
+    return held and pulse.first.counters == pulse.last.counters
 
 
 def _all_moved(one: Pulse, other: Pulse) -> bool:
-    return all(other.first[node] != one.last[node] for node in one.last)
+    first, last = other.first.counters, one.last.counters
+    return all(first[node] != last[node] for node in last)

@@ -16,7 +16,7 @@ from typing import TypeGuard
 from compose.errors import ComposeError
 from faults.clock import Clock, ns
 from faults.errors import NotInjected
-from faults.kinds.base import Fault, Ongoing
+from faults.kinds.base import VACANT_S, Fault, Ongoing
 from faults.kinds.evidence import STILL_NS, Evidence, NotYet, Proven
 from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, When
@@ -34,9 +34,6 @@ AHEAD_NS = ns(1.2)
 READY_EVERY_NS = ns(0.1)
 LATE_EVERY_NS = ns(0.02)
 """How often it is looked whether a step is still ready that is not due, and is ready that is late."""
-
-VACANT_S = 5.0
-"""How long a role may be vacant when a step is due: an election takes 3.4 to 4.3 s after a kill."""
 
 PREPARE_AGAIN_NS = ns(0.25)
 LATE_NS = ns(0.1)
@@ -189,8 +186,10 @@ class StepRunner:
             return False
         if found.was_begun_late(state.due_ns):
             return True
-        others = (each for each in self.states if each is not state)
-        return not any(each.has_changed(found.targets.nodes, found.since_ns) for each in others)
+        others = [each for each in self.states if each is not state]
+        if any(each.has_changed(found.targets.nodes, found.since_ns) for each in others):
+            return False
+        return bool(found.targets.edges) or not any(each.is_ending(found.targets.nodes) for each in others)
 
     def _inject(self, state: StepState, ready: Ready) -> Task[None]:
         """Inject; an error of the cluster is noted, and what was done is healed at once."""

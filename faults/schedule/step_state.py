@@ -71,9 +71,16 @@ class StepState:
         return self.over_ns >= 0
 
     def has_changed(self, nodes: Collection[int], since_ns: int) -> bool:
-        """Whether it was injected or healed at `since_ns` or later, and has to do with one of the nodes."""
+        """Whether it was injected or healed at `since_ns` or later, and has to do with one of the nodes; or
+        has ended or started one then, as in a round of restarts."""
         last_ns = max(self.inject_ns, self.begin_ns, self.end_ns, self.heal_ns)
-        return last_ns >= since_ns and not set(self.nodes).isdisjoint(nodes)
+        if last_ns >= since_ns and not set(self.nodes).isdisjoint(nodes):
+            return True
+        return self.in_force and any(self.outages.has_changed(node, since_ns) for node in nodes)
+
+    def is_ending(self, nodes: Collection[int]) -> bool:
+        """Whether it is ending the process of one of the nodes, which may take a while."""
+        return self.is_changing and any(map(self.outages.is_ending, nodes))
 
     @property
     def in_force(self) -> bool:

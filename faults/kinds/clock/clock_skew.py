@@ -24,7 +24,7 @@ from checkers.history.node_clocks import KIND, offset_ms
 from compose.errors import NodeStateError
 from compose.protocols import ClockAhead
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import Injection, alive, try_all
+from faults.kinds.base import Injection, all_alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import Cost, FaultKind
 from faults.kinds.recovery import answering
@@ -128,9 +128,7 @@ class ClockSkew:
         All, for what places the records of a wrong clock takes each node of the fault for one that has it.
         """
         cluster, holds = self.injection.cluster, self.injection.holds
-        self._nodes = alive(self.injection, what="set a clock of")
-        if down := set(self.injection.nodes) - set(self._nodes):
-            raise NoTarget(f"no clock to set: node {min(down)} does not run")
+        self._nodes = all_alive(self.injection, what="set the clocks of")
         for node in self._nodes:
             if cluster.clock_setting(node) is None:
                 raise NoTarget(f"no clock to set: the cluster was started without one of node {node}'s own")

@@ -20,12 +20,12 @@ from typing import ClassVar
 from compose.errors import ComposeError
 from faults.clock import ns
 from faults.errors import NoTarget
-from faults.kinds.base import Fault, Injection, alive, try_all
+from faults.kinds.base import Fault, Injection, all_alive, try_all
 from faults.kinds.disk.log_dir import METADATA, LogDirStep
 from faults.kinds.disk.offline import OfflineDirectory
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import Cost, FaultKind, Takes
-from faults.kinds.outage import bring_back_ended, close_edges, exit_codes, note_end
+from faults.kinds.outage import bring_back, close_edges, exit_codes, note_end
 from faults.kinds.recovery import answering
 from faults.tasks import Task, as_job, in_background, sleep_until
 
@@ -59,7 +59,7 @@ class DiskFull:
 
     def prepare(self) -> None:
         """Only a running node writes, and only one whose disk is not frozen fails at once."""
-        self._nodes = alive(self.injection, what="fill")
+        self._nodes = all_alive(self.injection, what="fill")
         for node in self._nodes:
             if self.injection.cluster.is_frozen(node):
                 raise NoTarget(f"nothing to fill: the disk of node {node} is frozen")
@@ -115,7 +115,7 @@ class DiskFull:
         try_all(partial(cluster.free_up, node) for node in self._nodes)
         clock.sleep_until(clock.now_ns() + HALTING_NS)
         self._note_ends()
-        bring_back_ended(self.injection, sorted(self._halted))
+        bring_back(self.injection, sorted(self._halted))
 
     def recovery(self) -> Evidence:
         """Are all back?"""

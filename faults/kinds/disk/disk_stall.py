@@ -12,7 +12,7 @@ from functools import partial
 from typing import ClassVar
 
 from faults.errors import NoTarget
-from faults.kinds.base import Injection, alive, try_all
+from faults.kinds.base import Injection, all_alive, try_all
 from faults.kinds.disk.log_dir import LogDirStep, note_replicas
 from faults.kinds.evidence import (
     CounterSample,
@@ -48,7 +48,7 @@ class DiskStall:
 
     def prepare(self) -> None:
         """Only a running node writes, and only one whose disk is not frozen already."""
-        self._nodes = alive(self.injection, what="stall")
+        self._nodes = all_alive(self.injection, what="stall")
         for node in self._nodes:
             if self.injection.cluster.is_frozen(node):
                 raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")
@@ -71,12 +71,13 @@ class DiskStall:
         frozen = {node: injection.cluster.is_frozen(node) for node in self._nodes}
         if not all(frozen.values()):
             return NotYet(instead=f"frozen: {by_name(frozen)}")
+        began_ns = injection.clock.now_ns()
         frozen_with = self._sample()
         before, now = self._until_frozen(frozen_with)
         grown = moved(before.log_bytes, now.log_bytes)
         if any(node not in grown for node in self._nodes):
             return NotYet(instead=f"the log did not grow before the stall either: {by_name(grown)}")
-        self._still.add(frozen_with.at_ns, frozen_with.log_bytes)
+        self._still.add(began_ns, frozen_with.at_ns, frozen_with.log_bytes)
         if not self._still.proven:
             return NotYet(instead=f"log bytes {by_name(self._still.values)} not still for long enough")
         values = {

@@ -1,6 +1,7 @@
 """Disk stutter: the node's file system is frozen for `on`, thawed for `off`, and so in turn: a slow disk.
 
-Effect: in two pulses in a row the node's log stands still, and it grows between them.
+Effect: in two pulses in a row the file system is frozen and the node's log stands still, which grows between
+them.
 Recovery: the log grows, the node answers; the ISR is what it was.
 
 Each freeze writes everything to the disk that was not synced, so a power loss soon after takes little. Of a
@@ -13,7 +14,7 @@ from functools import partial
 from typing import ClassVar, Self
 
 from faults.errors import NoTarget
-from faults.kinds.base import Injection, alive
+from faults.kinds.base import Injection, all_alive
 from faults.kinds.disk.log_dir import KEY, check_log_dir, note_replicas, parse_log_dir, write_log_dir
 from faults.kinds.evidence import Evidence
 from faults.kinds.kind import FaultKind, Takes
@@ -27,7 +28,7 @@ from faults.tasks import Task, as_job
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskStutterStep(PulsedStep):
-    """Stall the disks of nodes in pulses. A freeze, a thaw and two readings of the log take 0.1 s each."""
+    """Stall the disks of nodes in pulses. A freeze, a thaw, and two readings of each take 0.1 s each."""
 
     kind: ClassVar[str] = "disk-stutter"
     keys: ClassVar[tuple[str, ...]] = (*PulsedStep.keys, KEY)
@@ -72,13 +73,14 @@ class DiskStutter:
             hold="frozen",
             on=partial(cluster.freeze, log_dir=number),
             off=cluster.thaw,
+            is_on=cluster.is_frozen,
             counter=partial(cluster.log_bytes, log_dir=number),
         )
         self._train = PulseTrain(self.injection, switch)
 
     def prepare(self) -> None:
         """Only a running node writes, and only one whose disk is not frozen already."""
-        self._train.nodes = alive(self.injection, what="stall")
+        self._train.nodes = all_alive(self.injection, what="stall")
         for node in self._train.nodes:
             if self.injection.cluster.is_frozen(node):
                 raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")
@@ -116,7 +118,8 @@ DISK_STUTTER = FaultKind(
     shortest_hold_s=DiskStutterStep.shortest_hold_s(),
     does="the node's file systems, or that of one `log_dir`, are frozen for `on`, thawed for `off`, and so "
     "in turn (each 100ms to 10s)",
-    effect="in two pulses in a row the log stands still, and it grows between them",
+    effect="in two pulses in a row the superblock is frozen and the log stands still, which grows between "
+    "them",
     healing="thaw",
     recovery="the log grows, the node answers",
 )

@@ -21,7 +21,7 @@ from typing import ClassVar, Literal, Self, get_args
 
 from faults.choices import parse_choice
 from faults.errors import BadStep
-from faults.kinds.base import Injection, alive
+from faults.kinds.base import UP, Injection, alive, check_fit
 from faults.kinds.disk.log_dir import KEY, check_log_dir, note_replicas, parse_log_dir, write_log_dir
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import Cost, FaultKind, Takes, one_node
@@ -81,13 +81,15 @@ class DiskWipe:
 
     def prepare(self) -> None:
         """Only a living node can be killed."""
-        self._nodes = alive(self.injection, what="wipe", fit=("running", "paused"))
+        self._nodes = alive(self.injection, what="wipe", fit=UP)
         note_replicas(self.injection, self._nodes, self.injection.step.log_dir)
 
     @as_job
     def inject(self) -> None:
         """Kill all, then replace all disks: so that none is fetched from by another that is empty already."""
         with self.injection.holds.changing(self._nodes):
+            for node in self._nodes:
+                check_fit(self.injection, node, UP)
             for node in self._nodes:
                 close_edges(self.injection, node)
             for node in self._nodes:

@@ -19,7 +19,7 @@ from typing import Generic
 
 from compose.protocols import ContainerState, PartitionState
 from faults.errors import NoTarget
-from faults.kinds.base import Injection, StepT, alive
+from faults.kinds.base import UP, Injection, StepT, all_alive, unfit
 from faults.kinds.disk.log_dir import note_replicas
 from faults.kinds.disk.lost import Lost
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
@@ -47,7 +47,7 @@ class OfflineDirectory(Generic[StepT]):
     def prepare(self, what: str) -> None:
         """Only brokers that run, and whose directory is online and has replicas; NoTarget otherwise."""
         injection = self.injection
-        self.nodes = alive(injection, what=what)
+        self.nodes = all_alive(injection, what=what)
         for node in self.nodes:
             if not self._is_online(node):
                 raise NoTarget(f"nothing to {what}: {self._path(node)} of node {node} is offline already")
@@ -102,17 +102,17 @@ class OfflineDirectory(Generic[StepT]):
 
     def restart(self, lost: Lost | None = None) -> Task[None]:
         """Restart the nodes that were hit, one after the other. What has ended by itself stays down, and what
-        somebody else has restarted since has its directory back."""
+        somebody else has restarted since has its directory back, or will have it."""
         for node in sorted(self.hit):
             if (yield from in_background(partial(self._is_as_it_was, node))):
-                yield from stop_or_kill(self.injection, node)
+                yield from stop_or_kill(self.injection, node, UP)
                 self.injection.outages.unclean.add(node)
                 yield from in_background(partial(close_edges, self.injection, node))
             yield from in_background(partial(self._start, node, lost))
 
     def _is_as_it_was(self, node: int) -> bool:
-        state = self.injection.cluster.state(node)
-        return state.status in ("running", "paused") and _life(state) == self._lives[node]
+        is_fit = not unfit(self.injection, node, UP)
+        return is_fit and _life(self.injection.cluster.state(node)) == self._lives[node]
 
     def _start(self, node: int, lost: Lost | None) -> None:
         """Its disks must be readable again: a node would take what is cut off for another failure."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from faults.kinds.base import Injection, alive, try_all
+from faults.kinds.base import UP, Injection, alive, check_fit, try_all
 from faults.kinds.disk.lost import Lost
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
 from faults.kinds.kind import Cost, FaultKind, Takes, one_node
@@ -49,11 +49,12 @@ class PowerLoss:
     _lost: Lost = field(default_factory=Lost)
     _answers: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Of each node's file systems to a read, once they were cut off."""
+    _paused: set[int] = field(default_factory=set)
     _pausing_ns: int = 0
 
     def prepare(self) -> None:
         """Only a node that is up has a power supply to lose."""
-        self._nodes = alive(self.injection, what="cut off from power", fit=("running", "paused"))
+        self._nodes = alive(self.injection, what="cut off from power", fit=UP)
 
     @as_job
     def inject(self) -> None:
@@ -63,8 +64,11 @@ class PowerLoss:
 
     def _cut_power(self) -> None:
         cluster, clock = self.injection.cluster, self.injection.clock
+        for node in self._nodes:
+            check_fit(self.injection, node, UP)
         began_ns = clock.now_ns()
         for node in self._nodes:
+            self._paused.add(node)
             cluster.pause(node)
         self._pausing_ns = clock.now_ns() - began_ns
         for node in self._nodes:
@@ -118,7 +122,7 @@ class PowerLoss:
 
     def _finish_half_way(self, node: int) -> None:
         """If the injection failed while `node` was paused: let it go on, or kill it if its disk is gone."""
-        if self.injection.cluster.state(node).status != "paused":
+        if node not in self._paused or self.injection.cluster.state(node).status != "paused":
             return
         if node in self.injection.outages.unclean:
             kill(self.injection, node)

@@ -31,7 +31,8 @@ from faults.targets.target import Target
 from faults.tasks import as_job
 
 SHORTEST_DELAY_S = 0.05
-"""Round trips are measured to 0.01 s, and take up to as much more on a busy machine."""
+"""What the jitter leaves of a delay at least: round trips are measured to 0.01 s, and take up to as much more
+on a busy machine."""
 
 RESOLUTION_S = 0.02
 """Two readings of a clock with steps of 0.01 s."""
@@ -58,8 +59,10 @@ class LatencyStep(EdgesStep):
         if delay_s < SHORTEST_DELAY_S:
             allowed = f"at least {write_duration(SHORTEST_DELAY_S)}: a shorter delay cannot be proven"
             raise BadStep("delay", words.get("delay"), allowed)
-        if jitter_s > delay_s / 2:
-            raise BadStep("jitter", words.get("jitter"), "at most half of the delay")
+        if jitter_s > delay_s / 2 or round(delay_s - jitter_s, 6) < SHORTEST_DELAY_S:
+            least = f"at least {write_duration(SHORTEST_DELAY_S)} less than it"
+            allowed = f"at most half of the delay, and {least}: a shorter delay cannot be proven"
+            raise BadStep("jitter", words.get("jitter"), allowed)
         return cls(
             name=head.name,
             start=head.start,
@@ -99,7 +102,7 @@ class Latency:
 
     @property
     def _least_s(self) -> float:
-        """How much more the edge adds to a round trip at least."""
+        """How much more the edge adds to a round trip at least, well above what it adds by itself."""
         return self.injection.step.delay_s - self.injection.step.jitter_s - RESOLUTION_S
 
     def prepare(self) -> None:
@@ -188,11 +191,12 @@ LATENCY = FaultKind(
     shortest_hold_s=1.0,
     prepares_s=PREPARES_S,
     storm=StormRule(draw=_draw, weight=2, leaves_open=True),
-    does="answers over directed edges arrive late, by `delay`, give or take `jitter` (0s), or with "
-    "`direction: to` requests; delays of several faults on one edge add up",
+    does="answers over directed edges arrive late, by `delay` (from 50ms on), give or take `jitter` (0s, at "
+    "most half of the delay, and at least 50ms less than it), or with `direction: to` requests; delays of "
+    "several faults on one edge add up",
     effect="a Kafka request through each edge takes longer than one past it at the same moment, by at least "
-    "`delay` minus `jitter` more than before, twice in a row. Where an edge did not answer before, the fault "
-    "is not proven",
+    "`delay` minus `jitter`, less 0.02 s, more than before, twice in a row. Where an edge did not answer "
+    "before, the fault is not proven",
     healing="the bytes are delayed no more, except by other faults",
     recovery="the edges add about as little to the requests as before",
 )

@@ -15,7 +15,7 @@ from random import Random
 from typing import ClassVar, Self
 
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import Injection, alive, try_all
+from faults.kinds.base import Injection, all_alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, moved, seconds
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.recovery import answering
@@ -81,7 +81,7 @@ class CpuLimit:
 
     def prepare(self) -> None:
         """Only a running node that has no limit yet, where the kernel counts how long it waits."""
-        self._nodes = alive(self.injection, what="limit")
+        self._nodes = all_alive(self.injection, what="limit")
         for node in self._nodes:
             if (limit := self.injection.cluster.cpu_limit(node)) is not None:
                 raise NoTarget(f"nothing to limit: node {node} may use {limit:g} processors already")

@@ -7,7 +7,7 @@ Recovery: the node answers again; the ISR is what it was.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faults.kinds.base import Injection, alive
+from faults.kinds.base import UP, Injection, alive, check_fit
 from faults.kinds.evidence import Evidence
 from faults.kinds.kind import Cost, FaultKind, Takes, one_node
 from faults.kinds.outage import SIGKILLED, all_ended, bring_back, close_edges, kill
@@ -32,13 +32,14 @@ class Kill:
 
     def prepare(self) -> None:
         """Only a living node can be killed."""
-        self._nodes = alive(self.injection, what="kill", fit=("running", "paused"))
+        self._nodes = alive(self.injection, what="kill", fit=UP)
 
     @as_job
     def inject(self) -> None:
         """Close the edges, then kill at once. `Cluster.kill` thaws a frozen disk, behind a pause."""
         for node in self._nodes:
             with self.injection.holds.changing((node,)):
+                check_fit(self.injection, node, UP)
                 close_edges(self.injection, node)
                 kill(self.injection, node)
 

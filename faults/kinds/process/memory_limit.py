@@ -16,7 +16,7 @@ from functools import partial
 from typing import ClassVar, Self
 
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import Injection, alive, try_all
+from faults.kinds.base import Injection, all_alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import FaultKind, Takes
 from faults.kinds.recovery import answering
@@ -72,7 +72,7 @@ class MemoryLimit:
     def prepare(self) -> None:
         """Only a running node without a limit, that holds less than it may have."""
         cluster, mib = self.injection.cluster, self.injection.step.mib
-        self._nodes = alive(self.injection, what="limit")
+        self._nodes = all_alive(self.injection, what="limit")
         for node in self._nodes:
             if (limit := cluster.memory_limit(node)) is not None:
                 raise NoTarget(f"nothing to limit: node {node} may have {limit >> 20} MiB already")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from faults.kinds.base import Injection, alive, try_all
+from faults.kinds.base import Injection, all_alive, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
 from faults.kinds.kind import FaultKind, one_node
 from faults.kinds.recovery import answering
@@ -33,7 +33,7 @@ class Pause:
 
     def prepare(self) -> None:
         """Only a running node can be paused."""
-        self._nodes = alive(self.injection, what="pause")
+        self._nodes = all_alive(self.injection, what="pause")
 
     @as_job
     def inject(self) -> None:
@@ -53,8 +53,9 @@ class Pause:
         used = moved(injection.before.cpu_ns, injection.now.cpu_ns)
         if any(node not in used for node in self._nodes):
             return NotYet(instead=f"CPU time did not rise before the pause either: {by_name(used)}")
+        began_ns = injection.clock.now_ns()
         times = {node: injection.cluster.cpu_ns(node) for node in self._nodes}
-        self._still.add(injection.clock.now_ns(), times)
+        self._still.add(began_ns, injection.clock.now_ns(), times)
         if not self._still.proven:
             return NotYet(instead=f"CPU time {by_name(self._still.values)} not still for long enough")
         values = {

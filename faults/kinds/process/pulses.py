@@ -1,7 +1,7 @@
 """Pulses: every process of the node is stopped in place for `on`, goes on for `off`, and so in turn.
 
 So a collector of garbage or a busy hypervisor stops a process: too shortly to be fenced, again and again.
-Effect: in two pulses in a row its CPU time stands still, and rises between them.
+Effect: in two pulses in a row it is paused and its CPU time stands still, which rises between them.
 Recovery: it runs and answers; the ISR is what it was.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar
 
-from faults.kinds.base import Injection, alive
+from faults.kinds.base import Injection, all_alive
 from faults.kinds.evidence import Evidence
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.pulse_train import PULSES as LEAST_PULSES
@@ -41,12 +41,18 @@ class Pulses:
     def __post_init__(self) -> None:
         """The freezer holds a node, and its CPU time shows it."""
         cluster = self.injection.cluster
-        switch = Switch(hold="paused", on=cluster.pause, off=cluster.unpause, counter=cluster.cpu_ns)
+        switch = Switch(
+            hold="paused",
+            on=cluster.pause,
+            off=cluster.unpause,
+            is_on=lambda node: cluster.state(node).status == "paused",
+            counter=cluster.cpu_ns,
+        )
         self._train = PulseTrain(self.injection, switch)
 
     def prepare(self) -> None:
         """Only a running node can be paused."""
-        self._train.nodes = alive(self.injection, what="pause")
+        self._train.nodes = all_alive(self.injection, what="pause")
 
     @as_job
     def inject(self) -> None:
@@ -89,7 +95,8 @@ PULSES = FaultKind(
     storm=StormRule(draw=_draw, weight=2, by_default=False),
     does="the node's processes are stopped in place for `on`, go on for `off`, and so in turn (each 100ms "
     "to 10s)",
-    effect="in two pulses in a row the CPU time stands still, and it rises between them",
+    effect="in two pulses in a row the container is paused and its CPU time stands still, which rises "
+    "between them",
     healing="they go on",
     recovery="the node answers",
 )

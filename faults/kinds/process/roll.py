@@ -1,7 +1,9 @@
 """What the rounds have in common that take one node after the other: each ends, is started again, and may
 have to be well before the next one goes.
 
-All of it is the injection: the step begins when the last node is back, and its hold may be 0s.
+All of it is the injection: the step begins when the last node is back, and its hold may be 0s. A node that
+another fault has ended when its turn comes is not this round's to start: it is waited for as for a vacant
+role, and then the round breaks off.
 """
 
 from abc import ABC, abstractmethod
@@ -10,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 
-from compose.errors import ComposeError, NodeNotReady
+from compose.errors import ComposeError, NodeNotReady, NodeStateError
 from faults.clock import ns
-from faults.kinds.base import Injection
+from faults.kinds.base import VACANT_S, Injection, unfit
 from faults.kinds.evidence import Evidence
-from faults.kinds.outage import bring_back, bring_back_ended
+from faults.kinds.outage import bring_back
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
 from faults.tasks import Task, as_job, in_background, sleep_until
@@ -78,6 +80,7 @@ class Roll(ABC, Generic[TargetStepT]):
         for node in self.nodes:
             if node != self.nodes[0]:
                 yield from self._wait(ns(self.pause_s))
+            yield from self._turn(node)
             if self.injection.broken_off.is_set():
                 return
             yield from in_background(partial(self.note, node))
@@ -87,6 +90,17 @@ class Roll(ABC, Generic[TargetStepT]):
         for node in self.nodes:
             yield from self._until(node, self.not_new)
         self.took_ns = clock.now_ns() - began_ns
+
+    def _turn(self, node: int) -> Task[None]:
+        """Wait until the node runs and no other fault is ending it; NodeStateError after VACANT_S."""
+        clock = self.injection.clock
+        by_ns = clock.now_ns() + ns(VACANT_S)
+        while found := (yield from in_background(partial(unfit, self.injection, node))):
+            if self.injection.broken_off.is_set():
+                return
+            if clock.now_ns() >= by_ns:
+                raise NodeStateError(f"the turn of node {node} has come, and {found}, for {VACANT_S:g} s")
+            yield from self._wait(AGAIN_NS)
 
     def _start(self, node: int) -> None:
         self.codes[node] = self.injection.cluster.state(node).exit_code
@@ -116,8 +130,9 @@ class Roll(ABC, Generic[TargetStepT]):
 
     @as_job
     def heal(self) -> None:
-        """Start what is still down, and open the edges to all: nothing to do after a whole round."""
-        bring_back_ended(self.injection, self.nodes)
+        """Start what it has ended and is still down, and open the edges to all: nothing to do after a whole
+        round."""
+        bring_back(self.injection, self.nodes)
 
     def recovery(self) -> Evidence:
         """Are all back?"""

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, Self, get_args
 from faults.choices import parse_choice
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
-from faults.kinds.base import alive
+from faults.kinds.base import all_alive, check_fit
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
 from faults.kinds.kind import Cost, FaultKind, Takes
 from faults.kinds.outage import SIGKILLED, STOPPED, close_edges, close_edges_behind, kill, stop_or_kill
@@ -87,7 +87,7 @@ class RollingRestart(Roll[RollingRestartStep]):
 
     def prepare(self) -> None:
         """Only running brokers can be restarted."""
-        self.nodes = alive(self.injection, what="restart")
+        self.nodes = all_alive(self.injection, what="restart")
 
     def note(self, node: int) -> None:
         """Its broker epoch."""
@@ -103,6 +103,7 @@ class RollingRestart(Roll[RollingRestartStep]):
 
     def _kill(self, node: int) -> None:
         with self.injection.holds.changing((node,)):
+            check_fit(self.injection, node)
             close_edges(self.injection, node)
             kill(self.injection, node)
 
@@ -145,6 +146,6 @@ ROLLING_RESTART = FaultKind(
     "up to 60 s; `patient: false` only for `pause` (0s)",
     effect="each process ended with the exit code of its signal, and the next one registered under a greater "
     "broker epoch",
-    healing="start what is down; nothing after a whole round",
+    healing="start what it has ended and is down; nothing after a whole round",
     recovery="the nodes answer",
 )

@@ -22,7 +22,7 @@ from compose.releases.upgrades import version_of
 from compose.spec.topology import release_numbers
 from faults.choices import parse_choice
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import alive
+from faults.kinds.base import all_alive
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
 from faults.kinds.kind import Cost, FaultKind, Takes
 from faults.kinds.outage import STOPPED, close_edges_behind, stop_or_kill
@@ -87,10 +87,7 @@ class RollingUpgrade(Roll[RollingUpgradeStep]):
     def prepare(self) -> None:
         """All must run, since one that is down would be left behind; and not all that release already."""
         cluster = self.injection.cluster
-        running = alive(self.injection, what="upgrade")
-        for node in self.injection.nodes:
-            if node not in running:
-                raise NoTarget(f"not all can be upgraded: node {node} is {cluster.state(node).status}")
+        running = all_alive(self.injection, what="upgrade")
         others = [node for node in running if cluster.release_of(node) != self._release]
         if not others:
             raise NoTarget(f"nothing to upgrade: {self.injection.step.target} run {self._release}")
@@ -201,6 +198,6 @@ ROLLING_UPGRADE = FaultKind(
     "one before, up to 60 s: it answers, all partitions have their full ISR, a controller has caught up",
     effect="each process ended with the exit code of its signal, and the next one names the release in its "
     "log; a broker registered under a greater broker epoch, and knows another newest `metadata.version`",
-    healing="start what is down; nothing after a whole round. The nodes keep the release",
+    healing="start what it has ended and is down; nothing after a whole round. The nodes keep the release",
     recovery="the nodes answer",
 )

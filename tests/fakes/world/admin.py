@@ -108,7 +108,9 @@ class FakeAdmin:
         return {key: found[key] for key in keys if key in found}
 
     def set_feature(self, name: str, level: int, *, only_check: bool = False) -> None:
-        """At once."""
+        """At once; nothing is asked of Kafka where every broker is at that level."""
+        if {known.level for known in self.features(name).values()} == {level}:
+            return
         takes = self._takes("check_feature" if only_check else "set_feature", f"{name} {level}")
         if takes and not only_check:
             self._old_levels[name] = self.levels.get(name, 0)

@@ -249,6 +249,8 @@ class FakeCluster:
 
     def pause(self, node: int) -> None:
         self._do("pause", node)
+        if self.state(node).status not in ("running", "paused"):
+            raise NodeStateError(f"node {node} is {self.state(node).status}, and cannot be paused")
         self._become(node, "paused")
 
     def unpause(self, node: int) -> None:

@@ -32,12 +32,19 @@ def run(
     *words: Mapping[str, object],
     log: Callable[[FaultEvent], None] = lambda _: None,
     stop: Event | None = None,
+    threads: Inline | None = None,
 ) -> tuple[FaultRecord, ...]:
     """Run validated steps, the first 5 s after the start if it does not say when."""
     first, facts = {"at": "5s", **words[0]}, replace(FACTS, log_dirs=world.log_dir_count)
     steps = validate(parse_steps([first, *words[1:]]), facts)
     return run_schedule(
-        steps, world, WorldView(world), world.clock, stop=stop or Event(), on_event=log, threads=Inline()
+        steps,
+        world,
+        WorldView(world),
+        world.clock,
+        stop=stop or Event(),
+        on_event=log,
+        threads=threads or Inline(),
     )
 
 

@@ -1,9 +1,11 @@
 """The fakes keep the protocols that the real cluster keeps."""
 
+import pytest
 from fakes.world.cluster import FakeCluster, full_mesh
 from fakes.world.view import FakeView, partition
 
 from compose.admin_protocol import Admin
+from compose.errors import NodeStateError
 from compose.protocols import Cluster, Edge, Mesh, View
 
 
@@ -42,6 +44,18 @@ def test_kill_and_start() -> None:
     assert cluster.state(1).status == "running"
     assert cluster.state(1).restarts == before.restarts + 1
     assert cluster.state(1).pid != before.pid
+
+
+def test_what_is_down_cannot_be_paused() -> None:
+    """It stays down."""
+    cluster = FakeCluster()
+    cluster.pause(1)
+    cluster.pause(1)
+    assert cluster.state(1).status == "paused"
+    cluster.kill(1)
+    with pytest.raises(NodeStateError, match="node 1 is exited"):
+        cluster.pause(1)
+    assert cluster.state(1).status == "exited"
 
 
 def test_power_cut() -> None:

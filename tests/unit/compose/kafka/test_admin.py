@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 from fakes.world.socket_broker import TAGS, broker, number, offers, text
 
-from compose.admin_protocol import Resource
+from compose.admin_protocol import Feature, Resource
 from compose.errors import AdminRefused, ViewError
 from compose.kafka.admin import ClusterAdmin
 
@@ -113,3 +113,27 @@ def test_a_feature_goes_up_or_down_from_where_it_is(now, wanted, direction) -> N
         admin.features = lambda name: known  # type: ignore[method-assign]
         admin.set_feature("elr", wanted)
     assert text("elr") + number("hb", wanted, direction) in got[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted", "direction"),
+    [
+        ((0, 1, 0), 1, 1),
+        ((1, 0, 1), 0, 2),
+        ((30, 25, 25), 30, 1),
+        ((25, 30, 30), 25, 2),
+        ((1, 1, 1), 1, None),
+        ((0, 0), 0, None),
+        ((), 0, 2),
+    ],
+)
+def test_a_feature_is_changed_unless_every_broker_is_at_its_level(said, wanted, direction) -> None:
+    """One that lags behind still says what the others no longer are at."""
+    with broker(number("ih", 0, 0) + NULL + b"\1" + TAGS) as (address, got):
+        admin = ClusterAdmin(at(address))
+        known = {node: Feature(level=level, oldest=0, newest=99) for node, level in enumerate(said, start=1)}
+        admin.features = lambda name: known  # type: ignore[method-assign]
+        admin.set_feature("elr", wanted)
+    sent = [] if direction is None else [text("elr") + number("hb", wanted, direction)]
+    assert len(got) == len(sent)
+    assert all(row in request for row, request in zip(sent, got, strict=True))

@@ -61,9 +61,11 @@ def test_stillness_takes_three_quarters_of_a_second() -> None:
     still: Stillness[int] = Stillness()
     assert not still.proven
     for at_s, value in ((0.0, 5), (0.5, 5), (0.7, 6), (1.0, 6), (1.4, 6)):
-        still.add(ns(at_s), {1: value})
+        still.add(ns(at_s), ns(at_s), {1: value})
         assert not still.proven
-    still.add(ns(1.45), {1: 6})
+    still.add(ns(1.4), ns(1.9), {1: 6})
+    assert not still.proven, "what a late answer shows may be from its beginning"
+    still.add(ns(1.45), ns(1.45), {1: 6})
     assert still.proven
     assert still.since_ns == ns(0.7)
 
@@ -86,13 +88,15 @@ def test_try_all_does_everything_and_raises_the_first_error() -> None:
 
 
 def test_an_outage_is_dated_from_the_end_of_the_process_to_its_start() -> None:
-    """A node that is about to end counts as down at once; a node that this fault did not end never does."""
+    """A node that is about to end counts as down at once; a node that this fault did not end never does. That
+    a node still runs is no later start."""
     outages = Outages()
     outages.ending(1, unclean=True)
     outages.ending(2, unclean=False)
     assert outages.down == {1: Outage(down_ns=-1, up_ns=-1), 2: Outage(down_ns=-1, up_ns=-1)}
     outages.ended(1, 5)
     outages.started(1, 9)
+    outages.started(1, 12)
     outages.started(3, 9)
     assert outages.down == {1: Outage(down_ns=5, up_ns=9), 2: Outage(down_ns=-1, up_ns=-1)}
     assert outages.unclean == {1}

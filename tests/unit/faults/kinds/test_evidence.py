@@ -1,13 +1,15 @@
 """Every fault is proven by its effect, on a cluster that reacts; on one that does not, none is."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
 
 import pytest
 from fakes.world.fault_steps import run
 from fakes.world.fault_world import World
 
-from compose.errors import NodeStateError
+from compose.errors import MeshError, NodeStateError
 from compose.protocols import Edge
 from faults.clock import ns
 from faults.schedule.record import FaultRecord
@@ -122,6 +124,58 @@ def test_quiet_edges_that_go_on_answering_are_no_evidence() -> None:
     assert "still answering: 2->1, 3->1" in reason(record)
 
 
+@pytest.mark.parametrize(("late", "proven"), [({1}, False), ({1, 3}, False), ({1, 2}, True)])
+def test_one_late_answer_is_no_evidence_of_a_cut_of_quiet_edges(late: set[int], proven: bool) -> None:
+    """A busy machine may be late once; that two requests in a row are not answered shows it."""
+    world = World(ignores={"cut"})
+    quieten(world, "2->1", "3->1")
+    probe, during = world.mesh.probe, list[int]()
+
+    def busy(edges: Collection[Edge], *, within_s: float) -> frozenset[Edge]:
+        if world.clock.now_ns() >= ns(5):
+            during.append(len(during))
+        return frozenset() if set(during[-1:]) & late else probe(edges, within_s=within_s)
+
+    world.mesh.probe = busy  # type: ignore[method-assign]
+    (record,) = run(world, CUT)
+    assert max(during) > max(late)
+    assert record.proven is proven, record.evidence
+
+
+class Reads(World):
+    """Each reading of a counter takes 0.4 s; `took` has when it began, and when it ended."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.took: list[tuple[int, int]] = []
+        self.mesh.bytes = partial(self._late, self.mesh.bytes)  # type: ignore[method-assign]
+
+    def _late(self, read: Callable[..., Any], *of: Any, **more: Any) -> Any:
+        began_ns, found = self.clock.now_ns(), read(*of, **more)
+        self.clock.advance(ns(0.4))
+        self.took.append((began_ns, self.clock.now_ns()))
+        return found
+
+    def cpu_ns(self, node: int) -> int:
+        return int(self._late(super().cpu_ns, node))
+
+    def log_bytes(self, node: int, *, log_dir: int | None = None) -> int:
+        return int(self._late(super().log_bytes, node, log_dir=log_dir))
+
+
+@pytest.mark.parametrize(
+    ("words", "still"), [(CUT, "no_byte_for_s"), (PAUSE, "no_cpu_for_s"), (STALL, "log_still_for_s")]
+)
+def test_a_reading_that_takes_long_makes_no_stillness_longer(words: dict[str, str], still: str) -> None:
+    """What it shows may be from its beginning: so long it stood still from the end of the first one on."""
+    world = Reads()
+    (record,) = run(world, words)
+    assert record.proven, record.evidence
+    during = [times for times in world.took if record.begin_ns <= times[0] < record.end_ns]
+    (_, first_ended_ns), (last_began_ns, _) = during[0], during[-1]
+    assert shown(record)[still] == (last_began_ns - first_ended_ns) / 1e9
+
+
 def test_edges_that_were_shut_before_are_no_evidence() -> None:
     """Cutting only what another fault had cut already proves nothing."""
     first, second = run(World(), CUT, CUT | {"after": "previous.begin + 1s", "for": "1s"})
@@ -157,6 +211,39 @@ def test_a_log_that_did_not_grow_before_is_no_evidence() -> None:
     (record,) = run(world, STALL)
     assert not record.proven
     assert "the log did not grow before the stall either" in reason(record)
+
+
+OF_ALL = (
+    {"do": "pause"},
+    {"do": "pulses", "on": "200ms", "off": "300ms"},
+    {"do": "cpu-limit", "cpus": "0.1"},
+    {"do": "memory-limit", "memory": "400MiB"},
+    {"do": "disk-stall"},
+    {"do": "disk-stutter", "on": "500ms", "off": "500ms"},
+    {"do": "disk-full"},
+    {"do": "clock-skew", "offset": "+5m"},
+    {"do": "rolling-restart"},
+)
+
+
+@pytest.mark.parametrize("words", OF_ALL, ids=lambda words: words["do"])
+def test_a_target_of_which_one_is_down_is_waited_for_and_then_refused(words: dict[str, str]) -> None:
+    """A fault that hits two of three brokers does not count as one of all of them."""
+    others = words | {"target": "brokers", "after": "previous.begin + 2s", "for": "6s"}
+    kill = KILL | {"name": "kill", "target": "node 3"}
+    _, refused = run(World(), kill | {"for": "30s"}, others)
+    assert refused.inject_ns == -1
+    assert reason(refused).startswith("not injected: cannot ")
+    assert reason(refused).endswith(" all of 1+2+3: node 3 is exited, ended by kill, for 5 s")
+    killed, late = run(World(), kill | {"for": "4s"}, others)
+    assert late.inject_ns >= killed.up_ns[0] > 0
+
+
+def test_what_ends_nodes_leaves_out_those_that_are_down() -> None:
+    down = KILL | {"name": "first", "target": "node 3", "for": "30s"}
+    for words in (KILL, STOP, POWER):
+        _, other = run(World(), down, words | {"target": "brokers", "after": "previous.begin + 2s"})
+        assert (other.proven, other.down) == (True, (1, 2)), other.evidence
 
 
 def test_cpu_time_that_did_not_rise_before_is_no_evidence() -> None:
@@ -285,6 +372,15 @@ def test_the_edges_to_a_dead_node_are_closed(words: dict[str, str]) -> None:
     cuts = [f"cut {edge} refuse it" for edge in to_1]
     end = ["stop 1", *cuts] if words is STOP else [*cuts, "kill 1"]
     assert world.calls[-9:] == [*end, "log_ends 1", "start 1", *(f"mend {edge} it" for edge in to_1)]
+
+
+@pytest.mark.parametrize("words", [KILL, STOP])
+def test_a_node_is_up_from_its_first_start_however_often_its_edges_are_opened(words: dict[str, str]) -> None:
+    """A healing that fails after the start is tried again, a second later."""
+    world = World(failing={"mend": [MeshError("the proxy is busy")]})
+    (record,) = run(world, words)
+    assert (record.proven, record.recovered) == (True, True), record.evidence
+    assert record.up_ns[0] < record.heal_ns - ns(0.9)
 
 
 def test_a_pause_closes_no_edge() -> None:

@@ -547,6 +547,31 @@ def test_a_slow_stop_delays_no_other_step() -> None:
     assert is_healed(world)
 
 
+@pytest.mark.parametrize("do", ["stop", "kill", "power-loss", "pause"])
+def test_a_node_that_another_step_is_ending_is_waited_for_and_then_refused(do: str) -> None:
+    """Its shutdown takes 20 s, in which it runs: nobody else ends it, starts it, or claims that it did."""
+    world = World(stop_ns=ns(20))
+    second = STOP | {"name": "second", "at": "10s", "do": do, "for": "2s"}
+    stop, other = run(world, plan(STOP | {"for": "5s"}, second), threads=Aside(world.clock))
+    assert (stop.proven, stop.recovered, other.inject_ns, other.down) == (True, True, -1, ())
+    assert reason(other).endswith("node 2 is running, and stop is ending it, for 5 s")
+    assert ns(5) <= stop.up_ns[0] - stop.down_ns[0] < ns(5.5)
+    assert is_healed(world)
+
+
+def test_a_step_whose_node_is_ended_at_the_last_moment_names_who_has_ended_it() -> None:
+    """Known too late to be waited for: the step is not proven, and leaves the node to the other fault."""
+    world = World()
+    others = {"name": "slow", "at": "5s", "do": "stop", "target": "2+3", "for": "1s"}
+    kill = KILL | {"at": "6s", "target": "node 3", "for": "30s"}
+    world.stop_ns = ns(4)
+    slow, killed = run(world, plan(others, kill), threads=Aside(world.clock))
+    assert (slow.proven, slow.down, killed.proven, killed.recovered) == (False, (2,), True, True)
+    assert reason(slow) == "the injection failed: node 3 is exited, ended by kill"
+    assert ns(30) <= killed.up_ns[0] - killed.down_ns[0] < ns(31)
+    assert is_healed(world)
+
+
 def test_ctrl_c_in_a_slow_stop() -> None:
     """The other faults are healed at once, and the node is started when it has ended, not before."""
     world, stop, log = World(stop_ns=ns(20)), Event(), Log()

@@ -38,6 +38,15 @@ def test_a_broker_that_has_not_learnt_of_it_is_no_evidence() -> None:
     assert shown(off, "reason") == f"no evidence of an effect: broker 2 says that {ELR} is at 1"
 
 
+def test_a_broker_that_lags_behind_keeps_nothing_from_being_healed() -> None:
+    """It says what the others said before: Kafka is asked all the same."""
+    world = World()
+    world.admin.unaware.add(2)
+    (off,) = run(world, OFF)
+    assert off.heal_ns > 0
+    assert changes(world) == [f"set_feature {ELR} 0", f"set_feature {ELR} 1"]
+
+
 @pytest.mark.parametrize(
     ("known", "level", "reason"),
     [

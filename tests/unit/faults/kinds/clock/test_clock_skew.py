@@ -103,7 +103,7 @@ def test_of_several_nodes_all_must_run() -> None:
     world = World()
     world.kill(2)
     (record,) = run(world, AHEAD | {"target": "brokers"})
-    assert "no clock to set: node 2 does not run" in reason(record)
+    assert "cannot set the clocks of all of 1+2+3: node 2 is exited" in reason(record)
     assert changes(world) == []
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from fakes.world.cluster import full_mesh
 from fakes.world.fault_steps import run
-from fakes.world.fault_world import World, WorldView
+from fakes.world.fault_world import Aside, World, WorldView
 
 from checkers.history import rows
 from compose.errors import DiskError
@@ -142,6 +142,18 @@ def test_what_another_fault_has_restarted_meanwhile_is_not_restarted_again() -> 
     assert (failure.proven, failure.recovered, failure.down, failure.data_lost) == (True, True, (), (1,))
     assert (killed.proven, killed.recovered, killed.down) == (True, True, (1,))
     assert changes(world) == ["fail_log_dir 1 dir 2", "kill 1", "start 1"]
+
+
+def test_a_broker_that_another_fault_is_ending_is_restarted_by_that_one() -> None:
+    """Its shutdown takes 6 s, and the healing is due in the midst of it."""
+    world = two()
+    world.stop_ns = ns(6)
+    stop = {"name": "stop", "do": "stop", "target": "node 1", "after": "disk.begin + 3s", "for": "2s"}
+    disk, stopped = run(world, FAILURE | {"target": "node 1"}, stop, threads=Aside(world.clock))
+    assert (disk.proven, disk.recovered, disk.down) == (True, True, ()), disk.evidence
+    assert (stopped.proven, stopped.recovered, stopped.down) == (True, True, (1,)), stopped.evidence
+    assert changes(world) == ["fail_log_dir 1 dir 2", "stop 1", "start 1"]
+    assert world.offline[1] == set()
 
 
 def test_a_restart_that_does_not_bring_the_directory_back_is_no_recovery() -> None:

@@ -164,6 +164,12 @@ def test_the_words_of_a_step() -> None:
         ({"delay": "40ms"}, "delay: '40ms' is refused; allowed: at least 0.05s"),
         ({"jitter": "130ms"}, "jitter: '130ms' is refused; allowed: at most half of the delay"),
         (
+            {"delay": "90ms", "jitter": "41ms"},
+            "jitter: '41ms' is refused; allowed: at most half of the delay, and at least 0.05s less than it: "
+            "a shorter delay cannot be proven",
+        ),
+        ({"delay": "50ms", "jitter": "1ms"}, "jitter: '1ms' is refused; allowed: at most half"),
+        (
             {"mode": "refuse"},
             "mode: 'refuse' is refused; allowed: nothing: a latency takes target, edges",
         ),

@@ -78,7 +78,22 @@ def test_nodes_that_are_not_held_are_no_evidence(words: dict[str, str]) -> None:
     on, _ = SWITCHES[words["do"]]
     (record,) = run(World(ignores={on}), words)
     assert not record.proven
-    assert "pulses, in 0 of which all stood still" in str(evidence(record)["reason"])
+    assert "pulses, in 0 of which all were held and stood still" in str(evidence(record)["reason"])
+
+
+@pytest.mark.parametrize(
+    ("words", "counter", "let_go"), [(PULSES, "cpu_ns", "unpause 2"), (STUTTER, "log_bytes", "thaw 1")]
+)
+def test_a_slow_counter_does_not_show_that_nodes_are_held(
+    words: dict[str, str], counter: str, let_go: str
+) -> None:
+    """It stands still for as long as a pulse by itself, and moves between two."""
+    on, _ = SWITCHES[words["do"]]
+    world = World(ignores={on})
+    setattr(world, counter, lambda node, log_dir=None: world.calls.count(let_go))
+    (record,) = run(world, words)
+    assert not record.proven
+    assert "pulses, in 0 of which all were held and stood still" in str(evidence(record)["reason"])
 
 
 @pytest.mark.parametrize("words", BOTH, ids=by_kind)

@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 from fakes.world import fault_steps
-from fakes.world.fault_world import World
+from fakes.world.fault_world import Aside, World
 
 from compose.errors import NodeStateError
 from compose.protocols import CLIENT
@@ -131,6 +131,63 @@ def test_a_schedule_that_is_broken_off_takes_no_further_broker() -> None:
     assert [call for call in changes(world) if call != "injected"] == ["stop 1", "start 1"]
     assert not record.proven
     assert {world.state(node).status for node in world.brokers} == {"running"}
+
+
+KILL_3: dict[str, object] = {"name": "kill", "do": "kill", "target": "node 3", "for": "30s"}
+
+
+def test_healing_leaves_a_broker_down_that_another_fault_has_ended() -> None:
+    """The kill holds it for its 30 s, and the restart of the round stays the one that the round has made."""
+    world = World()
+    roll, kill = fault_steps.run(world, ROLL | {"for": "5s"}, KILL_3 | {"after": "roll.begin + 2s"})
+    assert (roll.proven, roll.recovered, kill.proven, kill.recovered) == (True, True, True, True)
+    assert changes(world)[-3:] == ["start 3", "kill 3", "start 3"]
+    assert roll.up_ns[2] < roll.begin_ns
+    assert ns(30) <= kill.up_ns[0] - kill.down_ns[0] < ns(31)
+
+
+def test_the_turn_of_a_broker_that_another_fault_holds_down_breaks_the_round_off() -> None:
+    """After 5 s in which it is waited for. The round restarts the two before it, and claims no more."""
+    world = World()
+    roll, kill = fault_steps.run(
+        world, IMPATIENT | {"how": "kill", "pause": "3s", "at": "9s"}, KILL_3 | {"at": "10s"}
+    )
+    assert (roll.proven, roll.down, kill.proven, kill.recovered) == (False, (1, 2), True, True)
+    assert json.loads(roll.evidence)["reason"] == (
+        "the injection failed: the turn of node 3 has come, and node 3 is exited, ended by kill, for 5 s"
+    )
+    assert [call for call in changes(world) if call.endswith("3")] == ["kill 3", "start 3"]
+    assert ns(30) <= kill.up_ns[0] - kill.down_ns[0] < ns(31)
+
+
+def test_a_broker_that_is_back_in_time_has_its_turn() -> None:
+    world = World()
+    late = IMPATIENT | {"pause": "3s", "at": "9s"}
+    roll, kill = fault_steps.run(world, late, KILL_3 | {"at": "10s", "for": "8s"})
+    assert (roll.proven, roll.recovered, kill.proven, kill.recovered) == (True, True, True, True)
+    assert roll.down == (1, 2, 3)
+    assert roll.down_ns[2] > kill.up_ns[0]
+
+
+def test_a_schedule_that_is_broken_off_waits_for_no_turn() -> None:
+    world, stop = World(), Event()
+    world.clock.call_at(ns(17), stop.set)
+    late = IMPATIENT | {"pause": "3s", "at": "9s"}
+    roll, kill = fault_steps.run(world, late, KILL_3 | {"at": "10s"}, stop=stop)
+    assert roll.down == (1, 2)
+    assert kill.heal_ns < ns(18)
+    assert {world.state(node).status for node in world.brokers} == {"running"}
+
+
+@pytest.mark.parametrize("do", ["kill", "stop", "pause"])
+def test_a_step_waits_for_a_broker_whose_turn_it_is(do: str) -> None:
+    """Its shutdown takes 4 s: what is to be done to it meanwhile is done when it is started again."""
+    world = World(stop_ns=ns(4))
+    then = {"do": do, "target": "node 1", "at": "6s", "for": "2s"}
+    roll, other = fault_steps.run(world, ROLL | {"patient": False}, then, threads=Aside(world.clock))
+    assert (roll.proven, other.proven, other.recovered) == (True, True, True), (roll.evidence, other.evidence)
+    assert roll.up_ns[0] <= other.inject_ns < roll.up_ns[0] + ns(1)
+    assert "roll is ending it" in json.loads(other.evidence)["delayed"]
 
 
 def test_the_edges_to_a_broker_are_closed_while_it_is_down() -> None:

@@ -116,7 +116,7 @@ def test_a_node_that_is_down_is_not_left_behind() -> None:
     world.kill(3)
     (up,) = run(world, {**UP, "target": "brokers"})
     assert not up.proven
-    assert "not all can be upgraded: node 3 is exited" in shown(up, "reason")
+    assert "cannot upgrade all of 1+2+3: node 3 is exited" in shown(up, "reason")
     assert order(world) == []
 
 
