@@ -313,10 +313,13 @@ def _counted(unclean: Sequence[Outage], min_isr: int) -> str:
     )
 
 
-def _stood_alone(fate: Fate, evidence: PartitionEvidence, realised: Realised) -> bool:
-    assert fate.outage is not None
-    state = realised.timeline.at(evidence.tp, fate.outage.since_ns)
-    return state is not None and state.isr == {fate.outage.node}
+def _stood_alone(fate: Fate, evidence: PartitionEvidence, realised: Realised) -> set[bool]:
+    """Whether nobody else was in sync when its process ended; both, where that is not known well enough."""
+    outage = fate.outage
+    assert outage is not None
+    ends_ns = (outage.since_ns, max(outage.since_ns, outage.last_write_ns))
+    states = [realised.timeline.at(evidence.tp, at_ns) for at_ns in ends_ns]
+    return {state is not None and state.isr == {outage.node} for state in states}
 
 
 def _causes(
@@ -340,11 +343,11 @@ def _causes(
             for at_ns in (committed_ns, committed_ns - slack_ns, latest_ns)
         )
     ]
-    alone = _stood_alone(fate, evidence, realised)
     found = [
         ISR_OF_ONE
         if alone and sum(_held(record, outage) for outage in not_back) == 1
         else _cause(isr, fate, not_back)
+        for alone in sorted(_stood_alone(fate, evidence, realised), reverse=True)
         for not_back in (counted, at_most, at_least)
         for isr in in_sync
     ]

@@ -16,6 +16,7 @@ from spark_verify.selftest.model_fuzz.many_runs import (
     Bugs,
     judge_broken,
     judge_correct,
+    judge_crowded,
     processes,
     summed,
 )
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sets += pairs(asked.seed) if not asked.bug else []
     with processes() as pool:
         parts = judge_correct(pool, asked.seed, asked.runs)
+        crowded_parts = judge_crowded(pool, asked.seed, asked.crowded)
         under_way = judge_broken(
             pool, asked.seed, sets, manifested=asked.manifested, most_runs=asked.most_runs
         )
@@ -45,16 +47,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         correct = summed(parts)
         of_correct = correct_table(correct, asked.seed)
         print(of_correct, flush=True)
+        crowded = summed(crowded_parts)
+        of_crowded = correct_table(crowded, asked.seed)
+        print(of_crowded, flush=True)
         broken = list(under_way)
     of_broken = broken_table(broken, asked.manifested, asked.seed)
     print(of_broken, flush=True)
     if asked.tables:
-        asked.tables.write_text(page(of_correct, of_broken))
-    disagreeing = [*correct.disagreeing, *(each for _, tally in broken for each in tally.disagreeing)]
+        asked.tables.write_text(page(of_correct, of_crowded, of_broken))
+    tallies = (correct, crowded, *(tally for _, tally in broken))
+    disagreeing = [each for tally in tallies for each in tally.disagreeing]
     for each in disagreeing:
         print(in_words(each))
     print("\n".join(differing), end="\n" * bool(differing))
-    total = sum(tally.kinds.total() for tally in (correct, *(tally for _, tally in broken))) + len(differing)
+    total = sum(tally.kinds.total() for tally in tallies) + len(differing)
     rare = [bugs for bugs, tally in broken if len(bugs) == 1 and tally.manifested < asked.manifested]
     print("".join(f"shown too rarely: {names_of(bugs)}\n" for bugs in rare), end="")
     print(f"{total} runs disagree; {time.monotonic() - began:.0f} s, seed {asked.seed}")
@@ -95,6 +101,9 @@ def replay(case: Case) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m spark_verify.selftest.model_fuzz", description=__doc__)
     parser.add_argument("--runs", type=int, default=20_000, help="of a correct Kafka")
+    parser.add_argument(
+        "--crowded", type=int, default=10_000, help="more of them, with schedules that hit a broker again"
+    )
     parser.add_argument("--manifested", type=int, default=100, help="runs that show each bug")
     parser.add_argument("--most-runs", type=int, default=3_000, help="tries of one bug")
     parser.add_argument("--spark", type=int, default=100, help="runs of a correct Kafka through Spark, too")

@@ -8,13 +8,14 @@ import gc
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count, islice
 from multiprocessing import get_context
 
 from checkers.model import Bug, Case, draw_case, simulate
+from checkers.model.draw.crowded import draw_crowded_case
 from checkers.verdict.algebra import Verdict
 from spark_verify.selftest.model_fuzz.asked_of import asked_of
 from spark_verify.selftest.model_fuzz.compare import Disagreement, disagreements
@@ -23,6 +24,7 @@ from spark_verify.selftest.model_fuzz.verdict_of import Judged, verdict_of
 
 Bugs = frozenset[Bug]
 NO_BUGS: Bugs = frozenset()
+Draw = Callable[[int, Bugs], Case]
 SEEDS_APART = 1_000_000_000
 """Case number n of a fuzz with seed s has the seed s * SEEDS_APART + n."""
 MOST_SHRUNK = 3
@@ -87,11 +89,13 @@ def seeds_of(seed: int, numbers: Iterable[int]) -> Iterator[int]:
     return (seed * SEEDS_APART + number for number in numbers)
 
 
-def judge_seeds(seeds: Iterable[int], bugs: Bugs = NO_BUGS, *, until_manifested: int = 0) -> Tally:
+def judge_seeds(
+    seeds: Iterable[int], bugs: Bugs = NO_BUGS, *, until_manifested: int = 0, draw: Draw = draw_case
+) -> Tally:
     """Judge the cases of these seeds; with `until_manifested`, only until so many runs have shown a bug."""
     tally = Tally()
     for seed in seeds:
-        _judge(draw_case(seed, bugs), tally)
+        _judge(draw(seed, bugs), tally)
         if tally.runs % _COLLECTED_EVERY == 0 and not gc.isenabled():
             gc.collect()
         if until_manifested and tally.manifested >= until_manifested:
@@ -141,8 +145,16 @@ def _prepare() -> None:
 
 def judge_correct(pool: Executor, seed: int, runs: int) -> Iterator[Tally]:
     """Runs of a correct Kafka, part by part; all of them are under way when this returns."""
-    chunks = [range(begin, min(begin + _CHUNK, runs)) for begin in range(0, runs, _CHUNK)]
-    return pool.map(_chunk, [(seed, chunk) for chunk in chunks])
+    return pool.map(_chunk, [(seed, chunk, draw_case) for chunk in _chunks(runs)])
+
+
+def judge_crowded(pool: Executor, seed: int, runs: int) -> Iterator[Tally]:
+    """The same, with crowded schedules."""
+    return pool.map(_chunk, [(seed, chunk, draw_crowded_case) for chunk in _chunks(runs)])
+
+
+def _chunks(runs: int) -> list[range]:
+    return [range(begin, min(begin + _CHUNK, runs)) for begin in range(0, runs, _CHUNK)]
 
 
 def summed(parts: Iterable[Tally]) -> Tally:
@@ -153,9 +165,9 @@ def summed(parts: Iterable[Tally]) -> Tally:
     return whole
 
 
-def _chunk(asked: tuple[int, range]) -> Tally:
-    seed, numbers = asked
-    return judge_seeds(seeds_of(seed, numbers))
+def _chunk(asked: tuple[int, range, Draw]) -> Tally:
+    seed, numbers, draw = asked
+    return judge_seeds(seeds_of(seed, numbers), draw=draw)
 
 
 def judge_broken(

@@ -19,15 +19,22 @@ apart, and it is listed below the table.
 
 {correct}
 
+## A correct Kafka whose brokers are hit again
+
+The same under crowded schedules: four to eight faults, so near to each other that a broker is hit again
+before it is in sync.
+
+{crowded}
+
 ## Planted bugs
 
 {broken}
 """
 
 
-def page(correct: str, broken: str) -> str:
-    """Both tables as docs/model.md."""
-    return _PAGE.format(correct=correct, broken=broken)
+def page(correct: str, crowded: str, broken: str) -> str:
+    """All tables as docs/model.md."""
+    return _PAGE.format(correct=correct, crowded=crowded, broken=broken)
 
 
 def correct_table(tally: Tally, seed: int) -> str:
