@@ -398,9 +398,10 @@ def _lost_by_outage(
     another leader has let into the ISR since then had what was replicated again.
     """
     unmeasured: _Why | None = None
-    for outage in evidence.outages:
-        mine = outage.node == election.leader and outage.unclean
-        if not mine or not (record.since_ns <= outage.last_write_ns and outage.since_ns <= election.at_ns):
+    mine = (each for each in evidence.outages if each.node == election.leader and each.unclean)
+    # The one from which it has come back to lead, before another that it had overcome by then.
+    for outage in sorted(mine, key=lambda each: each.until_ns < election.at_ns):
+        if not (record.since_ns <= outage.last_write_ns and outage.since_ns <= election.at_ns):
             continue
         reached = outage.before if outage.data_lost else outage.after
         if reached is not None and reached <= record.offset:

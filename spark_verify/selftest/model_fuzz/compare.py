@@ -24,6 +24,8 @@ from spark_verify.selftest.model_fuzz.verdict_of import Judged
 MISSED, IMAGINED = "a loss is not reported", "a record that is there is reported as lost"
 EXCUSED, ACCUSED = "permitted, and it must not be", "a violation, and it is permitted"
 OTHER_CAUSE, OTHER_ELECTION = "another cause", "another election"
+NAMES = (OTHER_CAUSE, OTHER_ELECTION)
+"""The same ruling, explained otherwise."""
 Place = tuple[int, int]
 NOWHERE: Place = (NONE, NONE)
 FALSE_ALARM, PASSED = "a violation in a run without a defect", "PASS in spite of a defect"

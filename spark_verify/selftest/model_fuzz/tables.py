@@ -22,7 +22,8 @@ apart, and it is listed below the table.
 ## A correct Kafka whose brokers are hit again
 
 The same under crowded schedules: four to eight faults, so near to each other that a broker is hit again
-before it is in sync.
+before it is in sync. A loss may have another explanation there than the true one; it may not be ruled
+otherwise.
 
 {crowded}
 
