@@ -13,7 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from checkers.contract.realised.timeline import SECOND_NS, Election, Timeline, downtimes
+from checkers.contract.realised.downtimes import SECOND_NS, downtimes
+from checkers.contract.realised.timeline import Election, Timeline
 from checkers.history.rows import Context, TopicPartition
 from checkers.history.tables import NONE
 from checkers.verdict.gaps import Times
