@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from checkers.contract.realised.settings import Realised
 from checkers.contract.realised.downtimes import SECOND_NS
+from checkers.contract.realised.settings import Realised
 from checkers.history.columnar import columns_of
 from checkers.history.log_runs import LogRun
 from checkers.history.rows import Context, Fault, NodeEvent, TopicPartition
