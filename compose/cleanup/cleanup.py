@@ -26,6 +26,8 @@ from compose.spec.images import tools_image
 
 AT_ONCE = 8
 GONE_S = 10.0
+GONE = "gone"
+"""What disk.sh prints of a device that has another file by now, or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,27 +148,33 @@ def _remove(runs: Iterable[Leftovers], helper: Helper | None) -> CleanReport:
 
 
 def _stages(runs: list[Leftovers], helper: Helper | None) -> list[list[_Job]]:
-    def on_disk(kind: str, verb: str, names: Iterable[str], prefix: str = "") -> list[_Job]:
+    def on_disk(kind: str, names: Iterable[str], how: Callable[[Helper, str], object]) -> list[_Job]:
         if helper is None:
             return []
-        return [_Job(kind=kind, name=n, do=partial(helper.disk, verb, prefix + n)) for n in names]
+        return [_Job(kind=kind, name=name, do=partial(how, helper, name)) for name in names]
 
     def remove(kind: str, things: Iterable[Labelled], how: Callable[[Labelled], object]) -> list[_Job]:
         return [_Job(kind=kind, name=thing.name, do=partial(how, thing)) for thing in things]
 
-    devices = [device for run in runs for device in run.devices]
+    devices = {device: file for run in runs for device, file in run.devices.items()}
     directories = [name for run in runs for name in run.directories]
     containers = [one for run in runs for one in run.containers]
     helper_id = helper.container_id if helper else ""
     return [
-        on_disk("", "abandon", devices),
+        on_disk("", devices, lambda one, device: one.disk("abandon", device, devices[device])),
         remove("containers", (one for one in containers if one.id != helper_id), _remove_container),
-        on_disk("devices", "detach", devices),
-        on_disk("directories", "remove", directories, f"{DISKS_DIR}/"),
+        on_disk("devices", devices, lambda one, device: _detach(one, device, devices[device])),
+        on_disk("directories", directories, lambda one, name: one.disk("remove", f"{DISKS_DIR}/{name}")),
         remove("containers", (one for one in containers if one.id == helper_id), _remove_container),
         remove("volumes", (one for run in runs for one in run.volumes), _remove_volume),
         remove("networks", (one for run in runs for one in run.networks), _remove_network),
     ]
+
+
+def _detach(helper: Helper, device: str, file: str) -> None:
+    """Detach it, if it is the one that was found: the kernel gives a number that is free to whoever asks."""
+    if helper.disk("detach", device, file).strip() == GONE:
+        raise Vanished(f"{device} has the file {file} no more")
 
 
 def _remove_container(one: Labelled) -> None:

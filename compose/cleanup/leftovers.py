@@ -7,19 +7,22 @@ from dataclasses import dataclass, field
 from compose.docker.labels import RUN, Life, Owner
 from compose.docker.networks import Labelled, our_containers, our_networks, our_volumes
 
-DISK_FILE = re.compile(r"/(?P<run>[^/]+)/highwater_(?P=run)_\d+(?:-\d+)?\.img(?P<deleted>\\x20\(deleted\))?$")
+DISK_FILE = re.compile(
+    r"/(?P<run>[^/]+)/(?P<name>highwater_(?P=run)_\d+(?:-\d+)?\.img)(?P<deleted>\\x20\(deleted\))?$"
+)
 
 
 @dataclass(slots=True, kw_only=True)
 class Leftovers:
-    """Everything of one run. `owners` is empty if only disks are left and nothing shows whose they were."""
+    """Everything of one run. `owners` is empty if only disks are left and nothing shows whose they were.
+    `devices` are loop devices, each with the name of its file."""
 
     run_id: str
     owners: set[Owner] = field(default_factory=set)
     containers: list[Labelled] = field(default_factory=list)
     networks: list[Labelled] = field(default_factory=list)
     volumes: list[Labelled] = field(default_factory=list)
-    devices: list[str] = field(default_factory=list)
+    devices: dict[str, str] = field(default_factory=dict)
     directories: list[str] = field(default_factory=list)
 
     def life(self) -> Life:
@@ -69,7 +72,7 @@ def add_disks(found: dict[str, Leftovers], listing: str) -> None:
             if owner := _owner(last):
                 run.owners.add(owner)
         elif kind == "device" and (match := DISK_FILE.search(last)) and _accounted_for(match, found):
-            _of(found, match["run"]).devices.append(first)
+            _of(found, match["run"]).devices[first] = match["name"]
 
 
 def _accounted_for(file: re.Match[str], found: dict[str, Leftovers]) -> bool:

@@ -14,6 +14,9 @@ esac
 # A mounted device refuses an exclusive opening.
 in_use() { ! perl -MFcntl -e 'sysopen(my $f, $ARGV[0], O_RDONLY|O_EXCL) or exit 1' "$1"; }
 
+# Whether a device has a file of this name still: who else cleans up may have detached it, and somebody else got it.
+holds() { losetup --list --noheadings --raw --output BACK-FILE "$1" 2>/dev/null | grep -qF "/$2"; }
+
 mounted() { mount -t ext4 -o noatime "$1" /mnt; }
 
 # After a shutdown ext4 still lists directories it has in memory, but opens no file.
@@ -89,8 +92,8 @@ thaw) # DEVICE
         ! frozen "$1"
     fi
     ;;
-abandon) # DEVICE: thaws it, then cuts its power, so that nobody who waits for it or unmounts it flushes it any more
-    if in_use "$1"; then
+abandon) # DEVICE FILE: thaws it, then cuts its power, so that nobody who waits for it or unmounts it flushes it any more
+    if holds "$1" "$2" && in_use "$1"; then
         mounted "$1"
         ! frozen "$1" || fsfreeze --unfreeze /mnt
         shut_down
@@ -200,8 +203,12 @@ gather) # DEVICE TO LIKE NAME...: copies files and directories of the data direc
         [ -f "$to/$file" ] || cp "$file" "$to/$file"
     done
     ;;
-detach) # DEVICE...
-    losetup --detach "$@"
+detach) # DEVICE FILE: prints "gone" if it has that file no more
+    if ! holds "$1" "$2"; then
+        echo gone
+    else
+        losetup --detach "$1" || ! holds "$1" "$2"
+    fi
     ;;
 list) # DIRECTORY: prints "directory NAME OWNER" for each run that has one, then "device DEVICE FILE" for each loop
     # Its owner is written into a directory at once; one that has none for a minute has been left behind.

@@ -32,6 +32,7 @@ class FakeEngine:
         self.listing: list[str] = []
         self.done: list[str] = []
         self.broken: dict[str, Exception] = {}
+        self.gone: set[str] = set()
 
     def add_run(self, owner: Owner, device: str) -> None:
         """A run of one node with a disk."""
@@ -54,7 +55,7 @@ class FakeEngine:
         if argv[0] == "list":
             return "\n".join(sorted(self.listing, key=lambda line: not line.startswith("directory")))
         self.do(" ".join(argv))
-        return ""
+        return "gone\n" if argv[1] in self.gone and argv[0] == "detach" else ""
 
 
 @pytest.fixture
@@ -81,9 +82,9 @@ def test_only_the_dead(engine: FakeEngine) -> None:
     engine.add_run(FOREIGN, "/dev/loop3")
     report = cleanup.clean_dead()
     assert engine.done == [
-        "abandon /dev/loop1",
+        "abandon /dev/loop1 highwater_dead-1_1.img",
         "rm dead-1-container",
-        "detach /dev/loop1",
+        "detach /dev/loop1 highwater_dead-1_1.img",
         "remove /var/lib/highwater/disks/dead-1",
         "volume rm dead-1-volume",
         "network rm dead-1-network",
@@ -129,8 +130,8 @@ def test_one_run_with_its_own_helper(engine: FakeEngine) -> None:
     engine.add_run(DEAD, "/dev/loop1")
     engine.containers.append(Labelled(id="helper", name="alive-1-helper", labels=ALIVE.labels()))
     report = cleanup.clean_run("alive-1", Helper(container_id="helper"))
-    assert engine.done.index("rm alive-1-container") < engine.done.index("detach /dev/loop2")
-    assert engine.done.index("detach /dev/loop2") < engine.done.index("rm helper")
+    detached = engine.done.index("detach /dev/loop2 highwater_alive-1_1.img")
+    assert engine.done.index("rm alive-1-container") < detached < engine.done.index("rm helper")
     assert not [what for what in engine.done if "dead" in what or "own-helper" in what]
     assert report.left == ()
 
@@ -170,6 +171,15 @@ def test_vanished_meanwhile(engine: FakeEngine) -> None:
     engine.broken = {"rm dead-1-container": Vanished("no such container")}
     report = cleanup.clean_dead()
     assert (report.containers, report.failed) == ((), ())
+
+
+def test_a_device_that_somebody_else_has_detached_meanwhile(engine: FakeEngine) -> None:
+    """It may be of another run by now: that it is gone is no failure, and not our doing."""
+    engine.add_run(DEAD, "/dev/loop1")
+    engine.gone = {"/dev/loop1"}
+    report = cleanup.clean_dead()
+    assert (report.devices, report.failed) == ((), ())
+    assert report.directories == ("dead-1",)
 
 
 def test_without_the_tools_image(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
