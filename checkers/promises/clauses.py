@@ -206,7 +206,10 @@ def _disk_loss(its: Configuration) -> Clause:
         f"loses what was acknowledged, flushed or not, when {its.min_isr} brokers that have it shut down "
         "uncleanly before they are in sync again, and the one that leads then has lost its disk"
     )
-    return _clause("disk-loss", text, causes if its.cluster.elr else (*causes, contract.LAST_STANDING))
+    if its.cluster.elr:
+        return _clause("disk-loss", text, causes)
+    text += "; or when the last replica in sync loses its disk, alone, after the others have left the ISR"
+    return _clause("disk-loss", text, (*causes, contract.LAST_STANDING))
 
 
 def _since(its: Configuration) -> str:

@@ -12,16 +12,17 @@ ALL_AT_ONCE = ("power-of-all",)
 
 
 def _elr(its: Configuration) -> Iterator[Trap]:
-    if its.cluster.elr or its.min_isr < 2 or its.topic.unclean or its.flushed:
+    if its.cluster.elr or its.min_isr < 2 or its.topic.unclean:
         return
     has = its.cluster.release >= ELR_EXISTS
     why = "are off" if has else "do not exist in this release"
+    loss = "disk lost" if its.flushed else "power loss"
     yield Trap(
         id="no-eligible-leader-replicas",
-        sentence=f"eligible leader replicas {why}: one power loss of the last in-sync replica loses what "
+        sentence=f"eligible leader replicas {why}: one {loss} of the last in-sync replica loses what "
         f"min.insync.replicas={its.topic.min_isr} seems to keep",
         change="cluster: elr: true" if has else "cluster: kafka: 4.1 or newer",
-        shown_by=("last-replica-standing",),
+        shown_by=("disk-loss",) if its.flushed else ("last-replica-standing",),
     )
 
 
