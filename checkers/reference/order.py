@@ -17,7 +17,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from checkers.anomalies import Anomaly
-from checkers.history.rows import LogRecord, Send, TopicPartition
+from checkers.history.rows import NO_ID, LogRecord, Send, TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.facts import Facts, Rule, of_record
@@ -42,6 +42,8 @@ def producer_order(facts: Facts) -> Iterator[Anomaly]:
     """A record whose sequence is below one of the same producer at a lower offset. Subset: whole."""
     greatest: dict[tuple[TopicPartition, int], LogRecord] = {}
     for record in facts.log:
+        if record.id == NO_ID:
+            continue
         line = record.tp, record.producer
         before = greatest.setdefault(line, record)
         if record.sequence < before.sequence:
