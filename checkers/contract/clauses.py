@@ -101,6 +101,14 @@ def rule(
                 "nothing that was done to it took it"
             )
             return Ruling(kind="violation", causes=(LOST_BY_LEADER,), clause=clause)
+        case Reason.DROPPED:
+            assert fate.outage is not None
+            after, loaded = fate.outage.after, fate.outage.loaded
+            clause = (
+                f"{_removal(fate, realised)} without it: its disk held the log up to offset {after} when it "
+                f"was down, and its process loaded it up to {loaded}"
+            )
+            return Ruling(kind="violation", causes=(LOST_BY_LEADER,), clause=clause)
         case Reason.DEPOSED:
             return Ruling(kind="permitted", causes=(DEPOSED_LEADER,), clause=_deposed(fate, realised))
         case Reason.UNREPLICATED:

@@ -201,8 +201,6 @@ class LossLabels:
                 return Label("permitted", "acks=0: nothing was promised", clauses.NOTHING_PROMISED)
             if anomaly.offset == NONE:
                 return self._without_offset(evidence)
-            if block.property is Property.ACK_OFFSET and promise.idempotence:
-                return Label("violation", "idempotence: a record has one place", clauses.MOVED)
         acks = "" if anomaly.producer == NONE else promise.acks
         record = LostRecord(
             tp=block.tp,
@@ -223,7 +221,10 @@ class LossLabels:
             under_epoch=int(last.under_epoch[row]),
         )
         ends = (record, its_last) if anomaly.last_offset > anomaly.offset else (record,)
-        return min((self._fate_label(each, evidence, topic) for each in ends), key=_gravity)
+        label = min((self._fate_label(each, evidence, topic) for each in ends), key=_gravity)
+        if block.property is Property.ACK_OFFSET and promise.idempotence:
+            return _moved(label)
+        return label
 
     def _without_offset(self, evidence: PartitionEvidence) -> Label:
         """What was acknowledged without an offset and never seen was not written, or may be deleted."""
@@ -293,6 +294,16 @@ def _shown_ns(anomaly: Anomaly, acks: str, written_ns: int, *, idempotence: bool
     if by_sample or by_its_own:
         return NONE
     return written_ns if acks in ("", "all") else anomaly.seen_ns
+
+
+def _moved(label: Label) -> Label:
+    """An idempotent producer's record is elsewhere than it was acknowledged. `label`: of its loss from there.
+    Where an unclean election took it, the elected leader may have had an attempt of before."""
+    removed_by = [fate.removed_by for fate in (label.fate, *label.others) if fate is not None]
+    may_be_older = removed_by and all(each is not None and each.unclean for each in removed_by)
+    if may_be_older and label.kind != "violation":
+        return label
+    return Label("violation", "idempotence: a record has one place", clauses.MOVED)
 
 
 def _gravity(label: Label) -> int:

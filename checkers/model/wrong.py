@@ -6,7 +6,7 @@ from itertools import combinations
 from checkers.history.tables import NONE
 from checkers.model.clients.reader import Reader
 from checkers.model.kafka.cluster import Cluster
-from checkers.model.kafka.log import Batch
+from checkers.model.kafka.log import Batch, Sent
 from checkers.model.observe.final_read import Found
 
 
@@ -42,12 +42,19 @@ def _in_final_log(rows: Sequence[Found], retained_from: int) -> Iterable[str]:
             yield f"duplicate of {key[0]}/{key[1]} at offset {one.offset}"
         elif record.idempotent and record.sequence < last.get(record.producer, -1):
             yield f"{key[0]}/{key[1]} behind a later one at offset {one.offset}"
-        if record.idempotent and record.offset not in (NONE, one.offset):
+        moved = record.idempotent and record.offset not in (NONE, one.offset)
+        if moved and one.leader_epoch >= _acked_under(record):
             yield f"{key[0]}/{key[1]} at offset {one.offset}, acknowledged at {record.offset}"
         seen.add(key)
         last[record.producer] = max(record.sequence, last.get(record.producer, -1))
     if rows and rows[0].offset > retained_from:
         yield f"log start {rows[0].offset}"
+
+
+def _acked_under(record: Sent) -> int:
+    """The epoch of the copy that was acknowledged: one of an older epoch may be brought back when that is
+    lost."""
+    return max((epoch for offset, epoch, *_ in record.written if offset == record.offset), default=NONE)
 
 
 def _in_replicas(cluster: Cluster, partition: int) -> Iterable[str]:

@@ -8,15 +8,15 @@ Counterexample to "a broker that was killed runs again when it was started":
     until then it acts by none of the elections that it reads there: it leads nothing
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from checkers.contract.realised.downtimes import (
     NEVER_NS,
     SECOND_NS,
     Downtime,
-    downtimes,
     ended_after_ns,
+    unplanned_ends,
     without_directory,
 )
 from checkers.contract.realised.settings import Realised
@@ -24,6 +24,8 @@ from checkers.history.rows import LOG_DIR_FAILURE, Fault, ReplicaOffset, TopicPa
 from checkers.history.tables import NONE
 
 BEFORE_LOSS = ("before-power-loss", "before-wipe")
+LOADED = "loaded"
+"""A line of a node's log: how far the log reaches that it has loaded."""
 AFTER_LOSS = ("after-power-loss", "after-wipe", "disk-down")
 
 
@@ -34,7 +36,8 @@ class Outage:
 
     `leads_ns` is when it could lead again: a process that starts acts by the metadata log only once it has
     read its own new registration there (KIP-631). `before` is how far its log reached when its power was cut
-    or its disk was replaced (`wiped`), `after` how far when its disk was read again; None: not measured.
+    or its disk was replaced (`wiped`), `after` how far when its disk was read again, `loaded` how far the log
+    reached that its next process found there, by its own word; None: not measured.
     """
 
     node: int
@@ -49,6 +52,7 @@ class Outage:
     before: int | None
     after: int | None
     fault: str
+    loaded: int | None = None
     offline: bool = False
 
     @property
@@ -59,6 +63,10 @@ class Outage:
 
 def outages_of(realised: Realised, tp: TopicPartition, offsets: Sequence[ReplicaOffset]) -> Iterator[Outage]:
     """Every outage of one partition's replicas; `offsets` are its log ends that were read from disks."""
+    yield from _with_loaded(realised, tp, _outages(realised, tp, offsets))
+
+
+def _outages(realised: Realised, tp: TopicPartition, offsets: Sequence[ReplicaOffset]) -> Iterator[Outage]:
     for fault in realised.context.faults:
         for node in fault.nodes if fault.takes_log_dir else ():
             if fault.concerns(node, tp):
@@ -67,10 +75,8 @@ def outages_of(realised: Realised, tp: TopicPartition, offsets: Sequence[Replica
             if not (fault.takes_log_dir and fault.concerns(node, tp)):
                 down = Downtime(down_ns=fault.down_ns[place], up_ns=fault.up_ns[place])
                 yield _of_fault(realised, tp, fault, node, down, offsets)
-    planned = {node for fault in realised.context.faults for node in fault.down}
-    for node, times in downtimes(realised.context).items():
-        if node not in planned:
-            yield from (_unplanned(realised, tp, node, down) for down in times)
+    for node, down in unplanned_ends(realised.context):
+        yield _unplanned(realised, tp, node, down)
 
 
 def _of_fault(
@@ -130,6 +136,20 @@ def _of_directory(
         fault=fault.name,
         offline=True,
     )
+
+
+def _with_loaded(realised: Realised, tp: TopicPartition, found: Iterable[Outage]) -> Iterator[Outage]:
+    """The outages, each with what its next process wrote first of the log that it loaded."""
+    lines = [
+        (realised.clock.at(line.at_ms), line.node, line.offset)
+        for line in realised.context.broker_lines
+        if (line.kind, line.tp) == (LOADED, tp) and NONE not in (line.at_ms, line.offset)
+    ]
+    for outage in found:
+        since_ns = outage.up_ns - realised.timeline.slack_ns
+        later = (each for each in lines if each[1] == outage.node and each[0] >= since_ns)
+        first = min(later, default=None)
+        yield outage if first is None else replace(outage, loaded=first[2])
 
 
 def _reached(

@@ -61,6 +61,8 @@ class PartitionEvidence:
     log_ends: LogEnds = field(repr=False)
     led: Set[tuple[int, int]] = frozenset()
     """Who wrote that it leads, under which epoch."""
+    in_vain: Set[int] = frozenset()
+    """The epochs whose leader was down, or starting, all the time: the controllers learn of that later."""
 
     def start_of(self, epoch: int) -> EpochStart:
         """Where an epoch begins, as far as anything shows it."""
@@ -85,7 +87,8 @@ class PartitionEvidence:
         marks.update(own.highest for own in self.own_starts.values())
         marks.update(self.log_ends.least_of_all())
         for outage in self.outages:
-            marks.update(mark for mark in (outage.before, outage.after) if mark is not None)
+            ends = (outage.before, outage.after, outage.loaded)
+            marks.update(mark for mark in ends if mark is not None)
         return sorted(marks - {NONE, FAR})
 
 
@@ -109,7 +112,25 @@ def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvide
         own_starts={node: own_start(realised, tp, node, outages) for node in realised.clocks_ahead},
         log_ends=log_ends,
         led=written.keys(),
+        in_vain=frozenset(_in_vain(realised, tp, outages, written.keys())),
     )
+
+
+def _in_vain(
+    realised: Realised, tp: TopicPartition, outages: Sequence[Outage], led: Set[tuple[int, int]]
+) -> Iterator[int]:
+    """When a process ended is known only to have been after something: one that wrote that it leads has
+    led."""
+    for election in realised.timeline.elections(tp):
+        ended_ns = realised.timeline.ended_ns(tp, election.leader_epoch)
+        was_down = any(
+            outage.node == election.leader
+            and outage.since_ns <= election.at_ns
+            and ended_ns <= outage.leads_ns
+            for outage in outages
+        )
+        if was_down and (election.leader, election.leader_epoch) not in led:
+            yield election.leader_epoch
 
 
 def _high_watermarks(realised: Realised, tp: TopicPartition) -> dict[int, HighWatermark]:

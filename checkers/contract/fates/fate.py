@@ -49,7 +49,12 @@ class Reason(Enum):
     LAST_KNOWN_ELR = "the last known eligible replica was elected, and had not got it any more"
     IN_SYNC = "an in-sync replica was elected without it"
     HAD_IT = "the elected leader had it, and nothing that was done to it took it"
+    DROPPED = "the elected leader's disk held it, and its process did not load it"
     UNKNOWN = "nothing shows why the elected leader did not have it"
+
+
+BROKEN = (Reason.IN_SYNC, Reason.HAD_IT, Reason.DROPPED)
+"""What no contract permits, of an election."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +102,7 @@ def _under(
     its_fates = _fates_of(its_own, record, appended, evidence, realised)
     later = [*_shown_later(appended.epoch, record, evidence, realised)]
     # What the first one broke, no later leader has mended.
-    if not all(fate.reason in (Reason.IN_SYNC, Reason.HAD_IT) for fate in its_fates):
+    if not all(fate.reason in BROKEN for fate in its_fates):
         later += _kept_later(appended.epoch, record, evidence, realised)
     by_epoch = (its_own, *(tuple(_removals(record, epoch, evidence, realised)) for epoch in later))
     others = (each for of_one in by_epoch for each in of_one if each not in its_own)
@@ -190,7 +195,7 @@ def _shown_later(
     for election in realised.timeline.elections(record.tp) if record.shown_ns != NONE else ():
         if election.at_ns > record.shown_ns + realised.timeline.slack_ns:
             return
-        if election.leader_epoch <= epoch or _never_led(election, evidence, realised):
+        if election.leader_epoch <= epoch or election.leader_epoch in evidence.in_vain:
             continue
         if _may_have_had(record, epoch, election, evidence):
             yield election.leader_epoch
@@ -206,7 +211,7 @@ def _kept_later(
     shown = set() if deleted else {run.epoch for run in evidence.survivors_from(record.offset)}
     without = set[int]()
     for election in realised.timeline.elections(record.tp):
-        if election.leader_epoch <= epoch or _never_led(election, evidence, realised):
+        if election.leader_epoch <= epoch or election.leader_epoch in evidence.in_vain:
             continue
         if evidence.start_of(election.leader_epoch).high <= record.offset:
             without.add(election.leader)
@@ -238,9 +243,9 @@ def _removals(
     for election in realised.timeline.elections(record.tp):
         if record.missed_ns != NONE and election.at_ns > record.missed_ns + realised.timeline.slack_ns:
             return
-        if election.leader_epoch <= max(epoch, record.under_epoch) or _never_led(
-            election, evidence, realised
-        ):
+        if election.leader_epoch <= max(epoch, record.under_epoch):
+            continue
+        if election.leader_epoch in evidence.in_vain:
             continue
         if oldest < election.leader_epoch:
             return
@@ -259,19 +264,6 @@ def _may_have_other(epoch: int, election: Election, record: LostRecord, realised
     not in sync, or had led itself, and followed nobody since."""
     before = (each for each in realised.timeline.elections(record.tp) if each.deposed_epoch < epoch)
     return election.kind in WITHOUT_IT or election.leader in {each.deposed for each in before}
-
-
-def _never_led(election: Election, evidence: PartitionEvidence, realised: Realised) -> bool:
-    """Whether the elected broker was down, or starting, all the time: the controller learns of that only
-    later. When a process ended is known only to have been after something: one that wrote that it leads has
-    led."""
-    if (election.leader, election.leader_epoch) in evidence.led:
-        return False
-    ended_ns = realised.timeline.ended_ns(evidence.tp, election.leader_epoch)
-    return any(
-        outage.node == election.leader and outage.since_ns <= election.at_ns and ended_ns <= outage.leads_ns
-        for outage in evidence.outages
-    )
 
 
 def _fates_of(
@@ -320,7 +312,7 @@ def _decision(election: Election, evidence: PartitionEvidence, realised: Realise
         each for each in realised.timeline.elections(evidence.tp) if each.leader_epoch < election.leader_epoch
     ]
     for each in reversed(before) if election.kind != "unclean" else ():
-        if each.leader != election.leader or not _never_led(each, evidence, realised):
+        if each.leader != election.leader or each.leader_epoch not in evidence.in_vain:
             break
         if each.kind == "unclean":
             return each
@@ -343,6 +335,9 @@ def _reason(
     another = election.leader != appended.leader
     if appended.deposed_by and another and not replicated:
         return Reason.DEPOSED, None, ""
+    dropped = _dropped(record, election, evidence, realised) if replicated else None
+    if dropped is not None:
+        return Reason.DROPPED, dropped, ""
     if election.kind == "unclean" and replicated:
         given = was_given(election.leader, record, appended, evidence, realised)
         had_it = given and not _may_have_cut(record, appended, election, evidence, realised)
@@ -355,6 +350,24 @@ def _reason(
     if election.kind == "not known":
         return Reason.UNKNOWN, None, "the metadata log: who was in sync at the election"
     return Reason.IN_SYNC, None, ""
+
+
+def _dropped(
+    record: LostRecord, election: Election, evidence: PartitionEvidence, realised: Realised
+) -> Outage | None:
+    """The outage over which the elected leader's disk held it, and after which its process did not load it:
+    the broker had been in sync when it was below the high watermark. After a power cut a batch that is whole
+    by its header may be torn."""
+    for outage in evidence.outages:
+        if outage.node != election.leader or outage.data_lost:
+            continue
+        after, loaded = outage.after, outage.loaded
+        if after is None or loaded is None or not loaded <= record.offset < after:
+            continue
+        ended = record.written_ns <= outage.since_ns and outage.up_ns <= election.at_ns
+        if ended and realised.timeline.in_sync(record.tp, outage.node, record.written_ns, outage.since_ns):
+            return outage
+    return None
 
 
 def _may_have_cut(
@@ -379,7 +392,7 @@ def _may_have_cut(
         for each in realised.timeline.elections(record.tp)
         if appended.epoch < each.leader_epoch < election.leader_epoch
         and each.leader != node
-        and not _never_led(each, evidence, realised)
+        and each.leader_epoch not in evidence.in_vain
     )
 
 

@@ -105,11 +105,20 @@ def _replicated_later(
     realised: Realised,
 ) -> bool:
     """Whether a sample under a later epoch was above it, of leaders that had it all: none of them was elected
-    from outside, and their logs begin behind it."""
+    from outside, their logs begin behind it, and who had led before followed its leader: else it may have a
+    tail of its own there."""
     for election in () if appended.usurped else realised.timeline.elections(record.tp):
         if election.leader_epoch <= appended.epoch:
             continue
         if election.leader_epoch >= removed_by.leader_epoch:
+            return False
+        if election.leader_epoch in evidence.in_vain:
+            continue
+        led_before = any(
+            (state.leader, state.leader_epoch < appended.epoch) == (election.leader, True)
+            for state in realised.timeline.states(record.tp)
+        )
+        if led_before and evidence.log_ends.last(election.leader, appended.epoch) is None:
             return False
         start = evidence.start_of(election.leader_epoch)
         if election.kind not in ("clean", "ELR") or start.low <= record.offset:

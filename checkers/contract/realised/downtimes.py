@@ -9,7 +9,7 @@ Counterexample to "its process had ended when the fault was injected":
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from checkers.history.rows import LOG_DIR_FAILURE, Context, Fault
@@ -45,6 +45,26 @@ def downtimes(context: Context) -> Mapping[int, Sequence[Downtime]]:
     for node, times in found.items():
         found[node] = sorted(_until_started(each, started[node]) for each in times)
     return found
+
+
+def unplanned_ends(context: Context) -> Iterator[tuple[int, Downtime]]:
+    """When a node's process ended though no fault of the schedule held it down then, each with the node."""
+    for event in context.node_events:
+        if event.event != "exited" or event.planned:
+            continue
+        held = (
+            fault.inject_ns <= event.at_ns and (up_ns == NONE or event.at_ns <= up_ns)
+            for fault in context.faults
+            for node, up_ns in zip(fault.down, fault.up_ns, strict=True)
+            if node == event.node
+        )
+        if not any(held):
+            starts = [
+                each.at_ns
+                for each in context.node_events
+                if (each.node, each.event) == (event.node, "started")
+            ]
+            yield event.node, _until_started(Downtime(down_ns=event.at_ns), sorted(starts))
 
 
 def ended_after_ns(context: Context, fault: Fault, node: int, down: Downtime) -> int:

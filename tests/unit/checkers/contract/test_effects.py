@@ -3,11 +3,23 @@
 from dataclasses import replace
 
 import pytest
-from fakes.history.judged_run import ALL_CUT, LEADER_KILLED, QUIET, led, lost, ns, world
+from fakes.history.judged_run import (
+    ALL_CUT,
+    LEADER_KILLED,
+    QUIET,
+    down,
+    led,
+    lost,
+    ns,
+    proof,
+    sampled,
+    world,
+)
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
+from checkers.history.log_runs import LogRun
 from checkers.history.rows import ClientEvent
 from checkers.history.tables import OPTIONAL
 
@@ -99,6 +111,25 @@ def test_an_earlier_attempts_copy_may_outlive_the_acknowledged_one_without_idemp
     assert (
         label(lost("ack-offset", acked=2.9), world(*ALL_CUT)).clause == "idempotence: a record has one place"
     )
+
+
+def test_an_unclean_election_may_bring_back_an_earlier_attempt_of_an_idempotent_producer_too():
+    """Broker 2 led, and had an attempt in a tail that nobody followed; broker 1 acknowledged the next one."""
+    rows = (
+        led(0, 2, 5, (1, 2, 3)),
+        sampled(2.9, 6, leader=2),
+        led(10, 1, 6, (1,)),
+        sampled(11, 20, leader=1, epoch=6, isr=(1,)),
+        down(12, 1, recovered=30),
+        led(16, 2, 7, (2,)),
+        LogRun(5, 0, 11),
+        LogRun(7, 12, 900),
+        proof(901),
+    )
+    moved = lost("ack-offset", offset=7, sent=4, acked=10.5)
+    found = label(moved, world(*rows, min_isr=1, unclean=True))
+    assert (found.kind, found.cause) == ("permitted", "unclean election")
+    assert label(moved, world(*rows, min_isr=1)).clause == "idempotence: a record has one place"
 
 
 def test_readers_may_disagree_only_where_every_loss_is_permitted():

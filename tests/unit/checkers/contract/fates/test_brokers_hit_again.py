@@ -21,7 +21,7 @@ from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
 from checkers.history.log_runs import LogRun
-from checkers.history.rows import BrokerLine
+from checkers.history.rows import BrokerLine, NodeEvent
 
 ALL = (1, 2, 3)
 RECORD = lost(offset=7, sent=2.9, acked=3.0)
@@ -291,6 +291,91 @@ TAIL = ("permitted", "acks=1 unreplicated tail")
 def test_a_high_watermark_under_a_later_epoch_shows_what_its_leader_had(middle, ruled):
     its = label(two_leaders_had_it(*middle))
     assert (its.kind, its.cause) == ruled
+
+
+def test_an_epoch_that_nobody_led_shows_nothing_of_who_had_it():
+    """Broker 2, dead, is elected in between; broker 3 has it, and then broker 2, back in sync, has not."""
+    run = world(
+        led(0, 1, 5, ALL),
+        sampled(2.9, 7),
+        down(4, 1, recovered=60),
+        down(4, 2, recovered=19),
+        log_end(15, 2, 5, source="disk-down"),
+        registered(18, 2, 77),
+        led(8, 2, 6, (2, 3)),
+        led(8.3, 3, 7, (3,)),
+        begins(7, 3, 12),
+        sampled(9, 20, leader=3, epoch=7, isr=(3,)),
+        led(19.5, 3, 7, (2, 3)),
+        led(20, 2, 8, (2, 3)),
+        begins(8, 2, 5),
+        LogRun(5, 0, 4),
+        LogRun(8, 5, 900),
+        proof(901),
+        acks="1",
+        min_isr=1,
+    )
+    its = label(run, lost(offset=7, sent=2.95, acked=3.0))
+    assert (its.kind, its.cause) == IN_SYNC_WITHOUT
+
+
+def test_who_led_before_may_have_a_tail_of_its_own_at_its_offset():
+    """Broker 2 had led, and never followed broker 1: what it has at offset 7 is of its own epoch."""
+    run = world(
+        led(0, 2, 4, ALL),
+        sampled(2.0, 6, leader=2, epoch=4),
+        led(2.8, 1, 5, ALL),
+        begins(5, 1, 6),
+        sampled(3.2, 6, epoch=5),
+        down(3.5, 1, recovered=60),
+        led(7.5, 2, 6, (2, 3)),
+        begins(6, 2, 12),
+        sampled(8.5, 12, leader=2, epoch=6, isr=(2, 3)),
+        led(9, 3, 7, (2, 3)),
+        begins(7, 3, 12),
+        sampled(10, 300, leader=3, epoch=7, isr=(2, 3)),
+        LogRun(4, 0, 11),
+        LogRun(7, 12, 900),
+        proof(901),
+        acks="1",
+        min_isr=1,
+    )
+    its = label(run, lost(offset=7, sent=2.95, acked=3.0))
+    assert (its.kind, its.cause) == TAIL
+
+
+CRASH = NodeEvent(role="broker", at_ns=ns(21), node=2, event="exited", planned=False, exit_code=137)
+STARTED = NodeEvent(role="broker", at_ns=ns(40), node=2, event="started", planned=False)
+HIT_BEFORE = (down(5, 2, recovered=15), led(8, 1, 2, (1, 3)), registered(14, 2, 33))
+
+
+@pytest.mark.parametrize("before", [(), HIT_BEFORE], ids=["never hit", "hit before"])
+def test_a_crash_counts_whatever_fault_had_hit_the_broker_before(before):
+    run = world(
+        led(0, 2, 1, ALL),
+        *before,
+        led(16, 1, 5, (1, 2)),
+        sampled(20.2, 20, isr=(1, 2)),
+        CRASH,
+        STARTED,
+        down(21.5, 1, kind="power-loss", recovered=60),
+        *power_cut(21.5, 1, before=30, after=2, mounted=30),
+        led(25, 1, 5, (1,), elr=(2,)),
+        led(25.6, -1, 6, (), elr=(1, 2), last_known=(1,)),
+        registered(41, 2, 70),
+        led(41, -1, 6, (), elr=(1,), last_known=(1,)),
+        registered(62, 1, 90),
+        led(62, -1, 6, (), last_known=(1,)),
+        led(63, 1, 7, (1,)),
+        begins(5, 1, 3),
+        begins(7, 1, 2),
+        LogRun(1, 0, 1),
+        LogRun(7, 2, 900),
+        proof(901),
+    )
+    its = label(run, lost(offset=7, sent=20.05, acked=20.1))
+    assert its.kind == "permitted"
+    assert "2 unclean shutdowns ≥ min.insync.replicas 2 before the ISR recovered: brokers 1, 2" in its.clause
 
 
 def test_the_end_of_a_reassignment_is_no_unclean_election():

@@ -20,6 +20,7 @@ from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
 from checkers.history.log_runs import LogRun
+from checkers.history.rows import BrokerLine
 
 # All are killed at 4 s. Broker 1, which is alone in sync by then, does not come back before broker 2 is
 # elected, whose log begins at 5.
@@ -34,6 +35,7 @@ KILLED = (
     LogRun(5, 0, 4),
     LogRun(7, 5, 50),
 )
+ALL = (1, 2, 3)
 KEPT_IT = ("violation", "elected leader lost what it had")
 UNCLEAN = ("permitted", "unclean election")
 RECORD = lost(offset=7, sent=2.0, acked=3.0)
@@ -151,3 +153,49 @@ def test_it_may_have_cut_it_to_follow_another_between(in_sync, kind):
     )
     found = label(world(*events, unclean=True))
     assert found.kind == kind, found.clause
+
+
+def loaded(second, node, offset):
+    """A broker that was started wrote how far the log reaches that it loaded."""
+    at_ms = begins_to("lead", second, node, 0).at_ms
+    return BrokerLine(topic="orders", partition=0, at_ms=at_ms, node=node, kind="loaded", offset=offset)
+
+
+ON_DISK = log_end(11, 2, 8, source="disk-down")
+
+
+def killed_behind(*evidence):
+    """Broker 2 comes into the ISR after the acknowledgement; then all are killed, and it is elected."""
+    return world(
+        led(0, 1, 5, (1, 3)),
+        led(3.3, 1, 5, ALL),
+        sampled(3.5, 8),
+        down(4, 1, 2, 3, recovered=12),
+        led(5, 1, 5, (1,)),
+        led(6, -1, 6, (1,)),
+        *evidence,
+        led(13, 2, 7, (2,)),
+        led(14, 2, 7, (1, 2)),
+        LogRun(5, 0, 4),
+        LogRun(7, 5, 50),
+        unclean=True,
+    )
+
+
+def test_what_its_disk_held_and_its_process_did_not_load_it_has_dropped():
+    found = label(killed_behind(ON_DISK, loaded(12.5, 2, 5)))
+    assert (found.kind, found.cause) == KEPT_IT
+    assert found.clause == (
+        "broker 2, not in sync, was elected at 13.00 s (epoch 7, its log begins at offset 5) without it: its "
+        "disk held the log up to offset 8 when it was down, and its process loaded it up to 5"
+    )
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [(ON_DISK,), (loaded(12.5, 2, 5),), (ON_DISK, loaded(12.5, 2, 8)), (ON_DISK, loaded(3, 2, 5))],
+    ids=["nothing loaded", "no disk read", "all of it", "of before"],
+)
+def test_where_that_is_not_shown_it_is_an_unclean_election(evidence):
+    found = label(killed_behind(*evidence))
+    assert (found.kind, found.cause) == UNCLEAN, found.clause
