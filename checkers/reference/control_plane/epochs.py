@@ -4,8 +4,8 @@ leader's.
 Invariant: the partition epoch rises by one with every record; the leader epoch stays, or rises by one, and
 rises when the leader changes. An epoch that a broker led under, or has in its log, is one of those, under the
 same leader.
-Evidence: consecutive states in the metadata log; what leaders reported (watermarks); leader-epoch checkpoints
-of the replicas.
+Evidence: consecutive states in the metadata log; what leaders reported (watermarks), and wrote when they
+began to lead (broker lines); leader-epoch checkpoints of the replicas.
 Counterexample:
     the metadata log has leader epochs 0 (broker 1) and 1 (broker 2)
     a sample of orders-0 names leader 3 under epoch 1
@@ -33,6 +33,8 @@ from checkers.reference.control_plane.rule_result import (
     states_of,
 )
 
+LEADER_START = "leader-start"
+"""A line of a broker's log: it begins to lead."""
 Leaders = Mapping[TopicPartition, Mapping[int, frozenset[int]]]
 """By partition and leader epoch: who led, -1 for nobody."""
 
@@ -48,7 +50,7 @@ def epoch_step(context: Context) -> RuleResult:
     leaders = _leaders(states)
     anomalies = [
         *(anomaly for rows in states.values() for anomaly in _steps(rows)),
-        *_sampled(context, leaders),
+        *_led_under(context, leaders),
         *_on_disk(context, leaders),
     ]
     return RuleResult(anomalies=anomalies, examined=len(context.metadata))
@@ -79,12 +81,19 @@ def _leaders(states: Mapping[TopicPartition, Sequence[MetadataChange]]) -> Leade
     return leaders
 
 
-def _sampled(context: Context, leaders: Leaders) -> Iterator[Anomaly]:
-    """What leaders reported of themselves, each (partition, leader, epoch) once."""
+def _led_under(context: Context, leaders: Leaders) -> Iterator[Anomaly]:
+    """What leaders reported of themselves, or wrote, each (partition, leader, epoch) once.
+
+    The brokers are stopped after the metadata log was read: what they wrote of later epochs is of that.
+    """
     columns = columns_of(context.watermarks, ("topic", "partition", "leader", "leader_epoch"))
-    for topic, partition, leader, epoch in sorted(
-        set(zip(*(columns[name].tolist() for name in columns), strict=True))
-    ):
+    reported = set(zip(*(columns[name].tolist() for name in columns), strict=True))
+    wrote = {
+        (line.topic, line.partition, line.node, line.leader_epoch)
+        for line in context.broker_lines
+        if line.kind == LEADER_START and line.leader_epoch <= max(leaders.get(line.tp, ()), default=NONE)
+    }
+    for topic, partition, leader, epoch in sorted(reported | wrote):
         tp = TopicPartition(topic, partition)
         known = leaders.get(tp, {})
         if NONE in (epoch, leader) or not known or epoch < min(known):

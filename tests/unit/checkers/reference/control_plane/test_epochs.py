@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from fakes.history.control_plane import TOPIC, history, named, report, state
 
-from checkers.history.rows import Replica
+from checkers.history.rows import BrokerLine, Replica
 from checkers.reference.control_plane.epochs import epoch_step
 from checkers.reference.control_plane.rule_result import RuleResult
 
@@ -56,6 +56,26 @@ def test_a_leader_that_was_never_elected_is_found():
         "broker 3 led under leader epoch 1, the metadata log has broker 2 there",
     ]
     assert named(result) == [(1, 7), (3, 1)]
+
+
+def begins(node, epoch, kind="leader-start"):
+    """A line of a broker's log."""
+    return BrokerLine(topic=TOPIC, partition=0, at_ms=0, node=node, kind=kind, leader_epoch=epoch)
+
+
+def test_a_broker_that_wrote_that_it_leads_under_the_epoch_of_another_is_found():
+    """Broker 2 leads under epoch 1, dead or alive; of epoch 2 the metadata log was not read any more."""
+    lines = (begins(2, 1), begins(3, 1, "follower-start"), begins(3, 2))
+    assert named(epoch_step(with_lines(*lines))) == []
+    result = epoch_step(with_lines(*lines, begins(3, 1)))
+    assert [(each.producer, each.sequence) for each in result.anomalies] == [(3, 1)]
+    assert result.anomalies[0].note == (
+        "broker 3 led under leader epoch 1, the metadata log has broker 2 there"
+    )
+
+
+def with_lines(*lines):
+    return replace(history(CREATED, ELECTED, SHRUNK), broker_lines=lines)
 
 
 def test_a_deposed_leader_reports_its_own_epoch():
