@@ -116,7 +116,7 @@ def _check_file(path: Place, table: str, tp: TopicPartition) -> int:
                     read_unit(path, table, *tp, columns=[chunk.path_in_schema.split(".")[0]])
             for name, expected in (("topic", tp.topic), ("partition", tp.partition)):
                 chunk = footer.row_group(group).column(names.index(name)).statistics
-                if chunk is None or not chunk.has_min_max or chunk.null_count:
+                if chunk is None or not chunk.has_min_max:
                     read_unit(path, table, *tp, columns=("topic", "partition"))
                     break
                 for value in (chunk.min, chunk.max):

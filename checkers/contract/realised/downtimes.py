@@ -36,19 +36,18 @@ def downtimes(context: Context) -> Mapping[int, Sequence[Downtime]]:
         for node, down_ns, up_ns in zip(fault.down, fault.down_ns, fault.up_ns, strict=True):
             ended_ns = down_ns if down_ns != NONE else max(fault.inject_ns, fault.effect_ns)
             found[node].append(Downtime(down_ns=ended_ns, up_ns=up_ns if up_ns != NONE else NEVER_NS))
-    started: dict[int, list[int]] = defaultdict(list)
-    for event in sorted(context.node_events, key=lambda event: event.at_ns):
-        if event.event == "started":
-            started[event.node].append(event.at_ns)
-        elif event.event == "exited" and not event.planned:
+    for event in context.node_events:
+        if event.event == "exited" and not event.planned:
             found[event.node].append(Downtime(down_ns=event.at_ns))
+    started = _starts(context)
     for node, times in found.items():
-        found[node] = sorted(_until_started(each, started[node]) for each in times)
+        found[node] = sorted(_until_started(each, started.get(node, ())) for each in times)
     return found
 
 
 def unplanned_ends(context: Context) -> Iterator[tuple[int, Downtime]]:
     """When a node's process ended though no fault of the schedule held it down then, each with the node."""
+    started = _starts(context)
     for event in context.node_events:
         if event.event != "exited" or event.planned:
             continue
@@ -59,12 +58,16 @@ def unplanned_ends(context: Context) -> Iterator[tuple[int, Downtime]]:
             if node == event.node
         )
         if not any(held):
-            starts = [
-                each.at_ns
-                for each in context.node_events
-                if (each.node, each.event) == (event.node, "started")
-            ]
-            yield event.node, _until_started(Downtime(down_ns=event.at_ns), sorted(starts))
+            yield event.node, _until_started(Downtime(down_ns=event.at_ns), started.get(event.node, ()))
+
+
+def _starts(context: Context) -> Mapping[int, Sequence[int]]:
+    """When each node's process was started, by time."""
+    found: dict[int, list[int]] = defaultdict(list)
+    for event in sorted(context.node_events, key=lambda event: event.at_ns):
+        if event.event == "started":
+            found[event.node].append(event.at_ns)
+    return found
 
 
 def ended_after_ns(context: Context, fault: Fault, node: int, down: Downtime) -> int:

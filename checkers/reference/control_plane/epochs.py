@@ -88,10 +88,11 @@ def _led_under(context: Context, leaders: Leaders) -> Iterator[Anomaly]:
     """
     columns = columns_of(context.watermarks, ("topic", "partition", "leader", "leader_epoch"))
     reported = set(zip(*(columns[name].tolist() for name in columns), strict=True))
+    newest = {tp: max(known) for tp, known in leaders.items()}
     wrote = {
         (line.topic, line.partition, line.node, line.leader_epoch)
         for line in context.broker_lines
-        if line.kind == LEADER_START and line.leader_epoch <= max(leaders.get(line.tp, ()), default=NONE)
+        if line.kind == LEADER_START and line.leader_epoch <= newest.get(line.tp, NONE)
     }
     for topic, partition, leader, epoch in sorted(reported | wrote):
         tp = TopicPartition(topic, partition)
