@@ -450,6 +450,10 @@ class Coordinator:
     controller: int = NONE
 
 
+LEADER_START = "leader-start"
+"""The kind of a line in which a broker says that it begins to lead."""
+
+
 @row
 class BrokerLine(_Placed):
     """A line of a node's own log that shows the fate of a replica, or of the node.

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from checkers.contract.evidence.log_ends import FAR, LogEnds
 from checkers.contract.evidence.outages import Outage
 from checkers.contract.realised.settings import Realised
-from checkers.contract.realised.timeline import LEADER_START, Election
+from checkers.contract.realised.timeline import Election
 from checkers.history.log_runs import LogRun
-from checkers.history.rows import TopicPartition
+from checkers.history.rows import LEADER_START, TopicPartition
 from checkers.history.tables import NONE
 
 WrittenStarts = Mapping[tuple[int, int], Set[int]]

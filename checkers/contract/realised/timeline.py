@@ -33,6 +33,7 @@ from checkers.contract.realised.downtimes import (
 )
 from checkers.history.columnar import changes, columns_of
 from checkers.history.rows import (
+    LEADER_START,
     BrokerState,
     ClockPair,
     Context,
@@ -43,8 +44,8 @@ from checkers.history.tables import NONE
 
 SLACK_NS = SECOND_NS
 """How far the wall clock of the metadata log may be from the run's clock where nobody measured it."""
-LEADER_START, FOLLOWER_START = "leader-start", "follower-start"
-"""Lines of a node's log: it begins to lead, or to follow, under an epoch."""
+FOLLOWER_START = "follower-start"
+"""A line of a node's log: it begins to follow under an epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from checkers.anomalies import Anomaly
 from checkers.history.columnar import columns_of
-from checkers.history.rows import Context, MetadataChange, TopicPartition
+from checkers.history.rows import LEADER_START, Context, MetadataChange, TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.control_plane.rule_result import (
@@ -33,8 +33,6 @@ from checkers.reference.control_plane.rule_result import (
     states_of,
 )
 
-LEADER_START = "leader-start"
-"""A line of a broker's log: it begins to lead."""
 Leaders = Mapping[TopicPartition, Mapping[int, frozenset[int]]]
 """By partition and leader epoch: who led, -1 for nobody."""
 
