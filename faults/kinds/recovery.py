@@ -95,8 +95,11 @@ def under_replicated(view: View) -> str:
 
 
 def _lacking(state: PartitionState, was: tuple[int, ...] | None) -> str:
-    """What its ISR should be; "" if it is. `was`: before the fault, None if that is not known."""
-    wanted = state.replicas if was is None else was
-    if set(wanted) <= set(state.isr):
+    """What its ISR should be; "" if it is. `was`: before the fault, None if that is not known.
+
+    Of those who were in it, whoever is no replica any more, as after a move, cannot come back.
+    """
+    wanted = set(state.replicas) if was is None else set(was) & set(state.replicas)
+    if wanted <= set(state.isr):
         return ""
     return f"was {sorted(wanted)}" if was is not None else f"and {sorted(wanted)} may have been in sync"
