@@ -6,7 +6,8 @@ changes made on background threads too, so that no other step is late; who chang
 has the node to himself (`Holds.changing`), and the mesh is safe to use from threads.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
 from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
@@ -202,6 +203,36 @@ def check_fit(injection: Injection[StepT], node: int, fit: tuple[Status, ...] = 
         raise NodeStateError(found)
 
 
+@contextmanager
+def fit_node(
+    injection: Injection[StepT], node: int, fit: tuple[Status, ...] = ("running",)
+) -> Iterator[None]:
+    """This fault has the node to himself, and nothing keeps it from it; NodeStateError otherwise.
+
+    What was true when the fault was prepared may not be when its turn has come.
+    """
+    with injection.holds.changing((node,)):
+        check_fit(injection, node, fit)
+        yield
+
+
+def check_free(injection: Injection[StepT], thing: str) -> None:
+    """NoTarget while another fault has changed the same thing: healed first, it would undo this one."""
+    if taken := _taken(injection, thing, injection.holds.claimed_by(thing)):
+        raise NoTarget(taken)
+
+
+def claim(injection: Injection[StepT], thing: str) -> None:
+    """From here on no other fault changes the thing. ComposeError if one was quicker."""
+    if taken := _taken(injection, thing, injection.holds.claim(thing, injection.owner)):
+        raise ComposeError(taken)
+
+
+def _taken(injection: Injection[StepT], thing: str, holder: str) -> str:
+    is_free = holder in ("", injection.owner)
+    return "" if is_free else f"{thing}: {holder} has changed it, and is not healed"
+
+
 def process_of(node: int) -> str:
     """What a fault claims while it is ending the node, so that no other one ends it too."""
     return f"the process of node {node}"
@@ -213,6 +244,18 @@ def try_all(actions: Iterable[Callable[[], object]]) -> None:
     for action in actions:
         try:
             action()
+        except ComposeError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+
+
+def try_tasks(tasks: Iterable[Callable[[], Task[None]]]) -> Task[None]:
+    """The same of tasks, one after the other."""
+    failed: list[ComposeError] = []
+    for task in tasks:
+        try:
+            yield from task()
         except ComposeError as error:
             failed.append(error)
     if failed:

@@ -2,6 +2,9 @@
 
 As in the mesh, a node stays as it is until the last fault that holds it so has released it. What is set to a
 value, as a topic's replicas or a setting, one fault has to itself: it claims the thing by a name.
+
+A fault that ends a node's process, or has its disk thawed, takes the node from all who hold it so. They are
+told when, and by whom.
 """
 
 import threading
@@ -10,7 +13,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-Hold = Literal["paused", "frozen"]
+Hold = Literal["paused", "frozen", "pulsed"]
+"""`pulsed`: in turn held and let go; then it is "paused" or "frozen" as well for as long as a pulse takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutShort:
+    """A fault lost its hold of `node` at `at_ns`, before it has released it, to the fault `by`."""
+
+    node: int
+    by: str
+    at_ns: int
 
 
 @dataclass(slots=True)
@@ -20,6 +33,7 @@ class Holds:
     _owners: dict[tuple[Hold, int], set[str]] = field(default_factory=dict)
     _nodes: dict[int, threading.Lock] = field(default_factory=dict)
     _claims: dict[str, str] = field(default_factory=dict)
+    _cut_short: dict[str, dict[int, CutShort]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -46,10 +60,19 @@ class Holds:
             owners.discard(owner)
             return not owners
 
-    def void(self, hold: Hold, node: int) -> bool:
-        """No fault holds `node` any more: its process or mount is gone. Whether any had held it."""
+    def void(self, hold: Hold, node: int, *, by: str, at_ns: int) -> bool:
+        """No fault holds `node` any more: `by` has ended its process or mount. Whether any had held it."""
         with self._lock:
-            return bool(self._owners.pop((hold, node), None))
+            owners = self._owners.pop((hold, node), set())
+            for owner in owners - {by}:
+                lost = CutShort(node=node, by=by, at_ns=at_ns)
+                self._cut_short.setdefault(owner, {}).setdefault(node, lost)
+            return bool(owners)
+
+    def cut_short(self, owner: str) -> tuple[CutShort, ...]:
+        """The first time that `owner` lost its hold of each node, in the order of the nodes."""
+        with self._lock:
+            return tuple(lost for _, lost in sorted(self._cut_short.get(owner, {}).items()))
 
     def claim(self, thing: str, owner: str) -> str:
         """Claim `thing`; returns who has it now: `owner`, or the one who was quicker."""

@@ -9,6 +9,7 @@ refused while it is down, and open when its process runs again.
 
 from collections.abc import Collection, Iterable
 from functools import partial
+from typing import get_args
 
 from compose.errors import ComposeError
 from compose.protocols import Status
@@ -23,6 +24,7 @@ from faults.kinds.base import (
     try_all,
 )
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.node_holds import Hold
 from faults.kinds.recovery import incoming
 from faults.tasks import Task, in_background
 
@@ -42,10 +44,14 @@ DIALLING_S = 4.0
 """How long a proxy hangs at most that dials a node which has ended: 3 s, and what a busy machine adds."""
 
 
-def thaw_before_end(injection: Injection[StepT], node: int) -> None:
-    """A process that waits for a frozen disk cannot end, so its disk is thawed."""
-    if injection.holds.void("frozen", node):
+def thaw_first(injection: Injection[StepT], node: int) -> None:
+    """A process that waits for a frozen disk cannot end, and nothing on the disk be removed: it is thawed."""
+    if _void(injection, "frozen", node):
         injection.cluster.thaw(node)
+
+
+def _void(injection: Injection[StepT], hold: Hold, node: int) -> bool:
+    return injection.holds.void(hold, node, by=injection.owner, at_ns=injection.clock.now_ns())
 
 
 def close_edges(injection: Injection[StepT], node: int) -> None:
@@ -86,7 +92,7 @@ def _claim(injection: Injection[StepT], node: int, fit: tuple[Status, ...]) -> N
 
 
 def _stop_or_kill(injection: Injection[StepT], node: int) -> Task[None]:
-    yield from in_background(partial(thaw_before_end, injection, node))
+    yield from in_background(partial(thaw_first, injection, node))
     injection.outages.ending(node, unclean=False)
     began_ns = injection.clock.now_ns()
     stop = partial(injection.cluster.stop, node, within_s=STOP_S, owner=injection.owner)
@@ -103,8 +109,8 @@ def _stop_or_kill(injection: Injection[StepT], node: int) -> Task[None]:
 def note_end(injection: Injection[StepT], node: int) -> None:
     """The process has ended, and with it whatever held it paused or its disk frozen."""
     injection.outages.ended(node, injection.clock.now_ns())
-    injection.holds.void("frozen", node)
-    injection.holds.void("paused", node)
+    for hold in get_args(Hold):
+        _void(injection, hold, node)
 
 
 def measure_logs(injection: Injection[StepT], node: int, source: LogEndSource) -> None:

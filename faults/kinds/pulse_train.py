@@ -19,7 +19,7 @@ from compose.errors import ComposeError
 from faults.clock import ns
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
-from faults.kinds.base import Injection, try_all
+from faults.kinds.base import UP, Injection, check_fit, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
 from faults.kinds.node_holds import Hold
 from faults.kinds.step import Head, TargetStep, Words
@@ -133,6 +133,9 @@ class PulseTrain(Generic[StepT]):
             if self._is_over:
                 return
             for node in self.nodes:
+                check_fit(self.injection, node, UP if self.switch.hold == "paused" else ("running",))
+            for node in self.nodes:
+                holds.take("pulsed", node, self.injection.owner)
                 holds.take(self.switch.hold, node, self.injection.owner)
                 self.switch.on(node)
             self._held = self.injection.clock.now_ns(), self._read()
@@ -186,6 +189,8 @@ class PulseTrain(Generic[StepT]):
         """Let the nodes go, and begin no further pulse."""
         with self.injection.holds.changing(self.nodes):
             self._is_over = True
+            for node in self.nodes:
+                self.injection.holds.release("pulsed", node, self.injection.owner)
             self._let_go()
 
     def effect(self) -> Evidence:

@@ -305,6 +305,7 @@ class StepRunner:
         finally:
             state.is_changing = False
         state.heal_ns = self.clock.now_ns()
+        state.cut_short = self.resolver.holds.cut_short(state.step.name)
         self._disallow_ends(state)
         self._report(state, "healed")
         state.moments["end"].come(state.heal_ns)
@@ -312,10 +313,9 @@ class StepRunner:
 
     def _give_up(self, state: StepState) -> None:
         state.over_ns = self.clock.now_ns()
-        given_up = f"not healed after {HEAL_TRIES} tries"
-        state.reason = f"{state.reason}; {given_up}" if state.reason else given_up
-        self._report(state, "not-recovered", given_up)
-        state.give_up_moments(given_up)
+        state.given_up = f"not healed after {state.heal_attempts} tries"
+        self._report(state, "not-recovered", state.given_up)
+        state.give_up_moments(state.given_up)
 
     def recover(self, state: StepState) -> Task[None]:
         """Probe until the recovery is proven, or its deadline has passed."""

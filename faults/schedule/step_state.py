@@ -9,6 +9,7 @@ from faults.clock import ns
 from faults.errors import NotInjected
 from faults.kinds.base import Fault, Outage, Outages
 from faults.kinds.evidence import Evidence, seconds
+from faults.kinds.node_holds import CutShort
 from faults.kinds.step import Step
 from faults.schedule.record import FaultEvent, FaultRecord, Stage, as_json
 from faults.schedule.resolve_targets import Ready, Vacant
@@ -30,7 +31,8 @@ class StepState:
     found, at `prepared_ns`; `delayed`: why it was not injected when it was due; `postponed`: whose recovery
     made it due by `postponed_ns` later. `before`: for an event that it waits for, what was known just before
     the moment from which on that counts. `probe`: the last probe of the effect, which may go on; `probes`:
-    how many have returned. `final`: the record, once all that it was made from is let go.
+    how many have returned. `cut_short`: the nodes that other faults have taken from it, once it is healed;
+    `given_up`: that it could not be. `final`: the record, once all that it was made from is let go.
     """
 
     index: int
@@ -58,6 +60,8 @@ class StepState:
     recovery: Mapping[str, object] = field(default_factory=dict)
     failed: bool = False
     reason: str = ""
+    given_up: str = ""
+    cut_short: tuple[CutShort, ...] = ()
     heal_attempts: int = 0
     is_changing: bool = False
     probe: Future[Evidence] | None = None
@@ -120,8 +124,13 @@ class StepState:
         if self.final is not None:
             return self.final
         evidence: dict[str, object] = {"effect": dict(self.effect), "recovery": dict(self.recovery)}
-        if self.reason:
-            evidence["reason"] = self.reason
+        if reasons := [reason for reason in (self.reason, self.given_up) if reason]:
+            evidence["reason"] = "; ".join(reasons)
+        if self.cut_short:
+            evidence["cut_short"] = [
+                {"node": lost.node, "by": lost.by, "after_s": seconds(lost.at_ns - self.begin_ns)}
+                for lost in self.cut_short
+            ]
         if self.inject_ns >= 0:
             evidence["late_s"] = seconds(self.inject_ns - self.due_ns)
         if self.outages.waited_ns:

@@ -86,6 +86,18 @@ def _notes(fault: Fault) -> Iterator[str]:
     held_s = (fault.end_ns - fault.begin_ns) / 1e9
     if abs(held_s - planned_s) > NAMED_S:
         yield f"{fault.name} was held for {held_s:.2f} s instead of {planned_s:.2f} s"
+    yield from _cut_short(fault, evidence, planned_s)
+
+
+def _cut_short(fault: Fault, evidence: Mapping[str, Any], planned_s: float) -> Iterator[str]:
+    """Nodes that another fault has taken from this one, which held them for less than it was planned to."""
+    lost = evidence.get("cut_short")
+    for each in lost if isinstance(lost, list) else []:
+        match each:
+            case {"node": int(node), "by": str(by), "after_s": float(after_s)}:
+                if planned_s - after_s > NAMED_S:
+                    instead = f"after {after_s:.2f} s instead of {planned_s:.2f} s"
+                    yield f"{fault.name} lost its hold of node {node} {instead}: {by} ended it"
 
 
 def _slow_changes(fault: Fault, evidence: Mapping[str, Any]) -> Iterator[str]:

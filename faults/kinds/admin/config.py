@@ -20,8 +20,8 @@ from faults.kinds.admin.settings_text import (
     parse_settings,
     write_settings,
 )
-from faults.kinds.admin.topic_step import ClusterStep, check_free, claim, parse_topic, topic_facts
-from faults.kinds.base import Injection
+from faults.kinds.admin.topic_step import ClusterStep, parse_topic, topic_facts
+from faults.kinds.base import Injection, check_free, claim
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import BY_CONTROLLERS, Cost, FaultKind
 from faults.kinds.recovery import and_in_sync

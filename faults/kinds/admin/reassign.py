@@ -13,8 +13,8 @@ from compose.admin_protocol import Place
 from compose.protocols import PartitionState
 from faults.errors import NoTarget
 from faults.kinds.admin.placement import Placement, check_placement, parse_placement, placed
-from faults.kinds.admin.topic_step import TopicStep, check_free, claim, parse_topic, states_of, topic_facts
-from faults.kinds.base import Injection
+from faults.kinds.admin.topic_step import TopicStep, parse_topic, states_of, topic_facts
+from faults.kinds.base import Injection, check_free, claim
 from faults.kinds.evidence import Evidence, NotYet, Proven
 from faults.kinds.kind import BY_CONTROLLERS, FaultKind
 from faults.kinds.recovery import isr_is_short

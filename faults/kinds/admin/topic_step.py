@@ -1,4 +1,4 @@
-"""A step that changes a topic, and the changes that no two faults may make at a time."""
+"""A step that asks the cluster to change something by itself, as a topic."""
 
 from abc import ABC
 from collections.abc import Mapping
@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self, TypeVar
 
 from compose.admin_protocol import Place
-from compose.errors import AdminRefused
 from compose.protocols import PartitionState
-from faults.errors import BadStep, NoTarget
-from faults.kinds.base import Injection, StepT
+from faults.errors import BadStep
+from faults.kinds.base import Injection
 from faults.kinds.step import Head, ResolvedTargets, Step, Words
 from faults.targets.facts import Facts, TopicFacts
 from faults.targets.roles import Roles
@@ -91,17 +90,3 @@ def topic_facts(name: str, facts: Facts) -> TopicFacts:
         if topic.name == name:
             return topic
     raise BadStep("topic", name, [topic.name for topic in facts.topics])
-
-
-def check_free(injection: Injection[StepT], thing: str) -> None:
-    """NoTarget while another fault has changed the same thing: healed first, it would undo this one."""
-    holder = injection.holds.claimed_by(thing)
-    if holder not in ("", injection.owner):
-        raise NoTarget(f"{thing}: {holder} has changed it, and is not healed")
-
-
-def claim(injection: Injection[StepT], thing: str) -> None:
-    """From here on no other fault changes the thing. AdminRefused if one was quicker."""
-    holder = injection.holds.claim(thing, injection.owner)
-    if holder != injection.owner:
-        raise AdminRefused(f"{thing}: {holder} has changed it, and is not healed")

@@ -21,10 +21,9 @@ from functools import partial
 from typing import ClassVar, Self
 
 from checkers.history.node_clocks import KIND, offset_ms
-from compose.errors import NodeStateError
 from compose.protocols import ClockAhead
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import Injection, all_alive, try_all
+from faults.kinds.base import UP, Injection, all_alive, check_free, claim, fit_node, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import Cost, FaultKind
 from faults.kinds.recovery import answering
@@ -127,13 +126,12 @@ class ClockSkew:
 
         All, for what places the records of a wrong clock takes each node of the fault for one that has it.
         """
-        cluster, holds = self.injection.cluster, self.injection.holds
+        cluster = self.injection.cluster
         self._nodes = all_alive(self.injection, what="set the clocks of")
         for node in self._nodes:
             if cluster.clock_setting(node) is None:
                 raise NoTarget(f"no clock to set: the cluster was started without one of node {node}'s own")
-            if (holder := holds.claimed_by(_clock_of(node))) not in ("", self.injection.owner):
-                raise NoTarget(f"the clock of node {node}: {holder} has set it, and is not healed")
+            check_free(self.injection, _clock_of(node))
         if wrong := self._shown(0)[1]:
             raise NoTarget(f"no clock to set: {wrong}")
 
@@ -141,10 +139,8 @@ class ClockSkew:
     def inject(self) -> None:
         """Set."""
         for node in self._nodes:
-            with self.injection.holds.changing((node,)):
-                holder = self.injection.holds.claim(_clock_of(node), self.injection.owner)
-                if holder != self.injection.owner:
-                    raise NodeStateError(f"the clock of node {node}: {holder} was quicker to set it")
+            with fit_node(self.injection, node, UP):
+                claim(self.injection, _clock_of(node))
                 self._set.append(node)
                 self.injection.cluster.set_clock(node, self.injection.step.offset_ms)
 

@@ -13,19 +13,20 @@ the broker goes on, and effect and recovery are those of offline.py; the healing
 room. A broker that halts then has failed: that end is not planned.
 """
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
 from compose.errors import ComposeError
 from faults.clock import ns
-from faults.errors import NoTarget
-from faults.kinds.base import Fault, Injection, all_alive, try_all
-from faults.kinds.disk.log_dir import METADATA, LogDirStep
+from faults.kinds.base import Fault, Injection, all_alive, check_free, claim, try_all, try_tasks
+from faults.kinds.disk.log_dir import METADATA, LogDirStep, check_thawed, thawed_node
 from faults.kinds.disk.offline import OfflineDirectory
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import Cost, FaultKind, Takes
-from faults.kinds.outage import bring_back, close_edges, exit_codes, note_end
+from faults.kinds.outage import bring_back, close_edges, exit_codes, note_end, thaw_first
 from faults.kinds.recovery import answering
 from faults.tasks import Task, as_job, in_background, sleep_until
 
@@ -55,20 +56,19 @@ class DiskFull:
     injection: Injection[DiskFullStep]
     _nodes: tuple[int, ...] = ()
     _halted: set[int] = field(default_factory=set)
+    _freed: set[int] = field(default_factory=set)
     _is_over: bool = False
 
     def prepare(self) -> None:
         """Only a running node writes, and only one whose disk is not frozen fails at once."""
         self._nodes = all_alive(self.injection, what="fill")
-        for node in self._nodes:
-            if self.injection.cluster.is_frozen(node):
-                raise NoTarget(f"nothing to fill: the disk of node {node} is frozen")
+        _check_free(self.injection, self._nodes)
 
     @as_job
     def inject(self) -> None:
         """Take all space."""
         for node in self._nodes:
-            with self.injection.holds.changing((node,)):
+            with _claimed_room(self.injection, node):
                 self.injection.cluster.fill_up(node)
 
     def go_on(self) -> Task[None]:
@@ -84,16 +84,18 @@ class DiskFull:
             return  # the next time, or the healing, tells
 
     def _note_ends(self) -> None:
+        try_all(partial(self._note_end, node) for node in self._nodes)
+
+    def _note_end(self, node: int) -> None:
         """What another fault has ended is not ours."""
         injection = self.injection
-        for node in self._nodes:
-            with injection.holds.changing((node,)):
-                ended = injection.cluster.state(node).status == "exited" and node not in self._halted
-                if ended and injection.cluster.ended_by(node) == injection.owner:
-                    self._halted.add(node)
-                    injection.outages.ending(node, unclean=True)
-                    note_end(injection, node)
-                    close_edges(injection, node)
+        with injection.holds.changing((node,)):
+            ended = injection.cluster.state(node).status == "exited" and node not in self._halted
+            if ended and injection.cluster.ended_by(node) == injection.owner:
+                self._halted.add(node)
+                injection.outages.ending(node, unclean=True)
+                note_end(injection, node)
+                close_edges(injection, node)
 
     def effect(self) -> Evidence:
         """Is there no room, and have all halted?"""
@@ -109,13 +111,21 @@ class DiskFull:
 
     @as_job
     def heal(self) -> None:
-        """Give the space back, and start what has halted."""
-        clock, cluster = self.injection.clock, self.injection.cluster
+        """Give the space back, and start what has halted, each once it has room."""
         self._is_over = True
-        try_all(partial(cluster.free_up, node) for node in self._nodes)
+        freeing = (partial(self._free_up, node) for node in self._nodes)
+        try_all((*freeing, self._wait_for_halts, self._note_ends, self._bring_back))
+
+    def _free_up(self, node: int) -> None:
+        _free_up(self.injection, node)
+        self._freed.add(node)
+
+    def _wait_for_halts(self) -> None:
+        clock = self.injection.clock
         clock.sleep_until(clock.now_ns() + HALTING_NS)
-        self._note_ends()
-        bring_back(self.injection, sorted(self._halted))
+
+    def _bring_back(self) -> None:
+        bring_back(self.injection, sorted(self._halted & self._freed))
 
     def recovery(self) -> Evidence:
         """Are all back?"""
@@ -136,15 +146,13 @@ class DirectoryFull:
     def prepare(self) -> None:
         """As of the only one."""
         self._directory.prepare("fill")
-        for node in self._directory.nodes:
-            if self.injection.cluster.is_frozen(node):
-                raise NoTarget(f"nothing to fill: a disk of node {node} is frozen")
+        _check_free(self.injection, self._directory.nodes)
 
     @as_job
     def inject(self) -> None:
         """Take all space."""
         for node in self._directory.nodes:
-            with self.injection.holds.changing((node,)):
+            with _claimed_room(self.injection, node):
                 self._directory.hit.add(node)
                 self.injection.cluster.fill_up(node, log_dir=self.injection.step.number)
 
@@ -161,17 +169,45 @@ class DirectoryFull:
         return evidence
 
     def heal(self) -> Task[None]:
-        """Give the space back, then restart."""
-        yield from in_background(self._free_up)
-        yield from self._directory.restart()
+        """Give each its space back, then restart it."""
+        yield from try_tasks(partial(self._restart, node) for node in sorted(self._directory.hit))
 
-    def _free_up(self) -> None:
-        cluster, number = self.injection.cluster, self.injection.step.number
-        try_all(partial(cluster.free_up, node, log_dir=number) for node in sorted(self._directory.hit))
+    def _restart(self, node: int) -> Task[None]:
+        yield from in_background(partial(_free_up, self.injection, node))
+        yield from self._directory.restart(node)
 
     def recovery(self) -> Evidence:
         """Are the directories back, and all in sync?"""
         return self._directory.recovery()
+
+
+def _room_of(injection: Injection[DiskFullStep], node: int) -> str:
+    return f"the room of log directory {injection.step.number} of node {node}"
+
+
+def _check_free(injection: Injection[DiskFullStep], nodes: Iterable[int]) -> None:
+    """NoTarget if another fault has a disk frozen, or full: healed first, it would give this one's back."""
+    check_thawed(injection, nodes, what="fill")
+    for node in nodes:
+        check_free(injection, _room_of(injection, node))
+
+
+@contextmanager
+def _claimed_room(injection: Injection[DiskFullStep], node: int) -> Iterator[None]:
+    with thawed_node(injection, node):
+        claim(injection, _room_of(injection, node))
+        yield
+
+
+def _free_up(injection: Injection[DiskFullStep], node: int) -> None:
+    """Nothing where another fault has the room. What is removed from a frozen disk waits for its thaw, and
+    with it everybody who asks for that disk."""
+    room = _room_of(injection, node)
+    with injection.holds.changing((node,)):
+        if injection.holds.claimed_by(room) == injection.owner:
+            thaw_first(injection, node)
+            injection.cluster.free_up(node, log_dir=injection.step.number)
+            injection.holds.give_up(room, injection.owner)
 
 
 def _make(injection: Injection[DiskFullStep]) -> Fault:

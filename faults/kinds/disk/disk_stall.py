@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from faults.errors import NoTarget
-from faults.kinds.base import Injection, all_alive, try_all
-from faults.kinds.disk.log_dir import LogDirStep, note_replicas
+from faults.kinds.base import Injection, all_alive, fit_node, try_all
+from faults.kinds.disk.log_dir import LogDirStep, check_thawed, note_replicas
 from faults.kinds.evidence import (
     CounterSample,
     Evidence,
@@ -49,9 +48,7 @@ class DiskStall:
     def prepare(self) -> None:
         """Only a running node writes, and only one whose disk is not frozen already."""
         self._nodes = all_alive(self.injection, what="stall")
-        for node in self._nodes:
-            if self.injection.cluster.is_frozen(node):
-                raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")
+        check_thawed(self.injection, self._nodes, what="stall")
         note_replicas(self.injection, self._nodes, self.injection.step.log_dir)
         if self.injection.step.log_dir is not None:
             self._prepared = self._sample()
@@ -61,7 +58,7 @@ class DiskStall:
         """Freeze."""
         holds = self.injection.holds
         for node in self._nodes:
-            with holds.changing((node,)):
+            with fit_node(self.injection, node):
                 holds.take("frozen", node, self.injection.owner)
                 self.injection.cluster.freeze(node, log_dir=self.injection.step.log_dir)
 

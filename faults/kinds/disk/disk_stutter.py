@@ -13,9 +13,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, Self
 
-from faults.errors import NoTarget
 from faults.kinds.base import Injection, all_alive
-from faults.kinds.disk.log_dir import KEY, check_log_dir, note_replicas, parse_log_dir, write_log_dir
+from faults.kinds.disk.log_dir import (
+    KEY,
+    check_log_dir,
+    check_thawed,
+    note_replicas,
+    parse_log_dir,
+    write_log_dir,
+)
 from faults.kinds.evidence import Evidence
 from faults.kinds.kind import FaultKind, Takes
 from faults.kinds.pulse_train import PulsedStep, PulseTrain, Switch, parse_length
@@ -81,9 +87,7 @@ class DiskStutter:
     def prepare(self) -> None:
         """Only a running node writes, and only one whose disk is not frozen already."""
         self._train.nodes = all_alive(self.injection, what="stall")
-        for node in self._train.nodes:
-            if self.injection.cluster.is_frozen(node):
-                raise NoTarget(f"nothing to stall: the disk of node {node} is frozen already")
+        check_thawed(self.injection, self._train.nodes, what="stall")
         note_replicas(self.injection, self._train.nodes, self.injection.step.log_dir)
 
     @as_job

@@ -5,12 +5,14 @@ The first one has its metadata log too: without that it halts, without any other
 """
 
 from abc import ABC
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from compose.errors import NodeStateError
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import Injection, StepT
+from faults.kinds.base import Injection, StepT, fit_node
 from faults.kinds.step import Head, TargetStep, Words
 from faults.targets.facts import Facts
 from faults.targets.target import parse_target
@@ -72,6 +74,24 @@ def check_log_dir(number: int | None, hit: Collection[int], facts: Facts) -> Non
         raise BadStep(KEY, str(number), f"from 1 to {facts.log_dirs}, which cluster.log_dirs sets")
     if not set(hit) <= set(facts.brokers):
         raise BadStep(KEY, str(number), "1 for this target: a controller has one log directory")
+
+
+def check_thawed(injection: Injection[StepT], nodes: Iterable[int], *, what: str) -> None:
+    """NoTarget if a disk of one of the nodes is frozen: another fault has it, and whatever else is done to it
+    may wait for that one."""
+    for node in nodes:
+        if injection.cluster.is_frozen(node):
+            raise NoTarget(f"nothing to {what}: a disk of node {node} is frozen")
+
+
+@contextmanager
+def thawed_node(injection: Injection[StepT], node: int) -> Iterator[None]:
+    """This fault has the node, which runs, and whose disks are not frozen, to himself; NodeStateError
+    otherwise."""
+    with fit_node(injection, node):
+        if injection.cluster.is_frozen(node):
+            raise NodeStateError(f"a disk of node {node} is frozen")
+        yield
 
 
 def note_replicas(injection: Injection[StepT], nodes: Collection[int], number: int | None) -> None:

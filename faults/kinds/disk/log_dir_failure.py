@@ -13,11 +13,12 @@ the broker goes on writing until then: how far they reached is not known, only h
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
-from faults.errors import BadStep, NoTarget
-from faults.kinds.base import Injection
-from faults.kinds.disk.log_dir import KEY, METADATA, LogDirStep
+from faults.errors import BadStep
+from faults.kinds.base import Injection, try_tasks
+from faults.kinds.disk.log_dir import KEY, METADATA, LogDirStep, check_thawed, thawed_node
 from faults.kinds.disk.lost import Lost
 from faults.kinds.disk.offline import OfflineDirectory
 from faults.kinds.evidence import Evidence, Proven
@@ -70,16 +71,14 @@ class LogDirFailure:
         """Only a running broker whose directory is online, and whose disks are not frozen: those cannot
         fail."""
         self._directory.prepare("fail")
-        for node in self._directory.nodes:
-            if self.injection.cluster.is_frozen(node):
-                raise NoTarget(f"nothing to fail: a disk of node {node} is frozen")
+        check_thawed(self.injection, self._directory.nodes, what="fail")
 
     @as_job
     def inject(self) -> None:
         """Cut the file system off, one node after the other."""
         number = self.injection.step.number
         for node in self._directory.nodes:
-            with self.injection.holds.changing((node,)):
+            with thawed_node(self.injection, node):
                 self._lost.measure(self.injection, node, number)
                 self._directory.hit.add(node)
                 self.injection.cluster.fail_log_dir(node, log_dir=number)
@@ -95,7 +94,8 @@ class LogDirFailure:
 
     def heal(self) -> Task[None]:
         """Restart: a file system that was shut down is well when it is mounted anew."""
-        yield from self._directory.restart(self._lost)
+        hit = sorted(self._directory.hit)
+        yield from try_tasks(partial(self._directory.restart, node, self._lost) for node in hit)
 
     def recovery(self) -> Evidence:
         """Are the directories back, and all in sync?"""

@@ -100,15 +100,14 @@ class OfflineDirectory(Generic[StepT]):
             if before == node:
                 yield _name(state), [before, state.leader]
 
-    def restart(self, lost: Lost | None = None) -> Task[None]:
-        """Restart the nodes that were hit, one after the other. What has ended by itself stays down, and what
-        somebody else has restarted since has its directory back, or will have it."""
-        for node in sorted(self.hit):
-            if (yield from in_background(partial(self._is_as_it_was, node))):
-                yield from stop_or_kill(self.injection, node, UP)
-                self.injection.outages.unclean.add(node)
-                yield from in_background(partial(close_edges, self.injection, node))
-            yield from in_background(partial(self._start, node, lost))
+    def restart(self, node: int, lost: Lost | None = None) -> Task[None]:
+        """Restart a node that was hit. What has ended by itself stays down, and what somebody else has
+        restarted since has its directory back, or will have it."""
+        if (yield from in_background(partial(self._is_as_it_was, node))):
+            yield from stop_or_kill(self.injection, node, UP)
+            self.injection.outages.unclean.add(node)
+            yield from in_background(partial(close_edges, self.injection, node))
+        yield from in_background(partial(self._start, node, lost))
 
     def _is_as_it_was(self, node: int) -> bool:
         is_fit = not unfit(self.injection, node, UP)

@@ -26,7 +26,7 @@ from faults.kinds.outage import (
     exit_codes,
     kill,
     measure_logs,
-    thaw_before_end,
+    thaw_first,
 )
 from faults.kinds.recovery import answering
 from faults.kinds.step import TargetStep
@@ -72,7 +72,7 @@ class PowerLoss:
             cluster.pause(node)
         self._pausing_ns = clock.now_ns() - began_ns
         for node in self._nodes:
-            thaw_before_end(self.injection, node)
+            thaw_first(self.injection, node)
             self._lost.measure(self.injection, node)
             measure_logs(self.injection, node, "before-power-loss")
         for node in self._nodes:
@@ -114,11 +114,13 @@ class PowerLoss:
 
     @as_job
     def heal(self) -> None:
-        """Start again, once every disk can be read again: a node would not start on one that was cut off."""
+        """Start each again, once its disks can be read: a node would not start on one that was cut off."""
         try_all(partial(self._finish_half_way, node) for node in self._nodes)
-        for node in self._nodes:
-            self.injection.cluster.log_bytes(node)
-        bring_back(self.injection, self._nodes, source="after-power-loss")
+        try_all(partial(self._bring_back, node) for node in self._nodes)
+
+    def _bring_back(self, node: int) -> None:
+        self.injection.cluster.log_bytes(node)
+        bring_back(self.injection, (node,), source="after-power-loss")
 
     def _finish_half_way(self, node: int) -> None:
         """If the injection failed while `node` was paused: let it go on, or kill it if its disk is gone."""

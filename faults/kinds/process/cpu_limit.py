@@ -15,7 +15,7 @@ from random import Random
 from typing import ClassVar, Self
 
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import Injection, all_alive, try_all
+from faults.kinds.base import UP, Injection, all_alive, check_free, claim, fit_node, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, moved, seconds
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.recovery import answering
@@ -83,6 +83,7 @@ class CpuLimit:
         """Only a running node that has no limit yet, where the kernel counts how long it waits."""
         self._nodes = all_alive(self.injection, what="limit")
         for node in self._nodes:
+            check_free(self.injection, _limit_of(node))
             if (limit := self.injection.cluster.cpu_limit(node)) is not None:
                 raise NoTarget(f"nothing to limit: node {node} may use {limit:g} processors already")
         self._before = self._waited()
@@ -94,7 +95,8 @@ class CpuLimit:
     def inject(self) -> None:
         """Limit."""
         for node in self._nodes:
-            with self.injection.holds.changing((node,)):
+            with fit_node(self.injection, node, UP):
+                claim(self.injection, _limit_of(node))
                 self.injection.cluster.limit_cpu(node, self.injection.step.cpus)
 
     def effect(self) -> Evidence:
@@ -116,8 +118,12 @@ class CpuLimit:
         try_all(partial(self._release, node) for node in self._nodes)
 
     def _release(self, node: int) -> None:
-        with self.injection.holds.changing((node,)):
-            self.injection.cluster.limit_cpu(node, None)
+        """Nothing where another fault has set the limit."""
+        holds, limit = self.injection.holds, _limit_of(node)
+        with holds.changing((node,)):
+            if holds.claimed_by(limit) == self.injection.owner:
+                self.injection.cluster.limit_cpu(node, None)
+                holds.give_up(limit, self.injection.owner)
 
     def recovery(self) -> Evidence:
         """Is there no limit, does nobody wait for one since the last probe, and do all serve?"""
@@ -128,6 +134,10 @@ class CpuLimit:
         if not before or moved(before, self._since_heal):
             return NotYet(instead="not known yet whether the nodes still wait for a limit")
         return answering(self.injection, self._nodes)
+
+
+def _limit_of(node: int) -> str:
+    return f"the limit of node {node}'s processors"
 
 
 def _draw(rng: Random, head: Head, node: Target, facts: Facts) -> Step:

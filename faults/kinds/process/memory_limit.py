@@ -16,7 +16,7 @@ from functools import partial
 from typing import ClassVar, Self
 
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import Injection, all_alive, try_all
+from faults.kinds.base import UP, Injection, all_alive, check_free, claim, fit_node, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
 from faults.kinds.kind import FaultKind, Takes
 from faults.kinds.recovery import answering
@@ -74,6 +74,7 @@ class MemoryLimit:
         cluster, mib = self.injection.cluster, self.injection.step.mib
         self._nodes = all_alive(self.injection, what="limit")
         for node in self._nodes:
+            check_free(self.injection, _limit_of(node))
             if (limit := cluster.memory_limit(node)) is not None:
                 raise NoTarget(f"nothing to limit: node {node} may have {limit >> 20} MiB already")
             use = cluster.memory_use(node)
@@ -87,7 +88,8 @@ class MemoryLimit:
     def inject(self) -> None:
         """Limit."""
         for node in self._nodes:
-            with self.injection.holds.changing((node,)):
+            with fit_node(self.injection, node, UP):
+                claim(self.injection, _limit_of(node))
                 self.injection.cluster.limit_memory(node, self.injection.step.mib << 20)
 
     def effect(self) -> Evidence:
@@ -108,8 +110,12 @@ class MemoryLimit:
         try_all(partial(self._release, node) for node in self._nodes)
 
     def _release(self, node: int) -> None:
-        with self.injection.holds.changing((node,)):
-            self.injection.cluster.limit_memory(node, None)
+        """Nothing where another fault has set the limit."""
+        holds, limit = self.injection.holds, _limit_of(node)
+        with holds.changing((node,)):
+            if holds.claimed_by(limit) == self.injection.owner:
+                self.injection.cluster.limit_memory(node, None)
+                holds.give_up(limit, self.injection.owner)
 
     def recovery(self) -> Evidence:
         """Is there no limit, and do all serve?"""
@@ -117,6 +123,10 @@ class MemoryLimit:
         if any(limit is not None for limit in limits.values()):
             return NotYet(instead=f"limits in bytes: {by_name(limits)}")
         return answering(self.injection, self._nodes)
+
+
+def _limit_of(node: int) -> str:
+    return f"the limit of node {node}'s memory"
 
 
 MEMORY_LIMIT = FaultKind(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from faults.kinds.base import Injection, all_alive, try_all
+from faults.kinds.base import UP, Injection, all_alive, fit_node, try_all
 from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
 from faults.kinds.kind import FaultKind, one_node
 from faults.kinds.recovery import answering
@@ -37,10 +37,10 @@ class Pause:
 
     @as_job
     def inject(self) -> None:
-        """Pause."""
+        """Pause, also one that another fault has paused meanwhile."""
         holds = self.injection.holds
         for node in self._nodes:
-            with holds.changing((node,)):
+            with fit_node(self.injection, node, UP):
                 holds.take("paused", node, self.injection.owner)
                 self.injection.cluster.pause(node)
 

@@ -17,8 +17,8 @@ from compose.errors import AdminRefused
 from faults.errors import NoTarget
 from faults.kinds.admin.features.feature import FEATURES
 from faults.kinds.admin.features.said import level_now, not_said, serving
-from faults.kinds.admin.topic_step import ClusterStep, check_free, claim
-from faults.kinds.base import Injection
+from faults.kinds.admin.topic_step import ClusterStep
+from faults.kinds.base import Injection, check_free, claim
 from faults.kinds.evidence import Evidence, NotYet, Proven
 from faults.kinds.kind import BY_CONTROLLERS, Cost, FaultKind
 from faults.kinds.recovery import and_in_sync

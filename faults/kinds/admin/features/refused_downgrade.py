@@ -24,8 +24,8 @@ from faults.choices import parse_choice
 from faults.clock import ns
 from faults.errors import NoTarget
 from faults.kinds.admin.features.said import level_now, not_said
-from faults.kinds.admin.topic_step import ClusterStep, check_free, claim
-from faults.kinds.base import Injection
+from faults.kinds.admin.topic_step import ClusterStep
+from faults.kinds.base import Injection, check_free, claim
 from faults.kinds.evidence import Evidence, NotYet, Proven
 from faults.kinds.kind import BY_CONTROLLERS, Cost, FaultKind
 from faults.kinds.recovery import and_in_sync

@@ -9,7 +9,7 @@ from compose.errors import NodeStateError
 from faults.clock import ns
 from faults.kinds.base import Outage, Outages, try_all
 from faults.kinds.evidence import Stillness, moved
-from faults.kinds.node_holds import Holds
+from faults.kinds.node_holds import CutShort, Holds
 
 
 def test_a_hold_lasts_until_its_last_owner_releases_it() -> None:
@@ -22,8 +22,10 @@ def test_a_hold_lasts_until_its_last_owner_releases_it() -> None:
     assert holds.release("paused", 1, "a") is False
     assert holds.release("paused", 1, "b") is True
     assert holds.release("paused", 2, "b") is True
-    assert holds.void("frozen", 1) is True
-    assert holds.void("frozen", 1) is False
+    assert holds.void("frozen", 1, by="d", at_ns=7) is True
+    assert holds.void("frozen", 1, by="d", at_ns=8) is False
+    assert holds.cut_short("c") == (CutShort(node=1, by="d", at_ns=7),)
+    assert (holds.cut_short("a"), holds.cut_short("d")) == ((), ())
 
 
 def test_who_changes_a_node_has_it_to_himself() -> None:

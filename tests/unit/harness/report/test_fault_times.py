@@ -67,6 +67,16 @@ def test_a_begin_and_a_hold_that_differ_are_named() -> None:
     )
 
 
+def test_a_hold_that_another_fault_has_cut_short_is_named() -> None:
+    """Its healing came as planned: only what it lost on the way tells."""
+    short, long = (f'{{"node": 2, "by": "kill-1", "after_s": {after_s}}}' for after_s in (1.04, 2.6))
+    lost = f'{{"cut_short": [{short}, {long}]}}'
+    strange = '{"cut_short": [{"node": 2}, 7]}'
+    assert fault_times([fault("stall", evidence=lost), fault("x", evidence=strange)]).notes == (
+        "stall lost its hold of node 2 after 1.04 s instead of 3.00 s: kill-1 ended it",
+    )
+
+
 def changed(
     kind: str,
     *,

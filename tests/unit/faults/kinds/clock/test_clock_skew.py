@@ -95,7 +95,7 @@ def test_a_clock_that_is_wrong_already_is_not_set_again() -> None:
     second = AHEAD | {"name": "other", "offset": "-1h", "after": "previous.begin + 1s"}
     first, other = run(World(), AHEAD | {"for": "20s"}, second)
     assert (first.proven, first.recovered, other.proven) == (True, True, False)
-    assert "the clock of node 1: ahead has set it, and is not healed" in reason(other)
+    assert "the clock of node 1: ahead has changed it, and is not healed" in reason(other)
 
 
 def test_of_several_nodes_all_must_run() -> None:

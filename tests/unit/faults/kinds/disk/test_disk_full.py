@@ -114,4 +114,4 @@ def test_a_frozen_disk_is_nothing_to_fill() -> None:
     world = World()
     world.frozen.add(1)
     (record,) = run(world, FULL)
-    assert "nothing to fill: the disk of node 1 is frozen" in reason(record)
+    assert "nothing to fill: a disk of node 1 is frozen" in reason(record)

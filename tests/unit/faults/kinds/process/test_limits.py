@@ -68,7 +68,7 @@ def test_a_node_that_is_limited_already_is_not_limited_again() -> None:
     second = CPU | {"name": "other", "cpus": "0.5", "after": "previous.begin + 1s", "for": "20s"}
     first, other = run(World(), CPU | {"for": "20s"}, second)
     assert first.proven
-    assert "nothing to limit: node 2 may use 0.1 processors already" in reason(other)
+    assert "the limit of node 2's processors: cpu has changed it, and is not healed" in reason(other)
 
 
 def test_a_limit_is_taken_from_a_node_that_was_killed_meanwhile() -> None:

@@ -209,4 +209,4 @@ def test_a_disk_that_is_frozen_already_is_nothing_to_stall() -> None:
     world = World()
     world.frozen.add(1)
     (record,) = run(world, STUTTER)
-    assert "the disk of node 1 is frozen already" in str(evidence(record)["reason"])
+    assert "nothing to stall: a disk of node 1 is frozen" in str(evidence(record)["reason"])
