@@ -73,7 +73,6 @@ class PowerLoss:
         self._pausing_ns = clock.now_ns() - began_ns
         for node in self._nodes:
             thaw_first(self.injection, node)
-            self._lost.measure(self.injection, node)
             measure_logs(self.injection, node, "before-power-loss")
         for node in self._nodes:
             self._drop_unsynced(node)
@@ -83,7 +82,11 @@ class PowerLoss:
             kill(self.injection, node)
 
     def _drop_unsynced(self, node: int) -> None:
-        """From here on the node cannot go on: whatever is raised, it ends uncleanly."""
+        """From here on the node cannot go on: whatever is raised, it ends uncleanly.
+
+        What is unsynced is read just before: the kernel goes on writing it to the disk.
+        """
+        self._lost.measure(self.injection, node)
         self.injection.outages.ending(node, unclean=True)
         self._answers[node] = self.injection.cluster.drop_unsynced(node)
         self._lost.cut(self.injection, node)
