@@ -1,10 +1,12 @@
 """Changes of a running Kafka cluster, spoken over the wire: the first broker that answers passes them on.
 
 A connection is opened for each change: a standing one may have been closed since, and a change that fails
-half way is not sent again on the same connection.
+half way is not sent again on the same connection. Over it the broker is asked for something else first, and
+gets the change only when it has just answered. One that is paused would find the change when it goes on, and
+pass it on then: after what it was to do was undone through another broker.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TypeVar
 
@@ -12,6 +14,7 @@ from compose.admin_protocol import ElectionKind, Feature, Place, Quorum, Resourc
 from compose.errors import AdminRefused, BrokerSilent, ViewError
 from compose.kafka import admin_api
 from compose.kafka.admin_api import Outcome
+from compose.kafka.broker_api import offered
 from compose.kafka.brokers import Ask, Brokers
 from compose.kafka.wire import Connection
 
@@ -19,6 +22,8 @@ CHANGE_S = 6.0
 """For each broker that is asked. A change takes some milliseconds; while the controllers elect a leader the
 broker that passes it on waits for that, for up to TIMEOUT_MS."""
 TIMEOUT_MS = 5000
+HELLO_S = 1.0
+"""For each broker but the last one, to show that it answers: milliseconds, on a busy machine tenths."""
 ASK_S = 2.0
 
 UNKNOWN_TOPIC, TOPIC_EXISTS, INVALID_PARTITIONS, ELECTION_NOT_NEEDED = 3, 36, 37, 84
@@ -136,16 +141,30 @@ class ClusterAdmin:
         if refused := [each for each in outcomes if each.error not in (0, *fine)]:
             raise AdminRefused("; ".join(map(_in_words, refused)))
 
-    def _by_any(self, ask: Ask[Answer], only: Iterable[int] | None, *, within_s: float) -> Answer:
-        """The answer of the first broker that gives one in time."""
+    def _by_any(self, ask: Ask[Answer], only: Collection[int] | None, *, within_s: float) -> Answer:
+        """The answer of the first broker that gives one in time; the last one has as long to show that it
+        answers at all, since there is no other."""
         silent: list[str] = []
         with Brokers(self._bootstrap, within_s=within_s) as brokers:
-            for number in only or brokers.numbers:
+            *others, last = only or brokers.numbers
+            for number, hello_s in (*((each, HELLO_S) for each in others), (last, within_s)):
                 try:
-                    return brokers.ask(number, ask)
+                    return brokers.ask(number, _once_it_answers(ask, hello_s))
                 except BrokerSilent as error:
                     silent.append(str(error))
         raise ViewError(f"no broker passes it on to the controllers: {'; '.join(silent)}")
+
+
+def _once_it_answers(ask: Ask[Answer], hello_s: float) -> Ask[Answer]:
+    """The same question of a broker that answers another one before, within `hello_s`."""
+
+    def hello_and_ask(number: int, connection: Connection) -> Answer:
+        connection.begin_question(hello_s)
+        offered(connection)
+        connection.begin_question()
+        return ask(number, connection)
+
+    return hello_and_ask
 
 
 def _in_words(outcome: Outcome) -> str:

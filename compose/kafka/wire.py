@@ -128,9 +128,9 @@ class Connection:
         """Whether there is a connection now, as far as this side knows."""
         return self._socket is not None
 
-    def begin_question(self) -> None:
-        """Start the time that the next requests have together."""
-        self._deadline = time.monotonic() + self._within_s
+    def begin_question(self, within_s: float | None = None) -> None:
+        """Start the time that the next requests have together, None: that of every question."""
+        self._deadline = time.monotonic() + (self._within_s if within_s is None else within_s)
 
     def ask(
         self, key: int, version: int, body: Writer, *, flexible: bool = True, tagged_answer: bool = True

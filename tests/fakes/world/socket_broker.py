@@ -3,7 +3,7 @@
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -29,6 +29,36 @@ def offers(**newest: int) -> bytes:
     """An answer to ApiVersions v0: the newest version by API key, as `key3=12`."""
     rows = [number("hhh", int(key.removeprefix("key")), 0, version) for key, version in newest.items()]
     return number("hi", 0, len(rows)) + b"".join(rows)
+
+
+def requests(connection: socket.socket) -> Iterator[bytes]:
+    """The requests on a connection, each whole and without its length, until the other side closes it."""
+    while head := connection.recv(4, socket.MSG_WAITALL):
+        (size,) = struct.unpack(">i", head)
+        yield connection.recv(size, socket.MSG_WAITALL)
+
+
+@contextmanager
+def paused_broker() -> Iterator[tuple[tuple[str, int], Callable[[], list[bytes]]]]:
+    """A broker whose process is frozen: its kernel takes connections and requests, and nobody answers.
+
+    Yields its address, and what it finds when it goes on: all requests on the connections that were closed.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+
+        def go_on() -> list[bytes]:
+            found: list[bytes] = []
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except BlockingIOError:
+                    return found
+                connection.settimeout(5)
+                with connection:
+                    found += requests(connection)
+
+        yield server.getsockname(), go_on
 
 
 @contextmanager

@@ -3,10 +3,11 @@
 from contextlib import ExitStack
 
 import pytest
-from fakes.world.socket_broker import TAGS, broker, number, offers, text
+from fakes.world.socket_broker import TAGS, broker, number, offers, paused_broker, text
 
 from compose.admin_protocol import Feature, Resource
 from compose.errors import AdminRefused, ViewError
+from compose.kafka import admin
 from compose.kafka.admin import ClusterAdmin
 
 NULL = b"\0"
@@ -41,9 +42,22 @@ def features(level: int) -> bytes:
 
 def test_a_change_goes_to_the_first_broker_that_answers() -> None:
     """A dead one costs nothing but its time."""
-    with broker(deleted(0)) as (address, got):
+    with broker(offers(), deleted(0)) as (address, got):
         ClusterAdmin(f"{SILENT},{at(address)}").delete_topic("new")
-    assert [request[:4] for request in got] == [number("hh", 20, 5)]
+    assert [request[:4] for request in got] == [number("hh", 18, 0), number("hh", 20, 5)]
+
+
+def test_a_change_is_not_left_with_a_broker_that_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would find it when it goes on, and pass it on then, whatever was asked for and done since."""
+    monkeypatch.setattr(admin, "HELLO_S", 0.1)
+    monkeypatch.setattr(admin, "CHANGE_S", 0.4)
+    with paused_broker() as (paused, go_on), broker(offers(), deleted(0)) as (address, got):
+        ClusterAdmin(f"{at(paused)},{at(address)}").delete_topic("new")
+        with pytest.raises(ViewError, match="timed out"):
+            ClusterAdmin(at(paused)).delete_topic("new")
+        found = go_on()
+    assert {request[:2] for request in found} == {number("h", 18)}
+    assert [request[:2] for request in got] == [number("h", 18), number("h", 20)]
 
 
 def test_nobody_takes_a_change() -> None:
@@ -54,18 +68,19 @@ def test_nobody_takes_a_change() -> None:
 
 def test_what_is_so_already_is_no_refusal() -> None:
     """A topic that is gone, an election that is not needed."""
-    with broker(deleted(3, text("gone"))) as (address, _):
+    with broker(offers(), deleted(3, text("gone"))) as (address, _):
         ClusterAdmin(at(address)).delete_topic("new")
-    with broker(elected(84)) as (address, _):
+    with broker(offers(), elected(84)) as (address, _):
         ClusterAdmin(at(address)).elect([("orders", 0)], "preferred")
 
 
 def test_a_refusal_has_kafkas_reason() -> None:
     """In its own words, where it has any; else the name of the error, or its number."""
-    with broker(deleted(73, text("deletion is off"))) as (address, _), pytest.raises(AdminRefused) as caught:
+    refusal = deleted(73, text("deletion is off"))
+    with broker(offers(), refusal) as (address, _), pytest.raises(AdminRefused) as caught:
         ClusterAdmin(at(address)).delete_topic("new")
     assert str(caught.value) == "Kafka refuses new: error 73, deletion is off"
-    with broker(elected(83)) as (address, _), pytest.raises(AdminRefused) as caught:
+    with broker(offers(), elected(83)) as (address, _), pytest.raises(AdminRefused) as caught:
         ClusterAdmin(at(address)).elect([("orders", 0)], "unclean")
     assert str(caught.value) == "Kafka refuses orders-0: ELIGIBLE_LEADERS_NOT_AVAILABLE"
 
@@ -89,10 +104,10 @@ def test_each_broker_is_asked_for_settings_by_itself() -> None:
 def test_the_settings_of_one_broker_go_to_that_broker() -> None:
     """No other one takes them."""
     altered = number("i", 0) + b"\2" + number("h", 0) + NULL + number("b", 4) + text("2") + TAGS + TAGS
-    with broker(altered) as (address, got):
+    with broker(offers(), altered) as (address, got):
         admin = ClusterAdmin(f"{SILENT},{at(address)}")
         admin.change_settings(Resource(kind="broker", name="2"), {"num.io.threads": "4"})
-    assert len(got) == 1
+    assert [request[:2] for request in got] == [number("h", 18), number("h", 44)]
     with pytest.raises(ViewError, match="no broker passes it on"):
         admin.change_settings(Resource(kind="broker", name="1"), {"num.io.threads": "4"})
 
@@ -104,7 +119,7 @@ def test_a_feature_goes_up_or_down_from_where_it_is(now, wanted, direction) -> N
     with ExitStack() as brokers:
         (asked, _), (changed, got) = (
             brokers.enter_context(broker(offers(key18=4), features(now))),
-            brokers.enter_context(broker(done)),
+            brokers.enter_context(broker(offers(), done)),
         )
         admin = ClusterAdmin(at(asked))
         known = admin.features("elr")
@@ -112,7 +127,7 @@ def test_a_feature_goes_up_or_down_from_where_it_is(now, wanted, direction) -> N
         admin = ClusterAdmin(at(changed))
         admin.features = lambda name: known  # type: ignore[method-assign]
         admin.set_feature("elr", wanted)
-    assert text("elr") + number("hb", wanted, direction) in got[0]
+    assert text("elr") + number("hb", wanted, direction) in got[1]
 
 
 @pytest.mark.parametrize(
@@ -129,11 +144,12 @@ def test_a_feature_goes_up_or_down_from_where_it_is(now, wanted, direction) -> N
 )
 def test_a_feature_is_changed_unless_every_broker_is_at_its_level(said, wanted, direction) -> None:
     """One that lags behind still says what the others no longer are at."""
-    with broker(number("ih", 0, 0) + NULL + b"\1" + TAGS) as (address, got):
+    with broker(offers(), number("ih", 0, 0) + NULL + b"\1" + TAGS) as (address, got):
         admin = ClusterAdmin(at(address))
         known = {node: Feature(level=level, oldest=0, newest=99) for node, level in enumerate(said, start=1)}
         admin.features = lambda name: known  # type: ignore[method-assign]
         admin.set_feature("elr", wanted)
     sent = [] if direction is None else [text("elr") + number("hb", wanted, direction)]
-    assert len(got) == len(sent)
-    assert all(row in request for row, request in zip(sent, got, strict=True))
+    changes = got[1:]  # the first one asks whether it answers
+    assert len(changes) == len(sent)
+    assert all(row in request for row, request in zip(sent, changes, strict=True))
