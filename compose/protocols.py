@@ -523,8 +523,12 @@ class Cluster(Protocol):
 class View(Protocol):
     """Topics as the brokers report them, each broker asked by itself."""
 
-    def describe(self, topic: str) -> tuple[PartitionState, ...]:
-        """All partitions of `topic`, each as reported by the brokers with the greatest leader epoch."""
+    def describe(self, *topics: str) -> tuple[PartitionState, ...]:
+        """All partitions of `topics`, each as reported by the brokers with the greatest leader epoch.
+
+        One question for all of them, so that a broker that is silent is waited for once. ComposeError if no
+        broker answers.
+        """
 
     def with_offsets(self, state: PartitionState) -> PartitionState:
         """The same state with the offsets that its replicas report at its leader epoch now."""

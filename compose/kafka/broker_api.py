@@ -7,8 +7,8 @@ clients/src/main/resources/common/message.
 Every function raises OSError or ValueError if the broker does not answer in time, or not as it should.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from compose.kafka.wire import Connection, Reader, Writer
 
@@ -23,6 +23,8 @@ TRANSACTION_MS = 60_000
 """Time-out of a transaction, which nobody begins."""
 
 MOST_PARTITIONS = 2000
+"""In one answer. A broker gives no more of itself (max.request.partition.size.limit)."""
+NULL, NOT_NULL = -1, 1
 LATEST, EARLIEST = -1, -2
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 CONSUMER, DEBUGGING = -1, -2
@@ -106,17 +108,46 @@ def gives_producer_ids(connection: Connection) -> bool:
     return answer.fixed("h") == 0
 
 
-def describe(connection: Connection, topic: str) -> TopicAnswer:
-    """Ask for one topic, with its ELR if the broker offers that (KIP-966, Kafka 3.8 and newer)."""
-    if DESCRIBE not in offered(connection):
-        (found,) = metadata(connection, [topic]).topics
-        return found
+def describe(connection: Connection, topics: Collection[str]) -> dict[str, TopicAnswer]:
+    """Ask for topics, by name, with their ELR if the broker offers that (KIP-966, Kafka 3.8 and newer)."""
+    if DESCRIBE in offered(connection):
+        answers = _described(connection, topics)
+    else:
+        answers = metadata(connection, topics).topics
+    found: dict[str, TopicAnswer] = {}
+    for answer in answers:
+        known = found.get(answer.name, answer)
+        more = () if known is answer else answer.partitions
+        found[answer.name] = replace(known, partitions=known.partitions + more)
+    if missing := set(topics) - found.keys():
+        raise ValueError(f"no answer on {', '.join(sorted(missing))}")
+    return found
+
+
+def _described(connection: Connection, topics: Collection[str]) -> tuple[TopicAnswer, ...]:
+    """DescribeTopicPartitions, asked again while there are more partitions: a topic whose partitions are in
+    several answers is there several times."""
+    found, rest = _described_from(connection, topics, None)
+    while rest is not None:
+        more, rest = _described_from(connection, topics, rest)
+        found += more
+    return found
+
+
+def _described_from(
+    connection: Connection, topics: Collection[str], first: Place | None
+) -> tuple[tuple[TopicAnswer, ...], Place | None]:
+    """One answer, from a partition on or from the first; and the partition from which on there are more."""
     body = Writer()
-    body.array([topic], lambda name: body.text(name).tags()).fixed("i", MOST_PARTITIONS).fixed("b", -1).tags()
-    answer = connection.ask(DESCRIBE, DESCRIBE_VERSION, body)
+    body.array(topics, lambda name: body.text(name).tags()).fixed("i", MOST_PARTITIONS)
+    if first is None:
+        body.fixed("b", NULL)
+    else:
+        body.fixed("b", NOT_NULL).text(first[0]).fixed("i", first[1]).tags()
+    answer = connection.ask(DESCRIBE, DESCRIBE_VERSION, body.tags())
     answer.fixed("i")
-    (described,) = answer.array(lambda: _topic(answer, with_elr=True))
-    return described
+    found = answer.array(lambda: _topic(answer, with_elr=True))
+    return found, None if answer.fixed("b") == NULL else (answer.text(), answer.fixed("i"))
 
 
 def log_dirs(connection: Connection) -> dict[str, bool]:

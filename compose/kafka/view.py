@@ -32,13 +32,18 @@ class ClusterView:
     def __init__(self, bootstrap: str, *, within_s: float = ASK_S) -> None:
         self._brokers = Brokers(bootstrap, within_s=within_s)
 
-    def describe(self, topic: str) -> tuple[PartitionState, ...]:
-        """All partitions of `topic`; empty if no broker knows it. Raises ViewError if no broker answers."""
-        answers = self._topic_by_broker(topic)
+    def describe(self, *topics: str) -> tuple[PartitionState, ...]:
+        """All partitions of `topics`, asked in one question; none of a topic that no broker knows.
+
+        Raises ViewError if no broker answers.
+        """
+        if not topics:
+            return ()
+        answers = self._by_broker(topics)
         if not answers:
             listed = ", ".join(map(str, self._brokers.numbers))
-            raise ViewError(f"topic {topic}: none of the brokers {listed} answers")
-        return merge(answer for answer in answers.values() if answer.error == 0)
+            raise ViewError(f"topic {', '.join(topics)}: none of the brokers {listed} answers")
+        return merge(one for answer in answers.values() for one in answer.values() if one.error == 0)
 
     def with_offsets(self, state: PartitionState) -> PartitionState:
         """The same state with the offsets of its replicas; without any if its leader does not report them.
@@ -64,10 +69,8 @@ class ClusterView:
         answers = self._brokers.ask_all(lambda _, broker: broker_api.metadata(broker, None)).given
         if not answers:
             raise ViewError("no broker answers")
-        topics: dict[str, list[TopicAnswer]] = {}
-        for topic in (t for answer in answers.values() for t in answer.topics if not t.internal):
-            topics.setdefault(topic.name, []).append(topic)
-        return {(s.topic, s.partition): s.leader for reported in topics.values() for s in merge(reported)}
+        states = merge(topic for answer in answers.values() for topic in answer.topics if not topic.internal)
+        return {(state.topic, state.partition): state.leader for state in states}
 
     def fenced(self) -> Mapping[int, bool]:
         """Whether each broker is fenced: not among those that most brokers list. Raises ViewError.
@@ -146,7 +149,8 @@ class ClusterView:
 
     def _short(self, topic: str) -> list[str]:
         """What `topic` lacks of a full ISR by any broker's answer; a silent replica lacks everything."""
-        answers = {node: one for node, one in self._topic_by_broker(topic).items() if one.error == 0}
+        reported = {node: answer[topic] for node, answer in self._by_broker([topic]).items()}
+        answers = {node: one for node, one in reported.items() if one.error == 0}
         if not answers:
             return [f"no broker that answers knows {topic}"]
         replicas = {replica for one in answers.values() for p in one.partitions for replica in p.replicas}
@@ -204,8 +208,9 @@ class ClusterView:
         ).given
         return {node: offset for node, (error, offset) in answers.items() if error == 0}
 
-    def _topic_by_broker(self, topic: str) -> Mapping[int, TopicAnswer]:
-        return self._brokers.ask_all(lambda _, broker: broker_api.describe(broker, topic)).given
+    def _by_broker(self, topics: Collection[str]) -> Mapping[int, Mapping[str, TopicAnswer]]:
+        """The answers on topics by broker and name."""
+        return self._brokers.ask_all(lambda _, broker: broker_api.describe(broker, topics)).given
 
 
 def merge(answers: Iterable[TopicAnswer]) -> tuple[PartitionState, ...]:
@@ -213,18 +218,18 @@ def merge(answers: Iterable[TopicAnswer]) -> tuple[PartitionState, ...]:
 
     Its ELR is the one that most of these brokers report; a broker of an old release reports none.
     """
-    by_partition: dict[int, list[tuple[str, PartitionAnswer]]] = {}
+    by_place: dict[tuple[str, int], list[PartitionAnswer]] = {}
     for answer in answers:
         for partition in answer.partitions:
-            by_partition.setdefault(partition.partition, []).append((answer.name, partition))
-    return tuple(_merged(reported) for _, reported in sorted(by_partition.items()))
+            by_place.setdefault((answer.name, partition.partition), []).append(partition)
+    return tuple(_merged(topic, reported) for (topic, _), reported in sorted(by_place.items()))
 
 
-def _merged(reported: list[tuple[str, PartitionAnswer]]) -> PartitionState:
-    votes = Counter(_state(topic, replace(answer, elr=None)) for topic, answer in reported)
+def _merged(topic: str, reported: list[PartitionAnswer]) -> PartitionState:
+    votes = Counter(_state(topic, replace(answer, elr=None)) for answer in reported)
     winner = max(votes.items(), key=lambda item: (item[0].leader_epoch, item[1]))[0]
-    agreeing = [(t, a) for t, a in reported if _state(t, replace(a, elr=None)) == winner]
-    with_elr = Counter(_state(topic, answer) for topic, answer in agreeing if answer.elr is not None)
+    agreeing = [answer for answer in reported if _state(topic, replace(answer, elr=None)) == winner]
+    with_elr = Counter(_state(topic, answer) for answer in agreeing if answer.elr is not None)
     return with_elr.most_common(1)[0][0] if with_elr else winner
 
 

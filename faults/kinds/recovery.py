@@ -67,7 +67,7 @@ def isr_is_short(injection: Injection[StepT]) -> str:
     """
     view, was = injection.view, injection.isr
     topics = dict.fromkeys(topic for topic, _ in was or view.leaders())
-    states = {(topic, state.partition): state for topic in topics for state in view.describe(topic)}
+    states = {(state.topic, state.partition): state for state in view.describe(*topics)}
     for topic, partition in was or states:
         state = states.get((topic, partition))
         if state is None:
@@ -86,11 +86,10 @@ def and_in_sync(injection: Injection[StepT], evidence: Evidence) -> Evidence:
 
 def under_replicated(view: View) -> str:
     """Which partition lacks a replica in its ISR; "" if each has all. ComposeError if no broker answers."""
-    for topic in dict.fromkeys(topic for topic, _ in view.leaders()):
-        for state in view.describe(topic):
-            if not set(state.replicas) <= set(state.isr):
-                of = f"{topic}-{state.partition}"
-                return f"isr of {of} is {list(state.isr)}, its replicas are {list(state.replicas)}"
+    for state in view.describe(*dict.fromkeys(topic for topic, _ in view.leaders())):
+        if not set(state.replicas) <= set(state.isr):
+            of = f"{state.topic}-{state.partition}"
+            return f"isr of {of} is {list(state.isr)}, its replicas are {list(state.replicas)}"
     return ""
 
 

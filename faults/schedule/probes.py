@@ -94,7 +94,7 @@ class Probes:
     def read_partitions(self) -> tuple[Read, int]:
         """All partitions, empty if no broker answers; and when they were asked for.
 
-        Takes as long as the quick view waits for a silent broker, for each topic.
+        Takes as long as the quick view waits for a silent broker.
         """
         self.learn_topics()
         asked_ns = self.clock.now_ns()
@@ -145,8 +145,7 @@ class Probes:
             self._topics = tuple(dict.fromkeys(topic for topic, _ in sorted(leaders)))
 
     def _partitions(self) -> Read:
-        topics = (*self._topics, *self.internal)
-        return by_place(state for topic in topics for state in self.quickest.describe(topic))
+        return by_place(self.quickest.describe(*self._topics, *self.internal))
 
 
 def _has(sample: CounterSample, counter: Counter, nodes: Collection[int]) -> bool:

@@ -66,11 +66,8 @@ class OfflineDirectory(Generic[StepT]):
         """Each replica in the directory, by its node, with the state of its partition; ComposeError if no
         broker answers."""
         replicas = sorted(self.injection.outages.replicas)
-        states = {
-            (topic, state.partition): state
-            for topic in dict.fromkeys(topic for _, topic, _ in replicas)
-            for state in self.injection.view.describe(topic)
-        }
+        topics = dict.fromkeys(topic for _, topic, _ in replicas)
+        states = {(state.topic, state.partition): state for state in self.injection.view.describe(*topics)}
         for node, topic, partition in replicas:
             if (topic, partition) in states:
                 yield node, states[topic, partition]

@@ -459,8 +459,8 @@ class WorldView:
 
     world: World
 
-    def describe(self, topic: str) -> tuple[PartitionState, ...]:
-        places = [place for place in sorted(self.world.admin.replicas) if place[0] == topic]
+    def describe(self, *topics: str) -> tuple[PartitionState, ...]:
+        places = [place for place in sorted(self.world.admin.replicas) if place[0] in topics]
         return tuple(self._orders() if place == ORDERS else self._other(place) for place in places)
 
     def _orders(self) -> PartitionState:
@@ -491,7 +491,7 @@ class WorldView:
 
     def leaders(self) -> Mapping[tuple[str, int], int]:
         topics = {topic for topic, _ in self.world.admin.replicas}
-        return {(topic, s.partition): s.leader for topic in topics for s in self.describe(topic)}
+        return {(s.topic, s.partition): s.leader for s in self.describe(*topics)}
 
     def fenced(self) -> Mapping[int, bool]:
         return {node: not self.world.serves(node) for node in self.world.brokers}

@@ -26,8 +26,8 @@ class FakeView:
     def put(self, state: PartitionState) -> None:
         self.states[(state.topic, state.partition)] = state
 
-    def describe(self, topic: str) -> tuple[PartitionState, ...]:
-        return tuple(s for (name, _), s in sorted(self.states.items()) if name == topic)
+    def describe(self, *topics: str) -> tuple[PartitionState, ...]:
+        return tuple(s for (name, _), s in sorted(self.states.items()) if name in topics)
 
     def with_offsets(self, state: PartitionState) -> PartitionState:
         return replace(state, offsets=self.offsets.get((state.topic, state.partition)))

@@ -79,14 +79,14 @@ class CutOffView(WorldView):
     forgets_until_s: float = -1.0
     asked_ns: list[int] = field(default_factory=list)
 
-    def describe(self, topic: str) -> tuple[PartitionState, ...]:
+    def describe(self, *topics: str) -> tuple[PartitionState, ...]:
         edges = [Edge(source="client", target=node) for node in self.world.brokers]
         if not any(self.world.mesh.passes(edge) for edge in edges):
             raise ViewError("none of the brokers answers")
         now_ns = self.world.clock.now_ns()
         self.asked_ns.append(now_ns)
         forgotten = ns(5) < now_ns < ns(self.forgets_until_s)
-        return () if forgotten else super().describe(topic)
+        return () if forgotten else super().describe(*topics)
 
 
 def test_a_fault_has_not_recovered_while_no_broker_answers_what_is_in_sync() -> None:

@@ -89,7 +89,7 @@ def test_describe_of_an_old_broker() -> None:
     known = b"\2" + topic + number("i", 0) + TAGS
     answer = number("i", 0) + b"\2" + BROKER_2 + text("c") + number("i", 2) + known + TAGS
     with broker(offers(key3=12), answer) as (address, _), Connection(address, within_s=2) as one:
-        found = describe(one, "orders")
+        found = describe(one, ["orders"])["orders"]
     assert [(p.partition, p.isr, p.elr) for p in found.partitions] == [(4, (3, 1), None)]
 
 
@@ -102,8 +102,48 @@ def test_describe() -> None:
             broker(offers(key75=0), number("i", 0) + b"\2" + topic + b"\xff" + TAGS) as (address, _),
             Connection(address, within_s=2) as one,
         ):
-            found = describe(one, "orders")
+            found = describe(one, ["orders"])["orders"]
         assert (found.internal, found.partitions[0].elr) == (True, expected)
+
+
+def described(rest: bytes, **partitions: tuple[int, ...]) -> bytes:
+    """An answer to DescribeTopicPartitions on partitions by topic; `rest`: from which on there are more."""
+
+    def partition(which: int) -> bytes:
+        return number("hiii", 0, which, 3, 7) + ids(3) + ids(3) + ids() + b"\0" + ids() + TAGS
+
+    def topic(name: str) -> bytes:
+        rows = bytes([len(partitions[name]) + 1]) + b"".join(map(partition, partitions[name]))
+        return number("h", 0) + text(name) + UUID + b"\0" + rows + number("i", 0) + TAGS
+
+    topics = bytes([len(partitions) + 1]) + b"".join(map(topic, partitions))
+    return number("i", 0) + topics + rest + TAGS
+
+
+def test_topics_are_described_in_one_question_and_the_rest_of_them_in_the_next() -> None:
+    """A broker gives so many partitions in one answer, and says from which one on there are more."""
+    more = b"\1" + text("b") + number("i", 1) + TAGS
+    first, second = described(more, a=(0,), b=(0,)), described(b"\xff", b=(1, 2))
+    with broker(offers(key75=0), first, second) as (address, got), Connection(address, within_s=2) as one:
+        found = describe(one, ["a", "b"])
+    assert {name: [each.partition for each in answer.partitions] for name, answer in found.items()} == {
+        "a": [0],
+        "b": [0, 1, 2],
+    }
+    asked = b"\3" + text("a") + TAGS + text("b") + TAGS + number("i", 2000)
+    assert got[1].endswith(asked + b"\xff" + TAGS)
+    assert got[2].endswith(asked + more + TAGS)
+
+
+def test_a_topic_that_is_missing_in_an_answer_makes_it_unusable() -> None:
+    """It is not reported as one without partitions."""
+    answer = described(b"\xff", a=(0,))
+    with (
+        broker(offers(key75=0), answer) as (address, _),
+        Connection(address, within_s=2) as one,
+        pytest.raises(ValueError, match="no answer on b"),
+    ):
+        describe(one, ["a", "b"])
 
 
 @pytest.mark.parametrize(("error", "given"), [(0, True), (14, False)])

@@ -1,6 +1,7 @@
 """One answer from those of several brokers, and what it takes for a topic to be settled."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -58,12 +59,14 @@ class Brokers:
         self.codes = {0: 0}
 
     def metadata(self, connection: Connection, topics: Iterable[str] | None) -> MetadataAnswer:
-        return MetadataAnswer(brokers=self.alive, topics=(self.describe(connection, "orders"),))
+        return MetadataAnswer(
+            brokers=self.alive, topics=tuple(self.describe(connection, ["orders"]).values())
+        )
 
-    def describe(self, connection: Connection, topic: str) -> TopicAnswer:
+    def describe(self, connection: Connection, topics: Iterable[str]) -> dict[str, TopicAnswer]:
         if connection.address[1] not in self.topics:
             raise TimeoutError("timed out")
-        return self.topics[connection.address[1]]
+        return {topic: replace(self.topics[connection.address[1]], name=topic) for topic in topics}
 
     def list_offsets(self, connection: Connection, epochs: object) -> dict[tuple[str, int], tuple[int, int]]:
         return {("orders", partition): (code, 5) for partition, code in self.codes.items()}
@@ -97,6 +100,14 @@ def test_settled(brokers: Brokers, view: ClusterView) -> None:
     """All alive brokers agree and the leader serves."""
     assert settled(view) == ""
     assert view.leaders() == {("orders", 0): 1}
+
+
+def test_topics_that_are_described_together(brokers: Brokers, view: ClusterView) -> None:
+    """Each has its own partitions; what one broker knows better of one topic is not mixed with another."""
+    assert [state.topic for state in view.describe("orders", "a", "b")] == ["a", "b", "orders"]
+    assert view.describe() == ()
+    answers = [reports(1, 4, (1, 2)), replace(reports(2, 9, (2,)), name="a")]
+    assert [(s.topic, s.leader, s.isr) for s in merge(answers)] == [("a", 2, (2,)), ("orders", 1, (1, 2))]
 
 
 def test_dead_broker(brokers: Brokers, view: ClusterView) -> None:

@@ -123,11 +123,10 @@ def test_no_broker_knows_a_coordinator() -> None:
 class ViewWithTransactions(WorldView):
     """A view of a cluster whose transaction log is led by whoever leads orders-0."""
 
-    def describe(self, topic: str) -> tuple[PartitionState, ...]:
-        if topic != TRANSACTION_LOG:
-            return super().describe(topic)
+    def describe(self, *topics: str) -> tuple[PartitionState, ...]:
         (orders,) = super().describe("orders")
-        return tuple(replace(orders, topic=topic, partition=number) for number in range(4))
+        log = tuple(replace(orders, topic=TRANSACTION_LOG, partition=number) for number in range(4))
+        return super().describe(*topics) + (log if TRANSACTION_LOG in topics else ())
 
 
 def test_a_transaction_coordinator_is_killed_and_moves() -> None:
@@ -170,10 +169,10 @@ def test_a_producer_is_fenced() -> None:
 class ViewWithElr(WorldView):
     """A view of a cluster on which who has left the ISR is an eligible leader for as long."""
 
-    def describe(self, topic: str) -> tuple[PartitionState, ...]:
+    def describe(self, *topics: str) -> tuple[PartitionState, ...]:
         return tuple(
             replace(state, elr=tuple(sorted(set(state.replicas) - set(state.isr))))
-            for state in super().describe(topic)
+            for state in super().describe(*topics)
         )
 
 

@@ -96,8 +96,8 @@ def test_internal_topics_are_read_and_are_nobody_s_default() -> None:
     view = WorldView(world)
     (orders,) = view.describe("orders")
     internal = replace(orders, topic="__transaction_state")
-    states = {"orders": (orders,), "__transaction_state": (internal,)}
-    view.describe = states.__getitem__  # type: ignore[method-assign]
+    states = {"orders": orders, "__transaction_state": internal}
+    view.describe = lambda *topics: tuple(states[topic] for topic in topics)  # type: ignore[method-assign]
     read = Probes(cluster=world, view=view, clock=world.clock, internal=("__transaction_state",))
     read.keep_partitions(*read.read_partitions())
     assert read.known.isr.keys() == {("orders", 0), ("__transaction_state", 0)}
@@ -202,5 +202,5 @@ def test_no_broker_reports_what_is_in_sync() -> None:
     world = World()
     read = probes(world)
     assert read.read_isr() == {("orders", 0): (1, 2, 3)}
-    read.view.describe = lambda _: (_ for _ in ()).throw(NodeStateError("no answer"))  # type: ignore[method-assign]
+    read.view.describe = lambda *_: (_ for _ in ()).throw(NodeStateError("no answer"))  # type: ignore[method-assign]
     assert read.read_isr() == {}

@@ -206,11 +206,13 @@ def test_a_vacant_role_is_waited_for() -> None:
     world = World()
     view = WorldView(world)
     describe, vacant_until = view.describe, ns(8)
-    view.describe = lambda topic: tuple(  # type: ignore[method-assign]
+    view.describe = lambda *topics: tuple(  # type: ignore[method-assign]
         state
         if world.clock.now_ns() >= vacant_until
-        else type(state)(topic=topic, partition=0, leader=-1, leader_epoch=0, replicas=(1, 2, 3), isr=(1,))
-        for state in describe(topic)
+        else type(state)(
+            topic=state.topic, partition=0, leader=-1, leader_epoch=0, replicas=(1, 2, 3), isr=(1,)
+        )
+        for state in describe(*topics)
     )
     (record,) = run_schedule(
         plan(KILL), world, view, world.clock, stop=Event(), on_event=lambda _: None, threads=Inline()
