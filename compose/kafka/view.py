@@ -26,11 +26,13 @@ class ClusterView:
     """Implements `compose.protocols.View`. `bootstrap`: host:port of broker 1, 2, …, separated by commas.
 
     `within_s` bounds each broker's answer to a question; one that is silent costs so much of every question.
+    With `skips_silent` it costs that once, and is not waited for again until it answers, while another one
+    does: for what must be known soon. Who must know what all brokers say that answer, as for a proof, waits.
     Leaving it as a context closes its connections to the brokers.
     """
 
-    def __init__(self, bootstrap: str, *, within_s: float = ASK_S) -> None:
-        self._brokers = Brokers(bootstrap, within_s=within_s)
+    def __init__(self, bootstrap: str, *, within_s: float = ASK_S, skips_silent: bool = False) -> None:
+        self._brokers = Brokers(bootstrap, within_s=within_s, skips_silent=skips_silent)
 
     def describe(self, *topics: str) -> tuple[PartitionState, ...]:
         """All partitions of `topics`, asked in one question; none of a topic that no broker knows.
@@ -53,10 +55,12 @@ class ClusterView:
         """
         leader = state.leader
         first = self._latest(state, {leader}, asks_as=lambda _: DEBUGGING)
+        if leader not in first:
+            return replace(state, offsets=None)
         rest = self._latest(
             state, state.replicas, asks_as=lambda node: CONSUMER if node == leader else DEBUGGING
         )
-        if leader not in first or leader not in rest:
+        if leader not in rest:
             return replace(state, offsets=None)
         ends = rest | first
         return replace(

@@ -124,6 +124,27 @@ def test_a_silent_broker_delays_no_fault_of_a_cluster_with_several_topics() -> N
     assert p99_late_ns(records) <= LIMIT_NS
 
 
+def test_a_recovery_is_not_proven_by_the_view_that_does_not_wait() -> None:
+    """It may leave out the one broker that knows who is in sync: here it takes all replicas for that."""
+    world = World(rejoin_ns=ns(4))
+    quick = WorldView(world)
+    asked = quick.describe
+    quick.describe = lambda *topics: tuple(  # type: ignore[method-assign]
+        replace(state, isr=(1, 2, 3)) for state in asked(*topics)
+    )
+    (kill,) = run_schedule(
+        parse_steps([{"do": "kill", "target": "node 2", "at": "5s", "for": "5s"}]),
+        world,
+        WorldView(world),
+        world.clock,
+        stop=Event(),
+        on_event=lambda _: None,
+        quick=quick,
+        threads=Inline(),
+    )
+    assert kill.recovered_ns >= kill.heal_ns + world.boot_ns + world.rejoin_ns
+
+
 def test_after_an_election_the_new_leader_is_hit_although_a_broker_still_names_the_old_one() -> None:
     """Roles are read through a broker that hears of it 5 s later; the event told who leads now."""
     world = World()
