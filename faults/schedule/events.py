@@ -11,7 +11,7 @@ from compose.errors import ComposeError
 from compose.protocols import PartitionState
 from faults.errors import NoTarget
 from faults.kinds.step import When
-from faults.schedule.known import KnownRoles
+from faults.schedule.known import KnownRoles, NewestRoles
 from faults.schedule.probes import UNREADABLE, Probes
 from faults.schedule.step_state import StepState
 from faults.targets.conditions import (
@@ -126,7 +126,10 @@ class Events:
         return observed if is_good else None
 
     def observed(self, condition: Condition) -> Observed:
-        """What a condition is about, as it is now; what nobody reports is left out. Takes its time."""
+        """What a condition is about, as it is now; what nobody reports is left out.
+
+        Takes as long as the quick view waits for a silent broker; of the controller, up to a second.
+        """
         match condition:
             case BrokerFenced() | BrokerUnfenced():
                 return Observed(fenced=self._fenced())
@@ -141,9 +144,13 @@ class Events:
             case ProducerFenced():
                 return Observed(last_fencing_ns=self.last_fencing_ns())
             case TransactionCoordinatorMoved(transactional_id=transactional_id):
-                return Observed(partition=self._coordinating(self.probes.quickest, transactional_id))
+                return Observed(partition=self._coordinating(self._asking(), transactional_id))
             case _:
                 return Observed(partition=self._with_offsets(condition))
+
+    def _asking(self) -> NewestRoles:
+        """The brokers that answer soon, but for what is known to be newer: they may not have heard of it."""
+        return NewestRoles(view=self.probes.quickest, known=self.probes.known)
 
     def _fenced(self) -> Mapping[int, bool]:
         try:
@@ -153,10 +160,10 @@ class Events:
 
     def _with_offsets(self, condition: PartitionCondition) -> PartitionState | None:
         """The state of a condition's partition now, with its offsets if the condition is about them."""
-        state = self._partition(self.probes.view, condition.of)
+        state = self._partition(self._asking(), condition.of)
         if state is None or not isinstance(condition, OffsetCondition):
             return state
-        return self.probes.view.with_offsets(state)
+        return self.probes.quickest.with_offsets(state)
 
     def _coordinating(self, source: Partitions, transactional_id: str) -> PartitionState | None:
         """The state of the partition that has this id by this source; None if it does not know it."""

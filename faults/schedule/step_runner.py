@@ -24,7 +24,7 @@ from faults.schedule.events import Events
 from faults.schedule.record import Reporter, Stage
 from faults.schedule.resolve_targets import Ready, Resolver, Vacant
 from faults.schedule.step_state import StepState
-from faults.targets.observed import Observed, baseline, holds, in_words
+from faults.targets.observed import Observed, baseline, holds, in_words, tells
 from faults.tasks import Task, in_background, outcome, sleep_until, start, submit
 
 AHEAD_NS = ns(1.2)
@@ -94,17 +94,24 @@ class StepRunner:
                 return (yield from self._event_ns(state, when))
 
     def _event_ns(self, state: StepState, when: When) -> Task[int]:
-        """When the event came; without a reading from before, the first one counts as that."""
+        """When the event was noticed; without a reading from before, the first one counts as that.
+
+        It came after the last reading was begun that said that it had not, or else after it began to count.
+        """
         since = self.events.since(state)
         since_ns = self.start_ns if since is None else (yield from since.wait())
-        before = state.before
+        before, not_yet_ns = state.before, since_ns
         while True:
             asked_ns = self.clock.now_ns()
             now = yield from in_background(partial(self.events.observed, when.condition))
             before = baseline(when.condition, before, now)
             if before and holds(when.condition, before, now, since_ns=since_ns):
                 self._learn(state, now, asked_ns)
-                return self.clock.now_ns()
+                noticed_ns = self.clock.now_ns()
+                state.noticed_within_ns = noticed_ns - not_yet_ns
+                return noticed_ns
+            if tells(when.condition, now):
+                not_yet_ns = asked_ns
             yield from self._keep_ready(state)
             if self.clock.now_ns() >= since_ns + ns(when.within_s):
                 late = f"{when.condition} did not come within {when.within_s:g} s"

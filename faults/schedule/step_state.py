@@ -30,8 +30,9 @@ class StepState:
     healing has begun and not ended. `preparing`: the preparation that goes on; `prepared`: what the last one
     found, at `prepared_ns`; `delayed`: why it was not injected when it was due; `postponed`: whose recovery
     made it due by `postponed_ns` later. `before`: for an event that it waits for, what was known just before
-    the moment from which on that counts. `probe`: the last probe of the effect, which may go on; `probes`:
-    how many have returned. `cut_short`: the nodes that other faults have taken from it, once it is healed;
+    the moment from which on that counts; `noticed_within_ns`: how long before it was noticed it came at most,
+    -1: it waits for none, or in vain. `probe`: the last probe of the effect, which may go on; `probes`: how
+    many have returned. `cut_short`: the nodes that other faults have taken from it, once it is healed;
     `given_up`: that it could not be. `final`: the record, once all that it was made from is let go.
     """
 
@@ -56,6 +57,7 @@ class StepState:
     postponed: str = ""
     postponed_ns: int = 0
     before: Observed | None = None
+    noticed_within_ns: int = -1
     effect: Mapping[str, object] = field(default_factory=dict)
     recovery: Mapping[str, object] = field(default_factory=dict)
     failed: bool = False
@@ -133,6 +135,8 @@ class StepState:
             ]
         if self.inject_ns >= 0:
             evidence["late_s"] = seconds(self.inject_ns - self.due_ns)
+        if self.noticed_within_ns >= 0:
+            evidence["noticed_within_s"] = seconds(self.noticed_within_ns)
         if self.outages.waited_ns:
             evidence["waited_s"] = seconds(self.outages.waited_ns)
         if self.delayed:

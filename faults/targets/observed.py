@@ -64,6 +64,19 @@ def in_words(condition: Condition, observed: Observed) -> str:
             return str(observed.partition)
 
 
+def tells(condition: Condition, observed: Observed) -> bool:
+    """Whether anybody has said what the condition is about: else it may have come, and nobody says so."""
+    match condition:
+        case FirstAck() | ProducerFenced():
+            return True
+        case BrokerFenced(broker=broker) | BrokerUnfenced(broker=broker):
+            return broker in observed.fenced
+        case HwBelowLeo() | FollowerBehind():
+            return observed.partition is not None and observed.partition.offsets is not None
+        case _:
+            return not observed.is_empty
+
+
 def baseline(condition: Condition, before: Observed | None, now: Observed) -> Observed | None:
     """What later readings are compared with: `before`, unless there is none, or `now` tells more.
 

@@ -15,7 +15,7 @@ from checkers.history.tables import NONE
 from faults.kinds.registry import KINDS
 
 NAMED_S = 0.5
-"""A begin, a hold or an end that differs by more than this is named."""
+"""A begin, a hold or an end that differs by more than this is named; so is an event noticed so late."""
 
 EDGE_S = 0.1
 """What an edge takes of an injection or a healing, beside what the kind takes for all of them together."""
@@ -75,6 +75,9 @@ def _notes(fault: Fault) -> Iterator[str]:
     match evidence.get("postponed"):
         case {"by_s": float(by_s), "for": str(other)} if by_s > NAMED_S:
             yield f"{fault.name} was postponed by {by_s:.2f} s: {other} had not recovered"
+    match evidence.get("noticed_within_s"):
+        case float(noticed_s) if noticed_s > NAMED_S:
+            yield f"{fault.name} noticed its event up to {noticed_s:.2f} s late"
     late_s = _late_s(fault)
     if abs(late_s) > NAMED_S:
         because = str(evidence.get("delayed", ""))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 
 import pytest
-from fakes.world.fault_world import Aside, Inline, Slow, World, WorldView
+from fakes.world.fault_world import LAG_NS, Aside, Inline, Slow, World, WorldView
 
 from compose.protocols import PartitionState
 from faults.clock import ns
@@ -75,13 +75,14 @@ def run(
 
 @dataclass
 class LateToKnow(WorldView):
-    """A view that asks only a broker which has not heard of an election yet; it does so `after_ns`."""
+    """A view that asks a broker of all topics which has not heard of an election yet, and does so
+    `after_ns`; of one topic it asks others too."""
 
     after_ns: int
 
     def describe(self, *topics: str) -> tuple[PartitionState, ...]:
         states = super().describe(*topics)
-        if self.world.clock.now_ns() >= self.after_ns:
+        if len(topics) == 1 or self.world.clock.now_ns() >= self.after_ns:
             return states
         return tuple(replace(state, leader=1, leader_epoch=0) for state in states)
 
@@ -119,9 +120,65 @@ def test_a_silent_broker_delays_no_fault() -> None:
 def test_a_silent_broker_delays_no_fault_of_a_cluster_with_several_topics() -> None:
     """It is waited for once a reading, however many topics there are."""
     world = World()
-    world.admin.replicas |= {(f"more-{number}", 0): (1, 2, 3) for number in range(5)}
+    world.admin.replicas |= {(f"refunds-{number}", 0): (1, 2, 3) for number in range(5)}
     records = run(world, plan_of(40), Aside(world.clock))
     assert p99_late_ns(records) <= LIMIT_NS
+
+
+@pytest.mark.parametrize(("quick_s", "within_s"), [(0.0, 0.2), (0.5, 1.2), (None, 4.2)])
+def test_an_event_is_noticed_soon_although_a_broker_is_silent(quick_s: float | None, within_s: float) -> None:
+    """The view that waits less is asked, 0.2 s after its last answer. What that took is recorded: the event
+    came after the begin of the last reading that had not found it."""
+    world = World()
+    silent = {"do": "pause", "target": "node 2", "at": "5s", "for": "12s"}
+    waiting = {"do": "pause", "target": "node 101", "when": "isr.size(orders-0) <= 2", "for": "1s"}
+    first, second = run(world, parse_steps([silent, waiting]), Aside(world.clock), quick_s=quick_s)
+    came_ns = first.begin_ns + LAG_NS
+    noticed_within_s = json.loads(second.evidence)["noticed_within_s"]
+    assert noticed_within_s == pytest.approx(within_s)
+    assert second.planned_begin_ns - ns(noticed_within_s) <= came_ns <= second.planned_begin_ns
+
+
+def test_offsets_are_asked_of_the_view_that_waits_less() -> None:
+    """A paused follower is behind by 500 records half a second later, for 3 s, and then out of the ISR."""
+    world = World()
+    view = WorldView(world)
+    view.with_offsets = lambda _: pytest.fail("it was asked")  # type: ignore[method-assign]
+    silent = {"do": "pause", "target": "node 2", "at": "5s", "for": "9s"}
+    behind = {"do": "pause", "target": "node 101", "when": "hw < leo - 500", "for": "1s"}
+    first, second = run_schedule(
+        parse_steps([silent, behind]),
+        world,
+        view,
+        world.clock,
+        stop=Event(),
+        on_event=lambda _: None,
+        quick=WorldView(world),
+        threads=Inline(),
+    )
+    assert first.begin_ns + ns(0.5) <= second.inject_ns <= first.begin_ns + ns(1)
+
+
+def test_a_reading_without_an_answer_does_not_say_that_an_event_has_not_come() -> None:
+    """No broker answers for a while, and one is fenced meanwhile: it may have been so all that time."""
+    world = World()
+    view = WorldView(world)
+    fenced = view.fenced
+    view.fenced = lambda: fenced() if not ns(6) < world.clock.now_ns() < ns(9) else {}  # type: ignore[method-assign]
+    kill = {"do": "kill", "target": "node 2", "at": "6500ms", "for": "9s"}
+    waiting = {"do": "pause", "target": "node 101", "when": "broker 2 fenced", "since": "start", "for": "1s"}
+    _, noticed = run_schedule(
+        parse_steps([kill, waiting]),
+        world,
+        view,
+        world.clock,
+        stop=Event(),
+        on_event=lambda _: None,
+        threads=Inline(),
+    )
+    assert ns(9) <= noticed.planned_begin_ns <= ns(9.3)
+    noticed_within_s = json.loads(noticed.evidence)["noticed_within_s"]
+    assert ns(5.7) <= noticed.planned_begin_ns - ns(noticed_within_s) <= ns(6)
 
 
 def test_a_recovery_is_not_proven_by_the_view_that_does_not_wait() -> None:
@@ -148,6 +205,7 @@ def test_a_recovery_is_not_proven_by_the_view_that_does_not_wait() -> None:
 def test_after_an_election_the_new_leader_is_hit_although_a_broker_still_names_the_old_one() -> None:
     """Roles are read through a broker that hears of it 5 s later; the event told who leads now."""
     world = World()
+    world.admin.replicas["refunds", 0] = (1, 2, 3)
     kill = {"name": "kill", "at": "5s", "do": "kill", "target": "leader", "for": "6s"}
     pause = {"do": "pause", "when": "leader.changed", "target": "leader", "for": "3s"}
     killed, paused = run_schedule(

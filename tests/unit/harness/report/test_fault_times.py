@@ -266,6 +266,16 @@ def test_the_terminal_has_a_line_of_it_and_the_notes() -> None:
     assert len(report_text(replace(report, document={})).splitlines()) == 1
 
 
+def test_an_event_that_was_noticed_late_is_named() -> None:
+    """By more than half a second; of a step that waited for none nothing is said."""
+    faults = [
+        fault("soon", evidence='{"noticed_within_s": 0.5}'),
+        fault("later", evidence='{"late_s": 0.021, "noticed_within_s": 3.453}'),
+        fault("odd", evidence='{"noticed_within_s": "x"}'),
+    ]
+    assert fault_times(faults).notes == ("later noticed its event up to 3.45 s late",)
+
+
 def test_what_waited_for_another_to_recover_is_named_with_it() -> None:
     faults = [
         fault("soon", evidence='{"postponed": {"by_s": 0.4, "for": "kill-1"}}'),
