@@ -27,7 +27,7 @@ from faults.targets.conditions import (
     TransactionCoordinatorMoved,
 )
 from faults.targets.moments import Combined, Moment, Moments, StepMoment, each_moment
-from faults.targets.observed import Observed
+from faults.targets.observed import NOBODY, Observed
 from faults.targets.roles import Partitions, Roles
 from faults.targets.target import TopicPartition
 from faults.tasks import Signal, first_of, last_of
@@ -115,7 +115,7 @@ class Events:
             case BrokerFenced() | BrokerUnfenced() | FirstAck() | ProducerFenced():
                 return None
             case ControllerMoved():
-                observed = Observed(controller=source.active_controller())
+                observed = Observed(controller=_or_nobody(source.active_controller()))
             case CoordinatorMoved(group=group):
                 observed = Observed(coordinator=source.coordinator(group))
             case TransactionCoordinatorMoved(transactional_id=of):
@@ -135,7 +135,7 @@ class Events:
                 return Observed(fenced=self._fenced())
             case ControllerMoved():
                 active = self.probes.read_controller()
-                return Observed(controller=None if active == UNREADABLE else active)
+                return Observed(controller=None if active == UNREADABLE else _or_nobody(active))
             case CoordinatorMoved(group=group):
                 read, _ = self.probes.read_coordinators({group})
                 return Observed(coordinator=read.get(group))
@@ -178,3 +178,8 @@ class Events:
             return Roles(cluster=self.probes.cluster, view=source).partition(of)
         except (NoTarget, ComposeError):
             return None
+
+
+def _or_nobody(active: int | None) -> int:
+    """The active controller, or that there is none."""
+    return NOBODY if active is None else active

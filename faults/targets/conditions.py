@@ -12,7 +12,8 @@
                                   that replica's log ends at least 100 offsets before the leader's
     broker 2 fenced               the controllers have fenced it
     broker 2 unfenced             it has been fenced since the waiting began, and is not any more
-    controller.moved              there is an active controller, and it is another one than before
+    controller.moved              there is an active controller, and it is another one than before; one where
+                                  there was none, too
     coordinator(GROUP).moved      a consumer group has a coordinator, and it is another broker than before
     transaction coordinator(ID).moved
                                   the same of a transactional id of the load
@@ -177,7 +178,7 @@ class BrokerUnfenced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerMoved:
-    """Another active controller than before."""
+    """Another active controller than before; one where there was none, too."""
 
     def __str__(self) -> str:
         return "controller.moved"

@@ -24,6 +24,9 @@ from faults.targets.conditions import (
     TransactionCoordinatorMoved,
 )
 
+NOBODY = 0
+"""In place of the number of a controller: none is active. That is known, other than what nobody reports."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
@@ -53,7 +56,8 @@ def in_words(condition: Condition, observed: Observed) -> str:
             words = {None: "nobody knows", True: "fenced", False: "not fenced"}
             return f"broker {broker}: {words[observed.fenced.get(broker)]}"
         case ControllerMoved():
-            return f"active controller {observed.controller}"
+            nobody = observed.controller == NOBODY
+            return "no active controller" if nobody else f"active controller {observed.controller}"
         case CoordinatorMoved(group=group):
             return f"coordinator of {group}: {observed.coordinator}"
         case FirstAck():
@@ -96,7 +100,7 @@ def holds(condition: Condition, before: Observed, now: Observed, *, since_ns: in
         case BrokerUnfenced(broker=broker):
             return before.fenced.get(broker, False) and not now.fenced.get(broker, True)
         case ControllerMoved():
-            return now.controller is not None and now.controller != before.controller
+            return now.controller not in (None, NOBODY, before.controller)
         case CoordinatorMoved():
             return now.coordinator is not None and now.coordinator != before.coordinator
         case FirstAck():

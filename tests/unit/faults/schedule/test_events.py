@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Event
 from typing import Any
 
 import pytest
-from fakes.world.fault_world import Inline, Slow, World, WorldView
+from fakes.world.fault_world import Aside, Inline, Slow, World, WorldView
 
 from compose.errors import ViewError
 from compose.kafka.coordinators import TRANSACTION_LOG
@@ -33,6 +34,7 @@ def run(
     last_ack_ns: Callable[[TopicPartition | None], int] = lambda _: -1,
     last_fencing_ns: Callable[[], int] = lambda: -1,
     slowly: bool = False,
+    threads: Executor | None = None,
 ) -> tuple[FaultRecord, ...]:
     """Run a plan on the world's clock; `slowly`: each reading takes 0.3 s."""
     return run_schedule(
@@ -44,7 +46,7 @@ def run(
         on_event=lambda _: None,
         last_ack_ns=last_ack_ns,
         last_fencing_ns=last_fencing_ns,
-        threads=Slow(world.clock) if slowly else Inline(),
+        threads=threads or (Slow(world.clock) if slowly else Inline()),
     )
 
 
@@ -93,6 +95,31 @@ def test_the_controller_moves() -> None:
     )
     assert (kill.nodes, pause.nodes) == ((101,), (102,))
     assert kill.inject_ns < pause.inject_ns < kill.inject_ns + ns(0.5)
+
+
+class SlowToTell(World):
+    """A world in which it takes 2.5 s to read from the controllers' disks which one is active."""
+
+    def active_controller(self) -> int | None:
+        self.clock.advance(ns(2.5))
+        return super().active_controller()
+
+
+@pytest.mark.parametrize("made", [SlowToTell, World], ids=["read late", "read in time"])
+@pytest.mark.parametrize("since", ["kill.begin", "kill.end"])
+def test_a_controller_where_there_was_none_has_moved(made: type[World], since: str) -> None:
+    """None is active when the event begins to count, or what was known then is too old to count, and none is
+    active at the first reading; then another one is."""
+    world = made()
+    world.clock.call_at(ns(5.01), lambda: setattr(world, "controller", None))
+    world.clock.call_at(ns(9.5), lambda: setattr(world, "controller", 102))
+    _, pause = run(
+        world,
+        KILL | {"target": "node 101"},
+        PAUSE | {"when": "controller.moved", "since": since, "within": "20s"},
+        threads=Aside(world.clock),
+    )
+    assert ns(9.5) <= pause.planned_begin_ns <= ns(15)
 
 
 def test_nobody_can_say_who_is_the_controller() -> None:

@@ -6,7 +6,7 @@ import pytest
 from fakes.world.view import partition
 
 from faults.targets.conditions import FirstAck, parse_condition
-from faults.targets.observed import Observed, baseline, holds, in_words
+from faults.targets.observed import NOBODY, Observed, baseline, holds, in_words, tells
 
 NOTHING = Observed()
 
@@ -74,8 +74,11 @@ def test_a_broker_is_unfenced_only_after_it_was_fenced() -> None:
 def test_the_controller_moves() -> None:
     """There is another one; none is no other."""
     moved, before = parse_condition("controller.moved"), Observed(controller=101)
-    nows = [before, NOTHING, Observed(controller=102)]
-    assert [holds(moved, before, now) for now in nows] == [False, False, True]
+    nobody = Observed(controller=NOBODY)
+    nows = [before, NOTHING, nobody, Observed(controller=102)]
+    assert [holds(moved, before, now) for now in nows] == [False, False, False, True]
+    assert baseline(moved, None, nobody) == nobody
+    assert [holds(moved, nobody, now) for now in nows] == [True, False, False, True]
 
 
 def test_a_coordinator_moves() -> None:
@@ -112,6 +115,28 @@ def test_a_producer_is_fenced() -> None:
     assert found == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    ("text", "observed", "told"),
+    [
+        ("isr.size <= 1", NOTHING, False),
+        ("isr.size <= 1", Observed(partition=partition("orders", 0)), True),
+        ("hw < leo", Observed(partition=partition("orders", 0)), False),
+        ("follower behind by 5", Observed(partition=partition("orders", 0)), False),
+        ("broker 2 fenced", Observed(fenced={1: True}), False),
+        ("broker 2 unfenced", Observed(fenced={2: True}), True),
+        ("controller.moved", NOTHING, False),
+        ("controller.moved", Observed(controller=NOBODY), True),
+        ("first ack", NOTHING, True),
+        ("producer fenced", NOTHING, True),
+    ],
+)
+def test_whether_a_reading_tells_that_an_event_has_not_come(
+    text: str, observed: Observed, told: bool
+) -> None:
+    """Of the load all is known; of a broker or of offsets only what somebody says."""
+    assert tells(parse_condition(text), observed) is told
+
+
 def test_what_is_compared_with() -> None:
     """What was known before; without that, the first reading that tells something."""
     condition = parse_condition("controller.moved")
@@ -129,6 +154,7 @@ def test_what_is_compared_with() -> None:
         ("broker 2 unfenced", Observed(fenced={2: True}), "broker 2: fenced"),
         ("broker 2 unfenced", NOTHING, "broker 2: nobody knows"),
         ("controller.moved", Observed(controller=101), "active controller 101"),
+        ("controller.moved", Observed(controller=NOBODY), "no active controller"),
         ("coordinator(g).moved", Observed(coordinator=2), "coordinator of g: 2"),
         ("first ack", Observed(last_ack_ns=7), "the last acknowledgement at 7 ns"),
         ("producer fenced", Observed(last_fencing_ns=7), "the last fencing of a producer at 7 ns"),
