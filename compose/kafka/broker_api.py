@@ -23,7 +23,7 @@ TRANSACTION_MS = 60_000
 """Time-out of a transaction, which nobody begins."""
 
 MOST_PARTITIONS = 2000
-"""In one answer. A broker gives no more of itself (max.request.partition.size.limit)."""
+"""In one answer; a broker gives no more by default (max.request.partition.size.limit)."""
 NULL, NOT_NULL = -1, 1
 LATEST, EARLIEST = -1, -2
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1

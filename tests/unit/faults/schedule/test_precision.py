@@ -87,6 +87,23 @@ class LateToKnow(WorldView):
         return tuple(replace(state, leader=1, leader_epoch=0) for state in states)
 
 
+def run_by(
+    view: WorldView, *words: dict[str, str], quick: WorldView | None = None
+) -> tuple[FaultRecord, ...]:
+    """Run on the view's world, where each reading is done at once."""
+    world = view.world
+    return run_schedule(
+        parse_steps(words),
+        world,
+        view,
+        world.clock,
+        stop=Event(),
+        on_event=lambda _: None,
+        quick=quick,
+        threads=Inline(),
+    )
+
+
 def run_slowly(world: World, steps: tuple[Step, ...]) -> tuple[FaultRecord, ...]:
     """Run where each reading takes 0.3 s."""
     view = WorldView(world)
@@ -146,16 +163,7 @@ def test_offsets_are_asked_of_the_view_that_waits_less() -> None:
     view.with_offsets = lambda _: pytest.fail("it was asked")  # type: ignore[method-assign]
     silent = {"do": "pause", "target": "node 2", "at": "5s", "for": "9s"}
     behind = {"do": "pause", "target": "node 101", "when": "hw < leo - 500", "for": "1s"}
-    first, second = run_schedule(
-        parse_steps([silent, behind]),
-        world,
-        view,
-        world.clock,
-        stop=Event(),
-        on_event=lambda _: None,
-        quick=WorldView(world),
-        threads=Inline(),
-    )
+    first, second = run_by(view, silent, behind, quick=WorldView(world))
     assert first.begin_ns + ns(0.5) <= second.inject_ns <= first.begin_ns + ns(1)
 
 
@@ -167,15 +175,7 @@ def test_a_reading_without_an_answer_does_not_say_that_an_event_has_not_come() -
     view.fenced = lambda: fenced() if not ns(6) < world.clock.now_ns() < ns(9) else {}  # type: ignore[method-assign]
     kill = {"do": "kill", "target": "node 2", "at": "6500ms", "for": "9s"}
     waiting = {"do": "pause", "target": "node 101", "when": "broker 2 fenced", "since": "start", "for": "1s"}
-    _, noticed = run_schedule(
-        parse_steps([kill, waiting]),
-        world,
-        view,
-        world.clock,
-        stop=Event(),
-        on_event=lambda _: None,
-        threads=Inline(),
-    )
+    _, noticed = run_by(view, kill, waiting)
     assert ns(9) <= noticed.planned_begin_ns <= ns(9.3)
     noticed_within_s = json.loads(noticed.evidence)["noticed_within_s"]
     assert ns(5.7) <= noticed.planned_begin_ns - ns(noticed_within_s) <= ns(6)
@@ -189,16 +189,8 @@ def test_a_recovery_is_not_proven_by_the_view_that_does_not_wait() -> None:
     quick.describe = lambda *topics: tuple(  # type: ignore[method-assign]
         replace(state, isr=(1, 2, 3)) for state in asked(*topics)
     )
-    (kill,) = run_schedule(
-        parse_steps([{"do": "kill", "target": "node 2", "at": "5s", "for": "5s"}]),
-        world,
-        WorldView(world),
-        world.clock,
-        stop=Event(),
-        on_event=lambda _: None,
-        quick=quick,
-        threads=Inline(),
-    )
+    words = {"do": "kill", "target": "node 2", "at": "5s", "for": "5s"}
+    (kill,) = run_by(WorldView(world), words, quick=quick)
     assert kill.recovered_ns >= kill.heal_ns + world.boot_ns + world.rejoin_ns
 
 
