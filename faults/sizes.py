@@ -6,11 +6,12 @@ A KB has 1000 bytes here, as rates of networks have, and those of Toxiproxy. Mem
 import re
 
 from faults.errors import BadStep
+from faults.numbers import NUMBER
 
 _UNITS = {"B": 1, "KB": 1000}
-_SIZE = re.compile(r"(?P<number>\d+) ?(?P<unit>B|KB)")
+_SIZE = re.compile(rf"(?P<number>{NUMBER}) ?(?P<unit>B|KB)")
 _MEMORY_UNITS = {"MiB": 1, "GiB": 1024}
-_MEMORY = re.compile(r"(?P<number>\d+) ?(?P<unit>MiB|GiB)")
+_MEMORY = re.compile(rf"(?P<number>{NUMBER}) ?(?P<unit>MiB|GiB)")
 
 
 def parse_size(value: object, field: str) -> int:

@@ -21,7 +21,7 @@ from checkers.history.tables import NONE
 KIND = "clock-skew"
 """The kind of fault that sets clocks."""
 NEVER_NS = 1 << 62
-_OFFSET = re.compile(r"(?P<sign>[+-])(?P<number>\d+(?:\.\d+)?)(?P<unit>[smhd])")
+_OFFSET = re.compile(r"(?P<sign>[+-])(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)(?P<unit>[smhd])")
 _UNITS_MS: Mapping[str, int] = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 

@@ -245,7 +245,11 @@ def parse_storm(mapping: Mapping[str, object]) -> Storm:
 
 
 def _parse_kinds(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value or any(each not in RULES for each in value):
+    if (
+        not isinstance(value, list)
+        or not value
+        or not all(isinstance(each, str) and each in RULES for each in value)
+    ):
         raise BadStep("kinds", value, f"a list of {', '.join(RULES)}")
     return tuple(kind for kind in RULES if kind in value)
 

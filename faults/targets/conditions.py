@@ -33,11 +33,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from faults.errors import BadStep
+from faults.numbers import COUNT, NUMBER
 from faults.targets.target import TopicPartition, parse_partition
 
 Comparison = Literal["<=", "==", ">="]
 _OF = r"(?:\((?P<of>[^()]+)\))?"
-_SIZE = r"(?P<how>[<>=]=) ?(?P<size>\d{1,6})"
+_SIZE = rf"(?P<how>[<>=]=) ?(?P<size>{NUMBER})"
 _WORDS = (
     "isr.size <= N",
     "elr.size >= N (each also with == and the other one)",
@@ -236,14 +237,17 @@ _SHAPES: tuple[tuple[str, _Make], ...] = (
     (rf"leader\.changed{_OF}", lambda _, of: LeaderChanged(of=of)),
     (rf"leader\.moved{_OF}", lambda _, of: LeaderMoved(of=of)),
     (rf"leader{_OF} ?== ?none", lambda _, of: NoLeader(of=of)),
-    (rf"hw{_OF} ?< ?leo(?: ?- ?(?P<by>\d+))?", lambda words, of: HwBelowLeo(by=int(words["by"] or 0), of=of)),
     (
-        rf"follower(?: (?P<rank>[1-9]\d*))?{_OF} behind by (?P<by>[1-9]\d*)",
+        rf"hw{_OF} ?< ?leo(?: ?- ?(?P<by>{NUMBER}))?",
+        lambda words, of: HwBelowLeo(by=int(words["by"] or 0), of=of),
+    ),
+    (
+        rf"follower(?: (?P<rank>{COUNT}))?{_OF} behind by (?P<by>{COUNT})",
         lambda words, of: FollowerBehind(by=int(words["by"]), rank=int(words["rank"] or 1), of=of),
     ),
     (rf"first ack{_OF}", lambda _, of: FirstAck(of=of)),
-    (r"broker (?P<broker>\d{1,6}) fenced", lambda words, _: BrokerFenced(broker=int(words["broker"]))),
-    (r"broker (?P<broker>\d{1,6}) unfenced", lambda words, _: BrokerUnfenced(broker=int(words["broker"]))),
+    (rf"broker (?P<broker>{NUMBER}) fenced", lambda words, _: BrokerFenced(broker=int(words["broker"]))),
+    (rf"broker (?P<broker>{NUMBER}) unfenced", lambda words, _: BrokerUnfenced(broker=int(words["broker"]))),
     (r"controller\.moved", lambda _, __: ControllerMoved()),
     (
         r"coordinator\((?P<group>[^()]+)\)\.moved",

@@ -21,7 +21,7 @@ Time = TypeVar("Time", int, float)
 PREVIOUS = "previous"
 """In place of a name: the step before."""
 
-STEP_NAME = re.compile(r"[a-z][a-z0-9-]*(?:#[1-9]\d{0,5})*")
+STEP_NAME = re.compile(r"[a-z][a-z0-9-]*(?:#[1-9][0-9]{0,5})*")
 """A name; of a step that is repeated, the number of the repetition is a part of it: kill#2."""
 
 MOST_LEVELS = 4

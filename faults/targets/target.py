@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from faults.errors import BadStep
+from faults.numbers import NUMBER
 
 PartitionRole = Literal["leader", "follower", "followers"]
 CoordinatorRole = Literal["transaction coordinator"]
@@ -32,10 +33,10 @@ WORDS = (
 )
 
 _TARGET = re.compile(
-    r"(?P<role>[a-z]+(?: controller| coordinator)?)(?: (?P<rank>\d+))?(?:\((?P<of>[^()]+)\))?"
+    rf"(?P<role>[a-z]+(?: controller| coordinator)?)(?: (?P<rank>{NUMBER}))?(?:\((?P<of>[^()]+)\))?"
 )
-_IDS = re.compile(r"(?:nodes? )?(?P<ids>\d+(?: ?\+ ?\d+)*)")
-_PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
+_IDS = re.compile(rf"(?:nodes? )?(?P<ids>{NUMBER}(?: ?\+ ?{NUMBER})*)")
+_PARTITION = re.compile(rf"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>{NUMBER})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

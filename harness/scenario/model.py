@@ -4,6 +4,7 @@ The models check one value at a time; what does not fit together is in harness/s
 docs/scenarios.md describes every key; a test compares its defaults with these.
 """
 
+import re
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -24,7 +25,11 @@ def _kafka_config(value: object) -> object:
     """Kafka's configuration values are text; YAML reads some of them as numbers and booleans."""
     if not isinstance(value, dict):
         return value
-    return {key: _config_text(item) for key, item in value.items()}
+    texts = {key: _config_text(item) for key, item in value.items()}
+    for key, text in texts.items():
+        if isinstance(text, str) and ENDLESS.fullmatch(text):
+            raise ValueError(f"{key}: a number of {len(text)} digits; allowed: at most {MOST_DIGITS}")
+    return texts
 
 
 def _config_text(item: object) -> object:
@@ -33,7 +38,10 @@ def _config_text(item: object) -> object:
     return str(item) if isinstance(item, (int, float)) else item
 
 
-RELEASE = r"^\d+\.\d+\.\d+$"
+RELEASE = r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$"
+MOST_DIGITS = 40
+"""Of a number among Kafka's settings: more than any of its types holds."""
+ENDLESS = re.compile(rf"[+-]?\d{{{MOST_DIGITS + 1},}}")
 MOST_LETTERS = 61
 """Of the name of a scenario."""
 MOST_PARTITIONS = 1000

@@ -34,7 +34,7 @@ from harness.scenario.load_size import LoadLength, load_length, volume_bytes
 from harness.scenario.model import ExpectPart, Scenario, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.rules.every import contradictions, contradictions_of_load
-from harness.scenario.text.complaints import at, complaints, unknown, unknown_key
+from harness.scenario.text.complaints import at, complaints, cut, unknown, unknown_key
 from harness.scenario.text.positions import Document, load, override
 from harness.scenario.text.positions import Path as KeyPath
 from harness.scenario.text.yaml_tree import MOST_CHARACTERS
@@ -252,7 +252,7 @@ def _complaint(refusal: BadStep, document: Document, *, in_storm: bool) -> str:
         return at(document, path, unknown_key(refusal.field, keys), of_key=True)
     if refusal.value is None:
         return at(document, path, f"is missing; allowed: {refusal.allowed}")
-    return at(document, path, f"{refusal.value!r} is refused; allowed: {refusal.allowed}")
+    return at(document, path, f"{cut(repr(refusal.value))} is refused; allowed: {refusal.allowed}")
 
 
 def find(name: str) -> tuple[str, str]:

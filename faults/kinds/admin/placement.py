@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from faults.errors import BadStep
+from faults.numbers import NUMBER
 from faults.targets.facts import Facts, TopicFacts
 
 WORDS = "brokers, the preferred leader first, as in 2+1; a number of replicas, as in 2 replicas; rotated"
 
-_IDS = re.compile(r"\d+(?: ?\+ ?\d+)*")
-_COUNT = re.compile(r"(?P<count>\d+) replicas?")
+_IDS = re.compile(rf"{NUMBER}(?: ?\+ ?{NUMBER})*")
+_COUNT = re.compile(rf"(?P<count>{NUMBER}) replicas?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from compose.errors import NodeStateError
 from faults.errors import BadStep, NoTarget
 from faults.kinds.base import Injection, StepT, fit_node
 from faults.kinds.step import Head, TargetStep, Words
+from faults.numbers import parse_number
 from faults.targets.facts import Facts
 from faults.targets.target import parse_target
 
@@ -55,10 +56,7 @@ def parse_log_dir(value: object) -> int | None:
     """The number of a log directory; None if none is named."""
     if value is None:
         return None
-    text = str(value)
-    if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
-        raise BadStep(KEY, value, "the number of a log directory, from 1 on")
-    return int(text)
+    return parse_number(value, KEY, "the number of a log directory, from 1 on", least=1)
 
 
 def write_log_dir(number: int | None) -> dict[str, str]:

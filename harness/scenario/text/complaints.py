@@ -74,6 +74,11 @@ def _shown(path: Path, value: object) -> str:
     text = repr(value)
     if may_be_secret(dotted(path)) or may_be_secret(text):
         return HIDDEN
+    return cut(text)
+
+
+def cut(text: str) -> str:
+    """As much of a wrong value as a complaint repeats."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 

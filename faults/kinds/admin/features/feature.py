@@ -25,6 +25,7 @@ from faults.kinds.evidence import Evidence, NotYet, Proven
 from faults.kinds.kind import BY_CONTROLLERS, Cost, FaultKind
 from faults.kinds.recovery import and_in_sync
 from faults.kinds.step import Head, Words
+from faults.numbers import NUMBER
 from faults.targets.facts import Facts
 from faults.tasks import as_job
 
@@ -39,7 +40,7 @@ FEATURES = (
 )
 """Of Kafka's releases to 4.3 (Feature.java); which levels each release knows, its brokers say."""
 
-_SET = re.compile(r"(?P<feature>[a-z.]+) ?= ?(?P<level>\d+)")
+_SET = re.compile(rf"(?P<feature>[a-z.]+) ?= ?(?P<level>{NUMBER})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from faults.kinds.base import Injection
 from faults.kinds.evidence import Evidence, NotYet, Proven
 from faults.kinds.recovery import isr_is_short
 from faults.kinds.step import Head, Words
+from faults.numbers import parse_number
 from faults.targets.facts import Facts
 from faults.tasks import as_job
 
@@ -39,10 +40,10 @@ class OwnTopicStep(ClusterStep, ABC):
     @classmethod
     def parse(cls, head: Head, words: Words) -> Self:
         """Read how many partitions it has."""
-        value = words.get("partitions", "6")
-        number = int(value) if isinstance(value, str | int) and str(value).isdecimal() else 0
-        if isinstance(value, bool) or not cls.fewest <= number <= MOST_PARTITIONS:
-            raise BadStep("partitions", value, f"a number from {cls.fewest} to {MOST_PARTITIONS}")
+        allowed = f"a number from {cls.fewest} to {MOST_PARTITIONS}"
+        number = parse_number(
+            words.get("partitions", "6"), "partitions", allowed, least=cls.fewest, most=MOST_PARTITIONS
+        )
         return cls(name=head.name, start=head.start, hold_s=head.hold_s, partitions=number)
 
     def write(self) -> dict[str, str]:

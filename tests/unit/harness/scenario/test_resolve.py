@@ -346,3 +346,28 @@ def test_a_complaint_about_a_scenario_made_in_python_has_no_line() -> None:
     made = its.model_copy(update={"topics": [topic.model_copy(update={"name": "o" * 250})]})
     with pytest.raises(ScenarioError, match=r"^demo\.yaml:1:1: topics\[0\]\.name: "):
         resolve_made(made, "demo.yaml")
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("workload: {rate: 9/s}", "3:18: workload.rate: not a rate"),
+        ("workload: {record: 9B}", "3:20: workload.record: not a size"),
+        ("cluster: {volume: 9GiB}", "3:19: cluster.volume: not a size"),
+        ("cluster: {kafka: 9.0.0}", "3:18: cluster.kafka: "),
+        ("cluster: {broker_config: {num.io.threads: '9'}}", "3:26: cluster.broker_config: num.io.threads: a"),
+        ("faults: [{at: 9s, do: kill, target: leader, for: 1s}]", "3:15: faults[0].at: "),
+        ("faults: [{at: 1s, do: kill, target: node 9, for: 1s}]", "3:37: faults[0].target: "),
+    ],
+)
+def test_a_number_of_any_length_is_refused_at_its_place(text: str, place: str, digits: int) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        resolve(f"name: demo\ntopics: [{{name: orders}}]\n{text.replace('9', '9' * digits)}\n", "demo.yaml")
+    assert str(refused.value).startswith(f"demo.yaml:{place}")
+
+
+def test_a_wrong_value_of_a_fault_is_not_repeated_at_any_length() -> None:
+    with pytest.raises(ScenarioError) as refused:
+        resolve(GOOD.replace("target: leader", f"target: {'x' * 5000}"), "demo.yaml")
+    assert f"target: 'x{'x' * 198}… is refused; allowed: leader, " in str(refused.value)
