@@ -56,7 +56,7 @@ def _terms(kind: FaultKind[Any]) -> Iterator[str]:
     yield ", ".join(f"`{key}`" for key in kind.step.keys)
     yield write_duration(kind.shortest_hold_s)
     yield _in_storms(kind.storm)
-    yield ", ".join(_costs(kind.cost)) or "nothing"
+    yield kind.costs or ", ".join(_costs(kind.cost)) or "nothing"
     yield kind.takes.in_words
 
 

@@ -93,8 +93,8 @@ class FaultKind(Generic[StepT]):
     `prepares_s` what its preparation takes on a busy machine, where that is more than other kinds need;
     `takes` what its changes take.
     `storm` is None if no storm may draw it. `cost` is the most that a step of the kind costs, `cost_of_step`
-    what a certain one does, if that depends on the step. `does`, `effect`, `healing` and `recovery` are the
-    sentences of docs/faults.md, in Markdown.
+    what a certain one does, if that depends on the step, and `costs` is that in words. `does`, `effect`,
+    `healing` and `recovery` are the sentences of docs/faults.md, in Markdown.
     """
 
     step: type[StepT]
@@ -106,6 +106,7 @@ class FaultKind(Generic[StepT]):
     storm: StormRule | None = None
     cost: Cost = Cost()
     cost_of_step: Callable[[StepT], Cost] | None = None
+    costs: str = ""
     does: str
     effect: str
     healing: str

@@ -36,6 +36,11 @@ BLOCK_KEYS = ("name", *ALL_KEYS, "repeat", *BLOCK_KINDS, "then")
 MOST_DEPTH = 3
 """How many blocks may stand in each other: a parallel of sequences in a sequence."""
 
+NAMES = (
+    f"lower-case letters, digits and hyphens, of a repetition with its number behind, as in kill#2; not "
+    f"'{PREVIOUS}'"
+)
+
 READY_S = 1.2
 """After a moment that nobody can foresee a step takes so long to be made ready; sooner, it would be late."""
 
@@ -183,7 +188,7 @@ def _refuse_unknown(words: Words, keys: Sequence[str], what: str) -> None:
 
 def _parse_name(value: object) -> str:
     if not isinstance(value, str) or not STEP_NAME.fullmatch(value) or value == PREVIOUS:
-        raise BadStep("name", value, f"lower-case letters, digits and hyphens; not '{PREVIOUS}'")
+        raise BadStep("name", value, NAMES)
     return value
 
 

@@ -83,6 +83,8 @@ def _parse_after(value: object) -> After:
 def _parse_when(words: Words) -> When:
     value = words["when"]
     within_s = parse_duration(words["within"], "within") if "within" in words else WITHIN_S
+    if within_s == 0.0:
+        raise BadStep("within", words["within"], "more than 0s: nothing is waited for in no time")
     if ack := _FIRST_ACK.fullmatch(" ".join(value.split())) if isinstance(value, str) else None:
         if "since" in words:
             raise BadStep("since", words["since"], "nothing: the event has its 'after'")

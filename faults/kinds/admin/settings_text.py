@@ -4,6 +4,7 @@ Only those are in the list whose effect the contract knows from the metadata log
 setting that lets Kafka delete records would make a loss of what no fault has taken.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
@@ -35,7 +36,7 @@ MIN_ISR = "min.insync.replicas"
 
 
 def parse_settings(value: object) -> Settings:
-    """Keys and values, as text or as a mapping; BadStep if it is neither."""
+    """Keys and values, as text or as a mapping; BadStep if it is neither, or has one twice."""
     if isinstance(value, Mapping):
         pairs = [(str(key), _text(each)) for key, each in value.items()]
     elif isinstance(value, str):
@@ -44,7 +45,9 @@ def parse_settings(value: object) -> Settings:
         pairs = []
     if not pairs or any(not key or not each for key, each in pairs):
         raise BadStep("set", value, "settings with their values, as in min.insync.replicas=1")
-    return tuple(sorted(dict(pairs).items()))
+    if twice := [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]:
+        raise BadStep("set", value, f"each setting once; {', '.join(twice)} is set more often")
+    return tuple(sorted(pairs))
 
 
 def _text(value: object) -> str:

@@ -23,6 +23,7 @@ from faults.kinds.disk.lost import Lost
 from faults.kinds.disk.offline import OfflineDirectory
 from faults.kinds.evidence import Evidence, Proven
 from faults.kinds.kind import Cost, FaultKind, Takes
+from faults.kinds.step import TargetStep
 from faults.targets.facts import Facts
 from faults.tasks import Task, as_job
 
@@ -49,9 +50,14 @@ class LogDirFailureStep(LogDirStep):
                 "any other kind: brokers with one log directory halt without it; set cluster.log_dirs to 2"
             )
             raise BadStep("do", self.kind, f"{allowed} or more (Kafka 3.7 and newer, KIP-858)")
+        TargetStep.check(self, facts)
+        if not set(self.candidates(facts.brokers, facts.controllers)) <= set(facts.brokers):
+            allowed = "brokers: a controller has one log directory, and halts without it"
+            raise BadStep("target", str(self.target), allowed)
         if self.number == METADATA:
-            allowed = f"from {SECOND} to {facts.log_dirs}: without the first, which has the metadata log,"
-            raise BadStep(KEY, str(self.number), f"{allowed} a broker halts")
+            others = f"{SECOND}" if facts.log_dirs == SECOND else f"from {SECOND} to {facts.log_dirs}"
+            allowed = f"{others}: without the first, which has the metadata log, a broker halts"
+            raise BadStep(KEY, str(self.number), allowed)
         LogDirStep.check(self, facts)
 
 

@@ -15,7 +15,13 @@ from faults.errors import BadStep
 from faults.kinds.kind import FaultKind, StormRule
 from faults.kinds.network.directions import parse_direction
 from faults.kinds.network.samples import PREPARES_S
-from faults.kinds.network.slow_transfer import SHORTEST_HOLD_S, SlowTransfer, SlowTransferStep, check_rate
+from faults.kinds.network.slow_transfer import (
+    SHORTEST_HOLD_S,
+    TRANSFER_S,
+    SlowTransfer,
+    SlowTransferStep,
+    check_rate,
+)
 from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.sizes import parse_size, write_size
 from faults.targets.draw import draw_edges_of
@@ -24,6 +30,9 @@ from faults.targets.target import Target
 
 SHORTEST_DELAY_S = 0.001
 """Timers are no finer, and a duration is not written finer."""
+
+TOO_LONG_S = TRANSFER_S
+"""With such a delay, or a longer one, all that a transfer sends to prove it would be one slice."""
 
 DRAWN_BYTES, DRAWN_DELAY_MS = (100, 300), (2, 5)
 """What a storm draws: 20 to 150 KB/s, an answer of a broker in two to eight slices."""
@@ -43,9 +52,10 @@ class SlicingStep(SlowTransferStep):
         """Read edges, size, delay and direction."""
         size = parse_size(words.get("size"), "size")
         delay_s = parse_duration(words.get("delay"), "delay")
-        if delay_s < SHORTEST_DELAY_S:
-            allowed = f"at least {write_duration(SHORTEST_DELAY_S)}: a shorter one is not kept"
-            raise BadStep("delay", words.get("delay"), allowed)
+        if not SHORTEST_DELAY_S <= delay_s < TOO_LONG_S:
+            shortest, too_long = write_duration(SHORTEST_DELAY_S), write_duration(TOO_LONG_S)
+            allowed = f"at least {shortest}, for a shorter one is not kept, and less than {too_long}"
+            raise BadStep("delay", words.get("delay"), f"{allowed}, else it cannot be proven")
         check_rate(size / delay_s, "size", f"{words.get('size')} every {words.get('delay')}")
         return cls(
             name=head.name,
@@ -101,8 +111,8 @@ SLICING = FaultKind(
     prepares_s=PREPARES_S,
     storm=StormRule(draw=_draw, weight=1, leaves_open=True),
     does="answers over directed edges, or with `direction: to` requests, pass in slices of at most `size` "
-    "bytes, with `delay` after each (10KB/s to 500KB/s); of several faults on one edge the smallest size and "
-    "the longest delay count",
+    "bytes, with `delay` (less than 0.25s) after each (10KB/s to 500KB/s); of several faults on one edge the "
+    "smallest size and the longest delay count",
     effect="a large request through each edge, with its answer, takes as long as the delays between its "
     "slices, longer than the same request past the edge at the same moment, by 0.7 of that, and by 0.1 s "
     "more than before, and 0.125 s longer than a small request through the edge: twice in a row. Where an "

@@ -25,7 +25,10 @@ from faults.sizes import parse_mib, write_mib
 from faults.targets.target import parse_target
 from faults.tasks import as_job
 
-FEWEST_MIB = 64
+FEWEST_MIB, MOST_MIB = 128, 1 << 20
+"""Every node holds more than FEWEST_MIB less SPARE_MIB as soon as it runs: a controller 116 MiB after two
+seconds, 180 MiB later, a broker 300 MiB. With more than MOST_MIB nothing would ever have to be dropped."""
+
 SPARE_MIB = 32
 """Above what a node holds already: thread stacks and young objects come and go."""
 
@@ -56,8 +59,9 @@ class MemoryLimitStep(TargetStep):
 
 def _parse_mib(value: object) -> int:
     mib = parse_mib(value, "memory")
-    if mib < FEWEST_MIB:
-        raise BadStep("memory", value, f"what a node may have, from {write_mib(FEWEST_MIB)} on")
+    if not FEWEST_MIB <= mib <= MOST_MIB:
+        allowed = f"what a node may have, from {write_mib(FEWEST_MIB)} to {MOST_MIB >> 10}GiB"
+        raise BadStep("memory", value, allowed)
     return mib
 
 
@@ -134,8 +138,9 @@ MEMORY_LIMIT = FaultKind(
     make=MemoryLimit,
     takes=Takes(inject_s=3.0),
     shortest_hold_s=2.0,
-    does="the node may have `memory` at most (from 64MiB on), its cache of files included. It must be 32 MiB "
-    "more than the node holds itself, or it is refused; where the heap outgrows it, the kernel ends the node",
+    does="the node may have `memory` at most (from 128MiB on), its cache of files included. It must be 32 "
+    "MiB more than the node holds itself, or it is refused; where the heap outgrows it, the kernel ends the "
+    "node",
     effect="the limit is set, and was met: the kernel counts how often it had to keep the node to it",
     healing="no limit",
     recovery="there is no limit, the node answers",

@@ -136,11 +136,17 @@ class RollingRestart(Roll[RollingRestartStep]):
         return Proven(since_ns=self.injection.clock.now_ns(), values=values)
 
 
+def _cost(step: RollingRestartStep) -> Cost:
+    return Cost(ends_process=True, unclean=step.how == "kill")
+
+
 ROLLING_RESTART = FaultKind(
     step=RollingRestartStep,
     make=RollingRestart,
     takes=Takes(inject_s=3.5, heal_s=2.5, waits=True),
-    cost=Cost(ends_process=True),
+    cost=Cost(ends_process=True, unclean=True),
+    cost_of_step=_cost,
+    costs="a controlled shutdown, with `how: kill` an unclean one",
     does="every broker of the target is restarted, one after the other: `how: stop` (SIGTERM) or `how: kill` "
     "(SIGKILL, unclean shutdowns). `patient: true` waits for the full ISR of all partitions before the next, "
     "up to 60 s; `patient: false` only for `pause` (0s)",

@@ -20,6 +20,9 @@ REPLICATION = 3
 MOST_PARTITIONS = 1000
 """Their creation takes seconds; a broker keeps some files open for each."""
 
+MOST_LETTERS = 249
+"""Of the name of a topic (`Topic.java`)."""
+
 SETTLED_S = 0.3
 """One question to all brokers, and one more."""
 
@@ -56,9 +59,14 @@ class OwnTopicStep(ClusterStep, ABC):
         return f"topic {self.topic}, {self.partitions} partition{'s' * (self.partitions != 1)}"
 
     def check(self, facts: Facts) -> None:
-        """It is none of the scenario's: healing deletes it."""
-        if self.topic in {topic.name for topic in facts.topics}:
-            raise BadStep("name", self.name, f"another one: {self.topic} is a topic of the scenario")
+        """It is none of the scenario's, for healing deletes it, and none that Kafka refuses: for its length,
+        or because it takes `.` and `_` for the same letter."""
+        for topic in facts.topics:
+            if topic.name.replace("_", ".") == self.topic.replace("_", "."):
+                raise BadStep("name", self.name, f"another one: {topic.name} is a topic of the scenario")
+        if len(self.topic) > MOST_LETTERS:
+            most = MOST_LETTERS - len(self.topic) + len(self.name)
+            raise BadStep("name", self.name, f"at most {most} letters: Kafka takes no longer name of a topic")
 
 
 OwnTopicStepT = TypeVar("OwnTopicStepT", bound=OwnTopicStep)

@@ -101,7 +101,7 @@ def test_the_shortest_hold_suffices_for_the_proof(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_kind_costs_what_its_record_says(name: str) -> None:
     """The nodes that it ended, ended uncleanly, and took data from."""
-    record, cost = run(name), KINDS[name].cost
+    record, cost = run(name), KINDS[name].cost_of(parse_step(words_of(name)))
     assert record.down == ((2,) if cost.ends_process or cost.may_end_node else ())
     assert record.unclean == ((2,) if cost.unclean or cost.may_end_node else ())
     assert record.data_lost == ((2,) if cost.loses_data else ())

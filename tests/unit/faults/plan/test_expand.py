@@ -330,7 +330,8 @@ for _ in range(3):
         ),
         (
             {"at": "1s", "name": "A", "parallel": [KILL]},
-            "name: 'A' is refused; allowed: lower-case letters, digits and hyphens; not 'previous'",
+            "name: 'A' is refused; allowed: lower-case letters, digits and hyphens, of a repetition with its "
+            "number behind, as in kill#2; not 'previous'",
         ),
         (
             {"at": "1s"} | DEEP,

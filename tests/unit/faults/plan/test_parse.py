@@ -120,6 +120,8 @@ def test_a_partition_of_a_target() -> None:
         ({"when": "follower behind by 0"}, "when"),
         ({"when": "leader behind by 1"}, "when"),
         ({"at": "1s", "within": "2s"}, "within"),
+        ({"when": "leader.moved", "within": "0s"}, "within"),
+        ({"when": "leader.moved", "within": "0ms"}, "within"),
         ({"at": "1s", "once": "Cut"}, "once"),
         ({"at": "1s", "once": ["cut"]}, "once"),
         ({"at": "1s", "once": "cut +"}, "once"),

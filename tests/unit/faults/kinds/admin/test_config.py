@@ -148,6 +148,11 @@ def test_writing_and_reading() -> None:
         ({"set": "retention.ms=1"}, "set: 'retention.ms' is refused; allowed: one of min.insync.replicas, "),
         ({"set": "min.insync.replicas=4"}, "allowed: at most 3, the number of replicas"),
         ({"set": "min.insync.replicas=0"}, "allowed: a whole number from 1"),
+        (
+            {"set": "min.insync.replicas=1, min.insync.replicas=2"},
+            "set: 'min.insync.replicas=1, min.insync.replicas=2' is refused; allowed: each setting once; "
+            "min.insync.replicas is set more often",
+        ),
         ({"set": "unclean.leader.election.enable=1"}, "allowed: one of true, false"),
         ({"target": "node 2"}, "set: 'min.insync.replicas' is refused; allowed: one of num.replica.fetchers"),
         ({"target": "node 101", "set": "num.io.threads=2"}, "allowed: a broker; the brokers are [1, 2, 3]"),

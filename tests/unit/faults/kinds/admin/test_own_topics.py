@@ -1,12 +1,16 @@
 """Topics that are made while the cluster runs: known to every broker, and gone again."""
 
+from dataclasses import replace
+
 import pytest
 from fakes.world.fault_steps import FACTS, refusal, run, shown
 from fakes.world.fault_world import World
 
 from faults.clock import ns
+from faults.errors import BadStep
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.plan.validate import validate
+from faults.targets.facts import TopicFacts
 
 TOPIC = {"name": "more", "at": "5s", "do": "create-topic", "partitions": "2", "for": "2s"}
 PARTITIONS = {**TOPIC, "do": "create-partitions"}
@@ -94,6 +98,7 @@ def test_writing_and_reading() -> None:
         ({"partitions": "many"}, "partitions: 'many' is refused"),
         ({"partitions": True}, "partitions: True is refused"),
         ({"partitions": 1001}, "partitions: 1001 is refused"),
+        ({"name": "a" * 244}, "allowed: at most 243 letters: Kafka takes no longer name of a topic"),
         ({"do": "create-partitions", "partitions": 1}, "allowed: a number from 2 to 1000"),
         (
             {"topic": "orders"},
@@ -104,3 +109,17 @@ def test_writing_and_reading() -> None:
 def test_refusing(change, expected) -> None:
     """What could not be made, or not be shown."""
     assert expected in refusal({**TOPIC, **change})
+
+
+@pytest.mark.parametrize("name", ["a" * 243, "a" * 241 + "#2"])
+def test_the_longest_name_that_kafka_takes(name: str) -> None:
+    """Of 249 letters, with what stands before that of the step."""
+    (step,) = validate(parse_steps([{**TOPIC, "name": name}]), FACTS)
+    assert len(step.asked.removeprefix("topic ").partition(",")[0]) == 249
+
+
+def test_a_name_that_kafka_takes_for_that_of_another_topic() -> None:
+    """It differs in `.` and `_` only."""
+    facts = replace(FACTS, topics=(TopicFacts(name="fault-more_2", partitions=1, replication=1),))
+    with pytest.raises(BadStep, match="another one: fault-more_2 is a topic of the scenario"):
+        validate(parse_steps([{**TOPIC, "name": "more#2"}]), facts)

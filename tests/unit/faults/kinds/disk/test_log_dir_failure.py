@@ -245,10 +245,12 @@ def facts(log_dirs: int, controllers: tuple[int, ...] = CONTROLLERS) -> Facts:
     ("change", "log_dirs", "complaint"),
     [
         ({}, 1, "do: 'log-dir-failure' is refused; allowed: any other kind: brokers with one log directory"),
-        ({"log_dir": "1"}, 2, "log_dir: '1' is refused; allowed: from 2 to 2: without the first, which has"),
+        ({"log_dir": "1"}, 2, "log_dir: '1' is refused; allowed: 2: without the first, which has the"),
         ({"log_dir": "3"}, 2, "log_dir: '3' is refused; allowed: from 1 to 2, which cluster.log_dirs sets"),
-        ({"target": "nodes"}, 2, "log_dir: '2' is refused; allowed: 1 for this target: a controller has one"),
-        ({"target": "node 101"}, 2, "log_dir: '2' is refused; allowed: 1 for this target"),
+        ({"log_dir": "1"}, 3, "log_dir: '1' is refused; allowed: from 2 to 3: without the first, which has"),
+        ({"target": "nodes"}, 2, "target: 'nodes' is refused; allowed: brokers: a controller has one log"),
+        ({"target": "node 101"}, 2, "target: 'node 101' is refused; allowed: brokers: a controller has"),
+        ({"target": "controllers", "log_dir": "1"}, 2, "target: 'controllers' is refused; allowed: brokers"),
         ({"for": "2s"}, 2, "for: '2s' is refused"),
     ],
 )

@@ -296,6 +296,12 @@ def test_the_words_of_a_step(words: dict[str, str]) -> None:
         (SLICED | {"size": "100"}, "allowed: a size with its unit: 100B"),
         (SLICED | {"size": "10B"}, "size: '10B every 0.002s' is refused; allowed: 10KB/s to 500KB/s"),
         (SLICED | {"delay": "0ms"}, "delay: '0ms' is refused; allowed: at least 0.001s"),
+        (
+            SLICED | {"size": "100KB", "delay": "250ms"},
+            "delay: '250ms' is refused; allowed: at least 0.001s, for a shorter one is not kept, and less "
+            "than 0.25s, else it cannot be proven",
+        ),
+        (SLICED | {"size": "1000000KB", "delay": "1h"}, "delay: '1h' is refused; allowed: at least 0.001s"),
     ],
 )
 def test_refusing(words: dict[str, object], refusal: str) -> None:

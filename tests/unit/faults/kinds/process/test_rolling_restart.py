@@ -10,7 +10,9 @@ from fakes.world.fault_world import Aside, World
 from compose.errors import NodeStateError
 from compose.protocols import CLIENT
 from faults.clock import ns
+from faults.documentation import kinds_table
 from faults.errors import BadStep
+from faults.kinds.process.rolling_restart import ROLLING_RESTART
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.plan.validate import validate
 from faults.schedule.record import FaultEvent, FaultRecord
@@ -68,6 +70,15 @@ def test_how_kill_ends_each_uncleanly() -> None:
     assert changes(world) == ["kill 1", "start 1", "kill 2", "start 2", "kill 3", "start 3", "injected"]
     assert (record.proven, record.unclean) == (True, (1, 2, 3))
     assert shown(record)["exit_codes"] == {"1": 137, "2": 137, "3": 137}
+
+
+def test_what_it_costs_depends_on_how() -> None:
+    """The page of all kinds says both."""
+    step = {"name": "roll", "at": "5s", "do": "rolling-restart", "target": "brokers", "for": "0s"}
+    costs = {how: ROLLING_RESTART.cost_of(parse_step(step | {"how": how})) for how in ("stop", "kill")}
+    assert {how: cost.unclean for how, cost in costs.items()} == {"stop": False, "kill": True}
+    assert ROLLING_RESTART.cost == costs["kill"]
+    assert "| a controlled shutdown, with `how: kill` an unclean one |" in kinds_table()
 
 
 def test_a_patient_one_takes_the_next_broker_when_the_isr_is_full() -> None:

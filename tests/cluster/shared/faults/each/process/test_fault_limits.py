@@ -104,8 +104,8 @@ def test_a_broker_with_hardly_any_cache(
 def test_a_limit_that_would_end_the_broker_is_refused(
     cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
 ) -> None:
-    """A JVM holds more than 64 MiB; nothing is limited."""
-    words = {"name": "memory", "do": "memory-limit", "memory": "64MiB", "for": "2s"}
+    """A broker holds more than 128 MiB; nothing is limited."""
+    words = {"name": "memory", "do": "memory-limit", "memory": "128MiB", "for": "2s"}
     (memory,) = run(cluster, view, step(words, make_topic()))
-    assert "64 MiB would end node" in json.loads(memory.evidence)["reason"]
+    assert "128 MiB would end node" in json.loads(memory.evidence)["reason"]
     assert [cluster.memory_limit(node) for node in cluster.brokers] == [None, None, None]
