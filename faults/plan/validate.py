@@ -11,6 +11,7 @@ from dataclasses import replace
 from faults.errors import BadStep
 from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, Start, Step, When
+from faults.plan.as_planned import as_planned
 from faults.plan.parse import PlannedStep
 from faults.plan.release_order import check_releases
 from faults.targets.conditions import (
@@ -22,6 +23,7 @@ from faults.targets.conditions import (
     ElrSize,
     FirstAck,
     FollowerBehind,
+    IsrSize,
     ProducerFenced,
     TransactionCoordinatorMoved,
 )
@@ -40,9 +42,10 @@ def validate(steps: tuple[Step, ...], facts: Facts) -> tuple[Step, ...]:
     """
     done = tuple(_with_partition(step, facts.default_partition) for step in steps)
     names: dict[str, None] = {}
+    planned = as_planned(done, facts)
     for index, step in enumerate(done):
         try:
-            _check(step, names, facts)
+            _check(step, names, planned)
         except BadStep as refusal:
             raise refusal.below(index) from None
         names[step.name] = None
@@ -110,8 +113,21 @@ def _check_condition(condition: Condition, facts: Facts) -> None:
             check_partition(condition.of, "when", facts)
             if isinstance(condition, FollowerBehind):
                 check_target(Target(role="follower", rank=condition.rank, of=condition.of), "when", facts)
-            if isinstance(condition, ElrSize) and not facts.has_elr:
-                raise BadStep("when", str(condition), "an event of the ISR: cluster.elr is off")
+            if isinstance(condition, IsrSize | ElrSize):
+                _check_size(condition, facts)
+
+
+def _check_size(condition: IsrSize | ElrSize, facts: Facts) -> None:
+    """BadStep if so many replicas can never be in sync, or eligible without that.
+
+    The last replica in sync stays so, unless it is eligible then (KIP-966).
+    """
+    if isinstance(condition, ElrSize) and not facts.has_elr:
+        raise BadStep("when", str(condition), "an event of the ISR: cluster.elr is off")
+    least, most = 0 if facts.has_elr else 1, facts.copies(condition.of)
+    fits = {"<=": least <= condition.size, ">=": condition.size <= most}
+    if not fits.get(condition.how, least <= condition.size <= most):
+        raise BadStep("when", str(condition), f"a number from {least} to {most}, the replicas that there are")
 
 
 def _with_partition(step: Step, default: TopicPartition | None) -> Step:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from compose.protocols import CLIENT, Edge
 from faults.errors import BadStep, NoTarget
 from faults.targets.roles import Roles
-from faults.targets.shapes import SHAPES, Shape, edges_of_shape, parse_shape
-from faults.targets.target import Target, TopicPartition, candidates, parse_target, with_partition
+from faults.targets.shapes import SHAPES, NodesOf, Shape, edges_of_shape, parse_shape
+from faults.targets.target import Target, TopicPartition, parse_target, with_partition
 
 _ARROW = re.compile(r"(?P<left>[^<>]+?)\s*(?P<arrow><->|->)\s*(?P<right>[^<>]+)")
 _WORDS = (
@@ -109,11 +109,9 @@ def with_partitions(edges: EdgeSet, default: TopicPartition | None) -> EdgeSet:
     )
 
 
-def can_exist(
-    arrow: Arrow, mesh: Iterable[Edge], brokers: tuple[int, ...], controllers: tuple[int, ...]
-) -> bool:
-    """Whether `mesh` has an edge between nodes that can ever hold the roles at the arrow's ends."""
-    left, right = (end_names(end, candidates(end, brokers, controllers)) for end in (arrow.left, arrow.right))
+def can_exist(arrow: Arrow, nodes_of: NodesOf, mesh: Iterable[Edge]) -> bool:
+    """Whether `mesh` has an edge between these nodes of the roles at the arrow's ends."""
+    left, right = (end_names(end, nodes_of(end)) for end in (arrow.left, arrow.right))
     return any(joins(arrow, edge, left, right) for edge in mesh)
 
 

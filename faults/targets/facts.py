@@ -1,11 +1,12 @@
 """The cluster that a scenario describes, and the refusal of targets that it cannot have."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compose.protocols import Edge
 from faults.errors import BadStep
 from faults.targets.edges import EdgeSet, can_exist
-from faults.targets.shapes import check_shape, possible_edges
+from faults.targets.shapes import check_shape, edges_of_shape, possible_edges
 from faults.targets.target import Target, TopicPartition, candidates
 
 
@@ -50,6 +51,23 @@ class Facts:
         """The nodes that can ever hold the role."""
         return candidates(target, self.brokers, self.controllers)
 
+    def copies(self, of: TopicPartition | None) -> int:
+        """How many replicas the partition has; 0 if there is none."""
+        topics = (*self.topics, *self.internal)
+        return next((each.replication for each in topics if of is not None and each.name == of.topic), 0)
+
+    def holders(self, target: Target) -> tuple[int, ...]:
+        """Nodes that may hold the role at one time: other ones than any other role of the same partition."""
+        match target.role:
+            case "leader" | "active controller" | "transaction coordinator":
+                return self.candidates(target)[:1]
+            case "follower":
+                return self.brokers[target.rank : target.rank + 1]
+            case "followers":
+                return self.brokers[1 : self.copies(target.of)]
+            case _:
+                return self.candidates(target)
+
     @property
     def default_partition(self) -> TopicPartition | None:
         """What a role or an event means that names no partition; None without topics."""
@@ -76,8 +94,7 @@ def check_target(target: Target, field: str, facts: Facts) -> None:
     if target.role != "client" and not candidates(target, facts.brokers, facts.controllers):
         raise BadStep(field, str(target), f"a role that a node can hold; the nodes are {list(facts.nodes)}")
     if target.is_of_partition:
-        topics = (*facts.topics, *facts.internal)
-        copies = next((each.replication for each in topics if _is_of(target, each)), 0)
+        copies = facts.copies(target.of)
         needed = 1 if target.role == "leader" else target.rank + 1
         if copies < needed:
             raise BadStep(field, str(target), f"a role in a partition that has one; replicas: {copies}")
@@ -90,20 +107,31 @@ def check_transactional_id(transactional_id: str, field: str, asked: str, facts:
         raise BadStep(field, asked, ids or "something else: the load has no transactions")
 
 
-def _is_of(target: Target, topic: TopicFacts) -> bool:
-    return target.of is not None and target.of.topic == topic.name
-
-
 def check_edges(edges: EdgeSet, field: str, facts: Facts) -> None:
     """BadStep if an arrow or a named cut means no edge of the mesh, whichever nodes hold its roles."""
     for arrow in edges.arrows:
-        for end in (arrow.left, arrow.right):
+        ends = (arrow.left, arrow.right)
+        for end in ends:
             check_target(end, field, facts)
-        if not can_exist(arrow, facts.edges, facts.brokers, facts.controllers):
+        if not can_exist(arrow, facts.candidates, facts.edges):
             raise BadStep(field, str(arrow), f"edges that the mesh has: {', '.join(map(str, facts.edges))}")
+        if _move_together(ends) and not can_exist(arrow, facts.holders, facts.edges):
+            raise BadStep(field, str(arrow), "roles of which different nodes can hold one each")
     for shape in edges.shapes:
         for target in shape.targets:
             check_target(target, field, facts)
         check_shape(shape, facts.candidates, field)
-        if not possible_edges(shape, facts.candidates, facts.edges):
+        can_be = possible_edges(shape, facts.candidates, facts.edges)
+        if can_be and _move_together(shape.targets):
+            can_be = edges_of_shape(shape, facts.holders, facts.edges)
+        if not can_be:
             raise BadStep(field, str(shape), "groups with edges between them")
+
+
+def _move_together(targets: Iterable[Target]) -> bool:
+    """Whether all are roles of one partition, or the one role that moves: who holds one of them holds no
+    other, whichever nodes they are, and the mesh has the same edges between all of these."""
+    first, *others = targets
+    if first.is_of_partition:
+        return all(each.is_of_partition and each.of == first.of for each in others)
+    return first.moves and all(each == first for each in others)

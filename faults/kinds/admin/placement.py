@@ -72,16 +72,25 @@ def check_placement(to: Placement, topic: TopicFacts, facts: Facts) -> None:
         case On(brokers=brokers):
             if len(set(brokers)) < len(brokers) or not set(brokers) <= set(facts.brokers):
                 raise BadStep("to", str(to), f"different brokers; the brokers are {list(facts.brokers)}")
-            copies = len(brokers)
-        case Count(replicas=copies):
-            pass
         case Rotated():
-            copies = topic.replication
             if len(facts.brokers) == 1:
                 raise BadStep("to", str(to), "a placement in a cluster of several brokers")
-    if not topic.min_isr <= copies <= len(facts.brokers):
+        case Count():
+            pass
+    if not topic.min_isr <= copies_of(to, topic) <= len(facts.brokers):
         needed = f"{topic.min_isr} (min.insync.replicas of {topic.name})"
         raise BadStep("to", str(to), f"from {needed} to {len(facts.brokers)} replicas")
+
+
+def copies_of(to: Placement, topic: TopicFacts) -> int:
+    """How many replicas each partition of the topic has then."""
+    match to:
+        case On(brokers=brokers):
+            return len(brokers)
+        case Count(replicas=replicas):
+            return replicas
+        case Rotated():
+            return topic.replication
 
 
 def placed(to: Placement, replicas: Sequence[int], brokers: Sequence[int]) -> tuple[int, ...]:

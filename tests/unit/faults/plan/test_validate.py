@@ -152,3 +152,105 @@ def test_refusing_a_minority_of_one() -> None:
     alone = Facts(brokers=(1,), controllers=(101,), edges=full_mesh((1,), (101,)), topics=FACTS.topics)
     with pytest.raises(BadStep, match="minority"):
         validate(parse_steps([KILL | {"target": "minority"}]), alone)
+
+
+WAITING = {"do": "kill", "target": "leader", "for": "0s"}
+NO_ELR = replace(FACTS, has_elr=False)
+ELR_ON = {"at": "1s", "do": "feature", "set": "eligible.leader.replicas.version=1", "for": "30s"}
+MORE = {"at": "1s", "do": "reassign", "topic": "single", "to": "3 replicas", "for": "9s"}
+
+
+@pytest.mark.parametrize(
+    ("when", "facts", "allowed"),
+    [
+        ("isr.size >= 4", FACTS, "a number from 0 to 3, the replicas that there are"),
+        ("isr.size == 4", FACTS, "a number from 0 to 3, the replicas that there are"),
+        ("isr.size(single-0) >= 2", FACTS, "a number from 0 to 1, the replicas that there are"),
+        ("elr.size >= 4", FACTS, "a number from 0 to 3, the replicas that there are"),
+        ("isr.size <= 0", NO_ELR, "a number from 1 to 3, the replicas that there are"),
+        ("isr.size == 0", NO_ELR, "a number from 1 to 3, the replicas that there are"),
+        ("elr.size >= 1", NO_ELR, "an event of the ISR: cluster.elr is off"),
+    ],
+)
+def test_refusing_a_size_that_no_isr_has(when: str, facts: Facts, allowed: str) -> None:
+    """The last replica in sync stays so; with eligible leader replicas it leaves too."""
+    with pytest.raises(BadStep) as caught:
+        validate(parse_steps([WAITING | {"when": when}]), facts)
+    assert (caught.value.field, caught.value.allowed) == ("when", allowed)
+
+
+@pytest.mark.parametrize(
+    ("when", "facts", "other"),
+    [
+        ("isr.size >= 3", FACTS, KILL),
+        ("isr.size <= 9", FACTS, KILL),
+        ("isr.size <= 0", FACTS, KILL),
+        ("isr.size <= 1", NO_ELR, KILL),
+        ("elr.size == 0", FACTS, KILL),
+        ("isr.size(single-0) >= 3", FACTS, MORE),
+        ("follower 2(single-0) behind by 1", FACTS, MORE),
+        ("elr.size >= 1", NO_ELR, ELR_ON),
+        ("isr.size <= 0", NO_ELR, ELR_ON),
+        ("elr.size >= 1", NO_ELR, {"at": "1s", "do": "finalize", "for": "1s"}),
+    ],
+)
+def test_an_event_that_another_step_makes_possible(when: str, facts: Facts, other: dict[str, str]) -> None:
+    """Whichever of the two is written first: the later one may begin sooner."""
+    words = [other, WAITING | {"when": when, "since": "start"}]
+    for steps in (words, words[::-1]):
+        assert len(validate(parse_steps(steps), facts)) == 2
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        "leader -> leader",
+        "leader <-> leader(orders-0)",
+        "follower -> follower",
+        "follower 2 -> follower 2",
+        "active controller -> active controller",
+        "split leader | leader",
+        "bridge leader between leader | followers",
+        "bridge followers between leader | follower 2",
+        "split follower",
+    ],
+)
+def test_refusing_edges_between_roles_that_one_node_holds(edges: str) -> None:
+    """Whichever node that is."""
+    with pytest.raises(BadStep) as caught:
+        validate(parse_steps([CUT | {"edges": edges}]), FACTS)
+    assert caught.value.field == "edges"
+    assert caught.value.allowed in (
+        "roles of which different nodes can hold one each",
+        "groups with edges between them",
+    )
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        "follower 2 -> follower",
+        "followers -> followers",
+        "followers <-> follower",
+        "leader -> leader(orders-1)",
+        "leader(single-0) -> leader",
+        "active controller -> controllers",
+        "leader -> brokers",
+        "client -> leader",
+        "split leader | followers",
+        "split leader | follower 2",
+        "bridge leader between followers",
+        "split leader | leader(orders-1)",
+    ],
+)
+def test_edges_between_roles_that_different_nodes_may_hold(edges: str) -> None:
+    """Of two partitions the leader may be one node, or two."""
+    assert len(validate(parse_steps([CUT | {"edges": edges}]), FACTS)) == 1
+
+
+def test_two_replicas_have_one_follower_unless_more_come() -> None:
+    two = replace(FACTS, topics=(TopicFacts(name="pair", partitions=1, replication=2),))
+    among = CUT | {"edges": "followers -> followers"}
+    with pytest.raises(BadStep, match="roles of which different nodes can hold one each"):
+        validate(parse_steps([among]), two)
+    assert len(validate(parse_steps([among, MORE | {"topic": "pair"}]), two)) == 2
