@@ -9,6 +9,7 @@ whether it changed the metadata) and `FeatureControlManager.updateMetadataVersio
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from compose.admin_protocol import METADATA_VERSION
 from compose.spec.topology import release_numbers
 
 Version = tuple[int, int]
@@ -31,6 +32,18 @@ METADATA_LEVELS: Mapping[Version, int] = MappingProxyType(
 )
 """The level of metadata.version with which a release formats, and at which it is finalized."""
 
+FEATURE_LEVELS: Mapping[str, Mapping[Version, int]] = MappingProxyType(
+    {
+        "eligible.leader.replicas.version": {(4, 0): 1},
+        "group.version": {(4, 0): 1},
+        "share.version": {(4, 1): 1},
+        "streams.version": {(4, 2): 1},
+        "transaction.version": {(4, 0): 2},
+    }
+)
+"""The newest level of each other feature, and the release from which on it is that: `Feature.java`, as the
+jars of the last release of each version have it."""
+
 CHANGED_THE_METADATA = (13, 14, 15, 17, 23, 30)
 """The levels at which the metadata log came to hold something else: 3.6, 3.7, 4.0 and 4.3."""
 
@@ -44,6 +57,12 @@ def version_of(release: str) -> Version:
 def metadata_level(release: str) -> int:
     """The level of metadata.version of a release that is known."""
     return METADATA_LEVELS[version_of(release)]
+
+
+def newest_level(feature: str, version: tuple[int, ...]) -> int:
+    """The newest level of a feature that a version takes; 0: it has none above that."""
+    levels = METADATA_LEVELS if feature == METADATA_VERSION else FEATURE_LEVELS[feature]
+    return max((level for since, level in levels.items() if since <= version), default=0)
 
 
 def version_with(level: int) -> Version | None:

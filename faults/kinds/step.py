@@ -109,6 +109,20 @@ class Step(Head, ABC):
     def check(self, facts: Facts) -> None:
         """BadStep if the cluster can never have what the step is to hit."""
 
+    @property
+    def changes(self) -> frozenset[str]:
+        """What the cluster has, and the step may change: its settings, features, releases, replicas."""
+        return frozenset()
+
+    @property
+    def depends_on(self) -> frozenset[str]:
+        """Of such things, those by which `in_vain` decides."""
+        return self.changes
+
+    def in_vain(self, facts: Facts) -> BadStep | None:
+        """Why nothing can come of it while the cluster is as it begins; None if something may."""
+        return None
+
     @abstractmethod
     def resolve(self, roles: Roles) -> ResolvedTargets:
         """What the step hits now; NoTarget if nothing."""

@@ -13,7 +13,7 @@ from compose.admin_protocol import METADATA_VERSION
 from compose.releases.upgrades import can_be_lowered, version_of
 from compose.spec.topology import release_numbers
 from faults.errors import BadStep
-from faults.kinds.admin.features.feature import FeatureStep
+from faults.kinds.admin.features.feature import ELR, FeatureStep
 from faults.kinds.admin.features.finalize import FinalizeStep
 from faults.kinds.admin.features.refused_downgrade import RefusedDowngradeStep
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
@@ -46,6 +46,33 @@ def check_releases(steps: Sequence[Step], facts: Facts) -> None:
                 if most and can_be_lowered(most, release):
                     allowed = f"a release to whose metadata.version Kafka refuses to go back from {most}"
                     raise BadStep("release", release, allowed, path=(index,))
+
+
+def check_levels(steps: Sequence[Step], facts: Facts) -> None:
+    """BadStep, with the index of the step, for the first that wants a level which Kafka never takes.
+
+    Whatever the order of the plan: the newest release counts that a node may ever run; for eligible leader
+    replicas, which need its metadata.version, only if that may be finalized.
+    """
+    begins: list[tuple[int, ...]] = [version_of(release) for _, release in facts.releases]
+    begins += [facts.release] if facts.release else []
+    if not begins:
+        return
+    later = [version_of(step.release) for step in steps if isinstance(step, RollingUpgradeStep)]
+    newest = max([*begins, *later])
+    finalized = newest if any(_finalizes(step) for step in steps) else facts.release or newest
+    for index, step in enumerate(steps):
+        if isinstance(step, FeatureStep):
+            try:
+                step.check_level(finalized if step.feature == ELR else newest)
+            except BadStep as refusal:
+                raise refusal.below(index) from None
+
+
+def _finalizes(step: Step) -> bool:
+    return isinstance(step, FinalizeStep) or (
+        isinstance(step, FeatureStep) and step.feature == METADATA_VERSION
+    )
 
 
 def _rolled(possible: Possible, step: RollingUpgradeStep, facts: Facts) -> Possible:

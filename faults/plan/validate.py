@@ -13,7 +13,7 @@ from faults.kinds.registry import kind_of
 from faults.kinds.step import After, At, Start, Step, When
 from faults.plan.as_planned import as_planned
 from faults.plan.parse import PlannedStep
-from faults.plan.release_order import check_releases
+from faults.plan.release_order import check_levels, check_releases
 from faults.targets.conditions import (
     BrokerFenced,
     BrokerUnfenced,
@@ -50,6 +50,8 @@ def validate(steps: tuple[Step, ...], facts: Facts) -> tuple[Step, ...]:
             raise refusal.below(index) from None
         names[step.name] = None
     check_releases(done, facts)
+    check_levels(done, facts)
+    _check_in_vain(done, facts)
     return done
 
 
@@ -76,6 +78,19 @@ def _check(step: Step, earlier: dict[str, None], facts: Facts) -> None:
     if isinstance(step.start, When):
         _check_condition(step.start.condition, facts)
     step.check(facts)
+
+
+def _check_in_vain(steps: Sequence[Step], facts: Facts) -> None:
+    """BadStep for the first step of which nothing can come in the cluster as it begins, if that stays so
+    whichever steps come before it: none of those that are not in vain changes what it depends on."""
+    found = {index: refusal for index, step in enumerate(steps) if (refusal := step.in_vain(facts))}
+    changed = {thing for index, step in enumerate(steps) if index not in found for thing in step.changes}
+    while meaningful := [index for index in found if steps[index].depends_on & changed]:
+        for index in meaningful:
+            del found[index]
+            changed |= steps[index].changes
+    for index, refusal in found.items():
+        raise refusal.below(index)
 
 
 def _named(start: Start) -> Iterator[tuple[str, str]]:

@@ -12,12 +12,14 @@ from faults.targets.target import Target, TopicPartition, candidates
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicFacts:
-    """A topic that the scenario makes; `min_isr` is its min.insync.replicas."""
+    """A topic that the scenario makes; `min_isr` is its min.insync.replicas. `settings` has those with which
+    it begins, as far as they are known."""
 
     name: str
     partitions: int
     replication: int
     min_isr: int = 1
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,7 @@ class Facts:
     metadata.version the cluster begins with, as (4, 3); empty: not known. `releases` has each
     node and that with which it begins, as "4.3.1"; empty: not known. `log_dirs`: of each broker; a controller
     has one.
+    `settings` has those with which every broker begins, as far as they are known.
     `internal` are topics of Kafka's own that the load makes it need, `transactional_ids` those of the load.
     """
 
@@ -39,6 +42,7 @@ class Facts:
     release: tuple[int, ...] = ()
     releases: tuple[tuple[int, str], ...] = ()
     log_dirs: int = 1
+    settings: tuple[tuple[str, str], ...] = ()
     internal: tuple[TopicFacts, ...] = ()
     transactional_ids: tuple[str, ...] = ()
 

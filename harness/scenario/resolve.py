@@ -15,9 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 
-from compose.kafka.coordinators import TRANSACTION_LOG
-from compose.spec.server_properties import server_properties
-from compose.spec.topology import Topology, edges
+from compose.spec.topology import Topology
 from faults.errors import BadStep
 from faults.kinds.clock.clock_skew import clocks_of
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
@@ -27,9 +25,9 @@ from faults.plan.parse import parse_plan, write_step
 from faults.plan.storm import KEYS as STORM_KEYS
 from faults.plan.storm import parse_storm, storm
 from faults.plan.validate import validate_plan
-from faults.targets.facts import Facts, TopicFacts
+from faults.targets.facts import Facts
 from harness.errors import ScenarioError, UsageError
-from harness.scenario.kafka_settings import MIN_ISR, effective
+from harness.scenario.facts import facts_of
 from harness.scenario.load_size import LoadLength, load_length, volume_bytes
 from harness.scenario.model import ExpectPart, Scenario, topology_of
 from harness.scenario.rules.contradiction import Contradiction
@@ -106,7 +104,7 @@ def _resolved(document: Document, seed: int | None) -> Resolved:
     topology = topology_of(asked.cluster)
     chosen = next((each for each in (seed, asked.seed) if each is not None), None)
     chosen = draw_seed() if chosen is None else chosen
-    steps = _steps(asked, _facts(asked, topology), chosen, document)
+    steps = _steps(asked, facts_of(asked, topology), chosen, document)
     length = load_length(asked, steps)
     _refuse(contradictions_of_load(asked, length), document)
     closed = _closed(_sized(asked, length), topology, steps, chosen)
@@ -191,45 +189,6 @@ def _refuse(found: Sequence[Contradiction], document: Document) -> None:
     """ScenarioError with a complaint about each, if there is any."""
     if found:
         raise ScenarioError([at(document, each.path, each.text, of_key=each.of_key) for each in found])
-
-
-def _facts(scenario: Scenario, topology: Topology) -> Facts:
-    return Facts(
-        brokers=topology.broker_ids,
-        controllers=topology.controller_ids,
-        edges=edges(topology),
-        has_elr=topology.elr_on,
-        topics=tuple(
-            TopicFacts(
-                name=topic.name,
-                partitions=topic.partitions,
-                replication=topic.replication,
-                min_isr=min(
-                    int(effective(MIN_ISR, topic.config, scenario.cluster.broker_config) or 1),
-                    topic.replication,
-                ),
-            )
-            for topic in scenario.topics
-        ),
-        release=topology.oldest_version,
-        releases=tuple((node, topology.release_of(node)) for node in topology.nodes),
-        log_dirs=topology.log_dirs,
-        internal=_internal(scenario, topology),
-        transactional_ids=scenario.workload.transactional_ids,
-    )
-
-
-def _internal(scenario: Scenario, topology: Topology) -> tuple[TopicFacts, ...]:
-    """The transaction log, which Kafka makes for the first producer of a load with transactions."""
-    if scenario.workload.transactions is None:
-        return ()
-    settings = server_properties(topology, 1, client_address="")
-    partitions, replication, min_isr = (
-        int(settings[f"transaction.state.log.{name}"])
-        for name in ("num.partitions", "replication.factor", "min.isr")
-    )
-    log = TopicFacts(name=TRANSACTION_LOG, partitions=partitions, replication=replication, min_isr=min_isr)
-    return (log,)
 
 
 def _steps(scenario: Scenario, facts: Facts, seed: int, document: Document) -> tuple[Step, ...]:

@@ -10,12 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 from compose.admin_protocol import Resource
+from compose.releases.settings import releases, settings_of
+from compose.spec.topology import release_numbers
 from faults.errors import BadStep, NoTarget
 from faults.kinds.admin.settings_text import (
     BROKER_SETTINGS,
     CLUSTER_SETTINGS,
     TOPIC_SETTINGS,
     Settings,
+    check_changes,
     check_settings,
     parse_settings,
     write_settings,
@@ -85,15 +88,30 @@ class ConfigStep(ClusterStep):
 
     def check(self, facts: Facts) -> None:
         """What has the settings must exist, and they must be ones that may be changed there."""
+        newest = max((release for _, release in facts.releases), key=release_numbers, default=releases()[-1])
         if self.target is None:
             topic = topic_facts(self.topic, facts)
-            check_settings(self.settings, TOPIC_SETTINGS, topic.replication)
+            check_settings(self.settings, TOPIC_SETTINGS, settings_of(newest, "topic"), topic.replication)
             return
         check_target(self.target, "target", facts)
         if not set(self.target.ids) <= set(facts.brokers):
             raise BadStep("target", str(self.target), f"a broker; the brokers are {list(facts.brokers)}")
         known = BROKER_SETTINGS if self.target.ids else CLUSTER_SETTINGS
-        check_settings(self.settings, known, min((each.replication for each in facts.topics), default=1))
+        fewest = min((each.replication for each in facts.topics), default=1)
+        check_settings(self.settings, known, settings_of(newest, "broker"), fewest)
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The settings, whoever has them: a topic without one of its own takes that of the brokers."""
+        return frozenset(key for key, _ in self.settings)
+
+    def in_vain(self, facts: Facts) -> BadStep | None:
+        """They are in force already, or Kafka does not change them so far."""
+        if self.target is None:
+            topic = topic_facts(self.topic, facts)
+            return check_changes(self.settings, dict(topic.settings), f"topic {topic.name}")
+        whose = str(self.target) if self.target.ids else "every broker"
+        return check_changes(self.settings, dict(facts.settings), whose)
 
     def resolve(self, roles: Roles) -> ResolvedTargets:
         """The one broker, if they are its own."""

@@ -11,9 +11,15 @@ from typing import ClassVar, Self
 
 from compose.admin_protocol import Place
 from compose.protocols import PartitionState
-from faults.errors import NoTarget
-from faults.kinds.admin.placement import Placement, check_placement, parse_placement, placed
-from faults.kinds.admin.topic_step import TopicStep, parse_topic, states_of, topic_facts
+from faults.errors import BadStep, NoTarget
+from faults.kinds.admin.placement import Count, Placement, check_placement, parse_placement, placed
+from faults.kinds.admin.topic_step import (
+    TopicStep,
+    parse_topic,
+    replicas_of,
+    states_of,
+    topic_facts,
+)
 from faults.kinds.base import Injection, check_free, claim
 from faults.kinds.evidence import Evidence, NotYet, Proven
 from faults.kinds.kind import BY_CONTROLLERS, FaultKind
@@ -50,6 +56,18 @@ class ReassignStep(TopicStep):
         """The topic and the brokers must exist."""
         check_placement(self.to, topic_facts(self.topic, facts), facts)
 
+    @property
+    def changes(self) -> frozenset[str]:
+        """The topic's replicas."""
+        return frozenset({replicas_of(self.topic)})
+
+    def in_vain(self, facts: Facts) -> BadStep | None:
+        """There are so many replicas as the cluster begins; or there is one broker, which has them."""
+        begins = Count(replicas=topic_facts(self.topic, facts).replication)
+        if self.to != begins and len(facts.brokers) > 1:
+            return None
+        return BadStep("to", str(self.to), f"another placement: {self.topic} begins with {begins}")
+
 
 @dataclass(slots=True)
 class Reassign:
@@ -62,7 +80,7 @@ class Reassign:
 
     @property
     def _thing(self) -> str:
-        return f"the replicas of {self.injection.step.topic}"
+        return replicas_of(self.injection.step.topic)
 
     def prepare(self) -> None:
         """Which partitions are elsewhere now."""

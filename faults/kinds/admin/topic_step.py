@@ -67,6 +67,11 @@ class TopicStep(ClusterStep, ABC):
         topic_facts(self.topic, facts)
 
 
+def replicas_of(topic: str) -> str:
+    """What a step changes that moves a topic's replicas."""
+    return f"the replicas of {topic}"
+
+
 TopicStepT = TypeVar("TopicStepT", bound=TopicStep)
 
 

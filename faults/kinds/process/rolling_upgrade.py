@@ -70,6 +70,18 @@ class RollingUpgradeStep(TargetStep):
             allowed = f"{oldest} or newer: the cluster begins with the metadata.version of {oldest}"
             raise BadStep("release", self.release, allowed)
 
+    @property
+    def changes(self) -> frozenset[str]:
+        """What the nodes run."""
+        return frozenset({"the releases"})
+
+    def in_vain(self, facts: Facts) -> BadStep | None:
+        """Every node that it may hit begins with the release."""
+        begins, hit = dict(facts.releases), self.candidates(facts.brokers, facts.controllers)
+        if any(begins.get(node) != self.release for node in hit):
+            return None
+        return BadStep("release", self.release, f"another release: {self.target} begin with this one")
+
 
 @dataclass(slots=True)
 class RollingUpgrade(Roll[RollingUpgradeStep]):

@@ -16,9 +16,10 @@ from typing import ClassVar, Self
 from compose.admin_protocol import METADATA_VERSION
 from compose.admin_protocol import Feature as Known
 from compose.errors import AdminRefused
-from compose.spec.topology import ELR_EXISTS
+from compose.releases.upgrades import FEATURE_LEVELS, newest_level
 from faults.errors import BadStep, NoTarget
 from faults.kinds.admin.features.said import level_now, not_said
+from faults.kinds.admin.settings_text import MIN_ISR
 from faults.kinds.admin.topic_step import ClusterStep
 from faults.kinds.base import Injection, check_free, claim
 from faults.kinds.evidence import Evidence, NotYet, Proven
@@ -30,15 +31,8 @@ from faults.targets.facts import Facts
 from faults.tasks import as_job
 
 ELR = "eligible.leader.replicas.version"
-FEATURES = (
-    ELR,
-    "group.version",
-    METADATA_VERSION,
-    "share.version",
-    "streams.version",
-    "transaction.version",
-)
-"""Of Kafka's releases to 4.3 (Feature.java); which levels each release knows, its brokers say."""
+FEATURES = tuple(sorted((METADATA_VERSION, *FEATURE_LEVELS)))
+"""Which levels each release knows, its brokers say."""
 
 _SET = re.compile(rf"(?P<feature>[a-z.]+) ?= ?(?P<level>{NUMBER})")
 
@@ -81,11 +75,38 @@ class FeatureStep(ClusterStep):
         """Feature and level."""
         return f"{self.feature}={self.level}"
 
-    def check(self, facts: Facts) -> None:
-        """Of a release that lacks the feature nothing would have to be started to know that."""
-        if self.feature == ELR and facts.release and facts.release < ELR_EXISTS:
-            release = ".".join(map(str, facts.release))
-            raise BadStep("set", self.feature, f"a feature that release {release} has; this one is of 4.0")
+    def check_level(self, version: tuple[int, ...]) -> None:
+        """BadStep if this version of Kafka does not take the level, or lacks the feature."""
+        release, most = ".".join(map(str, version)), newest_level(self.feature, version)
+        if not most:
+            since = ".".join(map(str, min(FEATURE_LEVELS[self.feature])))
+            raise BadStep(
+                "set", self.feature, f"a feature that release {release} has; this one is of {since}"
+            )
+        least = int(self.feature == METADATA_VERSION)
+        if not least <= self.level <= most:
+            raise BadStep(
+                "set", self.asked, f"a level from {least} to {most}, the newest of release {release}"
+            )
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The feature; with ELR, Kafka writes down min.insync.replicas anew too (KIP-966)."""
+        return frozenset({self.feature, MIN_ISR} if self.feature == ELR else {self.feature})
+
+    @property
+    def depends_on(self) -> frozenset[str]:
+        """The feature."""
+        return frozenset({self.feature})
+
+    def in_vain(self, facts: Facts) -> BadStep | None:
+        """It begins at that level."""
+        if not facts.release:
+            return None
+        begins = {ELR: int(facts.has_elr), METADATA_VERSION: newest_level(METADATA_VERSION, facts.release)}
+        if begins.get(self.feature) != self.level:
+            return None
+        return BadStep("set", self.asked, f"another level: the cluster begins with {self.asked}")
 
 
 @dataclass(slots=True)

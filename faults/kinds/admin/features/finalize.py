@@ -17,6 +17,7 @@ from compose.errors import AdminRefused
 from faults.errors import NoTarget
 from faults.kinds.admin.features.feature import FEATURES
 from faults.kinds.admin.features.said import level_now, not_said, serving
+from faults.kinds.admin.settings_text import MIN_ISR
 from faults.kinds.admin.topic_step import ClusterStep
 from faults.kinds.base import Injection, check_free, claim
 from faults.kinds.evidence import Evidence, NotYet, Proven
@@ -48,6 +49,11 @@ class FinalizeStep(ClusterStep):
     def asked(self) -> str:
         """What all such steps hit."""
         return "every feature"
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """Every feature; with ELR, Kafka writes down min.insync.replicas anew too (KIP-966)."""
+        return frozenset({*FEATURES, MIN_ISR})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

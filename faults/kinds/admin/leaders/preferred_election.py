@@ -9,9 +9,11 @@ from typing import ClassVar
 
 from compose.admin_protocol import ElectionKind
 from compose.protocols import PartitionState
+from faults.errors import BadStep
 from faults.kinds.admin.leaders.election import Election
-from faults.kinds.admin.topic_step import TopicStep
+from faults.kinds.admin.topic_step import TopicStep, replicas_of, topic_facts
 from faults.kinds.kind import BY_CONTROLLERS, FaultKind
+from faults.targets.facts import Facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +21,19 @@ class PreferredElectionStep(TopicStep):
     """Elect the preferred leaders of a topic."""
 
     kind: ClassVar[str] = "preferred-election"
+
+    @property
+    def depends_on(self) -> frozenset[str]:
+        """How many replicas there are."""
+        return frozenset({replicas_of(self.topic)})
+
+    def in_vain(self, facts: Facts) -> BadStep | None:
+        """An only replica leads, or nobody does."""
+        if topic_facts(self.topic, facts).replication > 1:
+            return None
+        others = [topic.name for topic in facts.topics if topic.replication > 1]
+        allowed = f"a topic with several replicas: {', '.join(others) or 'there is none'}"
+        return BadStep("topic", self.topic, allowed)
 
 
 @dataclass(slots=True)

@@ -4,9 +4,11 @@ import pytest
 
 from compose.releases.settings import releases
 from compose.releases.upgrades import (
+    FEATURE_LEVELS,
     METADATA_LEVELS,
     can_be_lowered,
     metadata_level,
+    newest_level,
     version_of,
     version_with,
 )
@@ -55,3 +57,18 @@ def test_a_level_is_taken_back_only_if_none_in_between_changed_the_metadata(
 ) -> None:
     """The upgrade notes of 4.2 allow it, those of 4.0 and 4.3 do not."""
     assert can_be_lowered(newer, older) is lowered
+
+
+@pytest.mark.parametrize(
+    ("version", "levels"),
+    [
+        ((3, 9), (0, 0, 0, 0, 0)),
+        ((4, 0), (1, 1, 0, 0, 2)),
+        ((4, 1), (1, 1, 1, 0, 2)),
+        ((4, 3), (1, 1, 1, 1, 2)),
+    ],
+)
+def test_the_newest_level_of_each_feature(version: tuple[int, int], levels: tuple[int, ...]) -> None:
+    """As `Feature.PRODUCTION_FEATURES` of the jars of 3.9.2, 4.0.2, 4.1.2 and 4.3.1 has them."""
+    assert tuple(newest_level(feature, version) for feature in sorted(FEATURE_LEVELS)) == levels
+    assert newest_level("metadata.version", version) == METADATA_LEVELS[version]

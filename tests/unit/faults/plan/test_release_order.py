@@ -4,7 +4,7 @@ import pytest
 
 from faults.errors import BadStep
 from faults.plan.parse import parse_steps
-from faults.plan.release_order import check_releases
+from faults.plan.release_order import check_levels, check_releases
 from faults.targets.facts import Facts
 
 BROKERS, CONTROLLERS = (1, 2, 3), (101,)
@@ -98,3 +98,95 @@ def test_a_refusal_is_asked_of_the_level_that_is_in_force() -> None:
     assert refusal(*back) == ((3,), "4.0.0", allowed)
     assert refusal(refused("4.1.1"), formatted=(4, 3), release="4.3.1") is None, "as it was formatted"
     assert refusal(roll("4.3.1"), refused("4.0.0")) is not None, "nothing was finalized yet"
+
+
+def feature(name: str, level: int) -> dict[str, object]:
+    return {"at": "2s", "do": "feature", "set": f"{name}={level}", "for": "1s"}
+
+
+ELR = "eligible.leader.replicas.version"
+
+
+@pytest.mark.parametrize(
+    ("steps", "formatted", "release", "value", "allowed"),
+    [
+        ([feature(ELR, 7)], (4, 3), "4.3.1", f"{ELR}=7", "a level from 0 to 1, the newest of release 4.3"),
+        (
+            [feature("metadata.version", 99)],
+            (4, 3),
+            "4.3.1",
+            "metadata.version=99",
+            "a level from 1 to 30, the newest of release 4.3",
+        ),
+        (
+            [feature("metadata.version", 0)],
+            (4, 3),
+            "4.3.1",
+            "metadata.version=0",
+            "a level from 1 to 30, the newest of release 4.3",
+        ),
+        (
+            [feature("metadata.version", 30)],
+            (4, 0),
+            "4.2.1",
+            "metadata.version=30",
+            "a level from 1 to 29, the newest of release 4.2",
+        ),
+        (
+            [feature("transaction.version", 2)],
+            (3, 7),
+            "3.7.0",
+            "transaction.version",
+            "a feature that release 3.7 has; this one is of 4.0",
+        ),
+        (
+            [feature("share.version", 1)],
+            (4, 0),
+            "4.0.0",
+            "share.version",
+            "a feature that release 4.0 has; this one is of 4.1",
+        ),
+        (
+            [roll("4.3.1"), feature(ELR, 1)],
+            (3, 9),
+            "3.9.1",
+            ELR,
+            "a feature that release 3.9 has; this one is of 4.0",
+        ),
+    ],
+)
+def test_a_level_that_no_release_of_the_plan_takes_is_refused(
+    steps: list[dict[str, object]], formatted: tuple[int, int], release: str, value: str, allowed: str
+) -> None:
+    """Eligible leader replicas need the metadata.version of 4.0, which nothing finalizes here."""
+    with pytest.raises(BadStep) as refused:
+        check_levels(parse_steps(steps), facts(formatted, release))
+    found = refused.value
+    assert (found.path, found.field, found.value, found.allowed) == (
+        (len(steps) - 1,),
+        "set",
+        value,
+        allowed,
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "formatted", "release"),
+    [
+        ([feature("transaction.version", 2)], (3, 9), "4.0.0"),
+        ([feature("share.version", 1), roll("4.1.1")], (4, 0), "4.0.0"),
+        ([roll("4.3.1"), FINALIZE, feature(ELR, 0)], (3, 9), "3.9.1"),
+        ([feature("metadata.version", 25), feature(ELR, 1)], (3, 9), "4.0.0"),
+        ([feature("streams.version", 1)], (4, 2), "4.2.0"),
+    ],
+)
+def test_a_level_that_some_release_of_the_plan_takes_is_taken(
+    steps: list[dict[str, object]], formatted: tuple[int, int], release: str
+) -> None:
+    """Whichever step comes first."""
+    check_levels(parse_steps(steps), facts(formatted, release))
+
+
+def test_of_a_cluster_of_which_nothing_is_known_no_level_is_refused() -> None:
+    unknown = Facts(brokers=BROKERS, controllers=CONTROLLERS, edges=(), topics=())
+    check_levels(parse_steps([feature(ELR, 7)]), unknown)
