@@ -109,6 +109,10 @@ class Step(Head, ABC):
     def check(self, facts: Facts) -> None:
         """BadStep if the cluster can never have what the step is to hit."""
 
+    def pauses_s(self, nodes: int) -> float:
+        """How long its injection waits by itself, of so many nodes, before the step begins."""
+        return 0.0
+
     @property
     def changes(self) -> frozenset[str]:
         """What the cluster has, and the step may change: its settings, features, releases, replicas."""

@@ -8,10 +8,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from compose.spec.topology import Topology
 from faults.durations import parse_duration
-from faults.kinds.step import After, At, Step, When
+from faults.kinds.step import After, At, Step, TargetStep, When
 from faults.targets.moments import Combined, StepMoment, time_of
-from harness.scenario.model import Scenario, WorkloadPart
+from harness.scenario.model import Scenario, topology_of
 
 GIB = 1 << 30
 BESIDE_THE_VALUE = 100
@@ -32,21 +33,31 @@ MOST_LATE_S = 600.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadLength:
     """How long a load lasts: `planned_s` if each step begins when it is due, as every event comes at once;
-    `most_s` whatever holds the run up."""
+    `longest_s` if every event comes at the last moment; `most_s` whatever holds the run up.
+
+    Volumes and room are planned for the longest. For the most they would be many times too large: of a
+    schedule of half a minute it is eleven.
+    """
 
     planned_s: float
+    longest_s: float
     most_s: float
 
 
 def load_length(scenario: Scenario, steps: Sequence[Step]) -> LoadLength:
     """As long as is asked for, as the `steps` of the schedule take, and as a storm takes that they are of."""
-    planned_s = max(schedule_s(steps, scenario.workload), _storm_s(scenario))
+    planned_s, longest_s = (
+        max(schedule_s(steps, scenario, waits=waits), _storm_s(scenario)) for waits in (False, True)
+    )
     waits_s = sum(step.start.within_s for step in steps if isinstance(step.start, When))
-    return LoadLength(planned_s=planned_s, most_s=2 * planned_s + waits_s + MOST_LATE_S)
+    most_s = 2 * planned_s + waits_s + MOST_LATE_S
+    return LoadLength(planned_s=planned_s, longest_s=longest_s, most_s=max(longest_s, most_s))
 
 
-def schedule_s(steps: Sequence[Step], workload: WorkloadPart) -> float:
-    """About how long a schedule takes, if steps begin when they are due and take no longer than they hold."""
+def schedule_s(steps: Sequence[Step], scenario: Scenario, *, waits: bool = False) -> float:
+    """About how long a schedule takes, if steps begin when they are due, and take no longer than they pause
+    and hold; with `waits` each event comes as late as it is waited for, and else at once."""
+    topology = topology_of(scenario.cluster)
     begins: dict[str, float] = {}
     ends: dict[str, float] = {}
     last_s = 0.0
@@ -62,11 +73,22 @@ def schedule_s(steps: Sequence[Step], workload: WorkloadPart) -> float:
                 last_s = max([time_of(of, moment_s) + delay_s, *(ends[name] for name in once)])
             case When(since=StepMoment() | Combined() as since):
                 last_s = time_of(since, moment_s)
+            case When(since=str()):
+                last_s = 0.0
             case When():
                 pass  # with the step before, at the earliest
+        if waits and isinstance(step.start, When):
+            last_s += step.start.within_s
+        last_s += step.pauses_s(_hit(step, topology))
         begins[step.name], ends[step.name] = last_s, last_s + step.hold_s
-    tail_s = workload.tail_s if steps else 0.0
-    return max(workload.lasts_s, max(ends.values(), default=0.0) + tail_s)
+    tail_s = scenario.workload.tail_s if steps else 0.0
+    return max(scenario.workload.lasts_s, max(ends.values(), default=0.0) + tail_s)
+
+
+def _hit(step: Step, topology: Topology) -> int:
+    """How many nodes a step hits, at least: a role that moves may be that of one."""
+    moves = isinstance(step, TargetStep) and step.target.moves
+    return 1 if moves else len(step.candidates(topology.broker_ids, topology.controller_ids))
 
 
 def _storm_s(scenario: Scenario) -> float:

@@ -135,7 +135,7 @@ def _refuse_too_long(closed: Scenario, document: Document) -> None:
 
 def _sized(asked: Scenario, length: LoadLength) -> Scenario:
     """`asked` with the volumes that its load needs."""
-    cluster = asked.cluster.model_copy(update={"volume": volume_bytes(asked, length.planned_s)})
+    cluster = asked.cluster.model_copy(update={"volume": volume_bytes(asked, length.longest_s)})
     return asked.model_copy(update={"cluster": cluster})
 
 

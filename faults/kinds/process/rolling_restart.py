@@ -57,6 +57,10 @@ class RollingRestartStep(TargetStep):
         patient, pause = str(self.patient).lower(), write_duration(self.pause_s)
         return TargetStep.write(self) | {"how": self.how, "patient": patient, "pause": pause}
 
+    def pauses_s(self, nodes: int) -> float:
+        """Before each node but the first."""
+        return self.pause_s * max(0, nodes - 1)
+
     def check(self, facts: Facts) -> None:
         """Only brokers have a broker epoch, by which a restart is proven."""
         TargetStep.check(self, facts)

@@ -80,7 +80,9 @@ class RollingUpgradeStep(TargetStep):
         begins, hit = dict(facts.releases), self.candidates(facts.brokers, facts.controllers)
         if any(begins.get(node) != self.release for node in hit):
             return None
-        return BadStep("release", self.release, f"another release: {self.target} begin with this one")
+        return BadStep(
+            "release", self.release, f"another release than that of {self.target} from the beginning"
+        )
 
 
 @dataclass(slots=True)

@@ -181,7 +181,7 @@ class SuiteLoop:
             if row.seconds.schedule_s  # one that failed before says nothing of a whole run
         ]
         its = self._scenarios[entry]
-        return expected_s(took, schedule_s(its.steps, its.scenario.workload))
+        return expected_s(took, schedule_s(its.steps, its.scenario))
 
     def _make(self, choice: Choice, behind: ThreadPoolExecutor) -> None:
         """Observe one run, and let it be concluded."""
@@ -236,7 +236,7 @@ class SuiteLoop:
         before.set()
         if choice.needs_new is not None:
             its = self._scenarios[choice.drawn.entry]
-            lasts_s = schedule_s(its.steps, its.scenario.workload)
+            lasts_s = schedule_s(its.steps, its.scenario)
             following = self._scenarios[choice.needs_new.entry]
             self._steps.begin_next_cluster(following, in_s=max(0.0, lasts_s - AHEAD_S))
 

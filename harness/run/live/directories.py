@@ -34,7 +34,7 @@ def writes(scenario: Scenario, run: RunDir) -> Writes:
 
     The replicas are on the nodes' disks, are gathered there at the end, and copied to the run.
     """
-    load, load_s = scenario.workload, load_length(scenario, parse_steps(scenario.faults)).planned_s
+    load, load_s = scenario.workload, load_length(scenario, parse_steps(scenario.faults)).longest_s
     replicas, recorded = replicated_bytes(scenario, load_s), recorded_bytes(scenario, load_s)
     if replicas is None or recorded is None or load.rate is None:
         return Writes(load="", by_directory={})

@@ -87,7 +87,7 @@ def volumes(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
     if load.rate is None or _compressed(scenario):
         return
     lasts_s, count = length.planned_s, volume_count(scenario)
-    volume = volume_bytes(scenario, lasts_s)
+    volume = volume_bytes(scenario, length.longest_s)
     written = load.rate * lasts_s * load.record * copies(scenario)
     fullest = written * fullest_share(scenario)
     if written > volume * count:

@@ -63,9 +63,12 @@ IN_VAIN = [
     ({"do": "feature", "set": "metadata.version=25"}, "allowed: another level: the cluster begins with"),
     (
         {"do": "rolling-upgrade", "target": "brokers", "release": "4.3.1"},
-        "release: '4.3.1' is refused; allowed: another release: brokers begin with this one",
+        "release: '4.3.1' is refused; allowed: another release than that of brokers from",
     ),
-    ({"do": "rolling-upgrade", "target": "leader", "release": "4.3.1"}, "allowed: another release"),
+    (
+        {"do": "rolling-upgrade", "target": "leader", "release": "4.3.1"},
+        "allowed: another release than that of leader",
+    ),
 ]
 
 
@@ -146,7 +149,7 @@ def test_one_node_that_runs_another_release() -> None:
     mixed = replace(FACTS, releases=((1, "4.2.0"), *FACTS.releases[1:]))
     words = {"do": "rolling-upgrade", "target": "brokers", "release": "4.3.1"}
     assert plan(words, facts=mixed) == 1
-    with pytest.raises(BadStep, match="nodes 2\\+3 begin with this one"):
+    with pytest.raises(BadStep, match=r"that of nodes 2\+3 from"):
         plan(words | {"target": "2+3"}, facts=mixed)
 
 

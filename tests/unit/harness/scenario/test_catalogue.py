@@ -111,7 +111,7 @@ def test_a_shipped_scenario_is_valid_says_what_it_shows_and_requires_its_evidenc
     assert len(scenario.shows) > 200
     assert scenario.require
     assert ("loss" in scenario.tags) is (scenario.expect.acked_loss == "permitted")
-    assert schedule_s(resolved.steps, scenario.workload) <= LONGEST_S
+    assert schedule_s(resolved.steps, scenario) <= LONGEST_S
 
 
 PAIRS = [

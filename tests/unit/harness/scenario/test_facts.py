@@ -70,7 +70,12 @@ faults: [{at: 2s, for: 1s, %s}]
         ),
         ("do: feature", "set", "metadata.version=99", "a level from 1 to 30, the newest of release 4.3"),
         ("do: feature", "set", "metadata.version=30", "another level: the cluster begins with "),
-        ("do: rolling-upgrade, target: brokers", "release", "4.3.1", "another release: brokers begin with"),
+        (
+            "do: rolling-upgrade, target: brokers",
+            "release",
+            "4.3.1",
+            "another release than that of brokers from",
+        ),
     ],
 )
 def test_a_fault_of_which_nothing_can_come_is_refused_at_its_place(

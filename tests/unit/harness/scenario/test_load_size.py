@@ -101,6 +101,50 @@ def test_the_most_that_a_load_can_last_has_its_waits_for_events() -> None:
     assert (length.planned_s, length.most_s) == (10, 20 + 50 + 600)
 
 
+def test_volumes_have_room_for_what_is_written_while_an_event_is_waited_for() -> None:
+    """2,000 records of 300 bytes a second, 2.5 replicas, four of the ten on the fullest volume, and a quarter
+    more: for 10,000 s that is 7 GiB."""
+    text = "faults: [{when: leader.changed, within: 9990s, do: kill, target: leader, for: 8s}]"
+    load = scenario(text)
+    assert load.cluster.volume == 7 * GIB
+    length = load_length(load, parse_steps(load.faults))
+    assert (length.planned_s, length.longest_s) == (10, 10_000)
+    again = resolve(f"{LOAD}cluster: {{volume: 5GiB}}\n{text}", "load.yaml", seed=7).scenario
+    assert again.cluster.volume == 5 * GIB
+
+
+@pytest.mark.parametrize(
+    ("faults", "planned_s", "longest_s"),
+    [
+        ("{at: 1s, do: rolling-restart, target: brokers, pause: 1h, for: 0s}", 7203, 7203),
+        ("{at: 1s, do: rolling-restart, target: leader, pause: 1h, for: 0s}", 10, 10),
+        (
+            "{at: 1s, do: rolling-restart, target: 1+2, patient: false, pause: 50s, for: 2s},"
+            " {after: previous.begin + 2s, do: kill, target: leader, for: 5s}",
+            60,
+            60,
+        ),
+        (
+            "{when: leader.changed, within: 50s, do: kill, target: leader, for: 8s},"
+            " {when: leader.moved, do: kill, target: leader, for: 4s}",
+            10,
+            116,
+        ),
+        (
+            "{at: 30s, do: kill, target: leader, for: 1s},"
+            " {when: leader.changed, since: start, within: 20s, do: kill, target: leader, for: 8s}",
+            33,
+            33,
+        ),
+    ],
+)
+def test_what_a_schedule_waits_for_by_itself(faults: str, planned_s: float, longest_s: float) -> None:
+    """Pauses between restarts are certain; an event may come at once, or at the last moment."""
+    load = scenario(f"workload: {{lasts: 10s, tail: 2s}}\nfaults: [{faults}]")
+    length = load_length(load, parse_steps(load.faults))
+    assert (length.planned_s, length.longest_s) == (planned_s, longest_s)
+
+
 @pytest.mark.parametrize(
     ("faults", "lasts_s"),
     [
@@ -137,4 +181,4 @@ def test_the_most_that_a_load_can_last_has_its_waits_for_events() -> None:
 def test_a_schedule_lasts_until_its_last_hold_and_the_load_after_it(faults: str, lasts_s: float) -> None:
     text = f"name: demo\ntopics: [{{name: orders}}]\nworkload: {{lasts: 4s, tail: 2s}}\n{faults}\n"
     its = resolve(text, "demo.yaml", seed=1)
-    assert schedule_s(its.steps, its.scenario.workload) == lasts_s
+    assert schedule_s(its.steps, its.scenario) == lasts_s
