@@ -10,7 +10,8 @@
                          were
     last standing        without ELR, the only in-sync replica may come back emptier
     forgotten            with ELR, another min.insync.replicas leaves nobody eligible but those in sync
-    unclean election     where the topic allows it, or a person asked for it
+    unclean election     where the topic allows it, by a controller that reads this (Kafka 3.9 and newer), or
+                         a person asked for it
     retention            where the leader's clock was so far ahead that the record was too old by it
 
 Invariant: what no clause permits is a violation; what lacks evidence is undecided.
@@ -204,7 +205,12 @@ def _unclean_election(record: LostRecord, fate: Fate, realised: Realised, terms:
         case None:
             unknown = f"{clause}, and nothing shows whether that had been asked for"
             return Ruling(kind="undecided", causes=(MISSING_EVIDENCE,), clause=unknown)
-    forbidden = f"{clause}, and unclean.leader.election.enable is false"
+    why = (
+        "unclean.leader.election.enable is false"
+        if realised.terms.reads_unclean(fate.removed_by)
+        else "before Kafka 3.9 controllers do that only when asked"
+    )
+    forbidden = f"{clause}, and {why}"
     return Ruling(kind="violation", causes=(UNCLEAN_ELECTION,), clause=forbidden)
 
 

@@ -24,6 +24,7 @@ from typing import Generic, TypeVar
 from checkers.contract.realised.downtimes import NEVER_NS, SECOND_NS
 from checkers.contract.realised.timeline import Clock, Election
 from checkers.history.metadata_log.settings import ELR_FEATURE, MIN_ISR, UNCLEAN, Settings
+from checkers.history.node_releases import UncleanBySetting
 from checkers.history.rows import ConfigChange, Context, Fault
 from checkers.history.tables import NONE
 
@@ -53,7 +54,10 @@ class TopicPromise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """Settings by which one loss is judged: those of its topic, and whether the cluster had ELR on."""
+    """Settings by which one loss is judged: those of its topic, and whether the cluster had ELR on.
+
+    `unclean`: whether the controllers elect a replica that is not in sync, without being asked to.
+    """
 
     min_isr: int
     unclean: bool
@@ -79,6 +83,7 @@ class TermsOverTime:
         """`elr`: whether it was on, in a run whose metadata log does not turn it on or off."""
         self._context, self._clock, self._elr = context, clock, elr
         self._settings = Settings(context.configs)
+        self._unclean_by_setting = UncleanBySetting(context.broker_lines)
         self._made_at: dict[str, int] = {}
         self._fewest: dict[str, int] = {}
         """The fewest replicas that a partition of a topic has had."""
@@ -107,7 +112,7 @@ class TermsOverTime:
         counts_ns = max(since_ns, last_enough_ns(max(wanted, default=1)))
         ways = product(
             between(by_min_isr, counts_ns, at_ns, slack_ns),
-            (_at(self._unclean(name, topic), offset),),
+            (_at(self._unclean(name, topic), offset) if self.reads_unclean(election) else False,),
             between(self._flush(name, topic), since_ns, at_ns, slack_ns),
             between(self.elr(name), counts_ns, at_ns, slack_ns),
         )
@@ -118,6 +123,12 @@ class TermsOverTime:
             for min_isr, unclean, flush, elr in ways
         )
         return tuple(dict.fromkeys(found))
+
+    def reads_unclean(self, election: Election | None) -> bool:
+        """Whether the controller that decided an election goes by unclean.leader.election.enable."""
+        offset = election.log_offset if election else NONE
+        rows = self._context.metadata if offset != NONE else ()
+        return self._unclean_by_setting.when(next((row for row in rows if row.log_offset == offset), None))
 
     def marks(self, name: str, topic: TopicPromise) -> Iterator[int]:
         """The times at which terms begin and end."""

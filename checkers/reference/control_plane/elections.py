@@ -2,10 +2,10 @@
 
 Invariant: a leader is elected from the in-sync replicas; or, while no in-sync replica is left, from the
 eligible ones (ELR), or else it is the last known leader (both KIP-966); or it is any replica, uncleanly, if
-the topic allows that, or if a person asked for it (KIP-460). A reassignment that ends may elect a replica
-that it has just added.
+the topic allows that and the controller reads it (Kafka 3.9 and newer), or if a person asked for it
+(KIP-460). A reassignment that ends may elect a replica that it has just added.
 Evidence: consecutive states of a partition in the metadata log; registrations and settings there; the
-table of faults, for what was asked for.
+table of faults, for what was asked for; the lines in which controllers name their release.
 Counterexample:
     ISR [1, 2], leader 1; unclean.leader.election.enable=false
     the next record names leader 3, ISR [3], recovering
@@ -20,6 +20,7 @@ from itertools import pairwise
 
 from checkers.history.forced_elections import KIND, was_forced
 from checkers.history.metadata_log.settings import UNCLEAN, Settings
+from checkers.history.node_releases import UncleanBySetting
 from checkers.history.rows import BrokerState, Context, MetadataChange
 from checkers.properties import Property
 from checkers.reference.control_plane.rule_result import (
@@ -40,8 +41,8 @@ def leader_legal(context: Context) -> RuleResult:
     """Each election of a broker that was not eligible. Undecided: the topic's settings are not known."""
     if not collected(context, "brokers", "configs"):
         return NOT_COLLECTED
-    settings = Settings(context.configs)
-    judged = [(row, _objection(before, row, context, settings)) for before, row in _elections(context)]
+    settings, reads = Settings(context.configs), UncleanBySetting(context.broker_lines)
+    judged = [(row, _objection(before, row, context, settings, reads)) for before, row in _elections(context)]
     anomalies = [
         of_state(Property.LEADER_LEGAL, row, row.leader, objection)
         for row, objection in judged
@@ -59,7 +60,9 @@ def _elections(context: Context) -> Iterator[tuple[MetadataChange, MetadataChang
                 yield before, row
 
 
-def _objection(before: MetadataChange, row: MetadataChange, context: Context, settings: Settings) -> str:
+def _objection(
+    before: MetadataChange, row: MetadataChange, context: Context, settings: Settings, reads: UncleanBySetting
+) -> str:
     """What is wrong with an election, LEGAL or UNKNOWN."""
     leader = row.leader
     was = f"broker {leader} was elected under ISR {brokers_in_words(before.isr)}"
@@ -75,13 +78,15 @@ def _objection(before: MetadataChange, row: MetadataChange, context: Context, se
         return f"{was} and ELR {brokers_in_words(before.elr)}, and not even as an unclean leader"
     if _is_last_known_leader(before, row, context.brokers):
         return LEGAL
-    allowed, forced = settings.unclean(row.topic, row.log_offset), _was_forced(row, context)
+    has_effect, forced = reads.when(row), _was_forced(row, context)
+    allowed = settings.unclean(row.topic, row.log_offset) if has_effect else False
     if allowed or forced:
         return LEGAL
     if allowed is None or forced is None:
         return UNKNOWN
     last = f", last known {brokers_in_words(before.last_known_elr)}" if before.last_known_elr else ""
-    return f"{was}, ELR {brokers_in_words(before.elr)}{last}, with {UNCLEAN}=false"
+    forbidden = f"with {UNCLEAN}=false" if has_effect else f"by a controller that does not read {UNCLEAN}"
+    return f"{was}, ELR {brokers_in_words(before.elr)}{last}, {forbidden}"
 
 
 def _completes_reassignment(before: MetadataChange, row: MetadataChange) -> bool:

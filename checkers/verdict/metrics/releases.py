@@ -7,15 +7,13 @@ Counterexample to "the schedule brings every node to 4.3.1, so all run it":
     the container of broker 2 is started again as it was; its log names Kafka 4.0.0 twice
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 
+from checkers.history.node_releases import release_in
 from checkers.history.rows import Context
 from checkers.verdict.metrics.metric import Measured
 
-LINE = "version"
-NAMED = re.compile(r"Kafka version: (\d+\.\d+\.\d+)")
 FEATURE = "metadata.version"
 
 
@@ -23,9 +21,9 @@ def releases_by_node(context: Context) -> Mapping[int, tuple[str, ...]]:
     """The releases that each node has named, in the order of its log, without the same one twice in a row."""
     found: dict[int, list[str]] = defaultdict(list)
     for line in context.broker_lines:
-        named = NAMED.search(line.line) if line.kind == LINE else None
-        if named and found[line.node][-1:] != [named[1]]:
-            found[line.node].append(named[1])
+        release = release_in(line)
+        if release and found[line.node][-1:] != [release]:
+            found[line.node].append(release)
     return {node: tuple(releases) for node, releases in sorted(found.items()) if releases}
 
 

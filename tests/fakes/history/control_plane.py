@@ -6,6 +6,7 @@ have the same `ms`. The wall clock reads 1,000 s when the history's clock reads 
 """
 
 from checkers.history.rows import (
+    BrokerLine,
     BrokerState,
     ClockPair,
     ConfigChange,
@@ -154,6 +155,7 @@ def history(*rows, missing=()) -> History:
         reads=of(Read),
         final_log=of(LogRecord),
         proofs=of(Proof),
+        broker_lines=of(BrokerLine),
     )
 
 

@@ -61,6 +61,13 @@ def begins_to(role, second, node, epoch) -> BrokerLine:
     return BrokerLine(at_ms=at_ms, topic="orders", partition=0, node=node, kind=kind, leader_epoch=epoch)
 
 
+def names_release(second, node, release) -> BrokerLine:
+    """A node wrote which Kafka release it is."""
+    at_ms = (CLOCK.wall_ns + int(second * SECOND_NS)) // 1_000_000
+    line = f"INFO Kafka version: {release} (org.apache.kafka.common.utils.AppInfoParser)"
+    return BrokerLine(at_ms=at_ms, topic="", partition=-1, node=node, kind="version", line=line)
+
+
 def registered(second, node, broker_epoch=0) -> BrokerState:
     """A process of a broker registered with the controllers."""
     at_ms = (CLOCK.wall_ns + int(second * SECOND_NS)) // 1_000_000

@@ -16,6 +16,7 @@ from fakes.history.judged_run import (
     led,
     log_end,
     lost,
+    names_release,
     ns,
     power_cut,
     proof,
@@ -358,6 +359,26 @@ def test_an_unclean_election_that_was_asked_for_is_permitted():
     assert verdict(lost(offset=7, acked=3.5), world(*UNCLEAN, unseen)) == ("undecided", "missing evidence")
     elsewhere = replace(asked, target="topic audit")
     assert verdict(lost(offset=7, acked=3.5), world(*UNCLEAN, elsewhere))[0] == "violation"
+
+
+@pytest.mark.parametrize(
+    ("release", "kind"), [("3.6.2", "violation"), ("3.8.1", "violation"), ("3.9.0", "permitted")]
+)
+def test_controllers_before_3_9_elect_uncleanly_only_when_asked(release, kind):
+    """Whatever the topic says: they do not read unclean.leader.election.enable (KAFKA-12670)."""
+    old = world(*UNCLEAN, names_release(0, 101, release), unclean=True)
+    its = label(lost(offset=7, acked=3.5), old)
+    assert (its.kind, its.cause) == (kind, "unclean election")
+    why = ", and before Kafka 3.9 controllers do that only when asked"
+    assert its.clause.endswith(why) is (kind == "violation")
+    asked = replace(down(6.9, kind="unclean-election"), target="topic orders", effect_ns=ns(7.1))
+    assert (
+        verdict(
+            lost(offset=7, acked=3.5),
+            replace(old, context=replace(old.context, faults=[*old.context.faults, asked])),
+        )[0]
+        == "permitted"
+    )
 
 
 ZOMBIE = (

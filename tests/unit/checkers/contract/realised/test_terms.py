@@ -16,6 +16,7 @@ from fakes.history.judged_run import (
     led,
     log_end,
     lost,
+    names_release,
     ns,
     power_cut,
     sampled,
@@ -257,6 +258,24 @@ ELECTED = replace(led(7, 2, 7, (2,)), log_offset=100)
 def test_an_unclean_election_goes_by_what_the_controller_knew(rows, expected):
     """To the record: it writes both into one log."""
     assert labels(lost(offset=7, acked=3.5), run=world(*HEADLESS, ELECTED, *rows)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind"),
+    [
+        ([(101, 0, "3.8.1"), (101, 5, "4.0.0"), (102, 0, "3.8.1")], "permitted"),
+        ([(101, 0, "3.8.1"), (101, 9, "4.0.0"), (102, 0, "4.0.0")], "violation"),
+        ([(102, 0, "3.8.1"), (103, 0, "4.0.0")], "permitted"),
+        ([(102, 0, "3.8.1"), (103, 0, "3.8.1")], "violation"),
+        ([], "permitted"),
+    ],
+)
+def test_an_unclean_election_goes_by_the_release_of_the_controller_that_decided_it(lines, kind):
+    """Along a rolling upgrade: that of its process at that time; of one that names none, by all nodes."""
+    named = [names_release(second, node, release) for node, second, release in lines]
+    elected = replace(ELECTED, controller=101)
+    allowed = world(*HEADLESS, elected, *named, unclean=True)
+    assert labels(lost(offset=7, acked=3.5), run=allowed) == [(kind, "unclean election")]
 
 
 def terms(run, since, *, name="orders"):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from fakes.history.control_plane import (
     SECOND,
+    WALL_MS,
     broker,
     clocks,
     history,
@@ -14,7 +15,7 @@ from fakes.history.control_plane import (
     up,
 )
 
-from checkers.history.rows import Fault
+from checkers.history.rows import BrokerLine, Fault
 from checkers.reference.control_plane.elections import leader_legal
 from checkers.reference.control_plane.rule_result import RuleResult
 
@@ -121,6 +122,25 @@ def test_an_unclean_election_needs_permission_at_that_time():
     allowed = state(14, 2, (1, 2), (2,), recovering=True)
     refused = state(17, 3, (2, 3), (3,), recovering=True)
     assert named(ruled(CREATED, shrunk, allowed, refused, settings=settings)) == [(3, 2)]
+
+
+def version(node, release, ms=0):
+    """A node names its release."""
+    line = f"INFO Kafka version: {release} (org.apache.kafka.common.utils.AppInfoParser)"
+    return BrokerLine(topic="", partition=-1, at_ms=WALL_MS + ms, node=node, kind="version", line=line)
+
+
+def test_a_controller_before_3_9_does_not_read_what_the_topic_allows():
+    """Controller 101 is brought to 3.9 between the two elections; on brokers nothing depends."""
+    shrunk = state(11, 1, (0, 1), (1,))
+    first = state(14, 2, (1, 2), (2,), recovering=True, controller=101)
+    second = state(17, 3, (2, 3), (3,), recovering=True, controller=101)
+    lines = [version(101, "3.8.1"), version(101, "3.9.1", ms=15), version(1, "4.3.1")]
+    allowed = strict(unclean="true")
+    (anomaly,) = ruled(CREATED, shrunk, first, second, *lines, settings=allowed).anomalies
+    assert (anomaly.producer, anomaly.sequence) == (2, 1)
+    assert "by a controller that does not read unclean.leader.election.enable" in anomaly.note
+    assert named(ruled(CREATED, shrunk, first, second, settings=allowed)) == []
 
 
 def test_an_election_under_an_unknown_setting_is_undecided():
