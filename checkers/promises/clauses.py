@@ -38,6 +38,7 @@ class Clause:
 KINDS: dict[str, Kind] = {
     "process-kill": "kept",
     "broker-loss": "kept",
+    "loss-beside-in-sync": "kept",
     "deposed-leader": "kept",
     "power-flushed": "kept",
     "nothing-promised": "lost",
@@ -54,7 +55,9 @@ KINDS: dict[str, Kind] = {
     "stays-up": "available",
     "below-min-isr": "unavailable",
     "unreached-leader": "unavailable",
+    "stalled-leader": "unavailable",
     "offline": "unavailable",
+    "last-leader-away": "unavailable",
 }
 """Every clause that there is, in the order in which they are given."""
 
@@ -78,7 +81,13 @@ def _clause(name: str, sentence: str, causes: tuple[str, ...] = ()) -> Clause:
 
 
 def _kept(its: Configuration) -> Iterator[Clause]:
-    if not its.waits_for_all or its.stale_may_lead:
+    """Where no write is ever taken, nothing is acknowledged that could be kept."""
+    if not its.acknowledged_by_all or its.beyond_needed < 0:
+        return
+    if its.stale_may_lead:
+        if its.min_isr > 1:
+            beside = ", as long as another replica stays in sync: it leads before one that is not"
+            yield _clause("loss-beside-in-sync", _survives(its) + beside)
         return
     yield _clause(
         "process-kill",
@@ -86,7 +95,8 @@ def _kept(its: Configuration) -> Iterator[Clause]:
         "outlives a process",
     )
     if its.min_isr > 1:
-        yield _clause("broker-loss", _broker_loss(its))
+        beside = "" if its.cluster.elr else ", as long as another replica stays in sync"
+        yield _clause("broker-loss", _survives(its) + beside)
     if its.topic.replication > 1:
         yield _clause(
             "deposed-leader",
@@ -100,10 +110,9 @@ def _kept(its: Configuration) -> Iterator[Clause]:
         )
 
 
-def _broker_loss(its: Configuration) -> str:
+def _survives(its: Configuration) -> str:
     lost = "any one broker" if its.min_isr == 2 else f"any {its.min_isr - 1} brokers"
-    whole = f"survives the loss of {lost} with all that was not flushed"
-    return whole if its.cluster.elr else f"{whole}, as long as another replica stays in sync"
+    return f"survives the loss of {lost} with all that was not flushed"
 
 
 # What may be lost
@@ -224,31 +233,49 @@ def _since(its: Configuration) -> str:
 def _availability(its: Configuration) -> Iterator[Clause]:
     if its.spare > 0:
         yield _clause("spare-replicas", _spare(its))
-    if its.waits_for_all and its.min_isr > 1:
+    if its.needed > 1:
         yield _clause("below-min-isr", _below(its))
         if its.beyond_needed >= 0:
             yield _clause("unreached-leader", _unreached(its))
+    yield _clause(
+        "stalled-leader",
+        "takes no write of a partition while the disk of its leader stands still: heartbeats need no disk, "
+        "so nobody misses it",
+    )
     if its.stale_may_lead and its.needed == 1:
         text = "takes writes again while any one replica is up, in sync or not"
         majority = ", as long as a majority of the controllers is, which are brokers"
         yield _clause("stays-up", text + majority * (its.spare < its.beyond_needed))
     elif not its.stale_may_lead:
         yield _clause("offline", _offline(its))
+        if its.topic.replication > 1:
+            yield _clause("last-leader-away", _last_leader_away(its))
 
 
 def _spare(its: Configuration) -> str:
+    """Where a stale replica may lead, whoever is up is soon in sync."""
     away = "one replica" if its.spare == 1 else f"{its.spare} replicas"
+    enough = "one in sync stays" if its.needed == 1 else f"{its.needed} in sync stay"
+    while_up = "" if its.stale_may_lead else f", as long as {enough} up"
     by_controllers = its.spare < its.beyond_needed
-    no_more = ", and no more: brokers are controllers, and these would have no majority" * by_controllers
-    waits = f"; a write waits up to about {its.fail_over_s:g} s until one that stands still is missed"
-    return f"takes writes with {away} of {its.topic.replication} away{no_more}{waits}"
+    no_more = "; with more away the controllers, which are brokers, have no majority" * by_controllers
+    return f"takes writes with {away} of {its.topic.replication} away{while_up}{no_more}; {_waits(its)}"
+
+
+def _waits(its: Configuration) -> str:
+    """What a process that stands still does to what is sent, until it is missed."""
+    about = f"about {its.fail_over_s:g} s"
+    if its.producer.acks == "0":
+        return (
+            f"what is sent to one whose process stands still goes nowhere until it is missed, after {about}"
+        )
+    return f"a write waits up to {about} until one whose process stands still is missed"
 
 
 def _below(its: Configuration) -> str:
     if its.beyond_needed < 0:
         return (
-            f"takes no write at all: {its.min_isr} in-sync replicas of {its.topic.replication} are never "
-            "there"
+            f"takes no write at all: {its.needed} in-sync replicas of {its.topic.replication} are never there"
         )
     if its.beyond_needed == 0:
         return f"takes no write while any one of its {its.topic.replication} replicas is away"
@@ -266,4 +293,16 @@ def _unreached(its: Configuration) -> str:
 
 def _offline(its: Configuration) -> str:
     eligible = "in sync or eligible" if its.cluster.elr else "in sync"
-    return f"neither written nor read while no replica that was {eligible} is up: nobody else may lead"
+    return f"neither written nor read while no replica that counts as {eligible} is up: nobody else may lead"
+
+
+def _last_leader_away(its: Configuration) -> str:
+    """Who registers after an unclean end leaves the ISR and the ELR, and is not in sync again without a
+    leader; then the last known leader may be elected (KIP-966). Without ELR the last one that is missed is
+    alone in the ISR.
+    """
+    counted = "in sync or eligible" if its.cluster.elr else "in sync"
+    return (
+        f"neither written nor read, once all that are {counted} were down at one time without a clean stop, "
+        f"until the one that led last is back: no other is {counted} then, though it may have everything"
+    )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from checkers.contract.realised.settings import Acks
+from checkers.history.node_releases import UNCLEAN_EXISTS
 
 DEFAULT_RETRIES = 2**31 - 1
 MOST_IN_FLIGHT_OF_IDEMPOTENCE = 5
@@ -96,9 +97,7 @@ class Configuration:
 
     @property
     def min_isr(self) -> int:
-        """min.insync.replicas as a leader counts."""
-        if self.cluster.release < COUNTS_AT_MOST_ALL:
-            return self.topic.min_isr
+        """min.insync.replicas, as far as there are replicas: no more can have a record."""
         return min(self.topic.min_isr, self.topic.replication)
 
     @property
@@ -112,9 +111,18 @@ class Configuration:
         return self.producer.acks == "all"
 
     @property
+    def acknowledged_by_all(self) -> bool:
+        """Whether every in-sync replica has what is acknowledged: a single one is all of them."""
+        return self.waits_for_all or (self.producer.acks == "1" and self.topic.replication == 1)
+
+    @property
     def needed(self) -> int:
-        """How many in-sync replicas a write needs."""
-        return self.min_isr if self.waits_for_all else 1
+        """How many in-sync replicas a write needs, as a leader counts: before COUNTS_AT_MOST_ALL more than
+        there are.
+        """
+        if not self.waits_for_all:
+            return 1
+        return self.topic.min_isr if self.cluster.release < COUNTS_AT_MOST_ALL else self.min_isr
 
     @property
     def beyond_needed(self) -> int:
@@ -131,9 +139,14 @@ class Configuration:
         return min(self.beyond_needed, (self.cluster.controllers - 1) // 2)
 
     @property
+    def reads_unclean(self) -> bool:
+        """Whether its controllers read unclean.leader.election.enable."""
+        return self.cluster.release >= UNCLEAN_EXISTS
+
+    @property
     def stale_may_lead(self) -> bool:
-        """Whether a replica may be elected that is not in sync, and there is another one."""
-        return self.topic.unclean and self.topic.replication > 1
+        """Whether a replica is elected that is not in sync, unasked, and there is another one."""
+        return self.topic.unclean and self.reads_unclean and self.topic.replication > 1
 
     @property
     def flushed(self) -> bool:
@@ -159,8 +172,11 @@ class Configuration:
 
     @property
     def fail_over_s(self) -> float:
-        """After how long the controllers miss a broker, or a leader a follower: the longer of both.
+        """After how long whoever a write waits for is missed: a leader by the controllers, and where a leader
+        waits for its followers, a follower by it. The longer of both.
 
         A leader looks for followers that lag twice in replica.lag.time.max.ms, so one and a half times that.
         """
+        if not self.waits_for_all or self.topic.replication == 1:
+            return self.cluster.session_s
         return max(self.cluster.session_s, 1.5 * self.cluster.lag_max_s)

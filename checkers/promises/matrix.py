@@ -56,7 +56,7 @@ def promise_of(configuration: Configuration) -> str:
     how many brokers may be away.
     """
     given = {clause.id: clause for clause in clauses(configuration)}
-    if configuration.producer.acks != "all":
+    if not configuration.acknowledged_by_all:
         keeps = "what was replicated"
     elif "broker-loss" in given:
         many = configuration.min_isr - 1

@@ -30,6 +30,7 @@ OF_WHO_COMES_BACK = ("power-of-all", "isr-of-one", "unclean-shutdowns", "last-re
 """Clauses of a loss by a broker that leads again without its data. Where another one may lead that is not in
 sync, it does so once the session of the first one has ended, however short that was away: a broker that comes
 back cannot register before. Then the loss is one of an unclean election, or depends on who is back first."""
+OFFLINE = "offline.max >= 5s"
 MISSED_S = 8.0
 """How much longer than a fail-over a partition may be without an acknowledgement, clients and all."""
 
@@ -227,9 +228,12 @@ def _unclean_shutdowns(its: Setup) -> _Shown:
 
 
 def _emptied_last(its: Setup) -> list[str]:
+    return [_led_last(its), _data_lost(1)]
+
+
+def _led_last(its: Setup) -> str:
     """Node 1 was the last one that anybody knew to have everything."""
-    elected = "elections.last-known >= 1" if its.configuration.cluster.elr else "isr.min <= 1"
-    return [elected, _data_lost(1)]
+    return "elections.last-known >= 1" if its.configuration.cluster.elr else "isr.min <= 1"
 
 
 def _last_standing(its: Setup) -> _Shown:
@@ -386,20 +390,49 @@ def _unreached_leader(its: Setup) -> _Shown:
     return _unavailable(its, [cut], "isr.shrinks >= 1")
 
 
+def _stalled_leader(its: Setup) -> _Shown | str:
+    """For longer than a fail-over takes, and nobody is elected or missed."""
+    if its.configuration.producer.acks == "0":
+        return "with acks=0 nobody waits for the disk: a producer takes for written what it has sent"
+    if its.combined:
+        return "its brokers are controllers, and the disk of one of these would stand still too"
+    fail_over_s = its.times.fail_over_s
+    stall = _step("stall", at=FIRST, do="disk-stall", target="leader", lasts=duration(fail_over_s + 16))
+    stopped = f"unavailable.max >= {duration(fail_over_s)}"
+    return _unavailable(its, [stall], stopped, "elections.max <= 0", "brokers.fenced <= 0")
+
+
 def _offline(its: Setup) -> _Shown:
     """Who is eligible must be away too."""
     killed = its.configuration.topic.replication if _stays_eligible(its) else _in_sync(its)
-    return _unavailable(its, _only_left(its, killed, its.times.fail_over_s + 16), "offline.max >= 5s")
+    return _unavailable(its, _only_left(its, killed, its.times.fail_over_s + 16), OFFLINE)
 
 
-def _unavailable(its: Setup, faults: Sequence[Step], required: str) -> _Shown:
-    accept = (f"unavailable.max >= {duration(its.times.fail_over_s + MISSED_S)}",)
-    return _Shown(faults=faults, require=[required], loss=_any_but(its), accept=accept)
+def _last_leader_away(its: Setup) -> _Shown | str:
+    """All are killed before anybody is missed, node 1 last, so that it is missed last and leads last. The
+    others are back long before it.
+    """
+    if its.combined:
+        return "its brokers are controllers, and whom these miss last after all were down is a matter of luck"
+    others_s, replicas = 6.0, its.configuration.topic.replication
+    lasts = duration(others_s + its.times.fail_over_s + 16)
+    faults = [
+        _step("others", at=FIRST, do="kill", target=_nodes(2, replicas), lasts=duration(others_s)),
+        _step("last", after="others.begin + 2s", do="kill", target="node 1", lasts=lasts),
+    ]
+    return _unavailable(its, faults, _led_last(its), OFFLINE, _restarted(replicas), others_s=others_s)
+
+
+def _unavailable(its: Setup, faults: Sequence[Step], *required: str, others_s: float = 0.0) -> _Shown:
+    """`others_s`: after how long whoever else might lead is up again."""
+    accept = (f"unavailable.max >= {duration(others_s + its.times.fail_over_s + MISSED_S)}",)
+    return _Shown(faults=faults, require=required, loss=_any_but(its), accept=accept)
 
 
 def _any_but(its: Setup) -> Loss:
-    """What a kill may lose: nothing of acks=all, unless an unclean election follows."""
-    return "none" if its.configuration.waits_for_all and not its.configuration.topic.unclean else "any"
+    """What a kill may lose: nothing of what all in sync have, unless an unclean election follows."""
+    kept = its.configuration.acknowledged_by_all and not its.configuration.stale_may_lead
+    return "none" if kept else "any"
 
 
 def _step(name: str, *, do: str, lasts: str, **more: str) -> Step:
@@ -410,6 +443,7 @@ def _step(name: str, *, do: str, lasts: str, **more: str) -> Step:
 SCENARIOS: Mapping[str, Callable[[Setup], _Shown | str]] = {
     "process-kill": _process_kill,
     "broker-loss": _broker_loss,
+    "loss-beside-in-sync": _broker_loss,
     "deposed-leader": _deposed_leader,
     "power-flushed": _power_flushed,
     "nothing-promised": _nothing_promised,
@@ -426,6 +460,8 @@ SCENARIOS: Mapping[str, Callable[[Setup], _Shown | str]] = {
     "stays-up": _stays_up,
     "below-min-isr": _below,
     "unreached-leader": _unreached_leader,
+    "stalled-leader": _stalled_leader,
     "offline": _offline,
+    "last-leader-away": _last_leader_away,
 }
 """By the id of a clause; the reason where no run can show it."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from checkers.model.case import BROKERS
 from checkers.promises.configuration import Configuration
-from checkers.promises.search import Kind, Times
+from checkers.promises.search import Times
 from compose.spec.server_properties import server_properties
 from faults.durations import write_duration
 from harness.campaign.accept.configuration.configuration_file import TOPIC, AcceptFile, met, replicas_beyond
@@ -34,7 +34,7 @@ from harness.scenario.text.hidden import may_be_secret
 
 Step = Mapping[str, Any]
 Loss = Literal["none", "permitted", "any"]
-Assumed = Literal["release", "patch", "elr", "producer"]
+Assumed = Literal["release", "patch", "elr", "producer", "unclean", "controllers"]
 
 CARRIED = (
     *("batch.size", "compression.type", "linger.ms", IN_FLIGHT, "request.timeout.ms", "retries"),
@@ -84,17 +84,14 @@ class Setup:
     reading: Reading = Reading()
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of faults of which a scenario with as many brokers as the model's can be made: a
-        controller's disk is never emptied, since one that forgets its vote may give it twice.
-        """
-        combined = self.asked.cluster.combined_on(len(BROKERS))
-        return tuple(kind for kind in Kind if not (combined and kind is Kind.DISK_LOSS))
-
-    @property
     def combined(self) -> bool:
         """Whether the brokers are the controllers too, in runs of a broker for each replica."""
         return self.asked.cluster.combined_on(self.asked.topic.replication)
+
+    @property
+    def combined_when_searched(self) -> bool:
+        """The same, of a run of a counterexample, which has as many brokers as the model."""
+        return self.asked.cluster.combined_on(len(BROKERS))
 
     @property
     def no_run(self) -> str:

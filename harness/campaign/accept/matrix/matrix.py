@@ -288,7 +288,8 @@ def _loss(*, always: bool, ever: bool) -> Loss:
 
 
 def _loss_of_a_kill(configuration: Configuration) -> Loss:
-    return "none" if configuration.waits_for_all and not configuration.topic.unclean else "any"
+    kept = configuration.acknowledged_by_all and not configuration.stale_may_lead
+    return "none" if kept else "any"
 
 
 def planned_matrix(its: Matrix, *, out: Path, seed: int | None, budget_s: float) -> Suite:

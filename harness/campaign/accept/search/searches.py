@@ -24,11 +24,11 @@ def searched_for(its: Setup, goal: Goal, *, time_limit_s: float) -> SearchResult
     replicas, why = its.configuration.topic.replication, ""
     if replicas > len(BROKERS):
         why = f"the model has {len(BROKERS)} brokers, and the topic {replicas} replicas"
-    elif its.combined:
+    elif its.combined_when_searched:
         why = "the model's controllers are nodes of their own, and the run's are its brokers"
     if why:
         return SearchResult(goal=goal, found=None, kinds=(), whole_until=0, runs=0, took_s=0.0, why_ended=why)
-    return search(its.configuration, goal, its.times, kinds=its.kinds, time_limit_s=time_limit_s)
+    return search(its.configuration, goal, its.times, time_limit_s=time_limit_s)
 
 
 class SharedSearches:
@@ -48,7 +48,7 @@ class SharedSearches:
 
     def __call__(self, its: Setup) -> SearchResult:
         """The search for this configuration; it is made if it is the first of its likes."""
-        alike = simulated_alike(its.configuration, its.times), its.kinds
+        alike = simulated_alike(its.configuration, its.times), its.combined_when_searched
         if alike not in self._known:
             self._known[alike] = self._result(its, repr(alike))
             self._on_result(its, self._known[alike])

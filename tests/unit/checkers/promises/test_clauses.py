@@ -62,13 +62,18 @@ def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
         "retention-by-clock": "loses what was acknowledged when the clock of the broker that leads runs more "
         "than 7 days ahead, or its producer dates it so far back: by that retention deletes the record, and "
         "with it on every replica",
-        "spare-replicas": "takes writes with one replica of 3 away; a write waits up to about 45 s until "
-        "one that stands still is missed",
+        "spare-replicas": "takes writes with one replica of 3 away, as long as 2 in sync stay up; a write "
+        "waits up to about 45 s until one whose process stands still is missed",
         "below-min-isr": "unavailable below 2 in-sync replicas: with 2 away it takes no write",
         "unreached-leader": "takes no write of a partition while no follower reaches a leader that the "
         "controllers hear: they elect no other",
-        "offline": "neither written nor read while no replica that was in sync or eligible is up: nobody "
-        "else may lead",
+        "stalled-leader": "takes no write of a partition while the disk of its leader stands still: "
+        "heartbeats need no disk, so nobody misses it",
+        "offline": "neither written nor read while no replica that counts as in sync or eligible is up: "
+        "nobody else may lead",
+        "last-leader-away": "neither written nor read, once all that are in sync or eligible were down at "
+        "one time without a clean stop, until the one that led last is back: no other is in sync or "
+        "eligible then, though it may have everything",
     }
 
 
@@ -87,22 +92,118 @@ def test_without_eligible_leader_replicas_one_broker_is_survived_while_another_o
     assert "which Kafka before 4.0 does not have" in given(elr=False, release=(3, 9))["last-replica-standing"]
 
 
+BEFORE_3_9 = {"release": (3, 8), "elr": False}
+NEVER_MET = {"release": (3, 6), "elr": False}
+
+
 @pytest.mark.parametrize(
     ("settings", "kept"),
     [
         ({"acks": "1"}, set()),
         ({"acks": "0"}, set()),
         ({"min_isr": 1}, {"process-kill", "deposed-leader"}),
-        ({"unclean": True}, set()),
+        ({"unclean": True}, {"loss-beside-in-sync"}),
         ({"unclean": True, "min_isr": 1}, set()),
-        ({"unclean": True, "flush": 1}, set()),
+        ({"unclean": True, "flush": 1}, {"loss-beside-in-sync"}),
+        ({"unclean": True, "acks": "1"}, set()),
+        ({"unclean": True, **BEFORE_3_9}, {"process-kill", "broker-loss", "deposed-leader"}),
         ({"unclean": True, "replication": 1}, {"process-kill"}),
         ({"flush": 1}, {"process-kill", "broker-loss", "deposed-leader", "power-flushed"}),
         ({"replication": 1, "min_isr": 1}, {"process-kill"}),
+        ({"replication": 1, "min_isr": 1, "acks": "1"}, {"process-kill"}),
+        ({"replication": 1, "min_isr": 1, "acks": "1", "flush": 1}, {"process-kill", "power-flushed"}),
+        ({"replication": 1, "min_isr": 1, "acks": "0", "flush": 1}, set()),
+        ({"min_isr": 5, **NEVER_MET}, set()),
+        ({"replication": 1, "min_isr": 2, **NEVER_MET}, set()),
+        ({"replication": 1, "min_isr": 2, "acks": "1", **NEVER_MET}, {"process-kill"}),
     ],
 )
 def test_what_is_kept_follows_from_acks_replicas_elections_and_flushes(settings, kept):
     assert {one.id for one in clauses(configuration(**settings)) if one.kind == "kept"} == kept
+
+
+@pytest.mark.parametrize("release", [(3, 6), (3, 7), (3, 8)])
+@pytest.mark.parametrize("settings", [{}, {"acks": "1"}, {"min_isr": 1}, {"replication": 2}, {"flush": 1}])
+def test_controllers_before_3_9_do_not_read_that_a_stale_replica_may_lead(release, settings):
+    """They elect one only when a person asks for it (KAFKA-12670): it is as if the setting were off."""
+    old = {**settings, "release": release, "elr": False}
+    off, on = (clauses(configuration(**old, unclean=unclean)) for unclean in (False, True))
+    assert on == off
+    assert {"offline", "last-leader-away"} < {clause.id for clause in on}
+    assert UNCLEAN_ELECTION not in may_be_lost_by(configuration(**old, unclean=True))
+    assert promise_of(configuration(**old, unclean=True)) == promise_of(configuration(**old))
+    reads = configuration(**old | {"release": (3, 9)}, unclean=True)
+    assert "offline" not in {clause.id for clause in clauses(reads)}
+    assert UNCLEAN_ELECTION in may_be_lost_by(reads)
+
+
+@pytest.mark.parametrize(
+    ("settings", "waits"),
+    [
+        ({}, "a write waits up to about 45 s until"),
+        ({"session_s": 60.0}, "a write waits up to about 60 s until"),
+        ({"acks": "1"}, "a write waits up to about 9 s until"),
+        ({"acks": "0"}, "goes nowhere until it is missed, after about 9 s"),
+    ],
+)
+def test_a_write_waits_for_whom_its_producer_waits(settings, waits):
+    """With acks=1 for the leader, which the controllers miss, and for no follower."""
+    assert waits in given(**settings)["spare-replicas"]
+    one = configuration(**settings, replication=1, min_isr=1)
+    assert one.fail_over_s == one.cluster.session_s
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "takes writes with one replica of 3 away, as long as 2 in sync stay up; "),
+        ({"min_isr": 1}, "takes writes with 2 replicas of 3 away, as long as one in sync stays up; "),
+        ({"acks": "1"}, "takes writes with 2 replicas of 3 away, as long as one in sync stays up; "),
+        ({"unclean": True}, "takes writes with one replica of 3 away; "),
+    ],
+)
+def test_replicas_may_be_away_while_as_many_as_a_write_needs_stay_in_sync(settings, words):
+    """Else only whoever counts as in sync may lead, however many are up."""
+    assert given(**settings)["spare-replicas"].startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "no other is in sync or eligible then"),
+        ({"elr": False}, "no other is in sync then"),
+        ({"unclean": True}, ""),
+        ({"unclean": True, "min_isr": 3}, ""),
+        ({"unclean": True, **BEFORE_3_9}, "no other is in sync then"),
+        ({"replication": 1, "min_isr": 1}, ""),
+    ],
+)
+def test_after_all_ended_at_once_only_the_one_that_led_last_may_lead(settings, words):
+    its = given(**settings)
+    assert ("last-leader-away" in its) is bool(words)
+    assert words in its.get("last-leader-away", "")
+
+
+def test_a_leader_whose_disk_stands_still_is_missed_by_nobody_whatever_is_configured():
+    every = ({}, {"acks": "0"}, {"unclean": True}, {"replication": 1, "min_isr": 1}, {"elr": False})
+    assert all("stalled-leader" in given(**settings) for settings in every)
+
+
+def test_more_in_sync_replicas_than_there_are_count_as_all_of_them():
+    """Also before 3.7, of what a record may have: there a leader counts on, and takes no write."""
+    its = given(min_isr=5, **NEVER_MET)
+    assert "when 3 brokers that have it shut down uncleanly" in its["unclean-shutdowns"]
+    assert "when 3 brokers that have it shut down uncleanly" in its["disk-loss"]
+    one = given(replication=1, min_isr=2, **NEVER_MET)
+    assert one["below-min-isr"] == "takes no write at all: 2 in-sync replicas of 1 are never there"
+    assert "below-min-isr" not in given(replication=1, min_isr=2, release=(3, 7), elr=False)
+
+
+def test_with_one_replica_acks_1_keeps_what_acks_all_keeps():
+    """The leader is all that is in sync."""
+    one, every = (configuration(replication=1, min_isr=1, acks=acks) for acks in ("1", "all"))
+    assert clauses(one) == clauses(every)
+    assert promise_of(one) == promise_of(every)
 
 
 @pytest.mark.parametrize(
@@ -177,8 +278,12 @@ def test_brokers_that_are_controllers_are_spared_only_as_long_as_these_have_a_ma
 def test_a_promise_says_where_it_is_the_controllers_that_cannot_be_spared():
     one = given(acks="1", unclean=True, combined=True)
     assert one["spare-replicas"].startswith(
-        "takes writes with one replica of 3 away, and no more: brokers are controllers, and these would have "
-        "no majority; "
+        "takes writes with one replica of 3 away; with more away the controllers, which are brokers, have no "
+        "majority; "
+    )
+    assert given(min_isr=1, combined=True)["spare-replicas"].startswith(
+        "takes writes with one replica of 3 away, as long as one in sync stays up; with more away the "
+        "controllers, which are brokers, have no majority; "
     )
     assert one["stays-up"] == (
         "takes writes again while any one replica is up, in sync or not, as long as a majority of the "

@@ -172,6 +172,16 @@ def test_a_process_ends_with_whoever_asks_it():
         (configuration(), configuration(acks="1"), False),
         (configuration(elr=False, release=(3, 6)), configuration(elr=False, release=(3, 7)), False),
         (configuration(elr=False, release=(3, 9)), configuration(elr=False, release=(3, 7)), True),
+        (
+            configuration(elr=False, release=(3, 8), unclean=True),
+            configuration(elr=False, release=(3, 8)),
+            True,
+        ),
+        (
+            configuration(elr=False, release=(3, 9), unclean=True),
+            configuration(elr=False, release=(3, 9)),
+            False,
+        ),
     ],
 )
 def test_configurations_that_the_model_cannot_tell_apart_are_searched_once(one, other, alike):

@@ -109,7 +109,9 @@ CLAUSES = [
     "spare-replicas",
     "below-min-isr",
     "unreached-leader",
+    "stalled-leader",
     "offline",
+    "last-leader-away",
 ]
 
 
@@ -139,7 +141,9 @@ def test_what_a_run_refutes_or_does_not_show_is_in_the_answer(tmp_path: Path) ->
         "spare-replicas": "confirmed",
         "below-min-isr": "confirmed",
         "unreached-leader": "confirmed",
+        "stalled-leader": "confirmed",
         "offline": "not shown",
+        "last-leader-away": "confirmed",
     }
     assert exit_code(record, suite) == 1
     lines = page.answer(record, judged_entries(suite)).splitlines()
@@ -358,6 +362,10 @@ def test_what_the_clauses_name_and_no_schedule_has_is_said() -> None:
             ("cluster.combined=true",),
             "the model's controllers are nodes of their own, and the run's are its brokers",
         ),
+        (
+            ("cluster.combined=true", "topic.replication=2"),
+            "the model's controllers are nodes of their own, and the run's are its brokers",
+        ),
     ],
 )
 def test_what_the_model_does_not_have_is_not_searched_and_the_answer_says_so(
@@ -528,7 +536,7 @@ def test_the_command_ends_with_the_answer(
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     table = [line.split()[:3] for line in lines if line.startswith(("kept", "lost", "available", "unavail"))]
-    assert table[-11:] == [
+    assert table[-13:] == [
         ["kept", "process-kill", "confirmed"],
         ["kept", "broker-loss", "confirmed"],
         ["kept", "deposed-leader", "confirmed"],
@@ -539,5 +547,7 @@ def test_the_command_ends_with_the_answer(
         ["available", "spare-replicas", "confirmed"],
         ["unavailable", "below-min-isr", "confirmed"],
         ["unavailable", "unreached-leader", "confirmed"],
+        ["unavailable", "stalled-leader", "confirmed"],
         ["unavailable", "offline", "confirmed"],
+        ["unavailable", "last-leader-away", "confirmed"],
     ]

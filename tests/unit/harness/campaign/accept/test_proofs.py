@@ -124,7 +124,9 @@ def test_what_is_kept_expects_no_loss_and_what_may_be_lost_expects_some():
         "spare-replicas": "none",
         "below-min-isr": "none",
         "unreached-leader": "none",
+        "stalled-leader": "none",
         "offline": "none",
+        "last-leader-away": "none",
     }
 
 
@@ -136,6 +138,61 @@ def test_availability_is_a_bound_on_the_longest_time_without_an_acknowledgement(
         {"name": "kill", "at": "6s", "do": "kill", "target": "node 1", "for": "24.5s"}
     ]
     assert found["below-min-isr"].scenario.faults[0]["target"] == "1+2"
+
+
+def test_the_disk_of_a_leader_stands_still_for_longer_than_a_fail_over_and_nobody_is_elected():
+    """As in the scenario stalled-leader-disk."""
+    proof = proven(asked())["stalled-leader"]
+    assert proof.scenario.faults == [
+        {"name": "stall", "at": "6s", "do": "disk-stall", "target": "leader", "for": "20.5s"}
+    ]
+    assert proof.shows == "unavailable.max >= 12.5s"
+    assert proof.scenario.require == ["unavailable.max >= 4.5s", "elections.max <= 0", "brokers.fenced <= 0"]
+
+
+def test_the_last_leader_is_the_last_one_to_be_back_after_all_were_killed():
+    """The others are up again for longer than a fail-over takes, and nobody of them leads."""
+    proof = proven(asked())["last-leader-away"]
+    assert proof.scenario.faults == [
+        {"name": "others", "at": "6s", "do": "kill", "target": "2+3", "for": "6s"},
+        {"name": "last", "after": "others.begin + 2s", "do": "kill", "target": "node 1", "for": "26.5s"},
+    ]
+    assert proof.shows == "unavailable.max >= 18.5s"
+    of_elr = ["elections.last-known >= 1", "offline.max >= 5s", "brokers.restarted >= 3"]
+    assert proof.scenario.require == of_elr
+    assert proven(asked(elr=False))["last-leader-away"].scenario.require == ["isr.min <= 1", *of_elr[1:]]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "clause", "why_not"),
+    [
+        ({"combined": True}, "stalled-leader", "its brokers are controllers"),
+        ({"combined": True}, "last-leader-away", "its brokers are controllers"),
+        ({"acks": "0"}, "stalled-leader", "with acks=0 nobody waits for the disk"),
+    ],
+)
+def test_what_no_run_can_show_of_a_leader_has_a_reason(cluster, clause, why_not):
+    proof = proven(asked(**cluster))[clause]
+    assert proof.scenario is None
+    assert proof.why_not.startswith(why_not)
+
+
+@pytest.mark.parametrize("flush", [None, 1])
+@pytest.mark.parametrize(("acks", "replication"), [("1", 1), ("1", 2), ("0", 2), ("1", 3)])
+def test_more_in_sync_replicas_than_there_are_name_no_node_that_there_is_not(acks, replication, flush):
+    """Before 3.7, where writes that wait for the leader alone are taken all the same."""
+    old = asked(acks=acks, replication=replication, min_isr=replication + 2, flush=flush, kafka="3.6.1")
+    found = proven(old)
+    for clause, proof in found.items():
+        if proof.scenario is not None:
+            assert resolve(scenario_text(proof.scenario), clause, seed=1).steps, clause
+    assert any(proof.scenario is not None for proof in found.values())
+
+
+def test_with_one_replica_a_kill_loses_nothing_with_acks_1_either():
+    found = proven(asked(acks="1", replication=1, min_isr=1))
+    loss = {clause: found[clause].scenario.expect.acked_loss for clause in ("process-kill", "offline")}
+    assert loss == {"process-kill": "none", "offline": "none"}
 
 
 def test_the_last_in_sync_replica_is_left_alone_before_it_loses_its_power():
@@ -181,10 +238,10 @@ def test_controllers_that_find_no_room_on_a_runs_brokers_are_beside_them_and_tha
         resolved = resolve(scenario_text(found[clause].scenario), clause, seed=1)
         assert not resolved.topology.combined
     # The run of a schedule has three brokers, whatever the replicas.
-    assert Kind.DISK_LOSS not in made.kinds
+    assert made.combined_when_searched
     assert made.scenario("any", "", [], brokers=3).cluster.combined
     five = setup(asked(brokers=5, controllers=5, combined=True))
-    assert Kind.DISK_LOSS in five.kinds
+    assert not five.combined_when_searched
     assert "combined: a run of one broker for each replica has 5 controllers beside them" in five.left_out
     assert "combined" not in " ".join(setup(asked(combined=True)).left_out)
 
@@ -380,7 +437,7 @@ def test_where_a_replica_that_is_behind_may_lead_no_run_shows_what_one_that_come
 def test_with_acks_0_only_that_nothing_is_promised_can_be_shown_of_losses():
     found = proven(asked(acks="0", elr=False))
     assert {clause for clause, one in found.items() if one.scenario is not None} == {
-        *("nothing-promised", "spare-replicas", "offline")
+        *("nothing-promised", "spare-replicas", "offline", "last-leader-away")
     }
 
 
