@@ -148,7 +148,7 @@ def settings_line(its: Setup) -> str:
     def said(what: Assumed, words: str) -> str:
         return f"{words} (assumed)" if what in its.reading.assumed else words
 
-    release = its.asked.cluster.kafka
+    release, unasked = its.asked.cluster.kafka, "controllers" in its.reading.assumed
     if "patch" in its.reading.assumed:
         release = ".".join(map(str, its.asked.release))
     words = [
@@ -157,12 +157,24 @@ def settings_line(its: Setup) -> str:
         f"min.insync.replicas {topic.min_isr}",
         said("producer", f"acks={producer.acks}"),
         said("producer", "idempotent" if producer.idempotence else "not idempotent"),
-        f"unclean election {'on' if topic.unclean else 'off'}",
+        said("unclean", _unclean_in_words(its.configuration)),
+        *([said("controllers", _controllers_in_words(its.configuration))] if unasked else []),
         said("elr", f"ELR {'on' if its.configuration.cluster.elr else 'off'}"),
     ]
     return ", ".join(
         [*words, *(["flushed before each acknowledgement"] if its.configuration.flushed else [])]
     )
+
+
+def _unclean_in_words(its: Configuration) -> str:
+    if not its.topic.unclean:
+        return "unclean election off"
+    return f"unclean election on{'' if its.reads_unclean else ' (not read before Kafka 3.9)'}"
+
+
+def _controllers_in_words(its: Configuration) -> str:
+    number = its.cluster.controllers
+    return f"{number} controller{'s' * (number > 1)} beside the brokers"
 
 
 def exit_code(record: AcceptRecord, suite: SuiteRecord | None) -> int:

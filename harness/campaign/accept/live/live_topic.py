@@ -12,6 +12,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from checkers.history.metadata_log.settings import UNCLEAN
+from checkers.history.node_releases import UNCLEAN_EXISTS
 from compose.releases.settings import settings_of
 from compose.spec.topology import CONTROLLERS_ONLY, DEFAULT_RELEASE
 from harness.campaign.accept.configuration.configuration_file import MOST_LETTERS, AcceptFile
@@ -56,7 +58,7 @@ def reading(topic: LiveTopic, features: Features, asked: AcceptFile, sets: Seque
     and what the cluster does not say, or not with one voice.
     """
     remarks = [features.unknown] if features.unknown else []
-    remarks += [*_away(topic), *_different(topic, features)]
+    remarks += [*_away(topic), *_different(topic, features), *_of_controllers(topic, features, asked)]
     return Reading(assumed=frozenset(_assumed(asked, sets)), remarks=tuple(remarks))
 
 
@@ -67,8 +69,24 @@ def _assumed(asked: AcceptFile, sets: Sequence[str]) -> Iterator[Assumed]:
         yield "patch"
     if asked.cluster.elr is None:
         yield "elr"
+    if not {"controllers", "combined"} & asked.cluster.model_fields_set:
+        yield "controllers"
+    if asked.release >= UNCLEAN_EXISTS and UNCLEAN not in {
+        *asked.topic.config,
+        *asked.cluster.controller_config,
+    }:
+        yield "unclean"  # the controllers' own value decides, and brokers do not say it
     if not asked.producer:
         yield "producer"
+
+
+def _of_controllers(topic: LiveTopic, features: Features, asked: AcceptFile) -> Iterator[str]:
+    """Each setting that only controllers read, and that was taken from brokers."""
+    for name, of_brokers in _decisive(topic, features).items():
+        taken = _of_most(of_brokers)[0]
+        was_set = asked.cluster.controller_config.get(name, "") != taken
+        if name in CONTROLLERS_ONLY and taken and not was_set and not asked.cluster.combined:
+            yield f"{name}={taken} is what brokers have: that of the controllers decides, and is not known"
 
 
 def _away(topic: LiveTopic) -> Iterator[str]:

@@ -431,6 +431,21 @@ def test_without_proof_the_contract_alone_answers(capsys: pytest.CaptureFixture[
     assert lines[-1] == "It falls into no known trap."
 
 
+@pytest.mark.parametrize(
+    ("release", "words"),
+    [("3.8.1", "unclean election on (not read before Kafka 3.9)"), ("3.9.1", "unclean election on")],
+)
+def test_the_answer_says_where_a_setting_is_not_read(
+    release: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And misses what the profile requires, which is none of that release's promises."""
+    missing = release == "3.8.1"
+    assert main(["accept", "analytics", "--no-proof", "--set", f"cluster.kafka={release}"]) == missing
+    lines = capsys.readouterr().out.splitlines()
+    assert words in lines[0].split(", ")
+    assert ("Required, and not promised: stays-up" in lines) is missing
+
+
 NEVER_MET = ["--set", "cluster.kafka=3.6.1", "--set", "topic.config.min.insync.replicas=4"]
 REFUSED = "Kafka 3.6.1 takes no acks=all write with min.insync.replicas=4 of 3 replicas"
 

@@ -192,6 +192,55 @@ def test_what_nobody_said_is_called_assumed(said, sets, first, last):
     assert described[3:5] == ["acks=1", "not idempotent"]
 
 
+UNCLEAN = "unclean.leader.election.enable"
+
+
+@pytest.mark.parametrize(
+    ("own", "sets", "words"),
+    [
+        ({}, (), ["unclean election off (assumed)", "3 controllers beside the brokers (assumed)"]),
+        ({UNCLEAN: "true"}, (), ["unclean election on", "3 controllers beside the brokers (assumed)"]),
+        ({}, (f"topic.config.{UNCLEAN}=false", "cluster.controllers=1"), ["unclean election off"]),
+        (
+            {},
+            (f"cluster.controller_config.{UNCLEAN}=true",),
+            ["unclean election on", "3 controllers beside the brokers (assumed)"],
+        ),
+        ({}, ("cluster.combined=true",), ["unclean election off (assumed)"]),
+    ],
+)
+def test_what_only_controllers_say_is_called_assumed(own, sets, words):
+    """Whether brokers are controllers decides how many of them may be away; they elect by a setting of their
+    own where the topic has none."""
+    its = replace(topic(), config={**topic().config, **own})
+    found = record(features(30, elr=1), *sets, its=its).settings.split(", ")
+    assert found[5:-1] == words
+
+
+@pytest.mark.parametrize("unclean", ["true", "false"])
+def test_what_brokers_have_of_a_setting_by_which_controllers_elect_is_taken_and_called_assumed(unclean):
+    rows = [replace(each, config={UNCLEAN: unclean}) for each in topic().brokers]
+    words = record(features(30, elr=1), its=replace(topic(), brokers=tuple(rows))).settings.split(", ")
+    assert f"unclean election {'on' if unclean == 'true' else 'off'} (assumed)" in words
+
+
+SESSION = "broker.session.timeout.ms"
+
+
+@pytest.mark.parametrize(
+    ("sets", "remarks"),
+    [
+        ((), (f"{SESSION}=4000 is what brokers have: that of the controllers decides, and is not known",)),
+        ((f"cluster.controller_config.{SESSION}=9000",), ()),
+        (("cluster.combined=true",), ()),
+    ],
+)
+def test_a_setting_of_controllers_that_brokers_have_is_taken_with_a_remark(sets, remarks):
+    rows = [replace(each, config={SESSION: "4000"}) for each in topic().brokers]
+    its = replace(topic(), brokers=tuple(rows))
+    assert record(features(30, elr=1), *sets, its=its).remarks == remarks
+
+
 @pytest.mark.parametrize(
     ("said", "remark"),
     [
@@ -241,7 +290,7 @@ def test_a_topic_that_is_read_is_answered_with_what_is_assumed(monkeypatch):
     answer = api.promise(api.of_topic("orders", "127.0.0.1:1", sets=["cluster.elr=false"]))
     assert answer.settings == (
         "Kafka 4.3.1 (assumed), 3 replicas, min.insync.replicas 2, acks=all (assumed), idempotent (assumed), "
-        "unclean election off, ELR off"
+        "unclean election off (assumed), 3 controllers beside the brokers (assumed), ELR off"
     )
     assert answer.remarks[0].startswith("its release and its eligible leader replicas were not read: ")
 
