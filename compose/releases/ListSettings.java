@@ -1,5 +1,5 @@
 // Writes every setting that a Kafka release knows, one a line:
-//   topic or broker, name, type, least and greatest value, allowed words, default
+//   topic, broker or producer, name, type, least and greatest value, allowed words, default
 // separated by tabs; empty where the release names none. Started from its source, with the release's jars:
 //   java -cp 'libs/*' ListSettings.java
 import java.lang.reflect.Field;
@@ -16,6 +16,7 @@ public class ListSettings {
     public static void main(String[] args) throws Exception {
         list("topic", definitions("org.apache.kafka.storage.internals.log.LogConfig", "configDefCopy"));
         list("broker", definitions("kafka.server.KafkaConfig", "configDef"));
+        list("producer", definitions("org.apache.kafka.clients.producer.ProducerConfig", "configDef"));
         // A broker gives its plugins all settings; these two are read by the one that Kafka ships.
         Class<?> authorizer = Class.forName("org.apache.kafka.metadata.authorizer.StandardAuthorizer");
         row("broker", (String) authorizer.getField("SUPER_USERS_CONFIG").get(null), "STRING", "", "", "", "");
@@ -37,7 +38,8 @@ public class ListSettings {
         }
     }
 
-    // A validator that is no range and no list of words (a lambda, a class of its own) allows all here.
+    // A validator that is no range and no list of words (a lambda, a class of its own) allows all here, but
+    // for one that wants some text.
     private static void read(Object validator, String[] range, List<String> allowed) throws Exception {
         if (validator == null) {
             return;
@@ -46,6 +48,10 @@ public class ListSettings {
             case "Range":
                 range[0] = text(field(validator, "min"));
                 range[1] = text(field(validator, "max"));
+                break;
+            case "NonEmptyString":
+            case "NonEmptyStringWithoutControlChars":
+                allowed.add("(not empty)");
                 break;
             case "CaseInsensitiveValidString":
                 allowed.add("(any case)");

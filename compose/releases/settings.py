@@ -1,8 +1,9 @@
-"""The settings that each Kafka release knows, of topics and of brokers, and what their values may be.
+"""The settings that each Kafka release knows, of topics, brokers and producers, and what their values may be.
 
 `settings.tsv` is made from the releases' own jars by `python -m compose.releases.list_settings`: Kafka's
-`LogConfig` and `KafkaConfig` list each setting with its type, range, words and default. Where Kafka's check
-of a value is code (a level of gzip, the name of a class), every value of the type passes here.
+`LogConfig`, `KafkaConfig` and `ProducerConfig` list each setting with its type, range, words and default.
+Where Kafka's check of a value is code (a level of gzip, the name of a class), every value of the type passes
+here.
 """
 
 from collections.abc import Mapping
@@ -11,10 +12,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-Scope = Literal["topic", "broker"]
+Scope = Literal["topic", "broker", "producer"]
 TABLE = "settings.tsv"
 ANY_CASE = "(any case)"
 """Stands before words that Kafka compares without regard to case."""
+NOT_EMPTY = "(not empty)"
+"""Stands instead of words where Kafka takes any text but none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +44,7 @@ def releases() -> tuple[str, ...]:
 
 @cache
 def settings_of(release: str, scope: Scope) -> Mapping[str, Setting]:
-    """What `release` defines for topics or for brokers (and controllers), by name. It must be a known one."""
+    """What `release`, a known one, defines for topics, for brokers (and controllers), or for its producer."""
     assert release in releases(), f"{release} is none of {releases()}"
     rows = (cells for cells, within in _shipped()[1].items() if release in within and cells[0] == scope)
     return {cells[1]: _setting(cells) for cells in rows}

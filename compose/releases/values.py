@@ -1,13 +1,13 @@
 """Whether a value is one that a release takes for a setting: Kafka's own reading of the text, by its type.
 
-Source: `ConfigDef.parseType`, and the validators `Range`, `ValidString` and `ValidList`.
+Source: `ConfigDef.parseType`, and the validators `Range`, `ValidString`, `ValidList` and `NonEmptyString`.
 """
 
 import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-from compose.releases.settings import ANY_CASE, Setting
+from compose.releases.settings import ANY_CASE, NOT_EMPTY, Setting
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
 REAL = re.compile(r"[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?")
@@ -31,6 +31,8 @@ def refusal(setting: Setting, value: str) -> str:
         case "LIST":
             return _stranger(setting, [word.strip() for word in text.split(",")] if text else [])
         case _:
+            if NOT_EMPTY in setting.words:
+                return "" if text else "expected some text, found none"
             return _stranger(setting, [text])
 
 

@@ -13,6 +13,8 @@ NUMBER = "a whole number"
 BOOLEAN = "true or false"
 
 MIN_ISR = "min.insync.replicas"
+LAG = "replica.lag.time.max.ms"
+FETCH_WAIT = "replica.fetch.wait.max.ms"
 
 LOSS_SETTINGS: Mapping[str, str] = {
     MIN_ISR: NUMBER,
@@ -51,6 +53,18 @@ def counts_at_most_all(release: str) -> bool:
     Source: `Partition.effectiveMinIsr` in Kafka (KAFKA-15583); releases before it refuse each such write.
     """
     return tuple(int(part) for part in release.split(".")) >= COUNTS_AT_MOST_ALL
+
+
+def lag_below_wait(its: Mapping[str, str]) -> str:
+    """Why a node does not start by when its followers lag and how long a fetch of theirs waits; "" if it
+    does. `its` has both settings.
+
+    Source: `KafkaConfig.validateValues`, of brokers and of controllers.
+    """
+    lag_ms, wait_ms = int(its[LAG]), int(its[FETCH_WAIT])
+    if wait_ms <= lag_ms:
+        return ""
+    return f"Kafka does not start with {LAG}={lag_ms} below {FETCH_WAIT}={wait_ms}"
 
 
 def effective(name: str, of_topic: Mapping[str, str], of_brokers: Mapping[str, str]) -> str | None:

@@ -13,13 +13,15 @@ from typing import Any, Literal
 from checkers.model.case import BROKERS
 from checkers.promises.configuration import Configuration
 from checkers.promises.search import Times
+from compose.releases.settings import settings_of
 from compose.spec.server_properties import server_properties
+from compose.spec.topology import Topology
 from faults.durations import write_duration
 from harness.campaign.accept.configuration.configuration_file import TOPIC, AcceptFile, met, replicas_beyond
 from harness.campaign.accept.configuration.in_force import UNCLEAN, configuration_of, value_of
 from harness.campaign.accept.configuration.producer_settings import IN_FLIGHT, known_settings
 from harness.scenario.deletion import deleting
-from harness.scenario.kafka_settings import MIN_ISR, counts_at_most_all
+from harness.scenario.kafka_settings import FETCH_WAIT, LAG, MIN_ISR, counts_at_most_all
 from harness.scenario.load_plan import refused_by_client, refused_settings
 from harness.scenario.model import (
     ClusterPart,
@@ -169,10 +171,20 @@ def _cluster(asked: AcceptFile, brokers: int, defaults: Mapping[str, str]) -> Cl
     """The asked one with so many brokers: as many as replicas, so that every partition is on all of them."""
     its = asked.cluster.of(brokers)
     kept = {
-        "broker_config": {**defaults, **_kept(its.broker_config)},
-        "controller_config": _kept(its.controller_config),
+        "broker_config": {**defaults, **_starts(its.kafka, _kept(its.broker_config))},
+        "controller_config": dict(_starts(its.kafka, _kept(its.controller_config))),
     }
     return its.model_copy(update=kept)
+
+
+def _starts(release: str, config: Mapping[str, str]) -> Mapping[str, str]:
+    """With Kafka's own time until a follower lags, where its fetches may wait for longer than the harness's:
+    nodes would not start with that.
+    """
+    faster = server_properties(Topology(), 1, client_address="")[LAG]
+    if LAG in config or int(config.get(FETCH_WAIT, "0")) <= int(faster):
+        return config
+    return {LAG: settings_of(release, "broker")[LAG].default, **config}
 
 
 def _topic(asked: AcceptFile) -> TopicPart:
@@ -198,7 +210,7 @@ def _carried(asked: AcceptFile, its: Configuration) -> Mapping[str, str]:
     def load(client: Mapping[str, str]) -> Scenario:
         return Scenario(name=asked.name, topics=[_topic(asked)], workload=_workload(its, client, 0.0))
 
-    wanted = {name: asked.producer[name] for name in CARRIED if name in asked.producer}
+    wanted = {name: asked.producer[name].strip() for name in CARRIED if name in asked.producer}
     refused = {each.name for each in refused_settings(load(wanted))} if wanted else set[str]()
     taken = {name: text for name, text in wanted.items() if name not in refused}
     return {} if taken and refused_by_client(load(taken)) else taken
@@ -243,7 +255,7 @@ def _left_out(asked: AcceptFile, carried: Mapping[str, str]) -> Iterator[str]:
         yield f"partitions: run with {run_with}"
     if asked.cluster.racks:
         yield "racks"
-    known = known_settings(asked.release)
+    known = known_settings(asked.cluster.kafka)
     for name, text in asked.producer.items():
         if name not in (*carried, *IN_FORCE):
             yield f"{name}={text}" if name in known else name

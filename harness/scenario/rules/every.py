@@ -8,7 +8,7 @@ from harness.scenario.rules.bounds import counts, deadlines, evidence, lines, su
 from harness.scenario.rules.client import client, client_settings
 from harness.scenario.rules.cluster import cluster, release
 from harness.scenario.rules.contradiction import Contradiction, LoadRule, Rule
-from harness.scenario.rules.settings import deletion, retention, settings
+from harness.scenario.rules.settings import deletion, retention, settings, start
 from harness.scenario.rules.sizes import batches, retention_outlasts_the_load, volumes, warm_up
 from harness.scenario.rules.topics import in_sync, topics
 from harness.scenario.rules.transactions import transactions
@@ -18,7 +18,7 @@ from harness.scenario.text.positions import Path
 STAGES: Sequence[Sequence[Rule]] = (
     (topics, in_sync, cluster, release, deletion, workload, client_settings, deadlines, lines, schedule),
     (settings, evidence, subjects, transactions),
-    (batches, warm_up),
+    (start, batches, warm_up),
     (client,),
 )
 """Each stage reads what the ones before have found to be well formed. The client library is asked last."""

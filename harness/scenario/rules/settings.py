@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from compose.releases.settings import Scope, Setting, releases_with, settings_of
 from compose.releases.values import refusal
+from compose.spec.server_properties import server_properties
 from harness.scenario.deletion import deleting
+from harness.scenario.kafka_settings import FETCH_WAIT, LAG, lag_below_wait
 from harness.scenario.load_size import LoadLength
-from harness.scenario.model import Scenario
+from harness.scenario.model import Scenario, topology_of
 from harness.scenario.releases import releases_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
@@ -56,6 +58,19 @@ def settings(scenario: Scenario) -> Iterator[Contradiction]:
     for release in releases_of(scenario):
         for each in _configured(scenario):
             yield from _of_release(release, each)
+
+
+def start(scenario: Scenario) -> Iterator[Contradiction]:
+    """Settings of nodes, each of them well formed, with which no node starts together."""
+    topology, known = topology_of(scenario.cluster), settings_of(scenario.cluster.kafka, "broker")
+    first = {"broker_config": topology.broker_ids[0], "controller_config": topology.controller_ids[0]}
+    for key, node in first.items():
+        written: Mapping[str, str] = getattr(scenario.cluster, key)
+        its = server_properties(topology, node, client_address="")
+        name = next((each for each in (LAG, FETCH_WAIT) if each in written), None)
+        text = lag_below_wait({FETCH_WAIT: known[FETCH_WAIT].default, **its})
+        if name is not None and text:
+            yield Contradiction(path=("cluster", key, name), text=text)
 
 
 def _of_release(release: str, each: Configured) -> Iterator[Contradiction]:

@@ -62,7 +62,11 @@ def _name(name: str, earlier: list[str]) -> str:
 
 
 def _min_isr(cluster: ClusterPart, topic: TopicPart) -> str:
-    """The topic's setting, else the brokers'; "1" for a cluster that another rule refuses."""
+    """The topic's setting, else the brokers'; "1" for a cluster that another rule refuses.
+
+    With its blanks: brokers ignore them, and the controllers fail on them whenever an ISR changes, since 3.7
+    (`ReplicationControlManager.getTopicEffectiveMinIsr`).
+    """
     if MIN_ISR in topic.config:
         return topic.config[MIN_ISR]
     try:

@@ -13,11 +13,13 @@ from pydantic import Field, ValidationError
 
 from checkers.promises.clauses import KINDS
 from checkers.promises.search import Goal
+from compose.releases.settings import settings_of
 from compose.spec.topology import counts_replicas
 from harness.campaign.accept.configuration.producer_settings import refused
 from harness.errors import ScenarioError, UsageError
 from harness.scenario import model
-from harness.scenario.kafka_settings import MIN_ISR
+from harness.scenario.deletion import OF_BROKERS
+from harness.scenario.kafka_settings import FETCH_WAIT, LAG, MIN_ISR, lag_below_wait
 from harness.scenario.model import ClusterPart, KafkaConfig, Part, Scenario, TopicPart
 from harness.scenario.rules.cluster import cluster, release
 from harness.scenario.rules.contradiction import Contradiction
@@ -149,7 +151,7 @@ def parse_common(name: str, sets: Sequence[str] = ()) -> AcceptFile:
     wrong = [(path, why) for path, why in NOT_OF_A_MATRIX.items() if _has(written, path)]
     if asked.name != name:
         wrong.append((("name",), OF_EACH_CELL))
-    if asked.producer.get("enable.idempotence", "false").lower() == "true":
+    if asked.producer.get("enable.idempotence", "false").strip().lower() == "true":
         wrong.append((("producer", "enable.idempotence"), f"{NOT_WITHOUT_ACKS_ALL}; allowed: false"))
     if wrong:
         raise ScenarioError([f"matrix: {dotted(path)}: {why}" for path, why in wrong])
@@ -175,7 +177,7 @@ def _refused(asked: AcceptFile) -> list[Contradiction]:
     for rules in ((topics, cluster, release), (settings,)):
         if found := [_here(each) for rule in rules for each in rule(scenario)]:
             return found
-    return [*_of_racks(asked), *_of_producer(asked), *_of_required(asked)]
+    return [*_of_nodes(asked), *_of_racks(asked), *_of_producer(asked), *_of_required(asked)]
 
 
 def _of_counts(asked: AcceptFile) -> Iterator[Contradiction]:
@@ -189,6 +191,21 @@ def _of_counts(asked: AcceptFile) -> Iterator[Contradiction]:
         yield Contradiction(path=("cluster", "controllers"), text=text)
 
 
+def _of_nodes(asked: AcceptFile) -> Iterator[Contradiction]:
+    """Settings, each of them well formed, with which no node starts: `KafkaConfig.validateValues`."""
+    known = settings_of(asked.cluster.kafka, "broker")
+    defaults = {name: known[name].default for name in (LAG, FETCH_WAIT)}
+    for key in ("broker_config", "controller_config"):
+        config: Mapping[str, str] = getattr(asked.cluster, key)
+        if text := lag_below_wait({**defaults, **config}):
+            name = LAG if LAG in config else FETCH_WAIT
+            yield Contradiction(path=("cluster", key, name), text=text)
+        kept = next((name for name in OF_BROKERS if name in config), None)
+        if kept is not None and int(config[kept]) == 0:
+            text = "Kafka does not start with 0; allowed: at least 1, or -1 for ever"
+            yield Contradiction(path=("cluster", key, kept), text=text)
+
+
 def _of_racks(asked: AcceptFile) -> Iterator[Contradiction]:
     brokers = [str(number) for number in range(1, asked.cluster.brokers + 1)]
     for broker in asked.cluster.racks:
@@ -198,7 +215,7 @@ def _of_racks(asked: AcceptFile) -> Iterator[Contradiction]:
 
 
 def _of_producer(asked: AcceptFile) -> Iterator[Contradiction]:
-    for name, text in refused(asked.producer, asked.release):
+    for name, text in refused(asked.producer, asked.cluster.kafka):
         yield Contradiction(path=("producer", name), text=text)
 
 

@@ -30,7 +30,7 @@ def configuration_of(asked: AcceptFile, *, replicas_in_one_rack: int = 0) -> Con
     """All that decides a promise."""
     return Configuration(
         topic=_topic(asked),
-        producer=settings(asked.producer, asked.release),
+        producer=settings(asked.producer, asked.cluster.kafka),
         cluster=_cluster(asked, replicas_in_one_rack),
     )
 
@@ -69,7 +69,7 @@ def _topic(asked: AcceptFile) -> TopicSettings:
         retention_s=_retention_s(asked),
         retention_bytes=None if retention_bytes < 0 else retention_bytes,
         compacted="compact" in value_of(asked, "cleanup.policy").lower(),
-        stamped_by_broker=value_of(asked, "message.timestamp.type") == "LogAppendTime",
+        stamped_by_broker=value_of(asked, "message.timestamp.type").strip() == "LogAppendTime",
         oldest_stamp_s=None if oldest_ms in ("", str(NEVER)) else int(oldest_ms) / 1000,
     )
 
@@ -116,7 +116,7 @@ def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:
         lag_max_s=seconds("replica.lag.time.max.ms"),
         fetch_wait_s=seconds("replica.fetch.wait.max.ms"),
         flush_check_s=_seconds(brokers.get(FLUSH_CHECK, str(NEVER))),
-        creates_topics=creates.lower() == "true",
+        creates_topics=creates.strip().lower() == "true",
         default_replication=said("default.replication.factor"),
         offsets_replication=said("offsets.topic.replication.factor"),
         transactions_min_isr=said("transaction.state.log.min.isr"),

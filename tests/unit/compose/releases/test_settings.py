@@ -32,10 +32,12 @@ def test_a_release_defines_what_every_release_does_and_takes_its_own_defaults(re
     assert (topic["min.insync.replicas"].type, topic["min.insync.replicas"].least) == ("INT", "1")
     assert topic["max.message.bytes"].default == broker["message.max.bytes"].default == "1048588"
     assert topic["cleanup.policy"].words == ("compact", "delete")
-    assert (len(topic) > 25, len(broker) > 280) == (True, True)
+    producer = settings_of(release, "producer")
+    assert (producer["acks"].default, set(producer["acks"].words)) == ("all", {"-1", "0", "1", "all"})
+    assert (len(topic) > 25, len(broker) > 280, len(producer) > 80) == (True, True, True)
     wrong = {
         each.name: refusal(each, each.default)
-        for each in (*topic.values(), *broker.values())
+        for each in (*topic.values(), *broker.values(), *producer.values())
         if each.default and refusal(each, each.default)
     }
     assert wrong == {}
@@ -57,6 +59,18 @@ def test_what_came_and_went_is_known_of_each_release() -> None:
     assert settings_of("4.3.1", "topic")["segment.bytes"].least == "1048576"
     assert releases_with("message.format.version", "topic") == "3.6.0-3.9.2"
     assert releases_with("no.such.setting", "topic") == ""
+
+
+def test_what_came_and_went_is_known_of_each_releases_producer() -> None:
+    """KIP-580, KIP-1030, KIP-1139."""
+    lingers = {release: settings_of(release, "producer")["linger.ms"].default for release in releases()}
+    assert (lingers["3.9.2"], lingers["4.0.0"]) == ("0", "5")
+    assert releases_with("auto.include.jmx.reporter", "producer") == "3.6.0-3.9.2"
+    assert releases_with("retry.backoff.max.ms", "producer") == "3.7.0-4.3.1"
+    assert releases_with("transaction.two.phase.commit.enable", "producer") == "4.1.0-4.3.1"
+    assert (
+        refusal(settings_of("4.3.1", "producer")["transactional.id"], " ") == "expected some text, found none"
+    )
 
 
 def test_a_table_is_read_back_as_it_was_written() -> None:

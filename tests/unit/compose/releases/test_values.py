@@ -35,6 +35,7 @@ def setting(kind: str, *, least: str = "", greatest: str = "", words: str = "") 
         (setting("STRING", words="gzip,lz4"), "GZIP", "unknown 'GZIP'; allowed: gzip, lz4"),
         (setting("LIST", words="compact,delete"), "delete,keep", "unknown 'keep'; allowed: compact, delete"),
         (setting("STRING", words="(any case),ON,OFF"), "of", "unknown 'of'; allowed: ON, OFF"),
+        (setting("STRING", words="(not empty)"), " ", "expected some text, found none"),
     ],
 )
 def test_what_kafka_would_not_take_is_refused(of: Setting, value: str, text: str) -> None:
@@ -56,6 +57,7 @@ def test_what_kafka_would_not_take_is_refused(of: Setting, value: str, text: str
         (setting("LIST"), ""),
         (setting("LIST", words="compact,delete"), "delete, compact"),
         (setting("STRING", words="(any case),ON,OFF"), "off"),
+        (setting("STRING", words="(not empty)"), "any"),
     ],
 )
 def test_what_kafka_takes_is_not(of: Setting, value: str) -> None:

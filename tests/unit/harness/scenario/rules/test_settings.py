@@ -163,3 +163,22 @@ def test_what_a_release_takes_is_not_refused(cluster: str) -> None:
 )
 def test_what_the_checker_cannot_judge_is_refused(topic: str, cluster: str, complaint: str) -> None:
     assert complaints(topics=TOPIC % topic, cluster=cluster) == (complaint,)
+
+
+@pytest.mark.parametrize(
+    ("config", "complaint"),
+    [
+        (
+            "broker_config: {replica.fetch.wait.max.ms: 3001}",
+            "demo.yaml:2:54: cluster.broker_config.replica.fetch.wait.max.ms: Kafka does not start with "
+            "replica.lag.time.max.ms=3000 below replica.fetch.wait.max.ms=3001",
+        ),
+        (
+            "controller_config: {replica.lag.time.max.ms: 499}",
+            "demo.yaml:2:56: cluster.controller_config.replica.lag.time.max.ms: Kafka does not start with "
+            "replica.lag.time.max.ms=499 below replica.fetch.wait.max.ms=500",
+        ),
+    ],
+)
+def test_nodes_start_with_their_settings_together(config: str, complaint: str) -> None:
+    assert complaints(cluster=config) == (complaint,)

@@ -7,6 +7,7 @@ import pytest
 from checkers.promises import clauses, traps
 from harness.campaign.accept.configuration.configuration_file import profiles, read_configuration
 from harness.campaign.accept.configuration.in_force import configuration_of, value_of
+from harness.campaign.accept.scenarios import setup
 from harness.errors import ScenarioError, UsageError
 
 
@@ -64,10 +65,15 @@ def refusal(tmp_path: Path, text: str) -> str:
             "'many'",
         ),
         (
+            "topic: {config: {min.insync.replicas: ' 2'}}",
+            "mine.yaml:2:39: topic.config.min.insync.replicas: expected a number of replicas from 1, found "
+            "' 2'",
+        ),
+        (
             "cluster: {racks: {4: a}}",
             "mine.yaml:2:19: cluster.racks.4: there is no broker 4; allowed: 1, 2, 3",
         ),
-        ("producer: {acks: some}", "mine.yaml:2:18: producer.acks: unknown 'some'; allowed: 0, 1, all, -1"),
+        ("producer: {acks: some}", "mine.yaml:2:18: producer.acks: unknown 'some'; allowed: -1, 0, 1, all"),
         (
             "producer: {acks: 1, enable.idempotence: true}",
             "mine.yaml:2:41: producer.enable.idempotence: Kafka's producer does not start with it: it needs "
@@ -93,14 +99,61 @@ def refusal(tmp_path: Path, text: str) -> str:
             "mine.yaml:2:39: producer.transactional.id: Kafka's producer does not start with it: it needs "
             "idempotence; it needs acks=all, found acks=1",
         ),
-        ("producer: {acks: ALL}", "mine.yaml:2:18: producer.acks: unknown 'ALL'; allowed: 0, 1, all, -1"),
+        ("producer: {acks: ALL}", "mine.yaml:2:18: producer.acks: unknown 'ALL'; allowed: -1, 0, 1, all"),
         (
             "producer: {linger.ms: 9223372036854775808}",
-            "mine.yaml:2:23: producer.linger.ms: expected a whole number up to 9223372036854775807, found ",
+            "mine.yaml:2:23: producer.linger.ms: 9223372036854775808 is too large; allowed: at most "
+            "9223372036854775807",
         ),
         (
             "producer: {retries: -1}",
-            "mine.yaml:2:21: producer.retries: expected a whole number up to 2147483647, found '-1'",
+            "mine.yaml:2:21: producer.retries: -1 is too small; allowed: at least 0",
+        ),
+        (
+            "producer: {compression.type: nonsense}",
+            "mine.yaml:2:30: producer.compression.type: unknown 'nonsense'; allowed: gzip, lz4, none, "
+            "snappy, zstd",
+        ),
+        (
+            "producer: {buffer.memory: abc}",
+            "mine.yaml:2:27: producer.buffer.memory: expected a whole number, found 'abc'",
+        ),
+        (
+            "producer: {batch.size: -5}",
+            "mine.yaml:2:24: producer.batch.size: -5 is too small; allowed: at least 0",
+        ),
+        (
+            "producer: {transactional.id: ''}",
+            "mine.yaml:2:30: producer.transactional.id: expected some text, found none",
+        ),
+        (
+            "producer: {security.protocol: hush}",
+            "mine.yaml:2:31: producer.security.protocol: Kafka's producer does not take its value",
+        ),
+        (
+            "producer: {transactional.id: a, transaction.two.phase.commit.enable: true, "
+            "transaction.timeout.ms: 100}",
+            "mine.yaml:2:100: producer.transaction.timeout.ms: Kafka's producer does not start with it: "
+            "transactions of two phases do not time out (transaction.two.phase.commit.enable)",
+        ),
+        (
+            "cluster: {broker_config: {replica.lag.time.max.ms: 499}}",
+            "mine.yaml:2:52: cluster.broker_config.replica.lag.time.max.ms: Kafka does not start with "
+            "replica.lag.time.max.ms=499 below replica.fetch.wait.max.ms=500",
+        ),
+        (
+            "cluster: {controller_config: {replica.fetch.wait.max.ms: 30001}}",
+            "mine.yaml:2:58: cluster.controller_config.replica.fetch.wait.max.ms: Kafka does not start with "
+            "replica.lag.time.max.ms=30000 below replica.fetch.wait.max.ms=30001",
+        ),
+        (
+            "cluster: {broker_config: {log.retention.hours: 0}}",
+            "mine.yaml:2:48: cluster.broker_config.log.retention.hours: Kafka does not start with 0; "
+            "allowed: at least 1, or -1 for ever",
+        ),
+        (
+            "cluster: {controller_config: {log.retention.hours: 1, log.retention.ms: 0}}",
+            "mine.yaml:2:73: cluster.controller_config.log.retention.ms: Kafka does not start with 0;",
         ),
         (
             "require: [broker-los]",
@@ -110,6 +163,35 @@ def refusal(tmp_path: Path, text: str) -> str:
 )
 def test_what_cannot_be_is_refused_at_its_place(tmp_path: Path, text: str, complaint: str) -> None:
     assert refusal(tmp_path, text).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cluster: {broker_config: {replica.lag.time.max.ms: 500}}",
+        "cluster: {broker_config: {log.retention.hours: 0, log.retention.ms: 1}}",
+        "cluster: {broker_config: {log.retention.ms: -1}}",
+        "producer: {partitioner.class: org.example.Mine, ssl.protocol: any}",
+        "cluster: {kafka: 4.0.2}\nproducer: {transaction.two.phase.commit.enable: true, "
+        "transaction.timeout.ms: 100}",
+    ],
+)
+def test_what_kafka_starts_with_is_not_refused(tmp_path: Path, text: str) -> None:
+    read(tmp_path, f"name: mine\n{text}\n")
+
+
+def test_blanks_around_the_values_of_a_producer_are_ignored_as_kafka_ignores_them(tmp_path: Path) -> None:
+    producer = "{acks: ' 1', enable.idempotence: ' FALSE ', retries: ' 3', linger.ms: '7 '}"
+    asked = read(tmp_path, f"name: mine\nproducer: {producer}\n")
+    its = configuration_of(asked).producer
+    assert (its.acks, its.asked_idempotence, its.retries, its.linger_s) == ("1", False, 3, 0.007)
+    assert setup(asked).carried == {"retries": "3", "linger.ms": "7"}
+
+
+def test_a_run_has_kafkas_time_until_a_follower_lags_where_fetches_wait_for_longer(tmp_path: Path) -> None:
+    text = "name: mine\ncluster: {{broker_config: {{replica.fetch.wait.max.ms: {}}}}}\n"
+    lags = [setup(read(tmp_path, text.format(wait_ms))).times.lag_max_s for wait_ms in (3000, 3001)]
+    assert lags == [3.0, 30.0]
 
 
 HUSH = "hush-hush"
