@@ -65,6 +65,8 @@ class ClusterSettings:
     """The brokers and controllers. `racks`: of each broker that has one."""
 
     release: tuple[int, int] = (4, 3)
+    formatted: tuple[int, int] | None = None
+    """The release whose metadata.version the cluster has, where that is said to be another one."""
     brokers: int = 3
     controllers: int = 3
     combined: bool = False

@@ -4,26 +4,74 @@ from collections import Counter
 from collections.abc import Iterator
 from math import ceil
 
-from checkers.promises.configuration import ELR_EXISTS, Configuration
-from checkers.promises.traps.trap import Find, Trap, milliseconds
+from checkers.promises.configuration import ELR_EXISTS, MOST_IN_FLIGHT_OF_IDEMPOTENCE, Configuration
+from checkers.promises.traps.trap import (
+    IN_FLIGHT,
+    LARGEST_INT,
+    OF_BROKERS,
+    OF_CONTROLLERS,
+    Change,
+    Find,
+    Place,
+    Trap,
+    enough_brokers,
+    milliseconds,
+)
 
 HEARTBEATS_OF_A_SESSION = 3
+SESSION: Place = (*OF_CONTROLLERS, "broker.session.timeout.ms")
+HEARTBEAT: Place = (*OF_BROKERS, "broker.heartbeat.interval.ms")
+LAG: Place = (*OF_BROKERS, "replica.lag.time.max.ms")
+ELR: Place = ("cluster", "elr")
+FORMATTED: Place = ("cluster", "formatted")
+KAFKA: Place = ("cluster", "kafka")
+WITH_ELR = "4.1.0"
+"""The first release whose new clusters have eligible leader replicas on."""
+BY_AN_UPGRADE = (
+    "a cluster that exists has to finalize metadata.version, and eligible.leader.replicas.version at 1"
+)
 ALL_AT_ONCE = ("power-of-all",)
 
 
 def _elr(its: Configuration) -> Iterator[Trap]:
     if its.cluster.elr or its.min_isr < 2 or its.topic.unclean:
         return
-    has = its.cluster.release >= ELR_EXISTS
-    why = "are off" if has else "do not exist in this release"
     loss = "disk lost" if its.flushed else "power loss"
     yield Trap(
         id="no-eligible-leader-replicas",
-        sentence=f"eligible leader replicas {why}: one {loss} of the last in-sync replica loses what "
-        f"min.insync.replicas={its.topic.min_isr} seems to keep",
-        change="cluster: elr: true" if has else "cluster: kafka: 4.1 or newer",
+        sentence=f"eligible leader replicas {_why_no_elr(its)}: one {loss} of the last in-sync replica loses "
+        f"what min.insync.replicas={its.topic.min_isr} seems to keep",
+        change=_with_elr(its),
+        beyond=BY_AN_UPGRADE * (not _has_elr(its)),
         shown_by=("disk-loss",) if its.flushed else ("last-replica-standing",),
     )
+
+
+def _has_elr(its: Configuration) -> bool:
+    return (its.cluster.formatted or its.cluster.release) >= ELR_EXISTS
+
+
+def _why_no_elr(its: Configuration) -> str:
+    if _has_elr(its):
+        return "are off"
+    if its.cluster.release < ELR_EXISTS:
+        return "do not exist in this release"
+    return "do not exist with the metadata.version of this cluster"
+
+
+def _with_elr(its: Configuration) -> Change:
+    if _has_elr(its):
+        return {ELR: True}
+    formatted: Change = {} if its.cluster.formatted is None else {FORMATTED: None}
+    if its.cluster.release >= ELR_EXISTS:
+        return {**formatted, ELR: True}
+    return {KAFKA: WITH_ELR, **formatted, ELR: True, **_of_newer_producers(its)}
+
+
+def _of_newer_producers(its: Configuration) -> Change:
+    """What producers of Kafka 4 do not start with any more."""
+    producer, most = its.producer, MOST_IN_FLIGHT_OF_IDEMPOTENCE
+    return {IN_FLIGHT: most} if producer.asked_idempotence is None and producer.max_in_flight > most else {}
 
 
 def _sessions(its: Configuration) -> Iterator[Trap]:
@@ -34,8 +82,7 @@ def _sessions(its: Configuration) -> Iterator[Trap]:
             sentence=f"broker.session.timeout.ms of {cluster.session_s:g} s is less than "
             f"{HEARTBEATS_OF_A_SESSION} heartbeats of {cluster.heartbeat_s:g} s: one late heartbeat fences "
             "a healthy broker",
-            change="cluster: broker_config: broker.session.timeout.ms: "
-            f"{milliseconds(HEARTBEATS_OF_A_SESSION * cluster.heartbeat_s)}",
+            change=_longer_session(its),
         )
     if its.topic.replication > 1 and cluster.lag_max_s < cluster.session_s:
         yield Trap(
@@ -43,30 +90,38 @@ def _sessions(its: Configuration) -> Iterator[Trap]:
             sentence=f"replica.lag.time.max.ms of {cluster.lag_max_s:g} s is less than "
             f"broker.session.timeout.ms of {cluster.session_s:g} s: a slow leader is alone in the ISR "
             "before the controllers miss it, and if it dies then, nobody may lead",
-            change="cluster: broker_config: replica.lag.time.max.ms: "
-            f"{milliseconds(max(30.0, 2 * cluster.session_s))}",
+            change={LAG: milliseconds(max(30.0, 2 * cluster.session_s))},
             shown_by=("offline",),
         )
-    if its.topic.replication > 1 and cluster.lag_max_s <= cluster.fetch_wait_s:
+    if its.topic.replication > 1 and cluster.lag_max_s == cluster.fetch_wait_s:
         yield Trap(
             id="lag-below-fetch-wait",
             sentence=f"a follower waits up to {cluster.fetch_wait_s:g} s (replica.fetch.wait.max.ms) for "
             f"records, and has left the ISR after {cluster.lag_max_s:g} s: it goes in and out of it",
-            change="cluster: broker_config: replica.lag.time.max.ms: "
-            f"{milliseconds(max(30.0, 10 * cluster.fetch_wait_s))}",
+            change={LAG: milliseconds(max(30.0, 10 * cluster.fetch_wait_s))},
         )
+
+
+def _longer_session(its: Configuration) -> Change:
+    """Of enough heartbeats; where there is none that long, as Kafka's own."""
+    wanted_ms = milliseconds(HEARTBEATS_OF_A_SESSION * its.cluster.heartbeat_s)
+    return {SESSION: wanted_ms} if wanted_ms <= LARGEST_INT else {SESSION: 9_000, HEARTBEAT: 2_000}
 
 
 def _controllers(its: Configuration) -> Iterator[Trap]:
     number = its.cluster.controllers
     if number < 3 or number % 2 == 0:
         away = (number - 1) // 2
+        wanted = 3 if number < 4 else number - 1
         spare = "none" if away == 0 else f"{away}, as {number - 1} do"
         yield Trap(
             id="controllers-without-majority",
             sentence=f"{number} controllers can spare {spare}: without a majority no leader is elected and "
             "no ISR changes",
-            change=f"cluster: controllers: {max(3, number + 1)}",
+            change={
+                ("cluster", "controllers"): wanted,
+                **(enough_brokers(its, wanted) if its.cluster.combined else {}),
+            },
         )
 
 
@@ -77,7 +132,8 @@ def _racks(its: Configuration) -> Iterator[Trap]:
             id="replicas-in-one-rack",
             sentence=f"{its.cluster.replicas_in_one_rack} partitions have all their replicas in one rack: "
             "its power or its switch takes them all",
-            change="topic: reassign its replicas over the racks",
+            change={},
+            beyond="reassign the topic's replicas over the racks",
             shown_by=ALL_AT_ONCE,
         )
     if racks and len(racks) < brokers:
@@ -85,20 +141,23 @@ def _racks(its: Configuration) -> Iterator[Trap]:
             id="racks-of-some",
             sentence=f"{brokers - len(racks)} of {brokers} brokers have no broker.rack: Kafka takes them for "
             "one more rack, wherever they stand",
-            change="cluster: broker.rack on every broker",
+            change={},
+            beyond="cluster: racks: the rack of every broker",
         )
     elif not racks and brokers > 1 and its.topic.replication > 1:
         yield Trap(
             id="no-racks",
             sentence="no broker has a broker.rack: replicas may share a rack, its switch and its power",
-            change="cluster: racks: the rack of each broker",
+            change={},
+            beyond="cluster: racks: the rack of every broker",
             shown_by=ALL_AT_ONCE,
         )
     elif racks and len(set(racks.values())) < min(its.topic.replication, 2):
         yield Trap(
             id="one-rack",
             sentence="all brokers stand in one rack: its power loss is the power loss of all replicas",
-            change="cluster: racks: two or more",
+            change={},
+            beyond="cluster: racks: two or more",
             shown_by=ALL_AT_ONCE,
         )
     elif its.beyond_needed > 0 and _most_in_a_rack(its) > its.beyond_needed:
@@ -113,7 +172,8 @@ def _few_racks(its: Configuration) -> Trap:
         id="few-racks",
         sentence=f"one rack has {most} of the {replicas} replicas of a partition: without it {left}, and a "
         f"write needs {its.needed}",
-        change=f"cluster: racks: {enough} or more, with as many brokers in each",
+        change={},
+        beyond=f"cluster: racks: {enough} or more, with as many brokers in each",
         shown_by=("below-min-isr",),
     )
 
@@ -133,21 +193,21 @@ def _other_topics(its: Configuration) -> Iterator[Trap]:
             id="topics-made-by-a-write",
             sentence="auto.create.topics.enable makes a topic that a producer misspells, or writes to too "
             f"early, with {cluster.default_replication or 1} replicas instead of {wanted}",
-            change="cluster: broker_config: auto.create.topics.enable: false",
+            change={(*OF_BROKERS, "auto.create.topics.enable"): False},
         )
     if cluster.offsets_replication is not None and cluster.offsets_replication < wanted:
         yield Trap(
             id="offsets-with-fewer-replicas",
             sentence=f"the groups' offsets have {cluster.offsets_replication} replicas and the topic "
             f"{wanted}: what is kept here is read again, or skipped, when those are lost",
-            change=f"cluster: broker_config: offsets.topic.replication.factor: {wanted}",
+            change={(*OF_BROKERS, "offsets.topic.replication.factor"): wanted},
         )
     if cluster.transactions_min_isr is not None and cluster.transactions_min_isr < min(2, its.min_isr):
         yield Trap(
             id="transactions-with-one-copy",
             sentence="transaction.state.log.min.isr=1: a committed transaction may be known to one broker "
             "only",
-            change="cluster: broker_config: transaction.state.log.min.isr: 2",
+            change={(*OF_BROKERS, "transaction.state.log.min.isr"): 2},
         )
 
 

@@ -3,13 +3,30 @@
 from collections.abc import Iterator
 
 from checkers.promises.configuration import COUNTS_AT_MOST_ALL, Configuration
-from checkers.promises.traps.trap import Find, Trap, milliseconds
+from checkers.promises.traps.trap import (
+    BROKERS,
+    OF_BROKERS,
+    OF_TOPIC,
+    Change,
+    Find,
+    Trap,
+    enough_brokers,
+    milliseconds,
+)
 
 DAY_S = 86_400.0
 ONE_COPY = ("isr-of-one", "disk-loss")
 NO_WRITES = ("below-min-isr",)
-THREE_REPLICAS = "topic: replication: 3, config: min.insync.replicas: 2"
-"""With fewer no min.insync.replicas gives both: copies, and writes while one is away."""
+DAYS_MS = 604_800_000
+"""Kafka's own retention.ms: a week."""
+MIN_ISR = (*OF_TOPIC, "min.insync.replicas")
+FLUSH_CHECK = (*OF_BROKERS, "log.flush.scheduler.interval.ms")
+ACKS_ALL: Change = {("producer", "acks"): "all"}
+
+
+def _three_replicas(its: Configuration) -> Change:
+    """With fewer no min.insync.replicas gives both: copies, and writes while one is away."""
+    return {("topic", "replication"): 3, MIN_ISR: 2, **enough_brokers(its, 3)}
 
 
 def _one_replica(its: Configuration) -> Iterator[Trap]:
@@ -18,7 +35,7 @@ def _one_replica(its: Configuration) -> Iterator[Trap]:
             id="one-replica",
             sentence="there is one replica: while its broker is away nothing is written or read, and what "
             "its disk loses is lost",
-            change="topic: replication: 3",
+            change={("topic", "replication"): 3, **enough_brokers(its, 3)},
             shown_by=ONE_COPY,
         )
 
@@ -32,15 +49,14 @@ def _two_replicas(its: Configuration) -> Iterator[Trap]:
             id="two-replicas",
             sentence="two replicas give durability or availability, never both: with "
             f"min.insync.replicas={its.topic.min_isr} {lost}",
-            change=THREE_REPLICAS,
+            change=_three_replicas(its),
             shown_by=NO_WRITES if its.min_isr == 2 else ONE_COPY,
         )
 
 
 def _min_isr(its: Configuration) -> Iterator[Trap]:
-    change = f"topic: config: min.insync.replicas: {its.topic.replication - 1}"
-    if its.topic.replication < 3:
-        change = THREE_REPLICAS
+    few = its.topic.replication < 3
+    change = _three_replicas(its) if few else {MIN_ISR: its.topic.replication - 1}
     if its.topic.min_isr > its.topic.replication:
         yield _above_all(its, change)
     elif its.waits_for_all and its.min_isr == its.topic.replication and its.topic.replication > 2:
@@ -61,7 +77,7 @@ def _min_isr(its: Configuration) -> Iterator[Trap]:
         )
 
 
-def _above_all(its: Configuration, change: str) -> Trap:
+def _above_all(its: Configuration, change: Change) -> Trap:
     counts = its.cluster.release >= COUNTS_AT_MOST_ALL
     effect = (
         "it counts as all of them, so one broker away stops every write"
@@ -83,7 +99,7 @@ def _no_spare_broker(its: Configuration) -> Iterator[Trap]:
             id="no-spare-broker",
             sentence=f"{its.cluster.brokers} brokers for {its.topic.replication} replicas: a broker that "
             "stays away cannot be replaced, and the topic stays short of a replica",
-            change=f"cluster: brokers: {its.topic.replication + 1}",
+            change={BROKERS: its.topic.replication + 1},
         )
 
 
@@ -93,7 +109,7 @@ def _unclean(its: Configuration) -> Iterator[Trap]:
             id="unclean-election",
             sentence="unclean.leader.election.enable=true: a replica that is behind may lead, and what it "
             "lacks is lost whatever acks and min.insync.replicas promise",
-            change="topic: config: unclean.leader.election.enable: false",
+            change={(*OF_TOPIC, "unclean.leader.election.enable"): False},
             shown_by=("unclean-election",),
         )
 
@@ -104,7 +120,7 @@ def _flush(its: Configuration) -> Iterator[Trap]:
             id="flush-without-acks-all",
             sentence=f"flush.messages=1 costs a flush for each append, and with acks={its.producer.acks} a "
             "follower's copy is still not waited for",
-            change="producer: acks: all",
+            change=ACKS_ALL,
             shown_by=("unreplicated-tail", "nothing-promised"),
         )
     if its.topic.flush_s is not None and its.cluster.flush_check_s is None and not its.flushed:
@@ -112,8 +128,7 @@ def _flush(its: Configuration) -> Iterator[Trap]:
             id="flush-ms-without-scheduler",
             sentence=f"flush.ms={milliseconds(its.topic.flush_s)} flushes nothing: brokers look for it every "
             "log.flush.scheduler.interval.ms, which is never by default",
-            change="cluster: broker_config: log.flush.scheduler.interval.ms: "
-            f"{max(milliseconds(its.topic.flush_s), 1)}",
+            change={FLUSH_CHECK: max(1, milliseconds(min(its.topic.flush_s, DAY_S)))},
             shown_by=("power-of-all", "isr-of-one"),
         )
 
@@ -130,15 +145,15 @@ def _retention(its: Configuration) -> Iterator[Trap]:
             sentence=f"retention.ms of {kept_s:g} s is counted from the producer's clock to the broker's: a "
             "producer that is so far behind has its records deleted as soon as they are acknowledged, and a "
             "broker that is so far ahead deletes all that it leads",
-            change="topic: config: a retention.ms of days; against producers' clocks alone "
-            "message.timestamp.type: LogAppendTime",
+            change={(*OF_TOPIC, "retention.ms"): DAYS_MS},
+            beyond="against producers' clocks alone message.timestamp.type: LogAppendTime",
         )
-    if its.takes_what_is_too_old and its.topic.oldest_stamp_s is not None:
+    if kept_s is not None and its.takes_what_is_too_old and its.topic.oldest_stamp_s is not None:
         yield Trap(
             id="timestamps-older-than-retention",
             sentence="message.timestamp.before.max.ms lets in records that are older than retention.ms: "
             "they are acknowledged, and deleted",
-            change="topic: config: message.timestamp.before.max.ms: less than retention.ms",
+            change={(*OF_TOPIC, "message.timestamp.before.max.ms"): milliseconds(kept_s) // 2},
         )
 
 
@@ -148,14 +163,14 @@ def _deleted_by_size(its: Configuration) -> Iterator[Trap]:
             id="retention-by-size",
             sentence=f"retention.bytes={its.topic.retention_bytes} of each partition: a burst deletes "
             "records that no consumer has read, however young",
-            change="topic: config: retention.bytes: -1",
+            change={(*OF_TOPIC, "retention.bytes"): -1},
         )
     if its.topic.compacted:
         yield Trap(
             id="compacted",
             sentence="cleanup.policy has compact: of records with one key only the last is kept, and a "
             "record without a key is refused",
-            change="topic: config: cleanup.policy: delete",
+            change={(*OF_TOPIC, "cleanup.policy"): "delete"},
         )
 
 

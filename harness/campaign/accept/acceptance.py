@@ -102,7 +102,11 @@ def record_of(
         ),
         traps=tuple(
             TrapRow(
-                id=trap.id, sentence=trap.sentence, change=trap.change, clause=_shown_by(trap, acceptance)
+                id=trap.id,
+                sentence=trap.sentence,
+                change=trap.to_change,
+                settings={".".join(place): value for place, value in trap.change.items()},
+                clause=_shown_by(trap, acceptance),
             )
             for trap in traps(its.configuration)
         ),

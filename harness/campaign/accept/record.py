@@ -54,7 +54,10 @@ class TrapRow(ManifestPart):
 
     id: str
     sentence: str
-    change: str = Field(description="the setting to change")
+    change: str = Field(description="what to change, in words")
+    settings: Mapping[str, str | int | bool | None] = Field(
+        default={}, description="the settings to change, as --set names them; null: leave it out"
+    )
     clause: str = Field(default="", description="the clause whose run shows what it does; empty: none does")
 
 

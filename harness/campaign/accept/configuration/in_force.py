@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from checkers.promises.configuration import ClusterSettings, Configuration, TopicSettings
 from compose.releases.settings import settings_of
+from compose.releases.upgrades import version_of
 from harness.campaign.accept.configuration.configuration_file import AcceptFile
 from harness.campaign.accept.configuration.producer_settings import settings
 from harness.scenario.deletion import retention_ms
@@ -59,7 +60,7 @@ def _elr_on(asked: AcceptFile) -> bool:
 def _topic(asked: AcceptFile) -> TopicSettings:
     flush_messages = int(value_of(asked, "flush.messages"))
     retention_bytes = int(value_of(asked, "retention.bytes"))
-    oldest_ms = value_of(asked, "message.timestamp.before.max.ms")
+    oldest_ms = value_of(asked, "message.timestamp.before.max.ms").strip()
     return TopicSettings(
         replication=asked.topic.replication,
         min_isr=int(value_of(asked, MIN_ISR)),
@@ -107,6 +108,7 @@ def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:
 
     return ClusterSettings(
         release=asked.release,
+        formatted=None if asked.cluster.formatted is None else version_of(asked.cluster.formatted),
         brokers=asked.cluster.brokers,
         controllers=asked.cluster.controllers,
         combined=asked.cluster.combined,

@@ -21,7 +21,7 @@ def fallen_into(*, topic=None, producer=None, cluster=None):
         producer=replace(SOUND.producer, **(producer or {})),
         cluster=replace(SOUND.cluster, **(cluster or {})),
     )
-    return {trap.id: trap.change for trap in traps(its)}
+    return {trap.id: trap.to_change for trap in traps(its)}
 
 
 def test_a_sound_configuration_falls_into_no_trap():
@@ -78,13 +78,13 @@ def test_a_sound_configuration_falls_into_no_trap():
         (
             {"topic": {"retention_s": 3600.0}},
             "retention-against-clocks",
-            "topic: config: a retention.ms of days; against producers' clocks alone "
+            "topic: config: retention.ms: 604800000; against producers' clocks alone "
             "message.timestamp.type: LogAppendTime",
         ),
         (
             {"topic": {"oldest_stamp_s": 10 * 86_400.0}},
             "timestamps-older-than-retention",
-            "topic: config: message.timestamp.before.max.ms: less than retention.ms",
+            "topic: config: message.timestamp.before.max.ms: 302400000",
         ),
         ({"topic": {"retention_bytes": 1}}, "retention-by-size", "topic: config: retention.bytes: -1"),
         ({"topic": {"compacted": True}}, "compacted", "topic: config: cleanup.policy: delete"),
@@ -94,7 +94,22 @@ def test_a_sound_configuration_falls_into_no_trap():
         (
             {"producer": {"idempotence": False, "max_in_flight": 9}},
             "idempotence-silently-off",
-            "producer: enable.idempotence: true",
+            "producer: max.in.flight.requests.per.connection: 5",
+        ),
+        (
+            {"producer": {"idempotence": False, "retries": 0}},
+            "idempotence-silently-off",
+            "producer: retries: leave it out",
+        ),
+        (
+            {"producer": {"idempotence": False, "asked_idempotence": False, "max_in_flight": 6}},
+            "retries-without-idempotence",
+            "producer: max.in.flight.requests.per.connection: 5, enable.idempotence: true",
+        ),
+        (
+            {"producer": {"idempotence": False, "acks": "1"}},
+            "retries-without-idempotence",
+            "producer: acks: all, enable.idempotence: true",
         ),
         (
             {"producer": {"idempotence": False, "asked_idempotence": False}},
@@ -114,24 +129,35 @@ def test_a_sound_configuration_falls_into_no_trap():
         (
             {"producer": {"idempotence": False, "retries": 0}},
             "no-retries",
-            "producer: retries: leave it out, and bound the time by delivery.timeout.ms",
+            "producer: retries: leave it out; delivery.timeout.ms bounds the time",
         ),
-        ({"producer": {"unknown": (("ack", "acks"),)}}, "unknown-producer-setting", "producer: acks"),
+        (
+            {"producer": {"unknown": (("ack", "acks"),)}},
+            "unknown-producer-setting",
+            "producer: ack: leave it out; it has acks",
+        ),
         (
             {"producer": {"unknown": (("schema.registry.url", ""),)}},
             "unknown-producer-setting",
-            "producer: leave it out, unless one of these reads it",
+            "producer: schema.registry.url: leave it out; one of these may read it",
         ),
         ({"cluster": {"elr": False}}, "no-eligible-leader-replicas", "cluster: elr: true"),
         (
             {"cluster": {"elr": False, "release": (3, 9)}},
             "no-eligible-leader-replicas",
-            "cluster: kafka: 4.1 or newer",
+            "cluster: kafka: 4.1.0, elr: true; a cluster that exists has to finalize metadata.version, and "
+            "eligible.leader.replicas.version at 1",
+        ),
+        (
+            {"cluster": {"elr": False, "formatted": (3, 9)}},
+            "no-eligible-leader-replicas",
+            "cluster: formatted: leave it out, elr: true; a cluster that exists has to finalize "
+            "metadata.version, and eligible.leader.replicas.version at 1",
         ),
         (
             {"cluster": {"session_s": 5.0}},
             "session-of-few-heartbeats",
-            "cluster: broker_config: broker.session.timeout.ms: 6000",
+            "cluster: controller_config: broker.session.timeout.ms: 6000",
         ),
         (
             {"cluster": {"lag_max_s": 5.0}},
@@ -144,8 +170,14 @@ def test_a_sound_configuration_falls_into_no_trap():
             "cluster: broker_config: replica.lag.time.max.ms: 30000",
         ),
         ({"cluster": {"controllers": 2}}, "controllers-without-majority", "cluster: controllers: 3"),
-        ({"cluster": {"racks": {}}}, "no-racks", "cluster: racks: the rack of each broker"),
-        ({"cluster": {"racks": {1: "a"}}}, "racks-of-some", "cluster: broker.rack on every broker"),
+        ({"cluster": {"controllers": 4}}, "controllers-without-majority", "cluster: controllers: 3"),
+        (
+            {"cluster": {"controllers": 1, "combined": True, "brokers": 1, "racks": {1: "a"}}},
+            "controllers-without-majority",
+            "cluster: controllers: 3, brokers: 3",
+        ),
+        ({"cluster": {"racks": {}}}, "no-racks", "cluster: racks: the rack of every broker"),
+        ({"cluster": {"racks": {1: "a"}}}, "racks-of-some", "cluster: racks: the rack of every broker"),
         (
             {"cluster": {"racks": TWO_RACKS}},
             "few-racks",
@@ -159,7 +191,7 @@ def test_a_sound_configuration_falls_into_no_trap():
         (
             {"cluster": {"replicas_in_one_rack": 4}},
             "replicas-in-one-rack",
-            "topic: reassign its replicas over the racks",
+            "reassign the topic's replicas over the racks",
         ),
         (
             {"cluster": {"creates_topics": True}},
