@@ -135,14 +135,20 @@ def _lost(its: Configuration) -> Iterator[Clause]:
             (contract.UNCLEAN_ELECTION,),
         )
     if its.topic.retention_s is not None:
-        kept = in_words(round(its.topic.retention_s * 1000))
-        dated = ", or its producer dates it so far back" * its.takes_what_is_too_old
-        yield _clause(
-            "retention-by-clock",
-            f"loses what was acknowledged when the clock of the broker that leads runs more than {kept} "
-            f"ahead{dated}: by that retention deletes the record, and with it on every replica",
-            (contract.RETENTION,),
-        )
+        text = _by_clock(its, its.topic.retention_s)
+        yield _clause("retention-by-clock", text, (contract.RETENTION,))
+
+
+def _by_clock(its: Configuration, kept_s: float) -> str:
+    """Each broker deletes by its own clock what it has, also what it follows."""
+    if kept_s == 0:
+        return "loses what was acknowledged, whatever the clocks: retention.ms=0 keeps nothing"
+    kept = in_words(round(kept_s * 1000))
+    dated = ", or its producer dates it so far back" * its.takes_what_is_too_old
+    return (
+        "loses what was acknowledged when the clock of a broker that leads, or leads later, runs more than "
+        f"{kept} ahead{dated}: by that retention deletes the record, and with it on every replica"
+    )
 
 
 def _of_one_leader() -> Iterator[Clause]:

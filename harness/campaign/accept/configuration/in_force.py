@@ -16,12 +16,13 @@ from harness.scenario.model import topology_of
 UNCLEAN = "unclean.leader.election.enable"
 NEVER = 2**63 - 1
 """How Kafka writes that a number has no bound."""
+FOR_EVER_MS = 100 * 365 * 86_400_000
+"""A century."""
 FLUSH_CHECK = "log.flush.scheduler.interval.ms"
 NAMES_OF_BROKERS: Mapping[str, str] = {
     **OF_BROKERS,
     "cleanup.policy": "log.cleanup.policy",
     "message.timestamp.type": "log.message.timestamp.type",
-    "message.timestamp.before.max.ms": "log.message.timestamp.before.max.ms",
     "retention.bytes": "log.retention.bytes",
 }
 """The brokers' name of a topic's setting, where it is another one."""
@@ -59,8 +60,8 @@ def _elr_on(asked: AcceptFile) -> bool:
 
 def _topic(asked: AcceptFile) -> TopicSettings:
     flush_messages = int(value_of(asked, "flush.messages"))
-    retention_bytes = int(value_of(asked, "retention.bytes"))
-    oldest_ms = value_of(asked, "message.timestamp.before.max.ms").strip()
+    retention_bytes = int(value_of(asked, "retention.bytes")) if _deletes(asked) else -1
+    oldest_ms = _oldest_ms(asked)
     return TopicSettings(
         replication=asked.topic.replication,
         min_isr=int(value_of(asked, MIN_ISR)),
@@ -71,8 +72,26 @@ def _topic(asked: AcceptFile) -> TopicSettings:
         retention_bytes=None if retention_bytes < 0 else retention_bytes,
         compacted="compact" in value_of(asked, "cleanup.policy").lower(),
         stamped_by_broker=value_of(asked, "message.timestamp.type").strip() == "LogAppendTime",
-        oldest_stamp_s=None if oldest_ms in ("", str(NEVER)) else int(oldest_ms) / 1000,
+        oldest_stamp_s=None if oldest_ms == NEVER else oldest_ms / 1000,
     )
+
+
+def _oldest_ms(asked: AcceptFile) -> int:
+    """How old a record may be that a broker takes. Until 4.0 there was one bound for what is too old and what
+    is too new, and it counts where the own one is at its default, of brokers and of a topic.
+
+    Source: `KafkaConfig.logMessageTimestampBeforeMaxMs`, `LogConfig.getMessageTimestampBeforeMaxMs`.
+    """
+    before, both = "message.timestamp.before.max.ms", "message.timestamp.difference.max.ms"
+    of_topic, of_brokers = asked.topic.config, asked.cluster.broker_config
+    earlier = int(of_brokers.get(f"log.{both}", NEVER))
+    brokers = int(of_brokers.get(f"log.{before}", NEVER))
+    own = int(of_topic.get(before, earlier if brokers == NEVER else brokers))
+    return int(of_topic.get(both, earlier)) if own == NEVER else own
+
+
+def _deletes(asked: AcceptFile) -> bool:
+    return "delete" in value_of(asked, "cleanup.policy").lower()
 
 
 def _flush_s(asked: AcceptFile) -> float | None:
@@ -87,11 +106,11 @@ def _seconds(ms: str) -> float | None:
 
 
 def _retention_s(asked: AcceptFile) -> float | None:
-    """None: for ever, or by size alone."""
-    if "delete" not in value_of(asked, "cleanup.policy").lower():
+    """None: for ever, or by size alone. So long that no clock is so wrong is for ever too."""
+    if not _deletes(asked):
         return None
     kept_ms = retention_ms(asked.topic.config, asked.cluster.broker_config)
-    return None if kept_ms < 0 else kept_ms / 1000
+    return None if kept_ms < 0 or kept_ms >= FOR_EVER_MS else kept_ms / 1000
 
 
 def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:

@@ -166,6 +166,7 @@ DECISIVE = frozenset(
         "log.flush.scheduler.interval.ms",
         *("log.retention.ms", "log.retention.minutes", "log.retention.hours", "log.retention.bytes"),
         *("log.cleanup.policy", "log.message.timestamp.type", "log.message.timestamp.before.max.ms"),
+        "log.message.timestamp.difference.max.ms",
     }
 )
 """Settings of brokers that a promise or a trap depends on."""

@@ -59,9 +59,9 @@ def test_three_replicas_of_which_two_must_be_in_sync_survive_one_broker():
         "the one that leads then has lost its power",
         "disk-loss": "loses what was acknowledged, flushed or not, when 2 brokers that have it shut down "
         "uncleanly before they are in sync again, and the one that leads then has lost its disk",
-        "retention-by-clock": "loses what was acknowledged when the clock of the broker that leads runs more "
-        "than 7 days ahead, or its producer dates it so far back: by that retention deletes the record, and "
-        "with it on every replica",
+        "retention-by-clock": "loses what was acknowledged when the clock of a broker that leads, or leads "
+        "later, runs more than 7 days ahead, or its producer dates it so far back: by that retention deletes "
+        "the record, and with it on every replica",
         "spare-replicas": "takes writes with one replica of 3 away, as long as 2 in sync stay up; a write "
         "waits up to about 45 s until one whose process stands still is missed",
         "below-min-isr": "unavailable below 2 in-sync replicas: with 2 away it takes no write",
@@ -336,6 +336,12 @@ def test_what_is_kept_for_ever_no_clock_deletes():
     assert "retention-by-clock" not in {clause.id for clause in clauses(for_ever)}
     assert RETENTION not in may_be_lost_by(for_ever)
     assert RETENTION in may_be_lost_by(configuration())
+
+
+def test_records_that_are_kept_for_no_time_are_lost_by_right_clocks_too():
+    nothing = Configuration(topic=TopicSettings(retention_s=0.0))
+    (sentence,) = (each.sentence for each in clauses(nothing) if each.id == "retention-by-clock")
+    assert sentence == "loses what was acknowledged, whatever the clocks: retention.ms=0 keeps nothing"
 
 
 def lost_by_a_deposed_leader(min_isr, unclean):

@@ -277,6 +277,50 @@ def test_a_topic_takes_the_brokers_setting_under_their_name(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("brokers", "topic", "oldest_s"),
+    [
+        ("", "message.timestamp.difference.max.ms: 3600000", 3600.0),
+        ("log.message.timestamp.difference.max.ms: 3600000", "", 3600.0),
+        ("", "message.timestamp.difference.max.ms: 3600000, message.timestamp.before.max.ms: 1000", 1.0),
+        (
+            "log.message.timestamp.difference.max.ms: 3600000",
+            "message.timestamp.difference.max.ms: 1000",
+            3600.0,
+        ),
+        (
+            "log.message.timestamp.difference.max.ms: 3600000",
+            "message.timestamp.before.max.ms: 9223372036854775807",
+            3600.0,
+        ),
+        ("log.message.timestamp.before.max.ms: 2000", "message.timestamp.difference.max.ms: 1000", 2.0),
+        ("", "", None),
+    ],
+)
+def test_until_4_0_one_bound_on_age_and_youth_counts_where_the_own_one_is_not_set(
+    tmp_path: Path, brokers: str, topic: str, oldest_s: float | None
+) -> None:
+    text = f"cluster: {{kafka: 3.9.1, broker_config: {{{brokers}}}}}\ntopic: {{config: {{{topic}}}}}\n"
+    assert configuration_of(read(tmp_path, f"name: mine\n{text}")).topic.oldest_stamp_s == oldest_s
+
+
+@pytest.mark.parametrize(
+    ("settings", "retention_s", "retention_bytes"),
+    [
+        ("retention.ms: 3153600000000", None, None),
+        ("retention.ms: 3153599999999", 3153599999.999, None),
+        ("retention.ms: 9223372036854775807", None, None),
+        ("cleanup.policy: compact, retention.bytes: 5", None, None),
+        ("cleanup.policy: 'compact,delete', retention.bytes: 5", 604_800.0, 5),
+    ],
+)
+def test_nothing_is_deleted_by_age_after_a_century_and_by_compaction_alone_neither_by_age_nor_by_size(
+    tmp_path: Path, settings: str, retention_s: float | None, retention_bytes: int | None
+) -> None:
+    its = configuration_of(read(tmp_path, f"name: mine\ntopic: {{config: {{{settings}}}}}\n")).topic
+    assert (its.retention_s, its.retention_bytes) == (retention_s, retention_bytes)
+
+
+@pytest.mark.parametrize(
     ("elr", "min_isr"),
     [("true", 3), ("false", 2)],
 )
