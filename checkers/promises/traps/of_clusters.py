@@ -34,7 +34,9 @@ ALL_AT_ONCE = ("power-of-all",)
 
 
 def _elr(its: Configuration) -> Iterator[Trap]:
-    if its.cluster.elr or its.min_isr < 2 or its.topic.unclean:
+    """Where a write waits for two or more, and nobody else leads after them."""
+    kept = its.waits_for_all and its.min_isr > 1 and its.beyond_needed >= 0
+    if its.cluster.elr or not kept or its.stale_may_lead:
         return
     loss = "disk lost" if its.flushed else "power loss"
     yield Trap(
@@ -84,14 +86,14 @@ def _sessions(its: Configuration) -> Iterator[Trap]:
             "a healthy broker",
             change=_longer_session(its),
         )
-    if its.topic.replication > 1 and cluster.lag_max_s < cluster.session_s:
+    another_leads = its.stale_may_lead or (cluster.elr and its.min_isr > 1)
+    if its.topic.replication > 1 and not another_leads and cluster.lag_max_s < cluster.session_s:
         yield Trap(
             id="lag-below-session",
             sentence=f"replica.lag.time.max.ms of {cluster.lag_max_s:g} s is less than "
             f"broker.session.timeout.ms of {cluster.session_s:g} s: a slow leader is alone in the ISR "
             "before the controllers miss it, and if it dies then, nobody may lead",
             change={LAG: milliseconds(max(30.0, 2 * cluster.session_s))},
-            shown_by=("offline",),
         )
     if its.topic.replication > 1 and cluster.lag_max_s == cluster.fetch_wait_s:
         yield Trap(

@@ -24,13 +24,14 @@ KAFKAS_OWN_TIMES: Change = {
 
 
 def _acks(its: Configuration) -> Iterator[Trap]:
-    if its.waits_for_all:
+    if its.acknowledged_by_all:
         return
     waited = "no broker" if its.producer.acks == "0" else "the leader alone"
+    planned = ", or with a planned change of leaders" * (its.topic.replication > 1)
     yield Trap(
         id=f"acks-{its.producer.acks}",
         sentence=f"acks={its.producer.acks} waits for {waited}: acknowledged records may be lost with one "
-        "broker, or with a planned change of leaders",
+        f"broker{planned}",
         change={ACKS: "all"},
         shown_by=("nothing-promised", "unreplicated-tail"),
     )
@@ -49,8 +50,9 @@ def _acks(its: Configuration) -> Iterator[Trap]:
 
 
 def _idempotence(its: Configuration) -> Iterator[Trap]:
+    """With acks=0 a send is over once it is on its way: it is repeated only if it was not."""
     producer = its.producer
-    if producer.idempotence:
+    if producer.idempotence or producer.acks == "0":
         return
     if producer.asked_idempotence is None and its.waits_for_all:
         conflict = "retries=0" if producer.retries == 0 else f"{producer.max_in_flight} requests in flight"
@@ -90,7 +92,8 @@ def _without_conflict(its: Configuration) -> Change:
 
 def _delivery(its: Configuration) -> Iterator[Trap]:
     producer, waits_s = its.producer, its.fail_over_s
-    if producer.retries > 0 and producer.delivery_timeout_s <= waits_s:
+    fails_over = its.topic.replication > 1 and producer.acks != "0"
+    if fails_over and producer.retries > 0 and producer.delivery_timeout_s <= waits_s:
         again = (
             "sends it again under a new epoch, twice there" if producer.idempotence else "may send it twice"
         )

@@ -42,15 +42,16 @@ def _one_replica(its: Configuration) -> Iterator[Trap]:
 
 def _two_replicas(its: Configuration) -> Iterator[Trap]:
     if its.topic.replication == 2 and its.waits_for_all:
-        lost = (
-            "every write stops with one broker" if its.min_isr == 2 else "one copy is enough to acknowledge"
-        )
+        lost = "one copy is enough to acknowledge"
+        if its.min_isr > 1:
+            never = its.beyond_needed < 0
+            lost = "no write is ever taken" if never else "every write stops with one broker"
         yield Trap(
             id="two-replicas",
             sentence="two replicas give durability or availability, never both: with "
             f"min.insync.replicas={its.topic.min_isr} {lost}",
             change=_three_replicas(its),
-            shown_by=NO_WRITES if its.min_isr == 2 else ONE_COPY,
+            shown_by=NO_WRITES if its.min_isr > 1 else ONE_COPY,
         )
 
 
@@ -115,11 +116,12 @@ def _unclean(its: Configuration) -> Iterator[Trap]:
 
 
 def _flush(its: Configuration) -> Iterator[Trap]:
-    if its.topic.flush_messages == 1 and not its.waits_for_all:
+    if its.topic.flush_messages == 1 and not its.acknowledged_by_all:
+        waits = "nobody waits for it" if its.producer.acks == "0" else "a follower's copy is not waited for"
         yield Trap(
             id="flush-without-acks-all",
-            sentence=f"flush.messages=1 costs a flush for each append, and with acks={its.producer.acks} a "
-            "follower's copy is still not waited for",
+            sentence="flush.messages=1 costs a flush for each append, and with "
+            f"acks={its.producer.acks} {waits}",
             change=ACKS_ALL,
             shown_by=("unreplicated-tail", "nothing-promised"),
         )
@@ -138,23 +140,35 @@ def _flush(its: Configuration) -> Iterator[Trap]:
 
 def _retention(its: Configuration) -> Iterator[Trap]:
     kept_s = its.topic.retention_s
-    by_producer = not its.topic.stamped_by_broker
-    if kept_s is not None and by_producer and kept_s < DAY_S:
+    if kept_s is not None and kept_s < DAY_S:
+        late = kept_s > 0 and its.takes_what_is_too_old
         yield Trap(
             id="retention-against-clocks",
-            sentence=f"retention.ms of {kept_s:g} s is counted from the producer's clock to the broker's: a "
-            "producer that is so far behind has its records deleted as soon as they are acknowledged, and a "
-            "broker that is so far ahead deletes all that it leads",
+            sentence=_deleted_by_clocks(its, kept_s),
             change={(*OF_TOPIC, "retention.ms"): DAYS_MS},
-            beyond="against producers' clocks alone message.timestamp.type: LogAppendTime",
+            beyond="against producers' clocks alone message.timestamp.type: LogAppendTime" * late,
         )
-    if kept_s is not None and its.takes_what_is_too_old and its.topic.oldest_stamp_s is not None:
+    if kept_s and its.takes_what_is_too_old and its.topic.oldest_stamp_s is not None:
         yield Trap(
             id="timestamps-older-than-retention",
             sentence="message.timestamp.before.max.ms lets in records that are older than retention.ms: "
             "they are acknowledged, and deleted",
             change={(*OF_TOPIC, "message.timestamp.before.max.ms"): milliseconds(kept_s) // 2},
         )
+
+
+def _deleted_by_clocks(its: Configuration, kept_s: float) -> str:
+    """Each broker deletes by its own clock what it has, also what it follows."""
+    if kept_s == 0:
+        return "retention.ms=0 keeps nothing: brokers delete what was acknowledged when they look at it"
+    ahead = "a broker that is so far ahead deletes what it leads, or will lead"
+    if its.takes_what_is_too_old:
+        return (
+            f"retention.ms of {kept_s:g} s is counted from the producer's clock to the broker's: a producer "
+            f"that is so far behind has its records deleted as soon as they are acknowledged, and {ahead}"
+        )
+    since = "that of the leader before it" if its.topic.stamped_by_broker else "the producer's"
+    return f"retention.ms of {kept_s:g} s is counted to a broker's clock from {since}: {ahead}"
 
 
 def _deleted_by_size(its: Configuration) -> Iterator[Trap]:

@@ -13,15 +13,20 @@ SOUND = Configuration(
 TWO_RACKS = dict(enumerate("ababab", start=1))
 
 
-def fallen_into(*, topic=None, producer=None, cluster=None):
-    """The traps of the sound configuration with some settings changed: (id, change)."""
+def found_traps(*, topic=None, producer=None, cluster=None):
+    """The traps of the sound configuration with some settings changed."""
     its = replace(
         SOUND,
         topic=replace(SOUND.topic, **(topic or {})),
         producer=replace(SOUND.producer, **(producer or {})),
         cluster=replace(SOUND.cluster, **(cluster or {})),
     )
-    return {trap.id: trap.to_change for trap in traps(its)}
+    return traps(its)
+
+
+def fallen_into(**changed):
+    """The same: what to change by the id of the trap."""
+    return {trap.id: trap.to_change for trap in found_traps(**changed)}
 
 
 def test_a_sound_configuration_falls_into_no_trap():
@@ -160,7 +165,7 @@ def test_a_sound_configuration_falls_into_no_trap():
             "cluster: controller_config: broker.session.timeout.ms: 6000",
         ),
         (
-            {"cluster": {"lag_max_s": 5.0}},
+            {"cluster": {"lag_max_s": 5.0}, "topic": {"min_isr": 1}},
             "lag-below-session",
             "cluster: broker_config: replica.lag.time.max.ms: 30000",
         ),
@@ -315,3 +320,128 @@ def test_idempotence_that_nobody_asked_for_goes_without_a_word():
     assert traps(quiet)[0].sentence == (
         "idempotence is on by default, and off here without a word, since it conflicts with retries=0"
     )
+
+
+WITHOUT_IDEMPOTENCE = {"idempotence": False, "asked_idempotence": False}
+
+
+def sentence_of(trap, **changed):
+    (found,) = (each.sentence for each in found_traps(**changed) if each.id == trap)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("topic", "cluster", "fallen"),
+    [
+        ({"min_isr": 2}, {}, False),
+        ({"min_isr": 1}, {}, True),
+        ({"min_isr": 2}, {"elr": False}, True),
+        ({"min_isr": 2, "unclean": True}, {"elr": False}, False),
+        ({"min_isr": 1, "unclean": True}, {}, False),
+        ({"min_isr": 1, "replication": 1}, {}, False),
+    ],
+)
+def test_a_slow_leader_that_dies_alone_in_sync_is_no_trap_where_another_one_may_lead(topic, cluster, fallen):
+    """With eligible leader replicas, whoever leaves the ISR below its minimum may (KIP-966)."""
+    found = fallen_into(topic=topic, cluster={"lag_max_s": 5.0, **cluster})
+    assert ("lag-below-session" in found) is fallen
+
+
+def test_brokers_whose_fetches_wait_as_long_as_until_they_lag_start_and_longer_they_do_not():
+    assert "lag-below-fetch-wait" in fallen_into(cluster={"lag_max_s": 0.5})
+    assert "lag-below-fetch-wait" not in fallen_into(cluster={"lag_max_s": 0.501})
+
+
+@pytest.mark.parametrize(
+    ("min_isr", "release", "words"),
+    [
+        (3, (3, 6), "with min.insync.replicas=3 no write is ever taken"),
+        (3, (3, 7), "with min.insync.replicas=3 every write stops with one broker"),
+        (2, (3, 6), "with min.insync.replicas=2 every write stops with one broker"),
+        (1, (3, 6), "with min.insync.replicas=1 one copy is enough to acknowledge"),
+    ],
+)
+def test_of_two_replicas_as_many_are_needed_as_the_release_counts(min_isr, release, words):
+    topic, cluster = {"replication": 2, "min_isr": min_isr}, {"release": release, "elr": False}
+    assert sentence_of("two-replicas", topic=topic, cluster=cluster).endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("acks", "replication", "delivery_s", "fallen"),
+    [
+        ("all", 3, 45.0, True),
+        ("all", 3, 45.1, False),
+        ("1", 3, 9.0, True),
+        ("1", 3, 40.0, False),
+        ("0", 3, 1.0, False),
+        ("all", 1, 1.0, False),
+    ],
+)
+def test_a_send_is_over_before_a_fail_over_only_where_it_waits_for_one(acks, replication, delivery_s, fallen):
+    """With acks=1 a leader that is missed is replaced, and no follower is waited for; one replica has no
+    other to fail over to; with acks=0 no answer is awaited.
+    """
+    producer = {"acks": acks, "idempotence": acks == "all", "delivery_timeout_s": delivery_s}
+    found = fallen_into(topic={"replication": replication, "min_isr": 1}, producer=producer)
+    assert ("delivery-below-fail-over" in found) is fallen
+
+
+def test_acks_of_a_single_replica_are_acks_of_all():
+    topic, producer = (
+        {"replication": 1, "min_isr": 1, "flush_messages": 1},
+        {"acks": "1", "idempotence": False},
+    )
+    found = fallen_into(topic=topic, producer=producer)
+    assert {"acks-1", "flush-without-acks-all"} & found.keys() == set()
+    assert "retries-without-idempotence" in found
+    nothing = sentence_of("acks-0", topic=topic, producer={"acks": "0", "idempotence": False})
+    assert nothing == "acks=0 waits for no broker: acknowledged records may be lost with one broker"
+    unflushed = sentence_of(
+        "flush-without-acks-all", topic=topic, producer={"acks": "0", "idempotence": False}
+    )
+    assert unflushed.endswith("with acks=0 nobody waits for it")
+
+
+def test_what_is_sent_with_acks_0_is_over_once_it_is_sent():
+    found = fallen_into(producer={"acks": "0", **WITHOUT_IDEMPOTENCE})
+    assert {"retries-without-idempotence", "reordered-retries"} & found.keys() == set()
+
+
+@pytest.mark.parametrize("acks", ["0", "1"])
+def test_eligible_leader_replicas_are_missed_only_where_acks_all_keeps_something(acks):
+    found = fallen_into(producer={"acks": acks, "idempotence": False}, cluster={"elr": False})
+    assert "no-eligible-leader-replicas" not in found
+    never = {"topic": {"min_isr": 4}, "cluster": {"elr": False, "release": (3, 6)}}
+    assert "no-eligible-leader-replicas" not in fallen_into(**never)
+
+
+@pytest.mark.parametrize(
+    ("topic", "words"),
+    [
+        (
+            {},
+            "retention.ms of 60 s is counted from the producer's clock to the broker's: a producer that is "
+            "so far behind has its records deleted as soon as they are acknowledged, and a broker that is "
+            "so far ahead deletes what it leads, or will lead",
+        ),
+        (
+            {"stamped_by_broker": True},
+            "retention.ms of 60 s is counted to a broker's clock from that of the leader before it: a broker "
+            "that is so far ahead deletes what it leads, or will lead",
+        ),
+        (
+            {"oldest_stamp_s": 30.0},
+            "retention.ms of 60 s is counted to a broker's clock from the producer's: a broker that is so "
+            "far ahead deletes what it leads, or will lead",
+        ),
+        (
+            {"retention_s": 0.0, "oldest_stamp_s": 30.0},
+            "retention.ms=0 keeps nothing: brokers delete what was acknowledged when they look at it",
+        ),
+    ],
+)
+def test_a_short_retention_is_against_the_clocks_that_it_depends_on(topic, words):
+    found = found_traps(topic={"retention_s": 60.0, **topic})
+    assert [(each.id, each.sentence) for each in found] == [("retention-against-clocks", words)]
+    by_producer = "timestamp.type" in found[0].to_change
+    assert by_producer is (topic == {})
