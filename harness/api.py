@@ -308,11 +308,11 @@ def promise(configuration: "str | Path | Acceptance", *, sets: Sequence[str] = (
 
     Raises UsageError, ScenarioError.
     """
-    from harness.campaign.accept.acceptance import Acceptance, record_of
-    from harness.campaign.accept.proofs import proofs
+    from harness.campaign.accept.acceptance import Acceptance, unproven
 
-    its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
-    return record_of(its, proofs(its.setup, its.clauses) if its.setup.no_run else ())
+    return unproven(
+        configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
+    )
 
 
 def accept(
@@ -334,14 +334,14 @@ def accept(
     The directory is made below `out`: accept.json, the scenario files, and the files of a suite. Raises
     UsageError, also for a configuration of which no run can show anything; ScenarioError.
     """
-    from harness.campaign.accept.acceptance import Acceptance, planned, searched
+    from harness.campaign.accept.acceptance import Acceptance, no_run, planned, searched
     from harness.campaign.accept.record import read_accept
 
     _require_linux()
     stream = progress or sys.stderr
     its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
-    if its.setup.no_run:
-        raise UsageError(f"accept: no run can show anything: {its.setup.no_run}")
+    if why := no_run(its):
+        raise UsageError(f"accept: no run can show anything: {why}")
     if limit_s := _search_limit_s(search_s, stream):
         its = searched(its, time_limit_s=limit_s, on_result=partial(_printed(stream), its.setup))
     made = planned(its, out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)

@@ -144,7 +144,7 @@ def _proven(arguments: Namespace) -> int:
     from checkers.verdict.algebra import Verdict
     from harness import api
     from harness.campaign.accept import page
-    from harness.campaign.accept.acceptance import exit_code
+    from harness.campaign.accept.acceptance import exit_code, no_run
     from harness.campaign.suites.made import judged_entries
     from harness.campaign.suites.table import table
     from harness.terminal.read_along import read_along
@@ -162,7 +162,7 @@ def _proven(arguments: Namespace) -> int:
         its = _acceptance(arguments)
         record = api.promise(its)
         print(f"{page.promise(record)}\n", file=progress, flush=True)
-        if its.setup.no_run:
+        if no_run(its):
             print(page.answer(record, {}), file=progress, flush=True)
             if arguments.json:
                 print(json.dumps(page.as_json(record, {}), indent=2))

@@ -99,6 +99,16 @@ def resolve_made(scenario: Scenario, filename: str, *, seed: int | None = None) 
     return _resolved(Document(filename=filename, data=_as_asked(scenario)), seed)
 
 
+def refusal_of(scenario: Scenario) -> str:
+    """Why there can be no run of a scenario that was made in Python: the first complaint; "" if there can."""
+    document = Document(filename="", data=_as_asked(scenario))
+    try:
+        _resolved(document, seed=0)
+    except ScenarioError as refused:
+        return refused.complaints[0].removeprefix(f"{document.place(())}: ")
+    return ""
+
+
 def _resolved(document: Document, seed: int | None) -> Resolved:
     asked = _validated(document)
     topology = topology_of(asked.cluster)

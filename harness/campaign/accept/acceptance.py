@@ -18,7 +18,7 @@ from checkers.promises.configuration import Configuration
 from checkers.promises.search import Goal, SearchResult
 from checkers.verdict.algebra import Verdict, worst
 from harness.campaign.accept.configuration.configuration_file import AcceptFile
-from harness.campaign.accept.proofs import Proof, proofs
+from harness.campaign.accept.proofs import Proof, no_run_of, proofs, that_can_run
 from harness.campaign.accept.record import (
     AcceptRecord,
     ClauseRow,
@@ -34,6 +34,8 @@ from harness.campaign.accept.search.searches import OnResult, scenario_of, searc
 from harness.campaign.suites.directory import Suite
 from harness.campaign.suites.made import judged_entries, suite_of
 from harness.campaign.suites.record import SuiteRecord
+from harness.scenario.model import Scenario
+from harness.scenario.resolve import refusal_of
 
 GOALS: tuple[Goal, ...] = ("loss", "unavailability")
 
@@ -71,28 +73,54 @@ def searched(acceptance: Acceptance, *, time_limit_s: float, on_result: OnResult
 
 
 def planned(acceptance: Acceptance, *, out: Path, seed: int | None, budget_s: float) -> Suite:
-    """A directory with the suite of the runs, their scenario files and accept.json. ScenarioError."""
-    shown = proofs(acceptance.setup, acceptance.clauses)
-    found = [scenario_of(acceptance.setup, one) for one in acceptance.searches]
+    """A directory with the suite of the runs, their scenario files and accept.json. What no run can show is
+    left out of the suite, and the record says why. There must be a run: see `no_run`.
+    """
+    shown = _proofs(acceptance)
+    found = [_counterexample(acceptance.setup, one) for one in acceptance.searches]
     scenarios = [one.scenario for one in shown if one.scenario is not None]
-    scenarios += [one for one in found if one is not None]
+    scenarios += [one for one in found if isinstance(one, Scenario)]
     suite = suite_of(
         f"accept-{acceptance.setup.asked.name}", scenarios, out=out, seed=seed, budget_s=budget_s
     )
-    write_accept(suite.path, record_of(acceptance, shown, [one is not None for one in found]))
+    write_accept(suite.path, record_of(acceptance, shown, found))
     return suite
 
 
+def no_run(acceptance: Acceptance) -> str:
+    """Why no run can show anything of the configuration; "" if one can show some of it."""
+    shown = _proofs(acceptance)
+    if any(one.scenario is not None for one in shown):
+        return ""
+    return acceptance.setup.no_run or shown[0].why_not
+
+
+def unproven(acceptance: Acceptance) -> AcceptRecord:
+    """What is kept where no run is made, with the reasons if none can be."""
+    return record_of(acceptance, _proofs(acceptance) if no_run(acceptance) else ())
+
+
+def _proofs(acceptance: Acceptance) -> tuple[Proof, ...]:
+    return that_can_run(proofs(acceptance.setup, acceptance.clauses))
+
+
+def _counterexample(its: Setup, result: SearchResult) -> Scenario | str:
+    """The scenario of what a search has found; or why there is none, "" if nothing was found."""
+    scenario = scenario_of(its, result)
+    refusal = "" if scenario is None else refusal_of(scenario)
+    return no_run_of(refusal) if refusal else scenario or ""
+
+
 def record_of(
-    acceptance: Acceptance, shown: Sequence[Proof] = (), found: Sequence[bool] = ()
+    acceptance: Acceptance, shown: Sequence[Proof] = (), found: Sequence[Scenario | str] = ()
 ) -> AcceptRecord:
     """What is kept: the scenarios of `shown` stand in the suite in their order, then those of the
-    searches.
+    searches. `found`: of each search its scenario, or why there is none.
     """
     its = acceptance.setup
-    places = _places([one.scenario is not None for one in shown] + list(found))
+    places = _places([isinstance(one, Scenario) for one in (*(proof.scenario for proof in shown), *found)])
     of_clause = {one.clause: (one, place) for one, place in zip(shown, places, strict=False)}
-    of_search = places[len(shown) :]
+    of_search = [*zip(found, places[len(shown) :], strict=True)]
     return AcceptRecord(
         tool_version=version("highwater"),
         name=its.asked.name,
@@ -114,9 +142,7 @@ def record_of(
         left_out=its.left_out,
         remarks=its.reading.remarks,
         searches=tuple(
-            search_row(
-                its, result, scenario_of(its, result), of_search[place] if place < len(of_search) else None
-            )
+            search_row(its, result, *(of_search[place] if of_search else ("", None)))
             for place, result in enumerate(acceptance.searches)
         ),
     )

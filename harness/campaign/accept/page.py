@@ -136,5 +136,5 @@ def _of_search(row: SearchRow, judged: Mapping[int, RunRow]) -> tuple[str, ...]:
     if not row.found:
         return name, status, "", searched(row)
     run = run_of(row.entry, judged)
-    where = f"{run.directory}, as in {row.file}" if run else row.file
+    where = f"{run.directory}, as in {row.file}" if run else row.file or row.why_not
     return name, in_words(status, run), f"{row.goal} by: {row.found}", where

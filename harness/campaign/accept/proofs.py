@@ -21,6 +21,7 @@ from harness.campaign.accept.scenarios import (
 )
 from harness.scenario.deletion import retention_ms
 from harness.scenario.model import Scenario
+from harness.scenario.resolve import refusal_of
 
 FIRST = "6s"
 DAY_MS = 86_400_000
@@ -48,6 +49,23 @@ class Proof:
 def proofs(its: Setup, clauses: Sequence[Clause]) -> tuple[Proof, ...]:
     """One for each clause."""
     return tuple(_proof(its, clause) for clause in clauses)
+
+
+def that_can_run(found: Sequence[Proof]) -> tuple[Proof, ...]:
+    """The same, with the reason where a scenario is refused: by settings that leave no room for its load, or
+    with which it would last for too long.
+    """
+    return tuple(_that_can_run(one) for one in found)
+
+
+def _that_can_run(one: Proof) -> Proof:
+    why = "" if one.scenario is None else refusal_of(one.scenario)
+    return Proof(clause=one.clause, why_not=no_run_of(why)) if why else one
+
+
+def no_run_of(refusal: str) -> str:
+    """That there is no run of a scenario that is refused, in words."""
+    return f"its run is refused: {refusal}"
 
 
 def _proof(its: Setup, clause: Clause) -> Proof:

@@ -81,6 +81,7 @@ class SearchRow(ManifestPart):
     why_ended: str = Field(default="", description="why no more was tried; empty if it ended by itself")
     entry: int | None = Field(default=None, description="the place of its scenario in the suite")
     file: str = Field(default="", description="that scenario, below the directory of the suite")
+    why_not: str = Field(default="", description="why there is no run of what was found")
 
     @property
     def cut_short(self) -> bool:

@@ -70,9 +70,11 @@ def scenario_of(its: Setup, result: SearchResult) -> Scenario | None:
 
 
 def search_row(
-    its: Setup, result: SearchResult, scenario: Scenario | None = None, entry: int | None = None
+    its: Setup, result: SearchResult, scenario: Scenario | str = "", entry: int | None = None
 ) -> SearchRow:
-    """A search as it is kept; `entry` is the place in a suite of the scenario of what was found."""
+    """A search as it is kept; `entry` is the place in a suite of the scenario of what was found. Where it has
+    none, the reason may stand in the place of the scenario.
+    """
     found = result.found
     causes = () if found is None else found.causes
     allowed = may_be_lost_by(its.configuration)
@@ -89,7 +91,8 @@ def search_row(
         took_s=round(result.took_s, 1),
         why_ended=result.why_ended,
         entry=entry,
-        file="" if scenario is None or entry is None else f"{SCENARIOS}/{scenario.name}.yaml",
+        file="" if isinstance(scenario, str) or entry is None else f"{SCENARIOS}/{scenario.name}.yaml",
+        why_not=scenario if isinstance(scenario, str) else "",
     )
 
 

@@ -466,6 +466,55 @@ def test_a_topic_that_takes_no_write_is_answered_and_no_run_is_made(
         api.accept("payments", sets=NEVER_MET[1::2])
 
 
+TOO_LONG = "cluster.broker_config.replica.lag.time.max.ms=900000"
+FULL = (
+    "its run is refused: workload.rate: 2000/s of 200 bytes for 2724.5s is 3.04 GiB with its replicas, and "
+    "the 3 volumes hold 3 GiB"
+)
+
+
+def test_a_clause_whose_run_is_refused_has_the_reason_and_the_others_have_their_runs(tmp_path: Path) -> None:
+    """With a follower that is missed after 15 minutes, the run of one clause is too long for its disks."""
+    record, suite, path = accepted(tmp_path, payments(TOO_LONG))
+    assert {clause.id: clause.why_not for clause in record.clauses if clause.why_not} == {"offline": FULL}
+    rows = judged_entries(suite)
+    shown = [rows[clause.entry].scenario for clause in record.clauses if clause.entry is not None]
+    assert shown == [f"payments-{clause}" for clause in CLAUSES if clause != "offline"]
+    assert not (path / "scenarios/payments-offline.yaml").exists()
+    line = next(each for each in page.answer(record, rows).splitlines() if "unavailable offline" in each)
+    assert re.split(r"  +", line)[1:] == ["no run can show it", FULL]
+
+
+def test_a_counterexample_whose_run_is_refused_has_the_reason(tmp_path: Path, found) -> None:
+    half_an_hour = "cluster.broker_config.replica.lag.time.max.ms=1800000"
+    its = replace(found, setup=payments("cluster.elr=false", half_an_hour).setup)
+    record, suite, _ = accepted(tmp_path, its)
+    rows = judged_entries(suite)
+    document = page.as_json(record, rows)
+    assert [row["status"] for row in document["searches"]] == ["no run can show it"] * 2
+    for row in record.searches:
+        assert (row.entry, row.file) == (None, "")
+        assert row.why_not.startswith("its run is refused: workload.rate: 2000/s of 200 bytes for ")
+        assert row.why_not in page.answer(record, rows)
+    assert "confirmed" in {row["status"] for row in document["clauses"]}
+
+
+def test_where_no_run_has_room_for_a_record_the_answer_says_so_and_none_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = "topic.config.max.message.bytes=277"
+    out = tmp_path / "runs"
+    assert main(["accept", "payments", "--out", str(out), "--json", "--set", small]) == 3
+    rows = json.loads(capsys.readouterr().out)["clauses"]
+    (why,) = {row["why_not"] for row in rows}
+    assert why.startswith(
+        "its run is refused: topics[0].config.max.message.bytes: a record of 200 bytes makes"
+    )
+    assert not out.exists()
+    with pytest.raises(UsageError, match=r"^accept: no run can show anything: its run is refused: "):
+        api.accept("payments", sets=[small])
+
+
 def test_no_answer_and_no_file_of_it_shows_a_secret(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
