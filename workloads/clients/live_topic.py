@@ -17,6 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it re-expor
 )
 
 from workloads.errors import TopicUnreadable
+from workloads.plan import QUIET
 
 ANSWER_S = 20.0
 UNSAID = (ConfigSource.DEFAULT_CONFIG, ConfigSource.UNKNOWN_CONFIG)
@@ -56,7 +57,7 @@ def read_topic(name: str, bootstrap: str, client: Mapping[str, str]) -> LiveTopi
     Raises TopicUnreadable: no answer within 20 s, no such topic, no right to read it.
     """
     try:
-        admin = AdminClient({**client, "bootstrap.servers": bootstrap, "socket.timeout.ms": "10000"})
+        admin = AdminClient({**QUIET, **client, "bootstrap.servers": bootstrap, "socket.timeout.ms": "10000"})
         described = admin.describe_topics(TopicCollection([name]), request_timeout=ANSWER_S)
         topic = described[name].result(ANSWER_S)
         cluster = admin.describe_cluster(request_timeout=ANSWER_S).result(ANSWER_S)

@@ -104,3 +104,11 @@ def test_a_cluster_that_does_not_answer_is_one_sentence(monkeypatch):
 def test_a_setting_that_the_client_does_not_have_is_named():
     with pytest.raises(TopicUnreadable, match=r'No such configuration property: "no\.such"'):
         read_topic("orders", "localhost:1", {"no.such": "1"})
+
+
+def test_what_the_client_library_has_to_say_is_in_the_one_sentence(monkeypatch, capfd):
+    """It writes a line for each attempt to reach a broker, hundreds of them."""
+    monkeypatch.setattr(live_topic, "ANSWER_S", 1.0)
+    with pytest.raises(TopicUnreadable, match=r"^topic orders at localhost:1: "):
+        read_topic("orders", "localhost:1", {})
+    assert capfd.readouterr().err == ""
