@@ -165,7 +165,8 @@ def _add_accept(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "--json", action="store_true", help="accept.json or matrix.json on stdout, progress on stderr"
     )
     _add_master(accept)
-    accept.set_defaults(command=commands.accept)
+    # None: not given, so that a command that ignores them can say so.
+    accept.set_defaults(command=commands.accept, out=None, spark_master=None)
 
 
 def _add_upgrade(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -247,11 +248,13 @@ def _add_sets(command: argparse.ArgumentParser, what: str) -> None:
 
 
 def _add_out(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="default: runs")
+    command.add_argument("--out", type=Path, default=commands.OUT, metavar="DIR", help="default: runs")
 
 
 def _add_master(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--spark-master", default="local[*]", metavar="URL", help="default: local[*]")
+    command.add_argument(
+        "--spark-master", default=commands.SPARK_MASTER, metavar="URL", help="default: local[*]"
+    )
 
 
 def _seed(text: str) -> int:

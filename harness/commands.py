@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TextIO
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from harness.campaign.accept.acceptance import Acceptance
     from harness.campaign.suites.record import SuiteRecord
     from harness.campaign.upgrade.record import UpgradeRecord
+
+OUT = Path("runs")
+SPARK_MASTER = "local[*]"
 
 # Arrow, Spark, Docker and the Kafka client take seconds to import; a command imports the ones it needs.
 
@@ -104,6 +108,8 @@ def accept(arguments: Namespace) -> int:
 
     if wrong := next(_wrong_with_accept(arguments), None):
         raise UsageError(f"accept: {wrong}")
+    arguments.out = arguments.out or OUT
+    arguments.spark_master = arguments.spark_master or SPARK_MASTER
     if arguments.configuration == NAME or (arguments.resume is not None and is_matrix(arguments.resume)):
         return _matrix(arguments)
     return _promised(arguments) if arguments.no_proof else _proven(arguments)
@@ -124,10 +130,16 @@ def _wrong_with_accept(arguments: Namespace) -> Iterator[str]:
             yield "--resume goes on with a proof"
         if arguments.sets or arguments.seed is not None or arguments.no_search or limited:
             yield "--resume goes on with the configuration, the seed and the searches that there are"
+        if arguments.out is not None:
+            yield "--resume goes on in the directory that there is: it takes no --out"
     if arguments.no_search and limited:
         yield "--no-search and --search-limit exclude each other"
-    if arguments.no_proof and (limited or arguments.seed is not None or arguments.budget is not None):
-        yield "--no-proof searches nothing and runs nothing: it takes no --search-limit, --seed or --budget"
+    of_runs = (arguments.seed, arguments.budget, arguments.out, arguments.spark_master)
+    if arguments.no_proof and (limited or arguments.no_search or any(each is not None for each in of_runs)):
+        yield (
+            "--no-proof searches nothing and runs nothing: it takes no --no-search, --search-limit, --seed, "
+            "--budget, --out or --spark-master"
+        )
 
 
 def _promised(arguments: Namespace) -> int:

@@ -85,6 +85,8 @@ class ClusterSettings:
     transactions_min_isr: int | None = None
     """What is None here is not said."""
     racks: Mapping[int, str] = field(default_factory=dict)
+    unknown_racks: int = 0
+    """Brokers that may have one, and nobody knows."""
     replicas_in_one_rack: int = 0
     """Of a live topic: partitions that have all their replicas in one rack."""
 

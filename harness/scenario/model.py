@@ -21,8 +21,10 @@ def _as_word(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _kafka_config(value: object) -> object:
-    """Kafka's configuration values are text; YAML reads some of them as numbers and booleans."""
+def as_words(value: object) -> object:
+    """The values of a map as text, as Kafka's configuration has them; YAML reads some of them as numbers and
+    booleans.
+    """
     if not isinstance(value, dict):
         return value
     texts = {key: _config_text(item) for key, item in value.items()}
@@ -46,7 +48,7 @@ MOST_LETTERS = 61
 """Of the name of a scenario."""
 MOST_PARTITIONS = 1000
 """Of one topic."""
-KafkaConfig = Annotated[dict[str, str], BeforeValidator(_kafka_config)]
+KafkaConfig = Annotated[dict[str, str], BeforeValidator(as_words)]
 
 
 class Part(BaseModel):

@@ -14,6 +14,7 @@ from checkers.promises.traps.trap import (
     Find,
     Place,
     Trap,
+    counted,
     enough_brokers,
     milliseconds,
 )
@@ -116,10 +117,11 @@ def _controllers(its: Configuration) -> Iterator[Trap]:
         away = (number - 1) // 2
         wanted = 3 if number < 4 else number - 1
         spare = "none" if away == 0 else f"{away}, as {number - 1} do"
+        all_of_them = counted(number, "controller")
         yield Trap(
             id="controllers-without-majority",
-            sentence=f"{number} controllers can spare {spare}: without a majority no leader is elected and "
-            "no ISR changes",
+            sentence=f"{all_of_them} can spare {spare}: without a majority no leader is elected and no ISR "
+            "changes",
             change={
                 ("cluster", "controllers"): wanted,
                 **(enough_brokers(its, wanted) if its.cluster.combined else {}),
@@ -132,21 +134,21 @@ def _racks(its: Configuration) -> Iterator[Trap]:
     if its.cluster.replicas_in_one_rack:
         yield Trap(
             id="replicas-in-one-rack",
-            sentence=f"{its.cluster.replicas_in_one_rack} partitions have all their replicas in one rack: "
-            "its power or its switch takes them all",
+            sentence=f"{_in_one_rack(its)} replicas in one rack: its power or its switch takes them all",
             change={},
             beyond="reassign the topic's replicas over the racks",
             shown_by=ALL_AT_ONCE,
         )
-    if racks and len(racks) < brokers:
+    without = brokers - len(racks) - its.cluster.unknown_racks
+    if racks and without:
         yield Trap(
             id="racks-of-some",
-            sentence=f"{brokers - len(racks)} of {brokers} brokers have no broker.rack: Kafka takes them for "
-            "one more rack, wherever they stand",
+            sentence=f"{without} of {brokers} brokers {'has' if without == 1 else 'have'} no broker.rack: "
+            "Kafka takes them for one more rack, wherever they stand",
             change={},
             beyond="cluster: racks: the rack of every broker",
         )
-    elif not racks and brokers > 1 and its.topic.replication > 1:
+    elif without == brokers > 1 and its.topic.replication > 1:
         yield Trap(
             id="no-racks",
             sentence="no broker has a broker.rack: replicas may share a rack, its switch and its power",
@@ -157,12 +159,13 @@ def _racks(its: Configuration) -> Iterator[Trap]:
     elif racks and len(set(racks.values())) < min(its.topic.replication, 2):
         yield Trap(
             id="one-rack",
-            sentence="all brokers stand in one rack: its power loss is the power loss of all replicas",
+            sentence=f"all brokers{_whose_rack_is_known(its)} stand in one rack: its power loss is the power "
+            "loss of all replicas",
             change={},
             beyond="cluster: racks: two or more",
             shown_by=ALL_AT_ONCE,
         )
-    elif its.beyond_needed > 0 and _most_in_a_rack(its) > its.beyond_needed:
+    elif racks and its.beyond_needed > 0 and _most_in_a_rack(its) > its.beyond_needed:
         yield _few_racks(its)
 
 
@@ -172,20 +175,36 @@ def _few_racks(its: Configuration) -> Trap:
     left = "1 is left" if replicas - most == 1 else f"{replicas - most} are left"
     return Trap(
         id="few-racks",
-        sentence=f"one rack has {most} of the {replicas} replicas of a partition: without it {left}, and a "
-        f"write needs {its.needed}",
+        sentence=f"one rack has {most} of the {replicas} replicas of a partition{_unless_apart(its)}: "
+        f"without it {left}, and a write needs {its.needed}",
         change={},
         beyond=f"cluster: racks: {enough} or more, with as many brokers in each",
         shown_by=("below-min-isr",),
     )
 
 
+def _in_one_rack(its: Configuration) -> str:
+    number = its.cluster.replicas_in_one_rack
+    return f"{counted(number, 'partition')} {'has all its' if number == 1 else 'have all their'}"
+
+
+def _whose_rack_is_known(its: Configuration) -> str:
+    return " whose rack is known" * (its.cluster.unknown_racks > 0)
+
+
+def _unless_apart(its: Configuration) -> str:
+    """A rack that is not known is taken for one of those that are."""
+    return ", if no broker whose rack is not known has one of its own" * (its.cluster.unknown_racks > 0)
+
+
 def _most_in_a_rack(its: Configuration) -> int:
     """How many replicas of a partition a rack gets at most: each rack one in turn, while it has brokers."""
-    sizes = Counter(its.cluster.racks.values()).values()
-    counts = range(1, its.topic.replication + 1)
-    most = (count for count in counts if sum(min(size, count) for size in sizes) >= its.topic.replication)
-    return next(most, its.topic.replication)
+    sizes, replicas = Counter(its.cluster.racks.values()).values(), its.topic.replication
+    for most in range(1, replicas):
+        known = sum(min(size, most) for size in sizes)
+        if known + min(its.cluster.unknown_racks, len(sizes) * most - known) >= replicas:
+            return most
+    return replicas
 
 
 def _other_topics(its: Configuration) -> Iterator[Trap]:
@@ -194,14 +213,15 @@ def _other_topics(its: Configuration) -> Iterator[Trap]:
         yield Trap(
             id="topics-made-by-a-write",
             sentence="auto.create.topics.enable makes a topic that a producer misspells, or writes to too "
-            f"early, with {cluster.default_replication or 1} replicas instead of {wanted}",
+            f"early, with {counted(cluster.default_replication or 1, 'replica')} instead of {wanted}",
             change={(*OF_BROKERS, "auto.create.topics.enable"): False},
         )
     if cluster.offsets_replication is not None and cluster.offsets_replication < wanted:
+        few = counted(cluster.offsets_replication, "replica")
         yield Trap(
             id="offsets-with-fewer-replicas",
-            sentence=f"the groups' offsets have {cluster.offsets_replication} replicas and the topic "
-            f"{wanted}: what is kept here is read again, or skipped, when those are lost",
+            sentence=f"the groups' offsets have {few} and the topic {wanted}: what is kept here is read "
+            "again, or skipped, when those are lost",
             change={(*OF_BROKERS, "offsets.topic.replication.factor"): wanted},
         )
     if cluster.transactions_min_isr is not None and cluster.transactions_min_isr < min(2, its.min_isr):

@@ -10,6 +10,7 @@ from checkers.promises.traps.trap import (
     Change,
     Find,
     Trap,
+    counted,
     enough_brokers,
     milliseconds,
 )
@@ -87,8 +88,8 @@ def _above_all(its: Configuration, change: Change) -> Trap:
     )
     return Trap(
         id="min-isr-above-replication",
-        sentence=f"min.insync.replicas={its.topic.min_isr} is more than the {its.topic.replication} "
-        f"replicas: with acks=all {effect}",
+        sentence=f"min.insync.replicas={its.topic.min_isr} is more than the "
+        f"{counted(its.topic.replication, 'replica')}: with acks=all {effect}",
         change=change,
         shown_by=NO_WRITES,
     )

@@ -58,6 +58,11 @@ def milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
 
+def counted(number: int, what: str) -> str:
+    """ "1 replica", "2 replicas"."""
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def enough_brokers(its: Configuration, wanted: int) -> Change:
     """What gives the cluster at least so many brokers."""
     return {BROKERS: wanted} if its.cluster.brokers < wanted else {}

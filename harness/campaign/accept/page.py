@@ -60,7 +60,7 @@ def searched(row: SearchRow) -> str:
     if not row.kinds:
         return f"no way was searched to {WORDS[row.goal]}: {row.why_ended}"
     bound = (
-        f"all schedules of {row.whole_until} faults were tried"
+        f"all schedules of {row.whole_until} fault{'s' * (row.whole_until > 1)} were tried"
         if row.whole_until
         else "nothing was tried whole"
     )

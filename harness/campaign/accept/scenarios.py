@@ -101,7 +101,8 @@ class Setup:
         if self.configuration.spare >= 0:
             return ""
         topic = self.configuration.topic
-        wanted = f"min.insync.replicas={topic.min_isr} of {topic.replication} replicas"
+        replicas = f"{topic.replication} replica{'s' * (topic.replication > 1)}"
+        wanted = f"min.insync.replicas={topic.min_isr} of {replicas}"
         return f"Kafka {self.asked.cluster.kafka} takes no acks=all write with {wanted}"
 
     @property

@@ -62,7 +62,7 @@ def read_plan(name: str, *, repeat: int | None = None) -> SuitePlan:
             f"repeat: it belongs to the suite {CATALOGUE}; a suite's file has a key of this name"
         )
     text, path = _find(name)
-    document = load(text, str(path if path.parent != LIBRARY else path.name))
+    document = load(text, str(path if path.parent != LIBRARY else path.name), what="a suite")
     try:
         plan = SuitePlan.model_validate(document.data)
     except ValidationError as error:

@@ -41,14 +41,16 @@ class Document:
         return f"{self.filename}:1:1"
 
 
-def load(text: str, filename: str) -> Document:
-    """Parse one YAML document whose root is a map; raises ScenarioError with the place otherwise."""
+def load(text: str, filename: str, *, what: str = "a scenario") -> Document:
+    """Parse one YAML document whose root is a map; raises ScenarioError with the place otherwise, and with
+    `what` it is.
+    """
     try:
         tree = yaml_tree(text)
     except YAMLError as error:
         raise ScenarioError([f"{filename}:{_mark(error)}: {_problem(error)}"]) from None
     if not isinstance(tree, CommentedMap):
-        raise ScenarioError([f"{filename}:1:1: a scenario is a map of keys, found {_kind(tree)}"])
+        raise ScenarioError([f"{filename}:1:1: {what} is a map of keys, found {_kind(tree)}"])
     document = Document(filename=filename, data={})
     document.data.update(_walk(tree, (), document))
     return document

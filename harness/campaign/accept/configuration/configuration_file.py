@@ -7,20 +7,20 @@ else; a cluster or a topic that is only larger than a run's is none of that.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from checkers.promises.clauses import KINDS
 from checkers.promises.search import Goal
 from compose.releases.settings import settings_of
-from compose.spec.topology import counts_replicas
+from compose.spec.topology import MOST_NODES, counts_replicas
 from harness.campaign.accept.configuration.producer_settings import refused
 from harness.errors import ScenarioError, UsageError
 from harness.scenario import model
 from harness.scenario.deletion import OF_BROKERS
 from harness.scenario.kafka_settings import FETCH_WAIT, LAG, MIN_ISR, lag_below_wait
-from harness.scenario.model import ClusterPart, KafkaConfig, Part, Scenario, TopicPart
+from harness.scenario.model import ClusterPart, KafkaConfig, Part, Scenario, TopicPart, as_words
 from harness.scenario.rules.cluster import cluster, release
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.rules.settings import settings
@@ -50,10 +50,15 @@ NOT_OF_A_MATRIX: Mapping[tuple[str, ...], str] = {
 """What cells do not have in common, and why."""
 
 
+UNKNOWN_RACK = "not known"
+Racks = Annotated[dict[str, Annotated[str, Field(min_length=1)]], BeforeValidator(as_words)]
+
+
 class AcceptedCluster(ClusterPart):
     """The cluster, and the rack of each broker."""
 
-    racks: dict[str, str] = Field(default={})
+    racks: Racks = Field(default={})
+    """`UNKNOWN_RACK` for a broker whose rack nobody knows."""
 
     def combined_on(self, brokers: int) -> bool:
         """Whether the brokers of a run, of so many, are its controllers too."""
@@ -133,7 +138,7 @@ def read_configuration(name: str, sets: Sequence[str] = ()) -> AcceptFile:
 
 def parse_configuration(text: str, filename: str, sets: Sequence[str] = ()) -> AcceptFile:
     """The configuration in a text; `filename` stands in complaints. ScenarioError."""
-    document = load(text, filename)
+    document = load(text, filename, what="a configuration")
     override(document, sets)
     try:
         asked = AcceptFile.model_validate(document.data)
@@ -185,6 +190,9 @@ def _of_counts(asked: AcceptFile) -> Iterator[Contradiction]:
     brokers, replicas, controllers = asked.cluster.brokers, asked.topic.replication, asked.cluster.controllers
     if replicas > brokers:
         text = f"{replicas} replicas do not fit on {brokers} broker{'s' * (brokers > 1)}"
+        yield Contradiction(path=("topic", "replication"), text=text)
+    if replicas > MOST_NODES:
+        text = f"{replicas}; a run has a broker for each replica, and {MOST_NODES} at most"
         yield Contradiction(path=("topic", "replication"), text=text)
     if asked.cluster.combined and controllers > brokers:
         text = f"{controllers} with {brokers} brokers; with combined roles each controller is a broker"
@@ -238,7 +246,8 @@ def _found(name: str) -> tuple[str, str]:
     """The text of a profile or of a file, and its name for messages. UsageError."""
     path = PROFILES / f"{name}.yaml" if name in profiles() else Path(name)
     shipped = path.parent == PROFILES
-    if not shipped and not path.exists() and not name.endswith((".yaml", ".yml")):
+    is_file = path.exists() or name.endswith((".yaml", ".yml"))
+    if not shipped and not (name and is_file):
         raise UsageError(f"accept: {unknown(name, profiles())}; or give the path of a file")
     try:
         with path.open(encoding="utf-8") as file:

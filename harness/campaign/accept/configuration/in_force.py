@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from checkers.promises.configuration import ClusterSettings, Configuration, TopicSettings
 from compose.releases.settings import settings_of
 from compose.releases.upgrades import version_of
-from harness.campaign.accept.configuration.configuration_file import AcceptFile
+from harness.campaign.accept.configuration.configuration_file import UNKNOWN_RACK, AcceptFile
 from harness.campaign.accept.configuration.producer_settings import settings
 from harness.scenario.deletion import retention_ms
 from harness.scenario.kafka_settings import MIN_ISR, OF_BROKERS
@@ -120,6 +120,7 @@ def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:
     def seconds(name: str, config: Mapping[str, str] = brokers) -> float:
         return int(config.get(name, known[name].default)) / 1000
 
+    racks = asked.cluster.racks
     creates = brokers.get("auto.create.topics.enable", known["auto.create.topics.enable"].default)
 
     def said(name: str) -> int | None:
@@ -141,6 +142,7 @@ def _cluster(asked: AcceptFile, replicas_in_one_rack: int) -> ClusterSettings:
         default_replication=said("default.replication.factor"),
         offsets_replication=said("offsets.topic.replication.factor"),
         transactions_min_isr=said("transaction.state.log.min.isr"),
-        racks={int(broker): rack for broker, rack in asked.cluster.racks.items()},
+        racks={int(broker): rack for broker, rack in racks.items() if rack != UNKNOWN_RACK},
+        unknown_racks=[*racks.values()].count(UNKNOWN_RACK),
         replicas_in_one_rack=replicas_in_one_rack,
     )

@@ -16,13 +16,10 @@ from checkers.history.metadata_log.settings import UNCLEAN
 from checkers.history.node_releases import UNCLEAN_EXISTS
 from compose.releases.settings import settings_of
 from compose.spec.topology import CONTROLLERS_ONLY, DEFAULT_RELEASE
-from harness.campaign.accept.configuration.configuration_file import MOST_LETTERS, AcceptFile
+from harness.campaign.accept.configuration.configuration_file import MOST_LETTERS, UNKNOWN_RACK, AcceptFile
 from harness.campaign.accept.live.live_features import Features
 from harness.campaign.accept.scenarios import Assumed, Reading
 from workloads.clients.live_topic import LiveTopic
-
-NO_WORD = "not known"
-"""The rack of a broker that is away, where the others have one."""
 
 
 def configuration_text(topic: LiveTopic, features: Features) -> str:
@@ -153,7 +150,7 @@ def _racks(topic: LiveTopic) -> Mapping[str, str]:
     if not any(known.values()):
         return {}
     numbered = enumerate(_numbers(topic), start=1)
-    racks = {place: known.get(number, NO_WORD) for place, number in numbered}
+    racks = {place: known.get(number, UNKNOWN_RACK) for place, number in numbered}
     return {str(place): rack for place, rack in racks.items() if rack}
 
 

@@ -445,3 +445,56 @@ def test_a_short_retention_is_against_the_clocks_that_it_depends_on(topic, words
     assert [(each.id, each.sentence) for each in found] == [("retention-against-clocks", words)]
     by_producer = "timestamp.type" in found[0].to_change
     assert by_producer is (topic == {})
+
+
+@pytest.mark.parametrize(
+    ("racks", "unknown", "left"),
+    [
+        ({1: "a", 2: "b", 3: "c"}, 3, ""),
+        ({1: "a", 2: "a", 3: "b"}, 1, "one rack has 2 of the 3 replicas"),
+        ({1: "a", 2: "b"}, 1, "one rack has 2 of the 3 replicas"),
+    ],
+)
+def test_a_broker_whose_rack_is_not_known_may_stand_in_that_of_another_one(racks, unknown, left):
+    cluster = {"brokers": len(racks) + unknown, "racks": racks, "unknown_racks": unknown}
+    found = {trap.id: trap.sentence for trap in found_traps(cluster=cluster)}
+    unless = " of a partition, if no broker whose rack is not known has one of its own: without it 1 is left"
+    assert found.get("few-racks", "") == (f"{left}{unless}, and a write needs 2" if left else "")
+    assert {"racks-of-some", "no-racks", "one-rack"} & found.keys() == set()
+
+
+def test_where_no_rack_is_known_nothing_is_said_of_racks():
+    found = fallen_into(cluster={"racks": {}, "unknown_racks": 6})
+    assert {"racks-of-some", "no-racks", "one-rack", "few-racks"} & found.keys() == set()
+
+
+@pytest.mark.parametrize(
+    ("changed", "trap", "words"),
+    [
+        ({"cluster": {"controllers": 1}}, "controllers-without-majority", "1 controller can spare none"),
+        (
+            {"cluster": {"controllers": 4}},
+            "controllers-without-majority",
+            "4 controllers can spare 1, as 3 do",
+        ),
+        (
+            {"topic": {"replication": 1}},
+            "min-isr-above-replication",
+            "more than the 1 replica: with acks=all",
+        ),
+        ({"cluster": {"offsets_replication": 1}}, "offsets-with-fewer-replicas", "have 1 replica and the"),
+        ({"cluster": {"offsets_replication": 2}}, "offsets-with-fewer-replicas", "have 2 replicas and the"),
+        (
+            {"cluster": {"replicas_in_one_rack": 1}},
+            "replicas-in-one-rack",
+            "1 partition has all its replicas in",
+        ),
+        (
+            {"cluster": {"racks": dict(enumerate("abcab", start=1))}},
+            "racks-of-some",
+            "1 of 6 brokers has no broker.rack: ",
+        ),
+    ],
+)
+def test_one_is_one_and_several_are_several(changed, trap, words):
+    assert words in sentence_of(trap, **changed)

@@ -544,6 +544,12 @@ def test_without_proof_a_missing_clause_fails_and_is_in_the_json(capsys: pytest.
     ]
 
 
+NOTHING_RUNS = (
+    "accept: --no-proof searches nothing and runs nothing: it takes no --no-search, --search-limit, --seed, "
+    "--budget, --out or --spark-master"
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -574,13 +580,19 @@ def test_without_proof_a_missing_clause_fails_and_is_in_the_json(capsys: pytest.
         ),
         (
             ["payments", "--no-proof", "--seed", "7"],
-            "accept: --no-proof searches nothing and runs nothing: it takes no --search-limit, --seed or "
-            "--budget",
+            NOTHING_RUNS,
         ),
+        (["payments", "--no-proof", "--no-search"], NOTHING_RUNS),
+        (["payments", "--no-proof", "--out", "runs"], NOTHING_RUNS),
+        (["matrix", "--no-proof", "--spark-master", "local[*]"], NOTHING_RUNS),
+        (
+            ["--resume", "runs/x", "--out", "runs"],
+            "accept: --resume goes on in the directory that there is: it takes no --out",
+        ),
+        ([""], "accept: unknown ''; allowed: analytics, payments; or give the path of a file"),
         (
             ["matrix", "--no-proof", "--search-limit", "5s"],
-            "accept: --no-proof searches nothing and runs nothing: it takes no --search-limit, --seed or "
-            "--budget",
+            NOTHING_RUNS,
         ),
     ],
 )

@@ -49,6 +49,7 @@ def test_a_scenario_beside_the_suite_is_found_from_anywhere(tmp_path: Path) -> N
     ("text", "complaint"),
     [
         ("name: mine\nscenarios: []\n", "mine.yaml:2:12: scenarios: "),
+        ("", "mine.yaml:1:1: a suite is a map of keys, found an empty file"),
         ("name: mine\nscenarios: [{scenario: storm, wieght: 2}]\n", "did you mean weight?"),
         ("name: mine\nscenarios: [{scenario: storm, weight: 0}]\n", "mine.yaml:2:39: scenarios[0].weight"),
         (

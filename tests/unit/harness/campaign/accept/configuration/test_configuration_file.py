@@ -41,6 +41,14 @@ def refusal(tmp_path: Path, text: str) -> str:
             "mine.yaml:2:22: topic.replication: 4 replicas do not fit on 3 brokers",
         ),
         (
+            "cluster: {brokers: 60}\ntopic: {replication: 51}",
+            "mine.yaml:3:22: topic.replication: 51; a run has a broker for each replica, and 50 at most",
+        ),
+        (
+            "cluster: {racks: {1: ''}}",
+            "mine.yaml:2:22: cluster.racks.1: string should have at least 1 character, found ''",
+        ),
+        (
             "cluster: {brokers: 3, controllers: 5, combined: true}",
             "mine.yaml:2:36: cluster.controllers: 5 with 3 brokers; with combined roles each controller is a "
             "broker",
@@ -194,6 +202,21 @@ def test_a_run_has_kafkas_time_until_a_follower_lags_where_fetches_wait_for_long
     assert lags == [3.0, 30.0]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("", "an empty file"), ("- name: mine", "a list"), ("mine", "the single value 'mine'")],
+)
+def test_a_file_that_is_none_is_no_configuration(tmp_path: Path, text: str, found: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        read(tmp_path, text)
+    assert str(refused.value) == f"{tmp_path}/mine.yaml:1:1: a configuration is a map of keys, found {found}"
+
+
+def test_a_rack_may_be_a_number_and_one_that_nobody_knows_is_none(tmp_path: Path) -> None:
+    its = configuration_of(read(tmp_path, "name: mine\ncluster: {racks: {1: 5, 2: not known, 3: a}}\n"))
+    assert (its.cluster.racks, its.cluster.unknown_racks) == ({1: "5", 3: "a"}, 1)
+
+
 HUSH = "hush-hush"
 HELD = [
     f"producer: {{ssl.key.password: [{HUSH}]}}",
@@ -245,7 +268,7 @@ def test_without_any_setting_kafkas_own_defaults_are_in_force(tmp_path: Path) ->
     assert (its.cluster.session_s, its.cluster.lag_max_s, its.cluster.elr) == (9.0, 30.0, True)
     assert (its.cluster.creates_topics, its.cluster.default_replication) == (True, None)
     (made,) = (trap.sentence for trap in traps(its) if trap.id == "topics-made-by-a-write")
-    assert made.endswith("with 1 replicas instead of 3")
+    assert made.endswith("with 1 replica instead of 3")
     off = read(tmp_path, "name: mine\ncluster: {broker_config: {auto.create.topics.enable: false}}\n")
     assert not configuration_of(off).cluster.creates_topics
 

@@ -97,6 +97,9 @@ def test_a_broker_that_is_away_is_known_by_its_replicas():
     assert asked.cluster.racks == {"1": "a", "2": "b", "3": "not known"}
     found = {trap.id for trap in traps(configuration_of(asked))}
     assert found.isdisjoint({"racks-of-some", "no-racks", "one-rack", "replicas-in-one-rack"})
+    beside = topic(numbers=(7, 8), racks=("a", "a"), replicas=((7, 9, 8), (9, 8, 7)))
+    (one,) = (trap for trap in traps(configuration_of(parsed(beside))) if trap.id == "one-rack")
+    assert one.sentence.startswith("all brokers whose rack is known stand in one rack: ")
     assert parsed(topic(numbers=(7, 8), racks=("", ""))).cluster.racks == {}
     assert parsed(topic(racks=("", "a", "", ""))).cluster.racks == {"2": "a"}
 
