@@ -31,7 +31,7 @@ _STAMPS = ("message.timestamp.type", "log.message.timestamp.type")
 
 _DEFAULT_MS = 7 * 86_400_000
 """Kafka's own log.retention.hours, 168."""
-OF_BROKERS = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
+KEPT_BY_BROKERS = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
 """The first that is set outranks the others."""
 
 
@@ -39,7 +39,7 @@ def retention_ms(of_topic: Mapping[str, str], of_brokers: Mapping[str, str]) -> 
     """After how long records of a topic are deleted; -1: never."""
     if "retention.ms" in of_topic:
         return int(of_topic["retention.ms"])
-    for key in OF_BROKERS:
+    for key in KEPT_BY_BROKERS:
         if key in of_brokers:
             return max(_UNLIMITED, round(int(of_brokers[key]) * _TIMES_S[key] * 1000))
     return _DEFAULT_MS

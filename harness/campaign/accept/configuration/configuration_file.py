@@ -18,7 +18,7 @@ from compose.spec.topology import MOST_NODES, counts_replicas
 from harness.campaign.accept.configuration.producer_settings import refused
 from harness.errors import ScenarioError, UsageError
 from harness.scenario import model
-from harness.scenario.deletion import OF_BROKERS
+from harness.scenario.deletion import KEPT_BY_BROKERS
 from harness.scenario.kafka_settings import FETCH_WAIT, LAG, MIN_ISR, lag_below_wait
 from harness.scenario.model import ClusterPart, KafkaConfig, Part, Scenario, TopicPart, as_words
 from harness.scenario.rules.cluster import cluster, release
@@ -208,7 +208,7 @@ def _of_nodes(asked: AcceptFile) -> Iterator[Contradiction]:
         if text := lag_below_wait({**defaults, **config}):
             name = LAG if LAG in config else FETCH_WAIT
             yield Contradiction(path=("cluster", key, name), text=text)
-        kept = next((name for name in OF_BROKERS if name in config), None)
+        kept = next((name for name in KEPT_BY_BROKERS if name in config), None)
         if kept is not None and int(config[kept]) == 0:
             text = "Kafka does not start with 0; allowed: at least 1, or -1 for ever"
             yield Contradiction(path=("cluster", key, kept), text=text)
