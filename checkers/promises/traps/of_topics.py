@@ -106,13 +106,21 @@ def _no_spare_broker(its: Configuration) -> Iterator[Trap]:
 
 
 def _unclean(its: Configuration) -> Iterator[Trap]:
+    off = {(*OF_TOPIC, "unclean.leader.election.enable"): False}
     if its.stale_may_lead:
         yield Trap(
             id="unclean-election",
             sentence="unclean.leader.election.enable=true: a replica that is behind may lead, and what it "
             "lacks is lost whatever acks and min.insync.replicas promise",
-            change={(*OF_TOPIC, "unclean.leader.election.enable"): False},
+            change=off,
             shown_by=("unclean-election",),
+        )
+    elif its.topic.unclean and not its.reads_unclean:
+        yield Trap(
+            id="unclean-without-effect",
+            sentence="unclean.leader.election.enable=true has no effect in this release: before Kafka 3.9 "
+            "controllers elect a replica that is behind only when a person asks for it",
+            change=off,
         )
 
 

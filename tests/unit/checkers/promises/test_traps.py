@@ -71,6 +71,11 @@ def test_a_sound_configuration_falls_into_no_trap():
             "topic: config: unclean.leader.election.enable: false",
         ),
         (
+            {"topic": {"unclean": True}, "cluster": {"release": (3, 8), "elr": False}},
+            "unclean-without-effect",
+            "topic: config: unclean.leader.election.enable: false",
+        ),
+        (
             {"topic": {"flush_messages": 1, "min_isr": 1}, "producer": {"acks": "1", "idempotence": False}},
             "flush-without-acks-all",
             "producer: acks: all",

@@ -42,6 +42,10 @@ FALLEN: list[tuple[str, Mapping[str, Any]]] = [
     ),
     ("no-spare-broker", {"cluster": {"combined": True}}),
     ("unclean-election", {"cluster": {"controller_config": {"unclean.leader.election.enable": True}}}),
+    (
+        "unclean-without-effect",
+        {"cluster": {"kafka": "3.8.1"}, "topic": {"config": {"unclean.leader.election.enable": True}}},
+    ),
     ("flush-without-acks-all", {"topic": {"config": {"flush.messages": 1}}, "producer": {"acks": 1}}),
     ("flush-ms-without-scheduler", {"topic": {"config": {"flush.ms": 0}}}),
     ("flush-ms-without-scheduler", {"topic": {"config": {"flush.ms": 2**63 - 2}}}),
