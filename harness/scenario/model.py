@@ -1,6 +1,6 @@
 """The scenario file as typed data: every key there is, its unit and its default.
 
-The models check one value at a time; what does not fit together is in harness/scenario/rules.py.
+The models check one value at a time; what does not fit together is in harness/scenario/rules/.
 docs/scenarios.md describes every key; a test compares its defaults with these.
 """
 
@@ -11,8 +11,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from checkers.contract.realised.settings import Acks
 from checkers.verdict.decide import Expectation
+from compose.releases.settings import releases
 from compose.spec.topology import DEFAULT_RELEASE, DEFAULT_VOLUME_BYTES, Topology
 from harness.scenario.acceptance import AcceptLine, RequireLine
+from harness.scenario.text.complaints import unknown
 from harness.scenario.units import Duration, Interval, Rate, Size
 
 
@@ -44,10 +46,24 @@ RELEASE = r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$"
 MOST_DIGITS = 40
 """Of a number among Kafka's settings: more than any of its types holds."""
 ENDLESS = re.compile(rf"[+-]?\d{{{MOST_DIGITS + 1},}}")
+
+
+def _release_text(value: object) -> object:
+    """YAML reads `kafka: 4.3` as a number."""
+    if isinstance(value, str) and re.match(RELEASE, value):
+        return value
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return value
+    raise ValueError(f"{unknown(str(value), releases())}".replace("unknown", "unknown release", 1))
+
+
 MOST_LETTERS = 61
 """Of the name of a scenario."""
 MOST_PARTITIONS = 1000
 """Of one topic."""
+MOST_LINES = 200
+"""Of `accept` and of `require`: each is compared with every other one."""
+Release = Annotated[str, BeforeValidator(_release_text), Field(pattern=RELEASE)]
 KafkaConfig = Annotated[dict[str, str], BeforeValidator(as_words)]
 
 
@@ -66,8 +82,8 @@ class ClusterPart(Part):
     brokers: int = Field(default=3, ge=1)
     controllers: int = Field(default=3, ge=1)
     combined: bool = False
-    kafka: str = Field(default=DEFAULT_RELEASE, pattern=RELEASE)
-    formatted: str | None = Field(default=None, pattern=RELEASE)
+    kafka: Release = DEFAULT_RELEASE
+    formatted: Release | None = None
     elr: bool | None = None
     log_dirs: int = 1
     transaction_version: int | None = Field(default=None, ge=0, le=2)
@@ -154,14 +170,14 @@ class Scenario(Part):
     tags: list[Tag] = []
     seed: int | None = Field(default=None, ge=0, lt=1 << 63)
     cluster: ClusterPart = ClusterPart()
-    topics: list[TopicPart] = Field(min_length=1)
+    topics: list[TopicPart] = Field(min_length=1, examples=["[{name: orders}]"])
     workload: WorkloadPart = WorkloadPart()
     faults: list[dict[str, Any]] = []
     storm: dict[str, Any] | None = None
     settle: SettlePart = SettlePart()
     expect: ExpectPart = ExpectPart()
-    accept: list[AcceptLine] = []
-    require: list[RequireLine] = []
+    accept: list[AcceptLine] = Field(default=[], max_length=MOST_LINES)
+    require: list[RequireLine] = Field(default=[], max_length=MOST_LINES)
 
     def as_plain(self) -> dict[str, Any]:
         """A resolved scenario as it is written to a file, with every default spelled out."""

@@ -219,7 +219,7 @@ def _complaint(refusal: BadStep, document: Document, *, in_storm: bool) -> str:
         return at(document, ("storm",), f"{refusal.value}; allowed: {refusal.allowed}")
     if keys:
         return at(document, path, unknown_key(refusal.field, keys), of_key=True)
-    if refusal.value is None:
+    if refusal.value is None or (refusal.value == [] and document.at(path) is None):
         return at(document, path, f"is missing; allowed: {refusal.allowed}")
     return at(document, path, f"{cut(repr(refusal.value))} is refused; allowed: {refusal.allowed}")
 
@@ -228,14 +228,16 @@ def find(name: str) -> tuple[str, str]:
     """The text and the name of a scenario file: a path, or one of the shipped names. Raises UsageError."""
     known = _shipped()
     path = known.get(name, Path(name))
-    if name not in known and not path.exists() and "/" not in name and not name.endswith((".yaml", ".yml")):
-        raise UsageError(f"scenario: {unknown(name, known)}; or give the path of a file")
+    is_path = "/" in name or name.endswith((".yaml", ".yml"))
     try:
+        if name not in known and not is_path and not path.exists():
+            raise UsageError(f"scenario: {unknown(name, known)}; or give the path of a file")
         with path.open(encoding="utf-8") as file:
             return file.read(MOST_CHARACTERS + 1), path.name if name in known else str(path)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UsageError(f"{path}: cannot be read: {reason}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: cannot be read: it is not text") from None
+    except (OSError, ValueError) as error:  # a name may hold what no file system takes
+        raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
 def shipped() -> list[str]:

@@ -17,6 +17,7 @@ from checkers.verdict.algebra import Verdict
 from harness.campaign.suites.record import MeasuredBound, RunEvidence, RunRow, SuiteRecord
 from harness.report.report import Report
 from harness.run_directory.layout import write_whole
+from harness.scenario.text.hidden import without_secret
 from harness.terminal.columns import fitted
 
 FILE = "observed.md"
@@ -101,7 +102,7 @@ def observed_text(record: SuiteRecord, width: int) -> str:
     lines = [heads]
     for its, row in zip(runs, rows, strict=True):
         lines.append(row)
-        for beside in (*(f"with {each}" for each in its.sets), *_missed(its.known)):
+        for beside in (*(f"with {without_secret(each)}" for each in its.sets), *_missed(its.known)):
             lines += textwrap.wrap(
                 beside, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
             )
@@ -133,7 +134,7 @@ def _after_cluster_s(row: RunRow) -> float | None:
 def _row(its: _Runs) -> tuple[str, ...]:
     known = its.known
     return (
-        "<br>".join([f"`{its.scenario}`", *(f"with `{each}`" for each in its.sets)]),
+        "<br>".join([f"`{its.scenario}`", *(f"with `{without_secret(each)}`" for each in its.sets)]),
         _expected(known),
         f"{_lost(known)} acknowledged" if known else _lost(known),
         _range([each.longest_gap_s for each in known], "{:.1f} s"),

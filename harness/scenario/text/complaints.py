@@ -5,16 +5,21 @@
 
 import difflib
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from harness.scenario.text.hidden import HIDDEN, may_be_secret
+from harness.scenario.text.hidden import HIDDEN, may_be_secret, secrets_in, without
 from harness.scenario.text.positions import Document, Path
 
 MOST_SHOWN = 200
 """Characters of a wrong value that a complaint repeats."""
+PLAINLY: Mapping[str, str] = {
+    "dict_type": "Input should be a map",
+    "model_type": "Input should be a map of keys",
+}
+"""In place of pydantic's words, by its name of what is wrong: its own are about Python."""
 
 
 def complaints(error: ValidationError, document: Document, model: type[BaseModel]) -> list[str]:
@@ -26,8 +31,9 @@ def complaints(error: ValidationError, document: Document, model: type[BaseModel
 
 
 def at(document: Document, path: Path, text: str, *, of_key: bool = False) -> str:
-    """A complaint about the value (or key) at `path`."""
-    return f"{document.place(path, of_key=of_key)}: {dotted(path)}: {text}"
+    """A complaint about the value (or key) at `path`; what may be a secret there is not shown."""
+    shown = without(text, secrets_in(document.at(path), dotted(path)))
+    return f"{document.place(path, of_key=of_key)}: {dotted(path)}: {shown}"
 
 
 def dotted(path: Path) -> str:
@@ -56,22 +62,29 @@ def problem(found: ErrorDetails, model: type[BaseModel]) -> str:
             path = found["loc"]
             return unknown_key(path[-1], keys_of(model_at(model, path[:-1])))
         case "missing":
-            return "is missing"
+            return _missing(found["loc"], model)
         case "literal_error":
             allowed = found["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
             return unknown(found["input"], allowed)
     return _as_one_sentence(found)
 
 
+def _missing(path: Path, model: type[BaseModel]) -> str:
+    """With an example, where the model gives one."""
+    fields = model_at(model, path[:-1]).model_fields
+    examples = next((its.examples for name, its in fields.items() if path[-1] in (name, its.alias)), None)
+    return f"is missing; write it as in {examples[0]}" if examples else "is missing"
+
+
 def _as_one_sentence(found: ErrorDetails) -> str:
-    message = found["msg"].removeprefix("Value error, ")
+    message = PLAINLY.get(found["type"], found["msg"]).removeprefix("Value error, ")
     if found["type"] == "value_error":
         return message
     return f"{message[0].lower()}{message[1:]}, found {_shown(found['loc'], found['input'])}"
 
 
 def _shown(path: Path, value: object) -> str:
-    text = repr(value)
+    text = "nothing" if value is None else repr(value)
     if may_be_secret(dotted(path)) or may_be_secret(text):
         return HIDDEN
     return cut(text)

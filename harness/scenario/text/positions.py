@@ -4,8 +4,10 @@ A place is "file:line:column" (both from 1), or "--set key=value" for what the c
 place and no complaint shows a value that may be a secret.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -18,6 +20,9 @@ from harness.scenario.text.yaml_tree import OutOfBounds, yaml_tree
 Path = tuple[str | int, ...]
 """Keys and list indices from the root, for example ("faults", 0, "do")."""
 
+INDEX = re.compile(r"[0-9]{1,9}")
+OF_YAML = tuple("*&!|>%@`")
+"""Letters with which no text begins in YAML."""
 FREE_FORM = frozenset({"config", "client", "producer", "broker_config", "controller_config"})
 """Maps whose keys are Kafka's own names, with dots in them."""
 
@@ -39,6 +44,16 @@ class Document:
             if path[:length] in self.values:
                 return self.values[path[:length]]
         return f"{self.filename}:1:1"
+
+    def at(self, path: Path) -> Any:  # noqa: ANN401 - YAML holds any value
+        """What is written at `path`; None for what is not."""
+        node: Any = self.data
+        for word in path:
+            try:
+                node = node[word]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return node
 
 
 def load(text: str, filename: str, *, what: str = "a scenario") -> Document:
@@ -64,6 +79,8 @@ def _mark(error: YAMLError) -> str:
 def _problem(error: YAMLError, what: str = "not YAML") -> str:
     marked = (error.problem or error.context) if isinstance(error, MarkedYAMLError) else None
     text = str(marked or error).splitlines()[0]
+    if text == "but found another document":
+        text = "a second document begins; allowed: one"
     if may_be_secret(text):
         text = text.partition(" with value ")[0]
     return text if isinstance(error, OutOfBounds) else f"{what}: {text}"
@@ -77,10 +94,18 @@ def _kind(tree: object) -> str:
 
 def _walk(node: object, path: Path, document: Document) -> Any:  # noqa: ANN401 - YAML holds any value
     if isinstance(node, CommentedMap):
+        _refuse_keys_of_several_words(node, path, document)
         return {str(key): _child(node, key, (*path, str(key)), document) for key in node}
     if isinstance(node, CommentedSeq):
         return [_child(node, index, (*path, index), document) for index in range(len(node))]
     return _plain(node)
+
+
+def _refuse_keys_of_several_words(node: CommentedMap, path: Path, document: Document) -> None:
+    for key in node:
+        if isinstance(key, Mapping | tuple):
+            place = document.place(path) if path else f"{document.filename}:1:1"
+            raise ScenarioError([f"{place}: a map or list stands where a key belongs; allowed: a word"])
 
 
 def _child(node: CommentedMap | CommentedSeq, key: object, path: Path, document: Document) -> object:
@@ -93,11 +118,14 @@ def _child(node: CommentedMap | CommentedSeq, key: object, path: Path, document:
 
 
 def _plain(value: object) -> object:
-    """The plain value of one of the parser's number and string types, which remember their spelling."""
+    """The plain value of one of the parser's number and string types, which remember their spelling.
+
+    That of a date is its text.
+    """
     for kind in (bool, int, float, str):
         if isinstance(value, kind):
             return kind(value)
-    return value
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def override(document: Document, assignments: Sequence[str]) -> None:
@@ -118,7 +146,9 @@ def _value_of(text: str, place: str) -> Any:  # noqa: ANN401 - YAML holds any va
     try:
         return _walk(yaml_tree(text), (), Document(filename=place, data={}))
     except YAMLError as error:
-        raise ScenarioError([f"{place}: {_problem(error, 'the value is not YAML')}"]) from None
+        is_text = text[:1] in OF_YAML and not isinstance(error, OutOfBounds)
+        quoted = "; a text that begins so stands in quotes" if is_text else ""
+        raise ScenarioError([f"{place}: {_problem(error, 'the value is not YAML')}{quoted}"]) from None
 
 
 def _resolve_path(data: Mapping[str, Any], words: Sequence[str], place: str) -> Path:
@@ -141,7 +171,7 @@ def _descend(node: Any, key: str | int) -> Any:  # noqa: ANN401 - YAML holds any
 def _next_key(node: object, rest: list[str], path: Path, place: str) -> tuple[str | int, int]:
     """The next step of the path, and how many words of the dotted name it takes."""
     if isinstance(node, list):
-        if not rest[0].isdigit() or int(rest[0]) >= len(node):
+        if not INDEX.fullmatch(rest[0]) or int(rest[0]) >= len(node):
             where = ".".join(map(str, path))
             raise ScenarioError([f"{place}: {where} is a list of {len(node)}, it has no item {rest[0]!r}"])
         return int(rest[0]), 1
@@ -155,10 +185,12 @@ def _next_key(node: object, rest: list[str], path: Path, place: str) -> tuple[st
 
 
 def _assign(document: Document, path: Path, value: Any, place: str) -> None:  # noqa: ANN401
+    """A map that is made on the way has the place of the assignment too, as what it stands in for is gone."""
     node: Any = document.data
-    for key in path[:-1]:
+    for length, key in enumerate(path[:-1], start=1):
         if isinstance(node, dict) and not isinstance(node.get(key), (dict, list)):
             node[key] = {}
+            document.keys[path[:length]] = document.values[path[:length]] = place
         node = node[key]
     node[path[-1]] = value
     for written in list(_below(document.values, path)):

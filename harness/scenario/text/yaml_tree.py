@@ -4,6 +4,7 @@ A scenario is a short, flat file. One that is not is refused at its place before
 memory or the parser's recursion; an alias or a tag makes a value that is written nowhere.
 """
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,9 @@ MOST_CHARACTERS = 1 << 21
 MOST_LEVELS = 12
 """The deepest value of a scenario, a list in a step of the schedule, is at level 5."""
 MOST_BITS = 64
+MOST_DIGITS = 100
+"""In a row, in any text: no number that anything takes has more, and to read one of thousands is an error."""
+TOO_LONG = re.compile(rf"\d{{{MOST_DIGITS + 1},}}")
 MOST_KEPT, KEPT_CHARACTERS = 128, 1 << 13
 """How many trees are kept, and of how long a text at most: a suite reads each scenario again for each of its
 runs. To parse one of 1,300 characters takes 6 ms, and its tree 28 kB."""
@@ -101,6 +105,11 @@ def _refuse(event: Any) -> None:  # noqa: ANN401 - an event of a node, the libra
         raise _refused("anchor", f"&{event.anchor}", event)
     if event.tag:
         raise _refused("tag", event.tag.replace("tag:yaml.org,2002:", "!!"), event)
+    if isinstance(event, ScalarEvent) and (digits := TOO_LONG.search(event.value)):
+        raise OutOfBounds(
+            problem=f"a number of {len(digits[0])} digits; allowed: at most {MOST_DIGITS}",
+            problem_mark=event.start_mark,
+        )
     if isinstance(event, ScalarEvent) and any("\ud800" <= letter <= "\udfff" for letter in event.value):
         raise OutOfBounds(problem="half of a character, as in \\ud800", problem_mark=event.start_mark)
 

@@ -42,6 +42,16 @@ def refusal(old: str, new: str) -> str:
         ),
         ("name: demo", "nome: demo", "demo.yaml:1:1: name: is missing\n"),
         (
+            "topics:",
+            "topicz:",
+            "demo.yaml:1:1: topics: is missing; write it as in [{name: orders}]\n",
+        ),
+        (
+            "name: demo",
+            "name: demo\nsettle: ~",
+            "demo.yaml:2:9: settle: input should be a map of keys, found nothing",
+        ),
+        (
             "name: demo",
             f"name: {'x' * 62}",
             "demo.yaml:1:7: name: string should have at most 61 characters, found",
@@ -117,7 +127,7 @@ def refusal(old: str, new: str) -> str:
         (
             "controllers: 3",
             "kafka: 4.3",
-            "demo.yaml:2:30: cluster.kafka: input should be a valid string, found 4.3",
+            "demo.yaml:2:30: cluster.kafka: unknown release '4.3'; did you mean 4.3.1? allowed: 3.6.0, ",
         ),
         (
             "rate: 2000/s",

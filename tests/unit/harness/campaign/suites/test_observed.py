@@ -153,6 +153,17 @@ def test_a_scenario_with_something_set_has_a_row_of_its_own_which_says_so() -> N
     assert varied[2] == "lost 3 to 12 of 1,000 to 18,204 acknowledged"
 
 
+def test_what_is_set_is_shown_without_secrets() -> None:
+    secret = Entry(scenario="demo", set=["workload.client.sasl.password=hunter2"])
+    its = record(
+        row(0, "PASS", entry=0, evidence=evidence()), row(1, "PASS", entry=1), entries=[secret, secret]
+    )
+    table, text = observed_table(its), observed_text(its, 200)
+    assert "`workload.client.sasl.password=…`" in table
+    assert "with workload.client.sasl.password=…" in text
+    assert "hunter2" not in table + text
+
+
 def test_the_terminal_has_it_in_short_with_what_did_not_hold() -> None:
     assert observed_text(with_variants(), 80).splitlines() == [
         "scenario  expected              observed",

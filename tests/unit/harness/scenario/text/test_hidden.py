@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.scenario.text.hidden import may_be_secret, without_secret
+from harness.scenario.text.hidden import may_be_secret, secrets_in, without, without_secret
 
 SECRET = [
     "ssl.key.password",
@@ -39,3 +39,22 @@ def test_any_other_setting_is_shown(name):
 
 def test_a_word_that_is_no_assignment_is_shown():
     assert without_secret("scenarios/ssl.yaml") == "scenarios/ssl.yaml"
+
+
+def test_a_text_is_shown_without_the_secrets_of_a_tree():
+    data = {
+        "client": {
+            "sasl.password": "hunter2",
+            "acks": "1",
+            "id": "secret-orders",
+            "security.protocol": "SSL",
+        },
+        "sets": ["a", "token=b"],
+    }
+    found = tuple(secrets_in(data))
+    assert found == ("hunter2", "token=b")
+    assert (
+        without("'hunter2' and hunter22 with 1, SSL and token=b", found)
+        == "'…' and hunter22 with 1, SSL and …"
+    )
+    assert without("nothing of it", ()) == "nothing of it"

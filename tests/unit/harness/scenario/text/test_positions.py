@@ -78,6 +78,37 @@ def test_set_makes_the_maps_on_the_way_to_a_new_key() -> None:
     assert document.data["cluster"] == {"broker_config": {"log.flush.interval.ms": 5}}
 
 
+def test_a_map_put_in_place_of_a_value_or_of_nothing_has_the_place_of_the_set() -> None:
+    document = demo()
+    override(document, ["workload.acks.x=5", "faults.0.for=10s"])
+    assert document.place(("workload", "acks")) == "--set workload.acks.x=5"
+    assert document.place(("faults",)) == "--set faults.0.for=10s"
+
+
+def test_a_date_is_text() -> None:
+    assert load("about: 2026-01-31", "x.yaml").data == {"about": "2026-01-31"}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("? {a: b}\n: 1\n", "x.yaml:1:1: a map or list stands where a key belongs; allowed: a word"),
+        ("a:\n  ? [b]\n  : 1\n", "x.yaml:2:3: a map or list stands where a key belongs; allowed: a word"),
+        ("a: 1\n---\nb: 2\n", "x.yaml:2:1: not YAML: a second document begins; allowed: one"),
+    ],
+)
+def test_what_is_yaml_and_no_file_of_ours_is_refused_in_words(text: str, complaint: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        load(text, "x.yaml")
+    assert refused.value.complaints == (complaint,)
+
+
+def test_a_file_that_is_no_scenario_is_called_what_it_is() -> None:
+    with pytest.raises(ScenarioError) as refused:
+        load("[1]", "x.yaml", what="a suite")
+    assert refused.value.complaints == ("x.yaml:1:1: a suite is a map of keys, found a list",)
+
+
 def test_a_value_put_in_place_of_a_map_forgets_the_places_inside_that_map() -> None:
     document = demo()
     override(document, ["topics=[{name: a}]"])
@@ -94,6 +125,13 @@ def test_a_value_put_in_place_of_a_map_forgets_the_places_inside_that_map() -> N
             "producer.ssl.key.password=[a",
             "--set producer.ssl.key.password=…: the value is not YAML: expected ',' or ']', but got "
             "'<stream end>'",
+        ),
+        ("topics.².name=a", "--set topics.².name=a: topics is a list of 1, it has no item '²'"),
+        ("topics.٠.name=a", "--set topics.٠.name=a: topics is a list of 1, it has no item '٠'"),
+        (
+            "name=*",
+            "--set name=*: the value is not YAML: expected alphabetic or numeric character, but found "
+            "'\\x00'; a text that begins so stands in quotes",
         ),
         ("topics.first=a", "--set topics.first=a: topics is a list of 1, it has no item 'first'"),
         (

@@ -41,8 +41,36 @@ def test_what_no_scenario_needs_is_refused(text: str, expected: str) -> None:
     assert complaint(text) == expected
 
 
-def test_a_number_of_thousands_of_digits_is_refused_at_its_place() -> None:
-    assert complaint("a: " + "9" * 5000).startswith("x.yaml:1:4: not YAML: Exceeds the limit (4300 digits)")
+@pytest.mark.parametrize("digit", ["9", "٩"])
+@pytest.mark.parametrize(
+    ("text", "count", "column"),
+    [
+        ("a: {}", 5000, 4),
+        ("a: b{}/s", 5000, 4),
+        ("a: '-{} GiB'", 5000, 4),
+        ("a: 0.{}", 5000, 4),
+        ("a: |\n  leader({})", 5000, 4),
+        ("{}: a", 101, 1),
+    ],
+)
+def test_a_number_of_thousands_of_digits_is_refused_at_its_place_in_any_text(
+    text: str, count: int, column: int, digit: str
+) -> None:
+    assert complaint(text.format(digit * count)) == (
+        f"x.yaml:1:{column}: a number of {count} digits; allowed: at most 100"
+    )
+
+
+def test_a_set_of_thousands_of_digits_is_refused_too() -> None:
+    document = Document(filename="x.yaml", data={})
+    text = "cluster.kafka=" + "9" * 5000
+    with pytest.raises(ScenarioError) as refused:
+        override(document, [text])
+    assert refused.value.complaints == (f"--set {text}: a number of 5000 digits; allowed: at most 100",)
+
+
+def test_a_hundred_digits_are_allowed() -> None:
+    assert load("about: a" + "9" * 100, "x.yaml").data == {"about": "a" + "9" * 100}
 
 
 def test_a_file_is_at_most_two_million_characters() -> None:
