@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from harness.scenario.model import Scenario, WorkloadPart
 
 if TYPE_CHECKING:
-    from workloads.clients.check_settings import RefusedSetting
+    from workloads.clients.check_settings import RefusedSetting, RefusedTogether
     from workloads.plan import TransactionPlan, WorkloadPlan
 
 WARM_S = 30.0
@@ -58,13 +58,8 @@ def refused_settings(scenario: Scenario) -> "list[RefusedSetting]":
     return list(check_settings.refused_settings(load_plan(scenario, seed=0)))
 
 
-def refused_by_client(scenario: Scenario) -> str:
-    """Why the client library does not take all settings together, or the records; "" if it does."""
-    from workloads.clients.check_settings import check_settings
-    from workloads.errors import PlanRefused
+def refused_by_client(scenario: Scenario) -> "RefusedTogether | None":
+    """Why the client library does not take all settings together, or the records; None if it does."""
+    from workloads.clients import check_settings
 
-    try:
-        check_settings(load_plan(scenario, seed=0))
-    except PlanRefused as refusal:
-        return str(refusal)
-    return ""
+    return check_settings.refused_together(load_plan(scenario, seed=0))

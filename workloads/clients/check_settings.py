@@ -6,12 +6,13 @@ which it prints for its own documentation, tells the nearest name and those that
 
 import ctypes
 import difflib
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from confluent_kafka import KafkaException, Producer, cimpl
+from confluent_kafka import KafkaError, KafkaException, Producer, cimpl
 
 from workloads.clients.producer import producer_settings
 from workloads.clients.transactions import transactional_settings
@@ -21,33 +22,67 @@ from workloads.plan import QUIET, Setting, WorkloadPlan
 KEY_BYTES = 8
 CONSUMERS_ONLY = "C"
 UNKNOWN = "No such configuration property"
+OF_TOPICS = "topic."
+"""Taken away by the library before the name of a setting of topics: `topic.acks` is `acks`, a second time."""
+NAMED = re.compile(r"`([a-z0-9._]+)`")
+"""A setting in the library's own words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedSetting:
-    """A setting that a producer does not take; `of_name`: there is none of that name, whatever its value."""
+    """A setting that a producer does not take; `of_name`: there is none of that name, whatever its value.
+
+    `why` may repeat the value, if it is about that.
+    """
 
     name: str
     why: str
     of_name: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedTogether:
+    """What the client refuses of a whole plan; `names` are the settings that are in contradiction, as far as
+    the client says so, and `of_record`: it is the size of a record."""
+
+    why: str
+    names: tuple[str, ...] = ()
+    of_record: bool = False
+
+
 def check_settings(plan: WorkloadPlan) -> None:
     """Raise PlanRefused for settings that the client does not take, or with which it refuses the records."""
+    if refused := refused_together(plan):
+        raise PlanRefused(refused.why)
+
+
+def refused_together(plan: WorkloadPlan) -> RefusedTogether | None:
+    """Why the client does not take all settings of a plan, or its records; None if it does."""
     settings = producer_settings(plan, "")
     if refusal := _refusal(settings):
-        raise PlanRefused(f"client settings {dict(plan.client)}: {refusal}")
-    client = Producer(settings)
-    try:
-        client.produce(next(iter(plan.topics)), bytes(plan.record_bytes), bytes(KEY_BYTES), 0)
-    except KafkaException as error:
-        raise PlanRefused(f"a record of {plan.record_bytes} bytes: {error.args[0].str()}") from error
-    finally:
-        client.purge()
+        return RefusedTogether(why=refusal, names=tuple(NAMED.findall(refusal)))
+    if refusal := _refused_record(plan, settings):
+        return RefusedTogether(why=refusal, of_record=True)
     if plan.transactions is not None:
         refusal = _refusal(transactional_settings(plan, "", plan.transactions.ids[0]))
         if refusal:
-            raise PlanRefused(f"a transactional client: {refusal}")
+            return RefusedTogether(
+                why=f"a transactional client: {refusal}", names=tuple(NAMED.findall(refusal))
+            )
+    return None
+
+
+def _refused_record(plan: WorkloadPlan, settings: Mapping[str, Setting]) -> str:
+    client = Producer(dict(settings))
+    try:
+        client.produce(next(iter(plan.topics)), bytes(plan.record_bytes), bytes(KEY_BYTES), 0)
+    except KafkaException as error:
+        too_large = error.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE
+        whose = ", by message.max.bytes of the client" if too_large else ""
+        return f"a record of {plan.record_bytes} bytes: {error.args[0].str()}{whose}"
+    finally:
+        client.purge()
+    return ""
 
 
 def refused_settings(plan: WorkloadPlan) -> Iterator[RefusedSetting]:
@@ -61,6 +96,8 @@ def refused_settings(plan: WorkloadPlan) -> Iterator[RefusedSetting]:
             yield RefusedSetting(name=name, why=f"the client has no setting {name!r}{hint}", of_name=True)
         elif refusal:
             yield RefusedSetting(name=name, why=f"{value!r} is refused: {refusal}", of_name=False)
+        elif known and name not in known and (bare := name.removeprefix(OF_TOPICS)) in known:
+            yield RefusedSetting(name=name, why=f"{name!r} is {bare!r}; write it so", of_name=True)
         elif known.get(name) == CONSUMERS_ONLY:
             why = f"{name!r} is a setting of consumers, which producers ignore; leave it out"
             yield RefusedSetting(name=name, why=why, of_name=True)
@@ -72,7 +109,7 @@ def _refusal(settings: Mapping[str, Setting]) -> str:
         Producer(dict(settings))
     except KafkaException as error:
         return str(error.args[0].str()).strip()
-    except (AttributeError, TypeError) as error:  # Python's own settings are functions and maps
+    except (AttributeError, TypeError, ValueError) as error:  # Python's own settings are functions and maps
         return str(error)
     return ""
 

@@ -149,7 +149,7 @@ def refusal(old: str, new: str) -> str:
         (
             "rate: 2000/s",
             "delivery_timeout: 1ms",
-            "demo.yaml:5:11: workload: client settings {}: Failed to create producer: `message.timeout.ms` "
+            "demo.yaml:5:41: workload.delivery_timeout: Failed to create producer: `message.timeout.ms` "
             "must be greater than `linger.ms`",
         ),
         (

@@ -57,6 +57,50 @@ from fakes.run.refusals import complaints
             "delivery report is evidence; leave it out",
         ),
         (
+            "topic.acks: 1",
+            "demo.yaml:4:33: workload.client.topic.acks: is set by the harness; use the key workload.acks",
+        ),
+        (
+            "topic.request.required.acks: 0",
+            "demo.yaml:4:50: workload.client.topic.request.required.acks: is set by the harness; "
+            "use the key workload.acks",
+        ),
+        (
+            "topic.delivery.timeout.ms: 5",
+            "demo.yaml:4:48: workload.client.topic.delivery.timeout.ms: is set by the harness; "
+            "use the key workload.delivery_timeout",
+        ),
+        (
+            "topic.compression.type: lz4",
+            "demo.yaml:4:21: workload.client.topic.compression.type: 'topic.compression.type' is "
+            "'compression.type'; write it so",
+        ),
+        (
+            "queuing.strategy: lifo",
+            "demo.yaml:4:39: workload.client.queuing.strategy: 'lifo' is refused: records would not be "
+            "written in the order in which they were sent; allowed: fifo",
+        ),
+        (
+            "topic.queuing.strategy: LIFO",
+            "demo.yaml:4:45: workload.client.topic.queuing.strategy: 'LIFO' is refused: records would not be "
+            "written in the order in which they were sent; allowed: fifo",
+        ),
+        (
+            "debug: all",
+            "demo.yaml:4:28: workload.client.debug: 'all' is refused: what the client writes of itself is "
+            "kept nowhere; leave it out",
+        ),
+        (
+            "log_level: 7",
+            "demo.yaml:4:32: workload.client.log_level: '7' is refused: what the client writes of itself is "
+            "kept nowhere; leave it out",
+        ),
+        (
+            "throttle_cb: x",
+            "demo.yaml:4:34: workload.client.throttle_cb: 'x' is refused: expected throttle_cb property as a "
+            "callable function",
+        ),
+        (
             "security.protocol: ssl",
             "demo.yaml:4:40: workload.client.security.protocol: 'ssl' is refused: the brokers listen without "
             "TLS and SASL; allowed: plaintext",
@@ -71,8 +115,34 @@ def test_what_the_client_does_not_take_or_the_harness_cannot_use_is_refused(
 
 def test_settings_that_contradict_each_other_are_refused_together() -> None:
     assert complaints(workload="client: {linger.ms: 70000}") == (
-        "demo.yaml:4:20: workload.client: client settings {'linger.ms': '70000'}: Failed to create producer: "
+        "demo.yaml:4:32: workload.client.linger.ms: Failed to create producer: "
         "`message.timeout.ms` must be greater than `linger.ms`",
+    )
+
+
+def test_what_the_client_refuses_of_a_key_of_the_harness_is_refused_at_that_key() -> None:
+    assert complaints(workload="delivery_timeout: 1ms") == (
+        "demo.yaml:4:30: workload.delivery_timeout: Failed to create producer: `message.timeout.ms` must be "
+        "greater than `linger.ms`",
+    )
+    assert complaints(
+        workload="record: 1048000B",
+        topics="{name: orders, config: {max.message.bytes: 2000000}}",
+    ) == (
+        "demo.yaml:4:20: workload.record: a record of 1048000 bytes: Unable to produce message: "
+        "Broker: Message size too large, by message.max.bytes of the client",
+    )
+
+
+def test_no_complaint_shows_what_may_be_a_secret() -> None:
+    (together,) = complaints(workload="client: {sasl.password: hunter2, linger.ms: 70000}")
+    assert together == (
+        "demo.yaml:4:56: workload.client.linger.ms: Failed to create producer: `message.timeout.ms` must be "
+        "greater than `linger.ms`"
+    )
+    (alone,) = complaints(workload="client: {sasl.jaas.config: hunter2}")
+    assert alone.startswith(
+        "demo.yaml:4:39: workload.client.sasl.jaas.config: '…' is refused: Java JAAS configuration is not "
     )
 
 
@@ -82,6 +152,8 @@ def test_settings_that_contradict_each_other_are_refused_together() -> None:
         "compression.type: lz4",
         "linger.ms: 0",
         "security.protocol: PLAINTEXT",
+        "queuing.strategy: FIFO",
+        "topic.metadata.refresh.sparse: true",
         "client.id: mine",
         "retries: 3",
     ],

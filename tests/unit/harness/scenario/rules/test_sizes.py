@@ -65,8 +65,8 @@ def test_a_record_larger_than_a_topic_takes_is_refused(
 def test_a_record_that_the_client_refuses_is_refused() -> None:
     """1,000,000 bytes are the client's own limit, below the topic's."""
     assert complaints(workload="record: 1000000B, rate: 1/s") == (
-        "demo.yaml:4:11: workload: a record of 1000000 bytes: Unable to produce message: "
-        "Broker: Message size too large",
+        "demo.yaml:4:20: workload.record: a record of 1000000 bytes: Unable to produce message: "
+        "Broker: Message size too large, by message.max.bytes of the client",
     )
     assert complaints(workload="record: 999000B, rate: 1/s") == ()
 
