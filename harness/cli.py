@@ -6,6 +6,7 @@ crash of the tool itself is an ERROR in one sentence, never a traceback and neve
 
 import argparse
 import os
+import re
 import sys
 import tempfile
 import traceback
@@ -24,7 +25,7 @@ LOADED = (commands.run, commands.suite, commands.accept, commands.upgrade)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code. Every error is a sentence on stderr."""
     try:
-        arguments = parser().parse_args(argv)
+        arguments = _parsed(argv)
         if argv is None and arguments.command in LOADED:
             restart_without_thread_caches()
         code: int = arguments.command(arguments)
@@ -44,9 +45,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The command line; SystemExit also where its error cannot be told."""
+    try:
+        return parser().parse_args(argv)
+    except OSError:
+        _give_up_stderr()
+        raise SystemExit(EXIT_USAGE) from None
+
+
 def _failed(text: str, code: int) -> int:
-    print(f"highwater: {text}", file=sys.stderr)
+    """The code holds whether or not anybody can be told."""
+    try:
+        print(f"highwater: {text}", file=sys.stderr, flush=True)
+    except OSError:
+        _give_up_stderr()
     return code
+
+
+def _give_up_stderr() -> None:
+    """What is buffered could not be written when Python ends either, which would be its exit code."""
+    sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - until the process ends
 
 
 def _unforeseen(error: Exception) -> str:
@@ -258,10 +277,9 @@ def _add_master(command: argparse.ArgumentParser) -> None:
 
 
 def _seed(text: str) -> int:
-    seed = int(text)
-    if not 0 <= seed < 1 << 63:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 2^63-1")
-    return seed
+    if not WHOLE.fullmatch(text) or int(text) >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"{text!r} is refused; allowed: a whole number from 0 to 2^63-1")
+    return int(text)
 
 
 def _duration(text: str) -> float:
@@ -277,11 +295,14 @@ def _duration(text: str) -> float:
 
 
 def _count(text: str) -> int:
-    if int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    if not WHOLE.fullmatch(text) or not 1 <= int(text) <= MOST_REPEATS:
+        allowed = f"a whole number from 1 to {MOST_REPEATS}"
+        raise argparse.ArgumentTypeError(f"{text!r} is refused; allowed: {allowed}")
     return int(text)
 
 
+WHOLE = re.compile(r"[0-9]{1,19}")
+MOST_REPEATS = 1000
 SET_HELP = "change a value of the scenario, as in workload.acks=1 or topics.0.replication=2"
 ACCEPT_SET_HELP = "change a value of the configuration, as in producer.acks=1 or topic.replication=2"
 ACCEPT_HELP = (

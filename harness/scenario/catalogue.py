@@ -75,7 +75,10 @@ def _entry(name: str) -> Entry:
 
 def listing(entries: Sequence[Entry]) -> Iterator[str]:
     """Lines for a terminal: a heading for each group, below it a line for each scenario; then their tags."""
-    width = max((len(entry.name) for entry in entries), default=0)
+    if not entries:
+        yield "no scenario has all of these tags"
+        return
+    width = max(len(entry.name) for entry in entries)
     for number, (group, its) in enumerate(by_group(entries)):
         if number:
             yield ""

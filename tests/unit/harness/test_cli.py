@@ -144,3 +144,43 @@ def test_a_reader_that_goes_away_is_no_verdict() -> None:
     done = subprocess.run(listing, stdout=write, stderr=subprocess.PIPE, check=False, timeout=60)
     os.close(write)
     assert (done.returncode, done.stderr) == (4, b"")
+
+
+HIGHWATER = [sys.executable, "-c", "from harness.cli import main; raise SystemExit(main())"]
+
+
+@pytest.mark.parametrize("arguments", [["scenario", "show", "nothing"], ["run", "nothing", "--seed", "x"]])
+@pytest.mark.parametrize("reader", ["full disk", "nobody"])
+def test_an_error_that_nobody_can_be_told_keeps_its_exit_code(arguments: list[str], reader: str) -> None:
+    """Python itself would end with 1, which means FAIL, or with 120."""
+    read, write = os.pipe() if reader == "nobody" else (None, os.open("/dev/full", os.O_WRONLY))
+    if read is not None:
+        os.close(read)
+    done = subprocess.run(
+        [*HIGHWATER, *arguments], stdout=subprocess.PIPE, stderr=write, check=False, timeout=60
+    )
+    os.close(write)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [
+        ("--seed", "abc", "a whole number from 0 to 2^63-1"),
+        ("--seed", "٥", "a whole number from 0 to 2^63-1"),
+        ("--seed", "9223372036854775808", "a whole number from 0 to 2^63-1"),
+        ("--repeat", "x", "a whole number from 1 to 1000"),
+        ("--repeat", "1001", "a whole number from 1 to 1000"),
+    ],
+)
+def test_a_wrong_number_is_refused_with_what_is_allowed(
+    option: str, value: str, allowed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "no-such-scenario", option, value]) == 2
+    refusal = f"argument {option}: {value!r} is refused; allowed: {allowed}\n"
+    assert capsys.readouterr().err.endswith(refusal)
+
+
+def test_tags_that_no_scenario_has_together_are_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenario", "list", "--tag", "network", "--tag", "clocks"]) == 0
+    assert capsys.readouterr().out == "no scenario has all of these tags\n"
