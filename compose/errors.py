@@ -29,7 +29,14 @@ class ComposeError(Exception):
 
 
 class TopologyError(ComposeError):
-    """A cluster was asked for that cannot exist, or could never do its work."""
+    """A cluster was asked for that cannot exist, or could never do its work.
+
+    If that is for one setting in the configuration of a role ("broker", "controller"), they are named.
+    """
+
+    def __init__(self, text: str, *, role: str = "", setting: str = "") -> None:
+        super().__init__(text)
+        self.role, self.setting = role, setting
 
 
 class MachineError(ComposeError):

@@ -5,6 +5,7 @@ is a pure function of it, so it can be tested, printed and compared.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -22,6 +23,9 @@ LOG_DIRS_EXIST = (3, 7)
 """With KRaft, a broker can lose one of several log directories since metadata version 3.7-IV2 (KIP-858). A
 new cluster of this release begins with a later one."""
 MOST_LOG_DIRS = 4
+MIN_ISR = "min.insync.replicas"
+MIN_ISR_OF_ALL = (3, 7)
+"""Since this release a topic with fewer replicas than min.insync.replicas takes writes, from all of them."""
 TRANSACTION_VERSION_EXISTS = (4, 0)
 TRANSACTION_VERSIONS = (0, 1, 2)
 FIRST_CONTROLLER = 101
@@ -34,9 +38,20 @@ RESERVED = re.compile(
     r"|(metadata\.)?log\.dirs?"
 )
 # Only the controllers read these, so on brokers they would be ignored without a word.
-CONTROLLERS_ONLY = ("broker.session.timeout.ms",)
+# Source: `ControllerServer` and `ControllerApis` in Kafka.
+CONTROLLERS_ONLY = (
+    "broker.session.timeout.ms",
+    "delete.topic.enable",
+    "leader.imbalance.check.interval.seconds",
+    "metadata.max.idle.interval.ms",
+    "unclean.leader.election.interval.ms",
+)
+# And only the brokers these: they have the replicas, and the coordinators of groups and transactions.
+BROKERS_ONLY = re.compile(
+    r"replica\..+|num\.replica\..+|log\.flush\..+|log\.cleaner\..+|offsets\..+|group\..+|transaction\..+"
+)
 KEY = re.compile(r"[a-z][a-z0-9._-]*")
-RELEASE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+RELEASE = re.compile(r"([0-9]+)\.([0-9]+)\.([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +91,9 @@ class Topology:
     def __post_init__(self) -> None:
         _check_counts(self)
         _check_releases(self)
-        for where, config in (("broker", self.broker_config), ("controller", self.controller_config)):
-            _check_config(where, config)
+        for role, config in _configs(self):
+            _check_config(role, config)
+        _check_combined(self)
         _check_replication(self)
         _check_clocks(self)
 
@@ -190,7 +206,7 @@ def _check_releases(topology: Topology) -> None:
             "or an older one"
         )
     if topology.oldest_version < OLDEST_RELEASE:
-        raise TopologyError(f"kafka: {oldest} is too old; the oldest release known to work is 3.6.1")
+        raise TopologyError(f"kafka: {oldest} is too old; the oldest allowed is 3.6.0")
     if topology.log_dirs > 1 and topology.oldest_version < LOG_DIRS_EXIST:
         raise TopologyError(
             f"log_dirs: {topology.log_dirs} log directories do not work with KRaft in {oldest} (KIP-858);"
@@ -228,35 +244,64 @@ def _listed(nodes: Iterable[int]) -> str:
     return ", ".join(map(str, sorted(nodes)))
 
 
-def _check_config(where: str, config: Mapping[str, Setting]) -> None:
+def _configs(topology: Topology) -> tuple[tuple[str, Mapping[str, Setting]], ...]:
+    """Each role with its configuration."""
+    return ("broker", topology.broker_config), ("controller", topology.controller_config)
+
+
+def _check_config(role: str, config: Mapping[str, Setting]) -> None:
     for key, value in config.items():
-        if not KEY.fullmatch(key):
-            raise TopologyError(f"{where} config: {key!r} is not the name of a Kafka setting")
-        if RESERVED.fullmatch(key):
-            raise TopologyError(f"{where} config: {key} is set by highwater for each node; leave it out")
-        if "\n" in str(value):
-            raise TopologyError(f"{where} config: the value of {key} has more than one line")
-        if where == "broker" and key in CONTROLLERS_ONLY:
+        if wrong := _wrong_with(role, key, str(value)):
+            raise TopologyError(f"{role} config: {wrong}", role=role, setting=key)
+
+
+def _wrong_with(role: str, key: str, value: str) -> str:
+    """What is wrong with a setting of a role; "" if nothing is."""
+    if not KEY.fullmatch(key):
+        return f"{key!r} is not the name of a Kafka setting"
+    if RESERVED.fullmatch(key):
+        return f"{key} is set by highwater for each node; leave it out"
+    if control := next((letter for letter in value if unicodedata.category(letter) == "Cc"), None):
+        return f"the value of {key} has more than one line, or another control character ({control!r})"
+    if role == "broker" and key in CONTROLLERS_ONLY:
+        return f"only controllers read {key}; set it in the controller config"
+    if role == "controller" and BROKERS_ONLY.fullmatch(key):
+        return f"only brokers read {key}; set it in the broker config"
+    return ""
+
+
+def _check_combined(topology: Topology) -> None:
+    """A node that is both has one value of each setting."""
+    brokers, controllers = topology.broker_config, topology.controller_config
+    for key in brokers.keys() & controllers.keys() if topology.combined else ():
+        if str(brokers[key]) != str(controllers[key]):
             raise TopologyError(
-                f"broker config: only controllers read {key}; set it in the controller config"
+                f"controller config: {key}={controllers[key]}, and {brokers[key]} in the broker config; a "
+                "combined node has one value",
+                role="controller",
+                setting=key,
             )
 
 
 def counts_replicas(key: str) -> bool:
     """Whether a setting is a number of replicas, of which there are no more than brokers."""
-    return key == "min.insync.replicas" or key.endswith("replication.factor")
+    return key == MIN_ISR or key.endswith("replication.factor")
 
 
 def _check_replication(topology: Topology) -> None:
     """Kafka would start with these and then refuse every topic, or every write."""
-    for config in (topology.broker_config, topology.controller_config):
+    for role, config in _configs(topology):
         for key, value in config.items():
-            if counts_replicas(key) and not 1 <= _count(key, value) <= topology.brokers:
-                raise TopologyError(f"{key}: {value} with {topology.brokers} brokers can never be met")
+            if counts_replicas(key) and (wrong := _wrong_with_count(topology, key, value)):
+                raise TopologyError(f"{key}: {wrong}", role=role, setting=key)
 
 
-def _count(key: str, value: Setting) -> int:
+def _wrong_with_count(topology: Topology, key: str, value: Setting) -> str:
+    """What is wrong with a number of replicas; "" if nothing is."""
     try:
-        return int(value)
-    except ValueError as error:
-        raise TopologyError(f"{key}: {value!r} is not a whole number") from error
+        count = int(value)
+    except ValueError:
+        return f"{value!r} is not a whole number"
+    of_all = key == MIN_ISR and release_numbers(topology.every_release[0])[:2] >= MIN_ISR_OF_ALL
+    within = count >= 1 and (of_all or count <= topology.brokers)
+    return "" if within else f"{value} with {topology.brokers} brokers can never be met"

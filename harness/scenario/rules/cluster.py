@@ -11,18 +11,16 @@ from harness.scenario.text.complaints import unknown
 
 
 def cluster(scenario: Scenario) -> Iterator[Contradiction]:
-    """What `Topology` refuses; its message opens with the setting."""
+    """What `Topology` refuses; its message opens with the key, or with the configuration of a role."""
     try:
         topology_of(scenario.cluster)
     except TopologyError as refusal:
-        setting, _, reason = str(refusal).partition(": ")
-        key = setting.replace(" ", "_")
-        holders = ("broker_config", "controller_config")
-        holder = next((each for each in holders if setting in getattr(scenario.cluster, each)), None)
-        if key in ClusterPart.model_fields:
+        what, _, reason = str(refusal).partition(": ")
+        key = what.replace(" ", "_")
+        if refusal.role:
+            yield Contradiction(path=("cluster", f"{refusal.role}_config", refusal.setting), text=reason)
+        elif key in ClusterPart.model_fields:
             yield Contradiction(path=("cluster", key), text=reason)
-        elif holder is not None:
-            yield Contradiction(path=("cluster", holder, setting), text=reason)
         else:
             yield Contradiction(path=("cluster",), text=str(refusal))
     if scenario.cluster.volume > MOST_VOLUME_BYTES:

@@ -80,9 +80,18 @@ def test_elr(release: str, asked: bool | None, on: bool) -> None:
         ({"broker_config": {"node.id": 7}}, "node.id is set by highwater"),
         ({"broker_config": {"Min ISR": 2}}, "'Min ISR' is not the name of a Kafka setting"),
         ({"broker_config": {"broker.session.timeout.ms": 9000}}, "only controllers read"),
-        ({"broker_config": {"min.insync.replicas": 4}}, "4 with 3 brokers can never be met"),
+        ({"broker_config": {"min.insync.replicas": 4}, "kafka": "3.6.2"}, "4 with 3 brokers can never"),
+        ({"broker_config": {"min.insync.replicas": 0}}, "0 with 3 brokers can never be met"),
+        ({"broker_config": {"offsets.topic.replication.factor": 4}}, "4 with 3 brokers can never be met"),
         ({"broker_config": {"min.insync.replicas": "two"}}, "'two' is not a whole number"),
         ({"broker_config": {"a": "1\nb=2"}}, "more than one line"),
+        ({"broker_config": {"a": "1\rb=2"}}, "more than one line"),
+        ({"controller_config": {"a": "1\0"}}, "another control character ('\\x00')"),
+        ({"controller_config": {"log.flush.interval.messages": 1}}, "only brokers read"),
+        (
+            {"combined": True, "broker_config": {"a": 1}, "controller_config": {"a": 2}},
+            "a=2, and 1 in the broker config; a combined node has one value",
+        ),
     ],
 )  # fmt: skip
 def test_impossible(wrong: dict[str, Any], message: str) -> None:

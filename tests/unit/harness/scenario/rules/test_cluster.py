@@ -51,6 +51,72 @@ def test_log_directories_that_a_broker_can_have_are_not(cluster: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cluster", "complaint"),
+    [
+        (
+            "broker_config: {num.io.threads: 4, log.dirs: /tmp}",
+            "demo.yaml:2:56: cluster.broker_config.log.dirs: log.dirs is set by highwater for each node; "
+            "leave it out",
+        ),
+        (
+            "broker_config: {delete.topic.enable: false}",
+            "demo.yaml:2:48: cluster.broker_config.delete.topic.enable: only controllers read "
+            "delete.topic.enable; set it in the controller config",
+        ),
+        (
+            "controller_config: {replica.lag.time.max.ms: 30000}",
+            "demo.yaml:2:56: cluster.controller_config.replica.lag.time.max.ms: only brokers read "
+            "replica.lag.time.max.ms; set it in the broker config",
+        ),
+        (
+            "combined: true, broker_config: {num.io.threads: 4}, controller_config: {num.io.threads: 5}",
+            "demo.yaml:2:99: cluster.controller_config.num.io.threads: num.io.threads=5, and 4 in the broker "
+            "config; a combined node has one value",
+        ),
+        (
+            'broker_config: {broker.rack: "a\\rlog.dirs=/tmp"}',
+            "demo.yaml:2:40: cluster.broker_config.broker.rack: the value of broker.rack has more than one "
+            "line, or another control character ('\\r')",
+        ),
+        (
+            "broker_config: {min.insync.replicas: 4}, kafka: 3.6.2, formatted: 3.6.2",
+            "demo.yaml:2:48: cluster.broker_config.min.insync.replicas: 4 with 3 brokers can never be met",
+        ),
+    ],
+)
+def test_settings_that_would_be_ignored_or_bring_others_along_are_refused_at_their_places(
+    cluster: str, complaint: str
+) -> None:
+    assert complaint in complaints(cluster=cluster)
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        "controller_config: {delete.topic.enable: false}",
+        "broker_config: {replica.lag.time.max.ms: 30000}",
+        "combined: true, broker_config: {num.io.threads: 4}, controller_config: {num.io.threads: 4}",
+        "broker_config: {num.io.threads: 4}, controller_config: {num.io.threads: 5}",
+        "broker_config: {min.insync.replicas: 4}",
+    ],
+)
+def test_settings_of_the_right_kind_of_node_are_taken(cluster: str) -> None:
+    assert complaints(cluster=cluster) == ()
+
+
+@pytest.mark.parametrize("release", ["4.3", "4", "latest", "'4.3'"])
+def test_what_is_no_release_is_refused_with_those_there_are(release: str) -> None:
+    (complaint,) = complaints(cluster=f"kafka: {release}")
+    assert complaint.startswith(
+        f"demo.yaml:2:18: cluster.kafka: unknown release '{release.strip(chr(39))}'; "
+    )
+    assert complaint.endswith(
+        "allowed: 3.6.0, 3.6.1, 3.6.2, 3.7.0, 3.7.1, 3.7.2, 3.8.0, 3.8.1, 3.9.0, 3.9.1, "
+        "3.9.2, 4.0.0, 4.0.1, 4.0.2, 4.1.0, 4.1.1, 4.1.2, 4.2.0, 4.2.1, 4.3.0, 4.3.1"
+    )
+
+
+@pytest.mark.parametrize(
     ("topics", "complaint"),
     [
         (
