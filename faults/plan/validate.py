@@ -70,7 +70,8 @@ def _check(step: Step, earlier: dict[str, None], facts: Facts) -> None:
         raise BadStep("name", step.name, "a name that no earlier step has")
     for key, name in _named(step.start):
         if name not in earlier:
-            raise BadStep(key, name, ["the name of an earlier step", *list(earlier)[-MOST_SHOWN:]])
+            there_are = f": {', '.join(list(earlier)[-MOST_SHOWN:])}" if earlier else ""
+            raise BadStep(key, name, f"the name of an earlier step{there_are}")
     shortest_s = kind_of(step).shortest_hold_s
     if step.hold_s < shortest_s:
         allowed = f"at least {shortest_s:g}s: a shorter {step.kind} cannot be proven"

@@ -317,7 +317,7 @@ for _ in range(3):
         ),
         (
             {"after": "nobody.end", "sequence": [KILL]},
-            "after: 'nobody' is refused; allowed: one of the name of an earlier step",
+            "after: 'nobody' is refused; allowed: the name of an earlier step",
         ),
         (
             {"at": "1s", "parallel": [PAUSE | {"after": "previous.end"}]},

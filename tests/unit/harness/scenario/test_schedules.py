@@ -59,13 +59,12 @@ PLAN = [
         (
             "cut.recovered",
             "cat.recovered",
-            "demo.yaml:6:12: faults[1].after: 'cat' is refused; "
-            "allowed: one of the name of an earlier step, cut",
+            "demo.yaml:6:12: faults[1].after: 'cat' is refused; allowed: the name of an earlier step: cut",
         ),
         (
             "after cut.end",
             "after cat.end",
-            "demo.yaml:12:30: faults[1].sequence[1].parallel[1].when: 'cat' is refused; allowed: one of",
+            "demo.yaml:12:30: faults[1].sequence[1].parallel[1].when: 'cat' is refused; allowed: the name",
         ),
         (
             "then: end + 5s",
